@@ -87,6 +87,8 @@ def _facts(status: pb.GetStatusResponse) -> RenderableType:
         ("commit", f"{status.commit_seconds * 1000:,.1f} ms", "database", size(status.database_bytes)),
         ("loop lag", f"{status.loop_lag_seconds * 1000:,.1f} ms", "last 30 s", sparkline(status.plies_history)),
     ]
+    if status.accepts:
+        rows.append(("uploads", ", ".join(status.accepts), "", ""))
     if status.stalls:
         rows.append(("stalled", f"{status.stalled_seconds:,.1f} s", "excused", f"{status.excused:,}"))
     for column in range(4):
@@ -202,5 +204,6 @@ def _document(status: pb.GetStatusResponse) -> dict[str, Any]:
         ],
         **output.picked(status, "watchers", "commit_seconds", "loop_lag_seconds", "stalls", "stalled_seconds"),
         **output.picked(status, "excused", "database_bytes"),
+        "accepts": list(status.accepts),
         "database_trouble": status.database_trouble or None,
     }
