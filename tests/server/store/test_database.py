@@ -120,7 +120,7 @@ async def test_database_behind_a_link_has_its_log_guarded_and_closed(tmp_path: P
     await store.write(partial(make_token, label="x"))
     log = path.with_name("noughts.db-wal")
     assert {stat.S_IMODE(file.stat().st_mode) for file in os.scandir(path.parent)} == {0o600}
-    assert store.size_bytes() == path.stat().st_size + log.stat().st_size > path.stat().st_size
+    assert await store.size_bytes() == path.stat().st_size + log.stat().st_size > path.stat().st_size
     log.unlink()
     with pytest.raises(DatabaseGone, match="write-ahead log was deleted"):
         store.check_place()
