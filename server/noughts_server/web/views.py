@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from noughts_server.board_geometry import geometry
+from noughts_server.tables.accuracy import shown_accuracy
 from noughts_server.version import software_version
 from noughts_server.web import words
 from noughts_server.web.board_png import can_draw_png
@@ -44,7 +45,7 @@ class Views:
         )
         self._templates.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
         self._templates.filters.update(words.FILTERS, part=part, calendar_text=calendar_text)
-        functions = (board_svg, piece_svg, places, geometry, score_interval, can_draw_png, llr_line)
+        functions = (board_svg, piece_svg, places, geometry, score_interval, can_draw_png, llr_line, shown_accuracy)
         self._templates.globals.update({each.__name__: each for each in functions}, has_documentation=is_built)
         values = {"static": f"/static/{static}", "version": software_version()}
         self._templates.globals.update(values, signing_in=signing_in, playing=playing)

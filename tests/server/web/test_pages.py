@@ -453,7 +453,7 @@ def test_accuracy_is_shown_in_leaderboards_and_on_the_page_of_a_bot(site: Site) 
             return False
         accuracy, blunders, decisions = map(float, found.groups())
         assert accuracy == pytest.approx(100 * (1 - blunders / decisions), abs=0.06)
-        shown = f'title="{blunders:.0f} blunders in {decisions:.0f} decisions">{accuracy} %</td>'
+        shown = f'title="{blunders:.0f} blunders in {decisions:.0f} decisions">{accuracy} % of {decisions:.0f}</td>'
         return shown in site.get("/leaderboard").text
 
     eventually(agree)

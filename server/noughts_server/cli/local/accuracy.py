@@ -16,6 +16,7 @@ from noughts_server.cli.game_sources import FileDialect, TournamentPlace, games_
 from noughts_server.cli.local.records import require_moves
 from noughts_server.records.recorded_game import variant_of
 from noughts_server.records.replay import faults_of
+from noughts_server.tables.accuracy import LEAST_DECISIONS
 from noughts_server.tables.recorded_game import RecordedGame
 
 
@@ -71,4 +72,5 @@ def _document(name: str, counts: Accuracy) -> dict[str, Any]:
 
 def _row(document: dict[str, Any]) -> list[object]:
     *cells, per_game, share = document.values()
-    return [*cells, "-" if per_game is None else f"{per_game:.2f}", "-" if share is None else f"{share:.1%}"]
+    shown = share if "number" in document or document["decisions"] >= LEAST_DECISIONS else None
+    return [*cells, "-" if per_game is None else f"{per_game:.2f}", "-" if shown is None else f"{shown:.1%}"]

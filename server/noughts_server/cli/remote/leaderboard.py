@@ -16,6 +16,7 @@ from noughts_server.cli.remote.list_choice import KnownList, chosen, others_line
 from noughts_server.client.client import Client
 from noughts_server.resource_names import bot_name, short
 from noughts_server.statistics.rating_table import AdvantageBound, RatedPlayer, RatingTable
+from noughts_server.tables.accuracy import shown_accuracy
 
 PLACE_FIELDS = (
     *("rank", "rating", "games", "wins", "draws", "losses", "provisional"),
@@ -134,12 +135,17 @@ def known_lists(client: Client) -> list[KnownList]:
     return [KnownList(row.variant, row.time_class, row.games) for row in found]
 
 
+def _accuracy(row: pb.LeaderboardRow) -> str:
+    share = shown_accuracy(row.decisions, row.blunders)
+    return "-" if share is None else f"{share:.1%} of {row.decisions:,}"
+
+
 def print_rows(columns: tuple[str, ...], rows: Sequence[tuple[tuple[object, ...], pb.LeaderboardRow]]) -> None:
     """Print a table with rank, the named columns, ratings and record, and a legend of its marks."""
     dot = "●" if output.unicode() else "*"
     console = output.stdout()
     viewed = any(row.HasField("view_rating") for _, row in rows)
-    judged = any(row.decisions for _, row in rows)
+    judged = any(shown_accuracy(row.decisions, row.blunders) is not None for _, row in rows)
     lines = [
         (
             _ranks(row),
@@ -151,7 +157,7 @@ def print_rows(columns: tuple[str, ...], rows: Sequence[tuple[tuple[object, ...]
             f"{row.wins:,}",
             f"{row.draws:,}",
             f"{row.losses:,}",
-            *([f"{1 - row.blunders / row.decisions:.1%}" if row.decisions else "-"] if judged else ()),
+            *([_accuracy(row)] if judged else ()),
         )
         for cells, row in rows
     ]

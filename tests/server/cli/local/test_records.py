@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -378,7 +379,8 @@ def test_blunders_are_counted_by_bot_and_by_game(noughts: Any, file: Path) -> No
         "bob": (2, 0, 0, None),
         "cyd": (1, 3, 1, 2 / 3),  # c3 of the third game loses
     }
-    assert "ada" in noughts(f"records accuracy {file}").stdout
+    table = noughts(f"records accuracy {file}").stdout
+    assert re.search(r"ada +3 +5 +1 +0\.33 +-\n", table), "an accuracy of fewer than 30 decisions says nothing"
     games = json.loads(noughts(f"records accuracy {file} --each --format json").stdout)["games"]
     assert [(row["number"], row["bot"]) for row in games][:3] == [(1, "ada"), (1, "bob"), (2, "bob")]
 
