@@ -213,7 +213,7 @@ class LocalOutcome:
     endless: bool = False
     """A ladder: it is stopped, and never finished."""
     kept: str = ""
-    """Where its database is, if it can be gone on with; empty: nowhere, or there is no game left."""
+    """Where its database is, if the run can be resumed; empty: nowhere, or no game has begun, or none is left."""
 
     models: "Table | None" = None
     """What language models did; without rows if there are none."""

@@ -135,10 +135,9 @@ class _TemporaryFile:
 
     def keep(self) -> Path:
         """It will be moved to where it survives; returns that place."""
-        from platformdirs import user_data_path
+        from noughts_server.local.kept_runs import runs_folder
 
-        folder = user_data_path("noughts") / "runs"
-        self._kept = folder / f"{datetime.now(UTC):%Y-%m-%d-%H%M%S}-{secrets.token_hex(2)}.sqlite"
+        self._kept = runs_folder() / f"{datetime.now(UTC):%Y-%m-%d-%H%M%S}-{secrets.token_hex(2)}.sqlite"
         return self._kept
 
     def __enter__(self) -> Self:

@@ -30,6 +30,7 @@ from noughts_server.store.games.exports import export_file
 from noughts_server.store.games.games import ExportedGame, export, finished_games, terminations
 from noughts_server.store.games.results import CommitReport
 from noughts_server.store.games.standings import CrosstablePage, whole_crosstable
+from noughts_server.store.journal import games_so_far
 from noughts_server.store.tournaments.tournaments import Tournament, get_tournament
 from noughts_server.tables.kinds import TableKind, make_table
 from noughts_server.tables.standings import Standing
@@ -126,19 +127,21 @@ class RunAtServer:
         await self.server.recorder.flush()
         await self.children.faults.keep(lambda game: not self._match.over or game <= self._match.known)
 
-        def read(connection: Any) -> tuple[Tournament, CrosstablePage, dict[str, int], Tally]:
+        def read(connection: Any) -> tuple[Tournament, CrosstablePage, dict[str, int], Tally, bool]:
             tournament = get_tournament(connection, self._tournament.slug)
             table = whole_crosstable(connection, tournament)
             self._written.add_rest(connection, tournament)
             # Only language models have records in comments, and reading all games takes time.
             has_models = any(spec.asks_an_endpoint for spec in self.specs.values())
             commented = export(connection, tournament.id) if has_models else ()
-            return tournament, table, terminations(connection, tournament.id), Tally(map(recorded, commented))
+            begun = bool(tournament.games_done or games_so_far(connection, tournament.id, 1, tournament.games_total))
+            return tournament, table, terminations(connection, tournament.id), Tally(map(recorded, commented)), begun
 
-        tournament, crosstable, ends, tally = await store.read(read)
+        tournament, crosstable, ends, tally, begun = await store.read(read)
         table = tuple(crosstable.standings)
         self._report(tournament, table)
         finished = tournament.state is TournamentState.FINISHED
+        can_be_resumed = begun and not finished
         return LocalOutcome(
             games=tournament.games_done,
             games_total=tournament.games_total,
@@ -150,7 +153,7 @@ class RunAtServer:
             faults=self.children.faults.found,
             fatal=self._fatal,
             endless=tournament.settings.schedule.endless,
-            kept="" if finished else self.server.store.url,
+            kept=self.server.store.url if can_be_resumed else "",
             models=make_table(TableKind.MODELS, tally),
             match=self._match.statistics() if len(self.specs) == 2 else None,
             exhausted=self._match.exhausted,

@@ -70,13 +70,14 @@ def leave_if_ended_early(outcome: LocalOutcome) -> None:
             note(f"Interrupted after {outcome.games:,} of {count(outcome.games_total, 'game')}.")
         else:
             note("Interrupted before any game ended.")
-        if outcome.kept and outcome.games:
+        if outcome.kept:
             kept = outcome.kept
             if kept.startswith("sqlite:"):  # as `--db` takes its file
                 from noughts_server.store.engine.dialect import parse_url
 
                 kept = str(parse_url(kept).database)
-            note(f"They are stored in {kept}. To resume:\n  {_resuming(kept)}")
+            what = "They are" if outcome.games else "The games in progress are"
+            note(f"{what} stored in {kept}. To resume:\n  {_resuming(kept)}")
         if not outcome.endless:
             raise SystemExit(INTERRUPTED)
 

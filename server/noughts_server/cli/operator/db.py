@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -159,6 +160,51 @@ def prune(
         {"dropped": [{"what": what, "rows": rows} for what, rows in dropped], "dry_run": dry_run},
         output.table(("what", ">would go" if dry_run else ">dropped"), rows),
     )
+
+
+@command(extra="server")
+def runs(
+    prune: str = "",
+    dry_run: bool = False,
+) -> None:
+    """List the runs of this machine that were interrupted, and delete old ones.
+
+    `noughts match` and `noughts tournament run` without --db keep an interrupted run in your data folder, so that
+    --resume can continue it. --prune deletes runs that have not changed for this time, and those without a game. A run
+    that another command uses stays.
+    """
+    from noughts_server.local.kept_runs import kept_runs
+
+    found = run_loop(kept_runs())
+    before = datetime.now(UTC) - read_duration(prune, "--prune") if prune else None
+    documents = []
+    for run in found:
+        is_old = before is not None and (run.changed < before or run.games == 0)
+        deleted = is_old and (dry_run or run.remove())
+        documents.append(
+            {
+                "file": str(run.file),
+                "time": run.changed.isoformat(timespec="microseconds"),
+                "title": run.title or None,
+                "games": run.games,
+                "games_total": run.games_total,
+                "bytes": run.size,
+                "deleted": deleted and not dry_run,
+                "would_delete": deleted and dry_run,
+            }
+        )
+    rows = [
+        (
+            output.printable(str(run.file)),
+            run.changed.strftime("%Y-%m-%d %H:%M"),
+            "?" if run.games is None else f"{run.games:,} of {run.games_total:,}",
+            f"{run.size:,}",
+            "deleted" if each["deleted"] else "would be deleted" if each["would_delete"] else "",
+        )
+        for run, each in zip(found, documents, strict=True)
+    ]
+    columns = ("file", "changed (UTC)", ">games", ">bytes", "")
+    output.show_rows({"runs": documents}, columns, rows, "No run is kept.")
 
 
 @command(extra="server")

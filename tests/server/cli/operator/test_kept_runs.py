@@ -1,0 +1,81 @@
+"""Interrupted runs in the user's data folder: which are kept, and how they are listed and deleted."""
+
+import os
+import shlex
+import signal
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.processes import asked, ended, environment, eventually, started
+
+pytestmark = pytest.mark.processes
+DEAF = """
+import time
+from noughts_bots import Bot
+
+class Deaf(Bot):
+    def choose(self, position):
+        time.sleep(1000)
+"""
+
+
+def interrupted(words: str, env: dict[str, str], begun: Any) -> str:
+    """Return what a run says that was interrupted twice as soon as it has `begun`."""
+    with started(shlex.split(words), env) as process:
+        assert process.stderr is not None
+        begun(process)
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGINT)
+        return ended(process)[1]
+
+
+def kept(env: dict[str, str], words: str = "") -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = asked(f"db runs {words}", env)["runs"]
+    return found
+
+
+@pytest.fixture
+def env(tmp_path: Path) -> dict[str, str]:
+    return environment(XDG_DATA_HOME=str(tmp_path))
+
+
+def played(tmp_path: Path, env: dict[str, str]) -> None:
+    """Interrupt a run after some games."""
+    file = tmp_path / "games.jsonl"
+
+    def begun(process: Any) -> None:
+        eventually(lambda: file.exists() and file.stat().st_size)
+
+    said = interrupted(f"match random first-free --games 1000000 -o {file}", env, begun)
+    assert str(tmp_path / "noughts" / "runs") in said
+
+
+def test_run_without_a_game_is_not_kept(tmp_path: Path, env: dict[str, str]) -> None:
+    (tmp_path / "deaf.py").write_text(DEAF)
+
+    def begun(process: Any) -> None:
+        eventually(lambda: (tmp_path / "log").exists())
+
+    said = interrupted(f"match random {tmp_path / 'deaf.py'} --no-lock --games 2 --log {tmp_path / 'log'}", env, begun)
+    assert "Interrupted before any game ended" in said
+    assert kept(env) == []
+    assert not list(tmp_path.glob("noughts/runs/*"))
+
+
+def test_old_runs_are_deleted_and_others_stay(tmp_path: Path, env: dict[str, str]) -> None:
+    played(tmp_path, env)
+    [run] = kept(env)
+    assert run["games"] > 0
+    assert run["games_total"] == 1_000_000
+    assert [each["would_delete"] for each in kept(env, "--prune 1d --dry-run")] == [False]
+    assert [each["deleted"] for each in kept(env, "--prune 1d")] == [False]
+    old = (datetime.now(UTC) - timedelta(days=2)).timestamp()
+    for file in tmp_path.glob("noughts/runs/*"):
+        os.utime(file, (old, old))
+    assert [each["would_delete"] for each in kept(env, "--prune 1d --dry-run")] == [True]
+    assert [each["deleted"] for each in kept(env, "--prune 1d")] == [True]
+    assert kept(env) == []
+    assert not list(tmp_path.glob("noughts/runs/*"))
