@@ -2,7 +2,6 @@
 
 import asyncio
 import gzip
-import json
 import re
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
@@ -445,21 +444,30 @@ def test_the_page_of_a_bot_tells_results_by_opponent_and_side_endings_and_times(
     assert re.search(r"median</dt><dd>[\d.]+ (µs|ms|s)</dd>", text)
 
 
-def test_accuracy_is_shown_in_leaderboards_and_on_the_page_of_a_bot(site: Site) -> None:
-    def agree() -> bool:
-        """Return whether both pages show the same counts: the server can add games between two of our requests."""
-        found = re.search(r"Accuracy ([\d.]+) %: (\d+) blunders? in (\d+) decisions", site.get("/bots/pascal").text)
-        if found is None:
-            return False
-        accuracy, blunders, decisions = map(float, found.groups())
-        assert accuracy == pytest.approx(100 * (1 - blunders / decisions), abs=0.06)
-        shown = f'title="{blunders:.0f} blunders in {decisions:.0f} decisions">{accuracy} % of {decisions:.0f}</td>'
-        return shown in site.get("/leaderboard").text
+def test_accuracy_is_shown_with_its_decisions_from_30_on() -> None:
+    with serving(heartbeat=60.0, grace=60.0) as server, site_of(server.address) as site:
 
-    eventually(agree)
-    assert "<i>Accuracy</i> is the share of decisions" in site.get("/leaderboard").text
-    rows = json.loads(site.get("/api/v1/leaderboards/tictactoe/untimed").text)["rows"]
-    assert {"judged_games", "decisions", "blunders"} <= rows[0].keys()
+        def judged(games: int) -> dict[str, tuple[int, int]]:
+            """Return the decisions and blunders of each bot, once the server has judged all these games."""
+            server.match("pascal", "random", games=games, seed=3)
+
+            def rows() -> list[dict[str, Any]]:
+                found: list[dict[str, Any]] = site.get("/api/v1/leaderboards/tictactoe/untimed").document["rows"]
+                return found
+
+            found = eventually(rows, lambda rows: rows and all(row["judged_games"] == row["games"] for row in rows))
+            return {row["bot"].removeprefix("bots/"): (row["decisions"], row["blunders"]) for row in found}
+
+        assert all(0 < decisions < 30 for decisions, _ in judged(8).values())
+        for bot in ("pascal", "random"):
+            assert "Accuracy unknown (fewer than 30 decisions)" in site.get(f"/bots/{bot}").text
+        assert ">accuracy</th>" not in site.get("/leaderboard").text
+        for bot, (decisions, blunders) in judged(60).items():
+            assert decisions >= 30
+            share = f"{100 * (1 - blunders / decisions):.1f} %"
+            assert f"Accuracy {share}: {blunders} blunder" in site.get(f"/bots/{bot}").text
+            assert f">{share} of {decisions}</td>" in site.get("/leaderboard").text
+        assert "<i>Accuracy</i> is the share of decisions" in site.get("/leaderboard").text
 
 
 def test_the_page_of_a_bot_links_to_the_leaderboard_that_has_its_rank(site: Site) -> None:
