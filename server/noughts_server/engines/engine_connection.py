@@ -211,7 +211,7 @@ class EngineConnection:
         return self._silence_us if game.time is None else game.limit_us() + game.margin_us(self.player)
 
     def _is_open(self, game: Game, asked_us: int) -> bool:
-        """Return whether the question that was asked then still waits for its answer."""
+        """Return whether the question written at that time still waits for its answer."""
         return self._game is game and self._is_asked and self.seat.asked_us == asked_us
 
     def _stop_timer(self) -> None:
