@@ -72,3 +72,13 @@ def test_queue_and_page_follow_a_test_to_its_decision(server: ServerUnderTest, s
     (entry,) = feed.findall(f"{ATOM}entry")
     assert entry.findtext(f"{ATOM}title") == "Faster: H1 accepted"
     assert entry.findtext(f"{ATOM}id") == f"{site.address}/tests/faster"
+
+
+def test_page_of_a_test_says_that_its_openings_are_too_few(server: ServerUnderTest, site: Site) -> None:
+    few = tournaments_pb2.Openings(kind="random", plies=2)
+    begin_test(server, register_bots(server), "few", "bots/mia-away", sprt="elo0=0,elo1=5", openings=few)
+    page = site.get("/tournaments/few").text
+    assert "The openings random:2 are about " in page
+    assert "Fix: --openings random:" in page
+    details = site.get("/api/v1/tests/few").document["tournament"]["match_details"]
+    assert details["advice"].startswith("The openings random:2 are about ")
