@@ -32,7 +32,8 @@ from tests.support.processes import eventually
 from tests.support.site import PATIENCE, Site, live_game, site_of
 
 ATOM = "{http://www.w3.org/2005/Atom}"
-HEAVIEST = 155_000
+# Bytes uncompressed; the heaviest page is that of the API, which grows with every route.
+HEAVIEST = 160_000
 
 
 class Links(HTMLParser):
