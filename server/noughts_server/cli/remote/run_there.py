@@ -77,7 +77,7 @@ def _started_tournament(
 def _watch(client: Client, name: str) -> pb.Tournament:
     """Return the tournament when it is over; Ctrl-C cancels it."""
     try:
-        output.hint(f"{name} plays at {client.address}; `noughts tournament watch` shows it.")
+        output.note(f"{name} plays at {client.address}; `noughts tournament watch` shows it.")
         end = TournamentEnd(client, name)
         while (over := end.look()) is None:
             time.sleep(LOOK_SECONDS)

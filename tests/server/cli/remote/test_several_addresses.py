@@ -35,6 +35,9 @@ bot retire soon
 bot list --online
 bot show best
 course night course
+tournament create thursdays --repeat weekly
+tournament seasons thursdays
+tournament stop-repeating thursdays
 tournament create cup --games 4 --seed 1
 tournament join cup --bot best --bot worst
 tournament start cup
