@@ -1,5 +1,7 @@
 """PostgreSQL: its address, its troubles, its schema, and leagues that move there and back."""
 
+import asyncio
+import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -12,7 +14,7 @@ from sqlalchemy import create_engine, make_url, text  # noqa: TID251
 
 from noughts_server.errors import BadDatabaseUrl, DatabaseBusy, DatabaseUnreachable, DatabaseUnusable
 from noughts_server.store.engine.copying import copy_database
-from noughts_server.store.engine.database import Store
+from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.migrate import upgrade
 from noughts_server.store.engine.schema import metadata
 from noughts_server.store.people.bots import list_bots, log_in
@@ -139,6 +141,22 @@ def _refused(store: Store) -> Any:
             raise AssertionError("two write at once")
     except Exception as error:
         return error
+
+
+async def test_transaction_that_computes_for_long_succeeds_when_it_is_retried(arena: Arena) -> None:
+    """On a busy machine each attempt takes as long as the first."""
+    attempts = []
+
+    def slow(connection: Connection) -> None:
+        attempts.append(connection)
+        create_owner(connection, "alice")
+        time.sleep(3.5)
+        create_owner(connection, "bert")
+
+    async with asyncio.timeout(60):
+        await arena.store.write_patiently(slow)
+    assert len(attempts) == 2
+    assert arena.rows("SELECT count(*) FROM owners") == [(2,)]
 
 
 async def test_only_one_server_opens_it_alone(arena: Arena) -> None:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 import psycopg
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, ExceptionContext, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from noughts_referee.work_units import FinishedGame
@@ -35,8 +35,14 @@ _WRITER_LOCK, _SERVER_LOCK = 0x6E6F75676874, 0x6E6F75676875
 _CONNECT_SECONDS = 5
 _SILENT_SECONDS = 5
 """Limit for a connection without an answer from the other side."""
-_RESTING_SECONDS = 3
-"""Limit between two statements, in which no node can send a heartbeat: well below the lifetime of a node."""
+_RESTING_SECONDS, _LONGEST_RESTING_SECONDS = 3, 24
+"""Limit between two statements, in which no other node can write: well below the silence limit of a node.
+
+On a busy machine a transaction can compute for longer. Each transaction that PostgreSQL ended for that doubles the
+limit of the next, up to the larger number, and each commit halves it. So a retry succeeds in the end.
+"""
+_RESTED = "25P03"
+"""The SQLSTATE of a transaction that rested for too long."""
 
 _CHECK_LOG = "Check the log of PostgreSQL."
 _KINDS: dict[str, Callable[[str], NoughtsError]] = {
@@ -55,7 +61,7 @@ _KINDS: dict[str, Callable[[str], NoughtsError]] = {
     ),
     "3F000": DatabaseForbidden,  # no schema in which it can create tables
     "42501": DatabaseForbidden,  # permission denied
-    "25P03": DatabaseUnreachable,  # the transaction was idle too long, so PostgreSQL disconnected
+    _RESTED: DatabaseUnreachable,  # the transaction was idle too long, so PostgreSQL disconnected
     "55P03": partial(
         DatabaseBusy,
         problem="another session has locked it",
@@ -154,9 +160,31 @@ def make_engine(url: URL, connections: int, busy_seconds: float, *, writes: bool
         execution_options={} if writes else {"postgresql_readonly": True},
     )
     if writes:
-        lock = f"SELECT pg_advisory_xact_lock({_WRITER_LOCK})"
-        event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(lock))
+        limit = _RestingLimit()
+        event.listen(engine, "begin", limit.begin)
+        event.listen(engine, "commit", limit.committed)
+        event.listen(engine, "handle_error", limit.failed)
     return engine
+
+
+class _RestingLimit:
+    """The limit of a writer between two statements, which follows what its transactions need."""
+
+    def __init__(self) -> None:
+        self._seconds = _RESTING_SECONDS
+
+    def begin(self, connection: Connection) -> None:
+        """Set the limit, and wait for the lock of the database."""
+        if self._seconds > _RESTING_SECONDS:
+            connection.exec_driver_sql(f"SET LOCAL idle_in_transaction_session_timeout = {1000 * self._seconds}")
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITER_LOCK})")
+
+    def committed(self, connection: Connection) -> None:
+        self._seconds = max(self._seconds // 2, _RESTING_SECONDS)
+
+    def failed(self, context: ExceptionContext) -> None:
+        if getattr(context.original_exception, "sqlstate", None) == _RESTED:
+            self._seconds = min(2 * self._seconds, _LONGEST_RESTING_SECONDS)
 
 
 def _settings(busy_seconds: float) -> dict[str, str | int]:
