@@ -50,3 +50,5 @@ async def test_tournament_without_a_referee_says_so_until_one_comes() -> None:
         assert "noughts referee" in tournament.reason
         await cluster.start_referee()
         await continues(cluster, "clocks", 0)
+        await until(lambda: "event=tournament_resumed" in cluster.logs())
+        assert "event=tournament_stopped" in cluster.logs()

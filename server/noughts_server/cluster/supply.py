@@ -196,6 +196,8 @@ class SharedPlay:
         """Bot versions that play on this machine."""
         self._offered: dict[str, set[int]] = {}
         """Bot versions that play on the machines of others, by referee."""
+        self._reasons: dict[int, str] = {}
+        """Why play of running tournaments has stopped, by key."""
         bots.is_home = self._is_home
         membership.on_change.append(self._looking.set)
         membership.on_presumed_dead.append(self.begin_anew)
@@ -252,11 +254,26 @@ class SharedPlay:
         )
         for tournament in found:
             key, state = tournament.id, tournament.state
+            self._report(tournament)
             if key in local.tasks and state is TournamentState.RUNNING:
                 if key in local.supplies:
                     local.supplies[key].changed()
             elif state is not TournamentState.RUNNING or key not in local.problems:
                 local.follow(tournament)
+
+    def _report(self, tournament: Tournament) -> None:
+        """Log, and tell the servers, that play of a running tournament has stopped or resumed."""
+        key, before = tournament.id, self._reasons.pop(tournament.id, "")
+        reason = tournament.reason if tournament.state is TournamentState.RUNNING else ""
+        if reason:
+            self._reasons[key] = reason
+        if reason == before:
+            return
+        if not reason:
+            logger.info("tournament_resumed", tournament=tournament.name)
+        elif key not in self.local.problems:
+            logger.error("tournament_stopped", tournament=tournament.name, error=reason)
+        self._bus.publish(CHANGED, key)
 
     def _is_home(self) -> bool:
         """Whether this referee plays what cannot be divided: the one on whose machine most bots are, or the oldest."""

@@ -42,7 +42,7 @@ ABANDONED = "tournaments.abandoned"
 _FINISHING_SECONDS = 5.0
 _DRAIN_SECONDS = 3600.0
 # The delay before a tournament that stopped is tried again. It doubles with each stop without a new game.
-_FIRST_RETRY_SECONDS, _LONGEST_RETRY_SECONDS = 10.0, 3600.0
+_FIRST_RETRY_SECONDS, _LONGEST_RETRY_SECONDS, _MOST_DOUBLINGS = 10.0, 3600.0, 20
 _NOT_INSTALLED = "Install the package of its variant here, in the version that the organiser used."
 
 S = TypeVar("S", bound=Supply)
@@ -210,6 +210,7 @@ class LocalPlay(Generic[S]):
         self.drop(key)
         self.referee.evict(key)
         self.supplies.pop(key, None)
+        self._stops.pop(key, None)
 
     def _committed(self, report: CommitReport) -> None:
         for progress in report.progress:
@@ -278,7 +279,7 @@ class LocalPlay(Generic[S]):
 
     def _give_up(self, key: int, name: str, error: NoughtsError) -> None:
         """Stop playing a tournament until the next attempt; the others continue."""
-        delay = min(self.first_retry_seconds * 2 ** self._stops[key], _LONGEST_RETRY_SECONDS)
+        delay = min(self.first_retry_seconds * 2 ** min(self._stops[key], _MOST_DOUBLINGS), _LONGEST_RETRY_SECONDS)
         self._stops[key] += 1
         told = {"reason": error.reason, "error": str(error), "hint": error.hint}
         logger.error("tournament_stopped", tournament=name, **told, retry_seconds=delay)

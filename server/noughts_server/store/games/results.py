@@ -112,7 +112,7 @@ def commit_games(
         # This comes before the journal deletes the slots that now have a game.
         current = list(_current(connection, advanced, rows))
         keep_so_far(connection, current)
-        for tournament_id in {game.tournament for game in current if rows[game.tournament].retry_at is not None}:
+        for tournament_id in {game.tournament for game in current if rows[game.tournament].reason}:
             play_resumed(connection, tournament_id, now_ms=now_ms)
     ledger = Ledger(connection, state, now_ms=now_ms)
     for tournament_id in sorted(batches):
@@ -161,7 +161,7 @@ def _commit_tournament(
             report.stale += len(fresh) - len(counting)
             fresh = counting
             _drop_later(connection, row, progress, total)
-    if row.retry_at is not None:
+    if row.reason:
         play_resumed(connection, row.id, now_ms=now_ms)
     stored = list(fresh.values())
     dialect.of(connection).insert_games(connection, stored, now_ms)
