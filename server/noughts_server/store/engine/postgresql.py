@@ -174,7 +174,7 @@ class _RestingLimit:
         self._seconds = _RESTING_SECONDS
 
     def begin(self, connection: Connection) -> None:
-        """Set the limit, and wait for the lock of the database."""
+        """Set the limit, and wait until no other transaction writes."""
         if self._seconds > _RESTING_SECONDS:
             connection.exec_driver_sql(f"SET LOCAL idle_in_transaction_session_timeout = {1000 * self._seconds}")
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITER_LOCK})")
