@@ -95,9 +95,12 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
         bot, version = bot_version_id("bot", request.bot)
         who, now = caller(), self.store.now_ms()
         entering = await self.store.read(lambda connection: get_version(connection, bot, version))
-        # An organiser can enter a bot of another owner who agrees; the store checks both.
-        is_guest = entering.open_to_organisers and who.owner_id != entering.owner_id
-        require(who, ORGANISE if is_guest else play_as(bot))
+        # An organiser can enter a bot of another owner who agrees. The store checks both, and if the owner does not
+        # agree, it says how to get the consent, which no scope replaces.
+        is_guest = who.owner_id != entering.owner_id
+        as_organiser = (ORGANISE,) if is_guest else ()
+        as_owner = () if is_guest and entering.open_to_organisers else (play_as(bot),)
+        require(who, *as_organiser, *as_owner)
 
         def join(connection: Any) -> str:
             login = self.sessions.login(get_version(connection, bot, version).id)

@@ -348,7 +348,7 @@ async def test_organiser_enters_a_bot_only_if_its_owner_agrees(client: Client) -
     await client.register("corner", owner="ada")
     await client.create(organiser)
     refusal = await refused(client.join(organiser, "corner"))
-    assert refusal.reason == "SCOPE_MISSING"
+    assert (refusal.reason, "--open-to-organisers" in refusal.info.metadata["hint"]) == ("PERMISSION_DENIED", True)
     await consent(client, author, "corner", True)
     assert (await client.join(organiser, "corner")).label == "corner"
 
