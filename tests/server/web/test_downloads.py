@@ -9,8 +9,12 @@ import pytest
 from noughts_server.records.json_lines import json_line, read_json_lines
 from noughts_server.records.sgf import read_sgf
 from noughts_server.tables.recorded_game import RecordedGame
+from noughts_server.tables.tally import Tally
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web import downloads
+from noughts_server.web.signin import Visitor
+from tests.support.background import online
+from tests.support.processes import eventually
 from tests.support.site import Site
 
 
@@ -39,9 +43,9 @@ def test_a_file_of_a_tournament_has_all_its_games(
     ]
     trees = [placed.game for placed in read_sgf(io.StringIO(site.get(f"/{cup}/games.sgf").text))]
     assert [game.moves for game in trees if isinstance(game, RecordedGame)] == [tuple(game["moves"]) for game in games]
-    assert [game.more for game in trees if isinstance(game, RecordedGame)] == [
-        {"event": cup.removeprefix("tournaments/"), "date": game["end_time"][:10]} for game in games
-    ]
+    said = [dict(game.more) for game in trees if isinstance(game, RecordedGame)]
+    assert said[-1].pop("tournament")["games"] == len(games)
+    assert said == [{"event": cup.removeprefix("tournaments/"), "date": game["end_time"][:10]} for game in games]
 
 
 def test_a_line_of_a_file_is_that_of_the_command_line(site: Site, cup: str, server: ServerUnderTest) -> None:
@@ -51,6 +55,28 @@ def test_a_line_of_a_file_is_that_of_the_command_line(site: Site, cup: str, serv
     (again,) = (placed.game for placed in read_json_lines([json.dumps(line)]))
     assert isinstance(again, RecordedGame)
     assert json.loads(json_line(again)) == line
+
+
+@pytest.mark.parametrize("schedule", ["swiss", "knockout", "danish"])
+def test_files_of_a_tournament_have_its_byes_and_bracket(site: Site, server: ServerUnderTest, schedule: str) -> None:
+    token = server.token("ada")
+    cookie, form = f"noughts_token={token}", {"csrf": Visitor(token).csrf}
+    rounds = {} if schedule == "knockout" else {"rounds": "2"}
+    made = site.post("/organise", {**form, "id": schedule, "schedule": schedule, **rounds}, cookie=cookie)
+    place, bots = made.headers["location"], {f"{schedule}{number}": "random" for number in range(3)}
+    with online(server.address, token, **bots):
+        for bot in bots:
+            assert site.post(f"{place}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie).status == 303
+        assert site.post(f"{place}/start", form, cookie=cookie).status == 303
+        eventually(lambda: "finished" in site.get(place).text)
+    shown = site.get(f"/api/v1{place}").document["standings"]
+    lines, trees = site.get(f"{place}/games.jsonl").text.splitlines(), io.StringIO(site.get(f"{place}/games.sgf").text)
+    for placed in (read_json_lines(lines), read_sgf(trees)):
+        tally = Tally(game for _, game, _ in placed if isinstance(game, RecordedGame))
+        ranks = [(row.label, row.rank, row.points, tally.about.byes.get(row.label, 0)) for row in tally.standings()]
+        assert ranks == [(row["label"], row["rank"], row["points"], row["byes"]) for row in shown]
+        assert tally.about.schedule == schedule
+        assert [match.games for match in tally.about.matches].count(0) == (1 if schedule == "knockout" else 2)
 
 
 def test_a_file_of_no_tournament_is_not_found_and_one_that_cannot_be_says_why(
