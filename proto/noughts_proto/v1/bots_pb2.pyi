@@ -235,8 +235,11 @@ class SubmitBotResponse(_message.Message):
 
     VERSION_FIELD_NUMBER: _builtins.int
     UNCHANGED_FIELD_NUMBER: _builtins.int
+    VARIANT_FIELD_NUMBER: _builtins.int
     unchanged: _builtins.bool
     """True if the newest version has the same file; then nothing was stored."""
+    variant: _builtins.str
+    """The variant of its trial. Empty if nothing was stored."""
     @_builtins.property
     def version(self) -> Global___BotVersion: ...
     def __init__(
@@ -244,10 +247,11 @@ class SubmitBotResponse(_message.Message):
         *,
         version: Global___BotVersion | None = ...,
         unchanged: _builtins.bool = ...,
+        variant: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["version", b"version"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["unchanged", b"unchanged", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["unchanged", b"unchanged", "variant", b"variant", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -214,7 +214,7 @@ class SubmittedBots:
                 try:
                     async with asyncio.timeout(_TRIAL_SECONDS):
                         spec, entry = await self._place(upload, upload.content, Path(folder), launcher)
-                        await self._try(spec, variant, launcher, reached)
+                        tried = await self._try(spec, variant, launcher, reached)
                 except TimeoutError:
                     got = f"its trial took longer than {_TRIAL_SECONDS:.0f} s; it had reached {reached[-1]}"
                     hint = "Make it start and answer faster. Test it with: noughts bot check SPEC --time 0.1/move"
@@ -222,7 +222,7 @@ class SubmittedBots:
                 finally:
                     self._time.charge(owner, launcher.processor_seconds)
                     await self._save_time()
-        return upload._replace(entry=entry)
+        return upload._replace(entry=entry, variant=tried)
 
     def _count_trial(self, owner: int) -> None:
         """Raise LimitReached for an owner with too many trials, or without processor time left for today."""
@@ -244,8 +244,11 @@ class SubmittedBots:
         file.unlink()
         return await asyncio.to_thread(place, program.kind, entry, content, folder / "bot"), entry
 
-    async def _try(self, spec: BotSpec, variant: str, launcher: Launcher, reached: list[str]) -> None:
-        """Try a bot; add its progress to `reached`. Raises InvalidArgument, with its output, for an invalid bot."""
+    async def _try(self, spec: BotSpec, variant: str, launcher: Launcher, reached: list[str]) -> str:
+        """Try a bot; add its progress to `reached`, and return the variant that it played.
+
+        Raises InvalidArgument, with its output, for an invalid bot.
+        """
         hint = "Test it on your own machine: noughts bot check SPEC"
         try:
             own = variant or first_common([await declared_by(spec, launcher, self._times)])
@@ -268,6 +271,7 @@ class SubmittedBots:
             printed = _printed(report.said)
             told = f"Correct the bot.{printed}" if printed else hint
             raise _refusal("; ".join(report.faults), f"one that plays {chosen.name}", told)
+        return chosen.name
 
     # Play.
 

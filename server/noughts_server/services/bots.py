@@ -138,7 +138,7 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
             logger.info("bot_submitted", bot=submission.resource, owner=submission.owner, bytes=submission.size)
             await hosting.look()
         version = _version_message(submission.bot, submission.version, now, submission)
-        return pb.SubmitBotResponse(version=version, unchanged=not stored.is_new)
+        return pb.SubmitBotResponse(version=version, unchanged=not stored.is_new, variant=tried.variant)
 
     def _hosting_of(self, kind: str) -> Hosting:
         """Return what hosts bots of this kind. Raises WrongState if the server does not accept it."""

@@ -55,7 +55,8 @@ def submit(
     The operator decides which kinds the server accepts: usually WebAssembly, rarely Python. Each submission is a new
     version with a rating of its own. The token needs the scope `submit`; `--enter` also needs `play`, and
     `--test-against` also needs `play` and `organise`. It creates a test as `noughts test create` does, of --variant
-    (default: tictactoe), with --sprt (default: elo0=0,elo1=5), --openings and --concurrency.
+    (default: the first that the bot declares, else tictactoe), with --sprt (default: elo0=0,elo1=5), --openings and
+    --concurrency.
     """
     prefix, _, path = str(file).partition(":")
     if prefix in ("py", "wasm") and not file.exists():
@@ -78,10 +79,8 @@ def submit(
         if given and not test_against:
             raise UsageProblem(f"{option} {given}: got no test, expected --test-against VERSION as well")
     played = tournaments_pb2.Tournament(variant=variant, sprt=sprt or "", concurrency=concurrency)
-    if openings:
-        tested = options.read_variant(variant or TournamentSettings().variant)
-        chosen = openings_message(read_openings(openings, "sequential", False, tested))
-        played.openings.MergeFrom(chosen or tournaments_pb2.Openings(kind=OpeningsKind.NONE))
+    if openings and variant:
+        played.openings.MergeFrom(_openings(openings, variant))
     test = advice = ""
     with at.connected(token_needed=True) as client:
         if test_against:
@@ -98,6 +97,10 @@ def submit(
             joining = tournaments_pb2.JoinTournamentRequest(name=tournament, bot=made.name)
             client.call(client.tournaments.JoinTournament, joining)
         if test_against:
+            if not variant:
+                played.variant = answer.variant
+            if openings and not variant:
+                played.openings.MergeFrom(_openings(openings, answer.variant or TournamentSettings().variant))
             wanted = tests_pb2.Test(
                 new_version=made.name,
                 base_version=bot_name(announced.bot, test_against),
@@ -125,6 +128,12 @@ def submit(
     output.show(document, "\n".join(said))
     if not entered and not test and not answer.unchanged:
         output.hint(f"Enter it: noughts tournament join TOURNAMENT --bot {announced.bot}")
+
+
+def _openings(text: str, variant: str) -> tournaments_pb2.Openings:
+    """Return the openings of a test. Raises UsageProblem."""
+    chosen = openings_message(read_openings(text, "sequential", False, options.read_variant(variant)))
+    return chosen or tournaments_pb2.Openings(kind=OpeningsKind.NONE)
 
 
 def _require_scopes(client: Client, bot: str) -> None:

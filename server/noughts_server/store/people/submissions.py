@@ -37,6 +37,8 @@ class Upload(NamedTuple):
     entry: str
     file_name: str
     content: bytes
+    variant: str = ""
+    """Of its trial; empty before that, and for a file that needs none."""
 
     @property
     def hash(self) -> bytes:

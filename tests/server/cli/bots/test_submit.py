@@ -46,6 +46,25 @@ def test_new_version_plays_a_match_against_an_earlier_one(tmp_path: Path) -> Non
         assert (over["title"], over["rated"]) == ("mine@2 against mine@1", False)
 
 
+def test_version_is_tested_in_the_first_variant_that_it_declares(tmp_path: Path) -> None:
+    data = environment(XDG_DATA_HOME=str(tmp_path / "data"))
+    file = tmp_path / "mine.py"
+    bot = BOT.replace("    def", '    variants = ("connect4",)\n\n    def')
+    with ExitStack() as stack:
+        serving = "serve --listen 127.0.0.1:0 --no-web --accept py --format json"
+        address = json.loads(first_line(stack.enter_context(started(serving.split(), data))))["grpc"]
+        scopes = "--scope play --scope submit --scope organise"
+        token = asked(f"token create --owner ada {scopes}", data)["token"]
+        env = {**data, "NOUGHTS_SERVER": address, "NOUGHTS_TOKEN": token}
+        file.write_text(bot.format("position.free[0]"))
+        asked(f"bot submit {file}", env)
+        for number, openings in enumerate(("", " --openings random:8")):
+            file.write_text(bot.format(f"position.free[-1 - {number}]"))
+            made = asked(f"bot submit {file} --test-against 1 --sprt elo0=-1000,elo1=-200{openings}", env)
+            tested = asked(f"test show {made['test']}", env)
+            assert (tested["variant"], tested["openings"]["plies"]) == ("connect4", 8)
+
+
 def test_sprt_without_a_version_to_test_against_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text(BOT.format("position.free[0]"))
