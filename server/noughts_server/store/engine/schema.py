@@ -18,6 +18,7 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    Connection,
     Float,
     ForeignKey,
     Index,
@@ -29,6 +30,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    event,
     false,
     text,
 )
@@ -216,7 +218,6 @@ tournaments = Table(
         "explored",
         "folded",
         sqlite_where=UNEXPLORED,
-        postgresql_where=UNEXPLORED,
     ),
 )
 
@@ -354,7 +355,6 @@ games = Table(
         "termination",
         "ordinal",
         sqlite_where=LOST_BY_FAULT,
-        postgresql_where=LOST_BY_FAULT,
     ),
     sqlite_with_rowid=False,
 )
@@ -545,3 +545,15 @@ requests = Table(
     # 0: stored by a version that did not record the time.
     Column("created_at", BigInteger, nullable=False, server_default="0"),
 )
+
+
+@event.listens_for(metadata, "before_create")
+def _share_conditions(metadata: MetaData, connection: Connection, **_: Any) -> None:
+    """Give partial indexes their condition on PostgreSQL, too.
+
+    The argument `postgresql_where` would load SQLAlchemy's PostgreSQL dialect in each process that uses SQLite.
+    """
+    if connection.dialect.name == "postgresql":
+        for table in metadata.tables.values():
+            for index in table.indexes:
+                index.dialect_options["postgresql"]["where"] = index.dialect_options["sqlite"]["where"]
