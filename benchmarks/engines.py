@@ -6,7 +6,8 @@ The engines are `bots/examples/c/lowest.c` with a `main`, which answers in a few
 exactly 1 ms and 5 ms per move. The bare loop is a selector over their pipes: it sends TURN, stores the stone, checks
 for five in a row and sends RESTART. It has no tournament, clock, sandbox or records. c-gomoku-cli and `noughts match`
 play the same games with their usual options; Noughts stores them in SQLite. To exclude the start-up time, the time of
-a short match is subtracted. `--commit` is the Python of another checkout's environment to measure as well.
+a short match is subtracted; `--only start` measures it. `--commit` is the Python of another checkout's environment to
+measure as well.
 """
 
 import argparse
@@ -261,6 +262,12 @@ def compare(
     ]
 
 
+def start(manager: Manager, engine: Path, rounds: int) -> Cost:
+    """Return the median cost of a match of one short game, which is mostly that of its start."""
+    costs = [manager(engine, 1, 1) for _ in range(rounds)]
+    return Cost(statistics.median(each.wall for each in costs), median_processor(costs))
+
+
 def median_processor(costs: Sequence[Cost]) -> float:
     return statistics.median(each.processor for each in costs)
 
@@ -271,7 +278,7 @@ def main() -> None:
     parser.add_argument("--games", type=int, default=2000)
     parser.add_argument("--peer", help="the program c-gomoku-cli")
     parser.add_argument("--commit", help="the Python of another checkout of Noughts")
-    parser.add_argument("--only", choices=["thinking", "quick"])
+    parser.add_argument("--only", choices=["start", "thinking", "quick"])
     options = parser.parse_args()
     managers: dict[str, Manager] = {"bare loop": bare_loop}
     if options.peer:
@@ -279,9 +286,15 @@ def main() -> None:
     if options.commit:
         managers["other commit"] = Ours(options.commit)
     managers["Noughts"] = Ours(sys.executable)
-    with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as name:
-        folder = Path(name)
-        if options.only != "quick":
+    with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as place:
+        folder = Path(place)
+        if options.only in (None, "start"):
+            print("a match of one game: seconds, and seconds of processor time")
+            engine = built(folder, EXAMPLES / "lowest.c")
+            for name, manager in managers.items():
+                once = start(manager, engine, options.rounds)
+                print(f"{name:<14} {once.wall:.2f} {once.processor:.2f}", flush=True)
+        if options.only in (None, "thinking"):
             print("wall time per ply x games at once / thinking time")
             for milliseconds, games in THINKING_GAMES.items():
                 source = folder / f"thinker{milliseconds}.c"
@@ -292,7 +305,7 @@ def main() -> None:
                     for row in compare(managers, engine, games, FEW_THINKING_GAMES, at_once, options.rounds):
                         over = at_once / row.games_per_second / plies / (milliseconds / 1e3)
                         print(f"{milliseconds} ms, {at_once} at once  {row.name:<14} {over:.3f}", flush=True)
-        if options.only != "thinking":
+        if options.only in (None, "quick"):
             print("engines that answer immediately: games/s, and ms of processor time per game")
             engine = built(folder, EXAMPLES / "lowest.c")
             for at_once in (1, 2, 8):

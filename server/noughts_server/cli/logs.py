@@ -4,7 +4,8 @@ import logging
 import sys
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import TYPE_CHECKING, cast
 
 from noughts_server.cli.options import LogFormat, LogLevel
 
@@ -24,12 +25,28 @@ class LogOptions:
         configure_logs(self.log_level, self.log_format)
 
 
+def _load_structlog() -> None:
+    """Import structlog without Rich's tracebacks, which no log of ours shows.
+
+    They load Pygments and attrs: 24 ms instead of 7, or 130 instead of 30 if Python stores no bytecode.
+    """
+    unused = [name for name in ("rich.pretty", "rich.traceback") if name not in sys.modules]
+    # To import a module whose entry is None raises ImportError: structlog takes Rich as missing.
+    cast("dict[str, ModuleType | None]", sys.modules).update(dict.fromkeys(unused))
+    try:
+        import structlog as structlog
+    finally:
+        for name in unused:
+            del sys.modules[name]
+
+
 def configure_logs(level: LogLevel, form: LogFormat = LogFormat.AUTO) -> None:
     """Sends what structlog and the standard library's loggers say to stderr."""
     threshold = logging.getLevelNamesMapping()[level.upper()]
     if find_spec("structlog") is None:  # without the server there are only the standard library's
         logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", level=threshold, force=True)
     else:
+        _load_structlog()
         _configure_structlog(threshold, form)
     # It tells at each start what it has loaded.
     logging.getLogger("alembic").setLevel(threshold if level is LogLevel.DEBUG else logging.WARNING)

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -35,23 +35,24 @@ def command_of(spec: "BotSpec") -> "ChildCommand":
 
 @asynccontextmanager
 async def launching(
-    locking: Locking, tell: Callable[[str], None], all_memory_bytes: int = 0
+    locking: Locking, tell: Callable[[str], None], all_memory_bytes: int = 0, *, at_once: bool = False
 ) -> "AsyncIterator[Launcher]":
     """Return a launcher for child players, which waits while the machine cannot start processes.
 
     `tell` receives lines for the user: that it waits, and each gap of the sandbox here. Sandboxed children can use
-    `all_memory_bytes` together; 0 means the default. Raises LockIncomplete if a required sandbox is incomplete.
+    `all_memory_bytes` together; 0 means the default. If `at_once`, the process that starts sandboxed children begins to
+    load now, not with the first child. Raises LockIncomplete if a required sandbox is incomplete.
     """
     from noughts_referee.children.start_retry import PatientLauncher, StartRetry
 
-    launcher = PatientLauncher(_launcher(locking, tell, all_memory_bytes), StartRetry(tell))
+    launcher = PatientLauncher(_launcher(locking, tell, all_memory_bytes, at_once), StartRetry(tell))
     try:
         yield launcher
     finally:
         await launcher.close()
 
 
-def _launcher(locking: Locking, tell: Callable[[str], None], all_memory_bytes: int) -> "Launcher":
+def _launcher(locking: Locking, tell: Callable[[str], None], all_memory_bytes: int, at_once: bool) -> "Launcher":
     from noughts_bots.hosts import FOLDER_VARIABLE
     from noughts_referee.children.kernel import is_linux
     from noughts_referee.children.locked_launcher import LockedLauncher
@@ -66,4 +67,9 @@ def _launcher(locking: Locking, tell: Callable[[str], None], all_memory_bytes: i
     launcher = LockedLauncher(_ENTRY, limits, require_lock=locking is Locking.REQUIRED, environment=environment)
     for gap in launcher.gaps:
         tell(f"not locked here: {gap}")
-    return launcher if is_linux() else UnlockedLauncher()
+    if not is_linux():
+        return UnlockedLauncher()
+    if at_once:
+        with suppress(OSError):  # the machine has no process now: the first child waits for one
+            launcher.warm()
+    return launcher

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Self
 from noughts_bots.specs import BotSpec, unique_labels
 from noughts_referee.children.scratch import OwnedFolder
 from noughts_referee.children.start_retry import StartRetry
-from noughts_server.launching.launcher import Locking, command_of
+from noughts_server.launching.launcher import Locking, command_of, launching
 from noughts_server.local.bot_process import bot_process
 from noughts_server.local.plan import LocalError, LocalOutcome, LocalPlan, LocalProgress, LocalStop, PlayedGame
 
@@ -57,9 +57,13 @@ async def play_locally(
         start = partial(bot_process, max_games=plan.settings.concurrency, patience=patience)
         references = {label: start(spec) for label, spec in specs.items() if not spec.child_kind}
         processes = {label: await stack.enter_async_context(process) for label, process in references.items()}
-        # The server's parts are loaded while the bots load theirs.
+        # Without sandboxed processes there is nothing to report about the sandbox.
+        tell = on_note if plan.has_children else lambda note: None
+        launcher = await stack.enter_async_context(
+            launching(plan.locking, tell, plan.all_memory_bytes, at_once=plan.has_children)
+        )
+        # The server's parts are loaded while the bots, and what starts the sandboxed ones, load theirs.
         from noughts_server.engines.transcript import Transcripts
-        from noughts_server.launching.launcher import launching
         from noughts_server.local.run_at_server import RunAtServer
         from noughts_server.server import running_server
         from noughts_server.settings import ServerSettings
@@ -80,9 +84,6 @@ async def play_locally(
             goes_on=False,
         )
         server = await stack.enter_async_context(running_server(settings))
-        # Without sandboxed processes there is nothing to report about the sandbox.
-        tell = on_note if plan.has_children else lambda note: None
-        launcher = await stack.enter_async_context(launching(plan.locking, tell, plan.all_memory_bytes))
         with Transcripts(plan.log, plan.messages, goes_on=bool(plan.resumes)) as transcripts:
             run = RunAtServer(
                 plan, specs, processes, server, launcher, transcripts, on_progress, stop, patience, on_game, export

@@ -18,6 +18,10 @@ from tests.support.examples import OF_A_CLUSTER, examples_of_help, matches, part
 from tests.support.root import ROOT
 
 HEAVY = ("alembic", "grpc", "google.protobuf", "sqlalchemy", "structlog", "uvloop", "asyncio")
+UNUSED_BY_A_MATCH = (
+    "alembic", "numpy", "prometheus_client", "psycopg", "pygments", "rich.traceback",
+    "sqlalchemy.dialects.postgresql", "starlette",
+)  # fmt: skip
 
 
 def commands() -> list[str]:
@@ -223,18 +227,28 @@ def test_list_of_commands_has_a_summary_of_each(noughts: Any, line: str) -> None
             assert node.help.replace(r"\[", "[") in " ".join(noughts(f"{' '.join(path)} --help").stdout.split())
 
 
-def test_help_loads_nothing_heavy() -> None:
+def loaded(arguments: list[str], names: tuple[str, ...]) -> str:
+    """Run a command in a process of its own; return which of these modules it has loaded, as a list."""
     program = f"""
 import sys
 from noughts_server.cli.app import run
 try:
-    run(["--help"])
+    run({arguments!r})
 except SystemExit:
     pass
-print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)
+print([name for name in {names!r} if name in sys.modules], file=sys.stderr)
 """
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert said.stderr.strip() == "[]"
+    return said.stderr.splitlines()[-1]
+
+
+def test_help_loads_nothing_heavy() -> None:
+    assert loaded(["--help"], HEAVY) == "[]"
+
+
+def test_local_match_loads_only_what_it_uses() -> None:
+    match = ["match", "random", "first-free", "--variant", "tictactoe", "--games", "2"]
+    assert loaded(match, ("sqlalchemy", *UNUSED_BY_A_MATCH)) == "['sqlalchemy']"
 
 
 def test_unknown_command_is_a_usage_error(noughts: Any) -> None:

@@ -112,16 +112,16 @@ class Field:
             messages=messages,
         )
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("noughts_server.launching.launcher.launching", self._attentively)
+            patch.setattr("noughts_server.local.run.launching", self._attentively)
             return await play_locally(
                 plan, on_progress=lambda progress: None, stop=LocalStop(), export=export, on_note=self.said.append
             )
 
     @asynccontextmanager
     async def _attentively(
-        self, locking: Locking, tell: Callable[[str], None], all_memory_bytes: int
+        self, locking: Locking, tell: Callable[[str], None], all_memory_bytes: int, *, at_once: bool
     ) -> AsyncIterator[Launcher]:
-        async with launching(locking, tell, all_memory_bytes) as launcher:
+        async with launching(locking, tell, all_memory_bytes, at_once=at_once) as launcher:
             yield Attentive(launcher, self.sessions)
 
     async def notes_of_games(self) -> list[dict[str, str]]:

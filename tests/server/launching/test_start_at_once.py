@@ -1,0 +1,17 @@
+"""The process that starts sandboxed children loads while a local run loads the server's parts."""
+
+import psutil
+import pytest
+
+from noughts_server.launching.launcher import Locking, launching
+
+
+def zygotes() -> list[psutil.Process]:
+    return [child for child in psutil.Process().children() if "noughts_referee.children.zygote" in child.cmdline()]
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+async def test_zygote_starts_before_the_first_child_if_wanted(at_once: bool) -> None:
+    async with launching(Locking.USUAL, lambda line: None, at_once=at_once):
+        assert len(zygotes()) == at_once
+    assert zygotes() == []
