@@ -24,6 +24,8 @@ _TIMES = {
     "created": "create_time", "last_used": "last_use_time", "revoked": "revoke_time", "expires": "expire_time",
 }  # fmt: skip
 """The times of a token in JSON, and the fields of the message."""
+_SECRET_BYTES = 64
+"""More than a secret and the end of its line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +83,19 @@ def create(
 
 @contextmanager
 def _private_file(path: Path) -> Iterator[TextIO]:
-    """Yield a new file that only this user can read; remove it again after an error. Raises UsageProblem."""
+    """Yield a new file that only this user can read; remove it again after an error. Raises UsageProblem.
+
+    It takes its space first, so that a full disk refuses the file before there is a token.
+    """
     with problems_with(f"--output {path}", OSError, hint="Choose a new file."):
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with open(descriptor, "w", encoding="utf-8") as file:
+            with problems_with(f"--output {path}", OSError, hint="Free some space on that disk, or choose another."):
+                os.write(descriptor, b" " * _SECRET_BYTES)
+                os.lseek(descriptor, 0, os.SEEK_SET)
             yield file
+            file.truncate()
     except BaseException:
         path.unlink(missing_ok=True)
         raise

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
+import subprocess
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +17,7 @@ import pytest
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.times import from_now, read_duration, read_moment
 from tests.support.background import online
+from tests.support.processes import PROGRAM
 
 Ask = Callable[..., Any]
 NOW = 1_700_000_000_000
@@ -84,6 +88,31 @@ def test_token_is_made_listed_and_revoked_at_a_server(ask: Ask, noughts: Any, se
     assert "--scope organise" in refused
     assert ask(f"token revoke {made['id']} --server {server}")["revoked"] is not None
     assert "the token was revoked" in noughts("tournament create mine", code=1, env=mine).stderr
+
+
+def test_full_disk_refuses_the_file_before_there_is_a_token(
+    ask: Ask, server: str, env: dict[str, str], tmp_path: Path
+) -> None:
+    file = tmp_path / "ada.token"
+    line = [
+        "sh",
+        "-c",
+        'ulimit -f 0; exec "$@"',
+        "sh",
+        *PROGRAM,
+        "token",
+        "create",
+        "--server",
+        server,
+        "-o",
+        str(file),
+    ]
+    failed = subprocess.run(line, env={**os.environ, **env}, capture_output=True, text=True, check=False)
+    assert failed.returncode == 2
+    assert f"--output {file}: File too large" in failed.stderr
+    assert "Free some space" in failed.stderr
+    assert not file.exists()
+    assert len(ask(f"token list --server {server}")["tokens"]) == 1
 
 
 @pytest.mark.parametrize(
