@@ -48,7 +48,7 @@ async def test_who_comes_back_is_told_the_opening_with_what_was_played(server: L
             server.referee.add(unit(conditions())._replace(openings={1: (4, 0)}))
             await first.taken()
             await first.send((1, 2, 8))
-            assert (await second.taken()).turns.ply
+            assert await second.asked()
         async with raw_bot(server, 1) as first:
             (starts,) = (await first.taken()).starts
             assert list(starts.moves) == [4, 0, 8]
