@@ -40,6 +40,10 @@ def load(target: str, options: Mapping[str, str]) -> Bot:
     if not isinstance(bot, Bot):
         advice = "name a subclass of noughts_bots.Bot, or a function that returns one"
         raise BotSpecError(subject, f"{bot!r:.80}", "a noughts_bots.Bot", advice)
+    variants: object = bot.variants
+    if isinstance(variants, str):
+        advice = f'write variants = ("{variants}",)'
+        raise BotSpecError(subject, f"variants = {variants!r:.80}", "a tuple of names", advice)
     return bot
 
 

@@ -104,8 +104,12 @@ def read_variant(text: str, opening: str | None = None, called: str = "--variant
 
 
 def own_variant(declared: Sequence[str]) -> Variant:
-    """Return the variant of a command with one bot if none is given: the first of those that the bot declares."""
-    return parse_variant(first_common([declared]) or USUAL_VARIANT)
+    """Return the variant of a command with one bot if none is given: the first of those that the bot declares.
+
+    Raises UsageProblem if the bot declares only unknown variants.
+    """
+    known = first_common([declared])
+    return read_variant(declared[0], called="variants of the bot:") if known is None else parse_variant(known)
 
 
 def read_time(text: str, option: str = "--time") -> TimeControl:

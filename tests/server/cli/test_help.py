@@ -184,7 +184,9 @@ def test_submit_takes_the_class_of_a_bot_under_both_names(noughts: Any) -> None:
 def test_submit_takes_a_file_as_bot_check_does(noughts: Any, tmp_path: Path) -> None:
     (tmp_path / "bot.py").write_text("bot")
     for spec in ("bot.py", "bot.py:Mine"):
-        said = noughts(f"bot submit py:{tmp_path}/{spec} --server 127.0.0.1:1", code=1).stderr
+        said = noughts(
+            f"bot submit py:{tmp_path}/{spec} --server 127.0.0.1:1", code=1, env={"NOUGHTS_TOKEN": "nou_any"}
+        ).stderr
         assert "server 127.0.0.1:1 cannot be reached" in said
 
 

@@ -276,6 +276,8 @@ def _with_variant(playing: LocalOptions, specs: Mapping[str, BotSpec]) -> LocalO
             return await declared_by_each(list(specs.values()), launcher, ChildSettings(start=playing.start_timeout))
 
     declared = run_loop(found())
+    for names in declared:
+        options.own_variant(names)
     variant = first_common(declared)
     if variant is None:
         each = "; ".join(

@@ -91,3 +91,13 @@ def test_bots_without_a_common_variant_are_refused(noughts: Any) -> None:
 
 def test_named_variants_of_engines_are_in_the_protocol() -> None:
     assert all(rule_of(parse_variant(name)) is not None for name in NAMED_VARIANTS)
+
+
+@pytest.mark.parametrize("command", ["bot check py:wrong.py", "match py:wrong.py random"])
+@pytest.mark.parametrize(
+    "declared, error",
+    [('"conect4",', "did you mean connect4?"), ('"connect4"', 'Fix: Write variants = ("connect4",).')],
+)
+def test_misspelt_variants_of_a_bot_are_named(noughts: Any, command: str, declared: str, error: str) -> None:
+    Path("wrong.py").write_text(BOTS.format(declared))
+    assert error in noughts(f"{command} --no-lock", code=2).stderr
