@@ -27,6 +27,8 @@ class ConformanceReport:
     variant: str
     name: str = ""
     """The name in the bot's hello."""
+    variants: tuple[str, ...] = ()
+    """The variants in the bot's hello; empty means all."""
     start_ms: float = 0.0
     """Time until its hello: the shorter of two starts, because the first can also start the launcher's processes."""
     games: list[list[int]] = field(default_factory=list)
@@ -111,7 +113,7 @@ async def _games(spec: BotSpec, plan: ConformancePlan, launcher: Launcher) -> Co
         try:
             await session.greet()
             report.start_ms = (time.perf_counter() - began) * 1e3
-            report.name = session.name
+            report.name, report.variants = session.name, session.variants
             session.require(plan.variant)
             session.clock_us = plan.clock_us or session.clock_us
             for number in range(plan.games):

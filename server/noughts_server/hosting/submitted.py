@@ -18,6 +18,7 @@ import structlog
 
 from noughts_bots.errors import BotError
 from noughts_bots.specs import BotSpec
+from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.child_player import ChildPlayer, ChildProcess, Fault
 from noughts_referee.children.child_settings import ChildSettings
@@ -42,7 +43,7 @@ from noughts_server.limits import Limits
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.endless_work import set_within
 from noughts_server.runtime.recorder import COMMITTED
-from noughts_server.runtime.sessions import OnlineBot, Sessions
+from noughts_server.runtime.sessions import OnlineBot, Sessions, check_hello
 from noughts_server.runtime.tournament_play import CHANGED
 from noughts_server.server import Server
 from noughts_server.store.engine.database import Connection, Store
@@ -202,8 +203,11 @@ class SubmittedBots:
         An owner has one trial at a time and is charged for it, so owners take turns.
         """
         newest = await self._host.store.read(lambda connection: newest_submission(connection, upload.bot))
-        if newest is not None and (newest.hash, newest.kind) == (upload.hash, upload.kind):
-            return upload._replace(entry=upload.entry or newest.entry)
+        same = newest is not None and (newest.hash, newest.kind) == (upload.hash, upload.kind)
+        # Another class of the same file is another bot, with a trial of its own.
+        if newest is not None and same and upload.entry in ("", newest.entry):
+            variants = None if newest.variants is None else tuple(newest.variants)
+            return upload._replace(entry=newest.entry, variants=variants)
         await self._time.save()
         self._count_trial(owner)
         launcher = _Metered(self._launcher)
@@ -214,7 +218,7 @@ class SubmittedBots:
                 try:
                     async with asyncio.timeout(_TRIAL_SECONDS):
                         spec, entry = await self._place(upload, upload.content, Path(folder), launcher)
-                        tried = await self._try(spec, variant, launcher, reached)
+                        tried, variants = await self._try(spec, variant, launcher, reached)
                 except TimeoutError:
                     got = f"its trial took longer than {_TRIAL_SECONDS:.0f} s; it had reached {reached[-1]}"
                     hint = "Make it start and answer faster. Test it with: noughts bot check SPEC --time 0.1/move"
@@ -222,7 +226,7 @@ class SubmittedBots:
                 finally:
                     self._time.charge(owner, launcher.processor_seconds)
                     await self._save_time()
-        return upload._replace(entry=entry, variant=tried)
+        return upload._replace(entry=entry, variant=tried, variants=variants)
 
     def _count_trial(self, owner: int) -> None:
         """Raise LimitReached for an owner with too many trials, or without processor time left for today."""
@@ -244,8 +248,10 @@ class SubmittedBots:
         file.unlink()
         return await asyncio.to_thread(place, program.kind, entry, content, folder / "bot"), entry
 
-    async def _try(self, spec: BotSpec, variant: str, launcher: Launcher, reached: list[str]) -> str:
-        """Try a bot; add its progress to `reached`, and return the variant that it played.
+    async def _try(
+        self, spec: BotSpec, variant: str, launcher: Launcher, reached: list[str]
+    ) -> tuple[str, tuple[str, ...]]:
+        """Try a bot; add its progress to `reached`, and return the variant that it played and those that it declares.
 
         Raises InvalidArgument, with its output, for an invalid bot.
         """
@@ -271,7 +277,8 @@ class SubmittedBots:
             printed = _printed(report.said)
             told = f"Correct the bot.{printed}" if printed else hint
             raise _refusal("; ".join(report.faults), f"one that plays {chosen.name}", told)
-        return chosen.name
+        check_hello(pb.Hello(protocol=PROTOCOL, variants=report.variants))
+        return chosen.name, report.variants
 
     # Play.
 
@@ -342,7 +349,7 @@ class SubmittedBots:
                 self._charge_life(each, processor_seconds(each.life.started.pid))
         ready = [submission for submission in self._ready if not self._time.is_spent(submission.owner_id)]
         known = sessions.logins_here()
-        logins = {bot.bot_version_id: OnlineBot(bot.bot_id, bot.resource, None, False) for bot in ready}
+        logins = {bot.bot_version_id: OnlineBot.submitted(bot) for bot in ready}
         sessions.stand_by({version: known.get(version) or login for version, login in logins.items()})
         needed = {each.bot_version_id: each for each in self._needed if not self._time.is_spent(each.owner_id)}
         for key, submission in needed.items():

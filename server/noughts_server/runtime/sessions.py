@@ -22,7 +22,9 @@ from noughts_referee.stream_closed import StreamClosed
 from noughts_server.errors import InvalidArgument, NoughtsError, ProtocolUnsupported, WrongState
 from noughts_server.resource_names import bot_name
 from noughts_server.runtime.bus import Bus
+from noughts_server.store.engine.database import Connection
 from noughts_server.store.people.bots import BotVersion
+from noughts_server.store.people.submissions import Submission, submissions_of
 from noughts_server.store.validation import check_text
 from noughts_server.version import software_version
 
@@ -69,6 +71,11 @@ class OnlineBot:
     declines_challenges: bool
     variants: tuple[str, ...] = ()
     """The variants it plays, as it names them (see `covers`); empty: all."""
+
+    @classmethod
+    def submitted(cls, submission: Submission) -> "OnlineBot":
+        """Return the expected login of a submitted bot, which counts as one that plays all if that is unknown."""
+        return cls(submission.bot_id, submission.resource, None, False, tuple(submission.variants or ()))
 
     def check_plays(self, field: str, variant: str) -> None:
         """Raises InvalidArgument of the request's `field` when the bot does not play the variant."""
@@ -189,6 +196,16 @@ class Sessions:
         if version in self._standby:
             return self._standby[version]
         return self._elsewhere[version][1] if version in self._elsewhere else None
+
+    def check_plays(self, connection: Connection, version: int, field: str, variant: str) -> None:
+        """Raise InvalidArgument of the request's `field` if the bot version declares variants, but not this one.
+
+        A submitted version that is offline counts as it declared itself in its trial.
+        """
+        login = self.login(version)
+        logins = [login] if login else map(OnlineBot.submitted, submissions_of(connection, [version]))
+        for each in logins:
+            each.check_plays(field, variant)
 
     def logged_in(self, version: int, login: OnlineBot) -> None:
         """A bot version has just logged in."""

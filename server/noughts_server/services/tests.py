@@ -50,7 +50,9 @@ class TestServicer(tests_pb2_grpc.TestServiceServicer):
             new = get_version(connection, *bot_version_id("test.new_version", wanted.new_version))
             base = get_version(connection, *bot_version_id("test.base_version", wanted.base_version))
             right = checked(match, now)
-            _check_versions(parts.sessions, who, new, base, right.settings.variant)
+            _check_versions(parts.sessions, who, new, base)
+            for field, version in (("test.new_version", new), ("test.base_version", base)):
+                parts.sessions.check_plays(connection, version.id, field, right.settings.variant)
             title = right.settings.title or f"{new.bot}@{new.version} against {base.bot}@{base.version}"[:200]
             slug, settings = right.slug if wanted.name else "", replace(right.settings, title=title)
             test = NewTest(replace(right, slug=slug, settings=settings), new, base)
@@ -117,21 +119,19 @@ def _match(wanted: pb.Test) -> NewTournament:
     return advised(NewTournament(slug, settings, seed_kind=drawn))
 
 
-def _check_versions(sessions: Sessions, who: Caller, new: BotVersion, base: BotVersion, variant: str) -> None:
-    """Raise an error unless the caller may test these versions, and they play the variant if they are online."""
+def _check_versions(sessions: Sessions, who: Caller, new: BotVersion, base: BotVersion) -> None:
+    """Raise an error unless the caller may test these versions."""
     if who.only_owner not in (None, new.owner_id):
         raise PermissionDenied(bot_name(new.bot))
     if new.id == base.id:
         raise InvalidArgument.of("test.base_version", base.resource, "a version other than the new one")
-    for field, version in (("test.new_version", new), ("test.base_version", base)):
+    for version in (new, base):
         login = sessions.login(version.id)
         if who.only_owner not in (None, version.owner_id):
             if login is None:
                 hint = "Test against a version of your own, or wait until it is online."
                 raise WrongState(version.resource, got="offline", expected="online, as it is not yours", hint=hint)
             login.check_accepts()
-        if login is not None:
-            login.check_plays(field, variant)
 
 
 def _listed(tournament: Tournament, tested: Sequence[Entry]) -> pb.Test:

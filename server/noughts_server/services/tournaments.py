@@ -103,9 +103,8 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
         require(who, *as_organiser, *as_owner)
 
         def join(connection: Any) -> str:
-            login = self.sessions.login(get_version(connection, bot, version).id)
-            if login is not None:
-                login.check_plays("bot", get_tournament(connection, slug).settings.variant)
+            entering, variant = get_version(connection, bot, version), get_tournament(connection, slug).settings.variant
+            self.sessions.check_plays(connection, entering.id, "bot", variant)
             entry = join_tournament(
                 connection, slug, bot=bot, version=version, label=request.label, owner_id=who.only_owner, now_ms=now
             )

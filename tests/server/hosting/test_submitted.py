@@ -19,7 +19,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from noughts_proto.v1 import bots_pb2 as pb
-from noughts_proto.v1 import challenges_pb2, games_pb2, status_pb2, status_pb2_grpc
+from noughts_proto.v1 import challenges_pb2, games_pb2, status_pb2, status_pb2_grpc, tests_pb2
 from noughts_referee.children.scratch import OwnedFolder
 from noughts_server.errors import LimitReached
 from noughts_server.hosting import submitted
@@ -223,6 +223,45 @@ async def test_a_bot_that_was_handed_in_can_be_challenged_and_leaves_when_it_is_
         slug = made.tournament.name.removeprefix("tournaments/")
         await eventually(lambda: client.get(slug), lambda tournament: tournament.games_done == 4)
         await until(lambda: not here.playing())
+
+
+DECLARING = GOOD.replace("    def", '    variants = ("connect4",)\n\n    def')
+OTHER = BOT.format("return 0").replace("Mine", "Other").replace("from noughts_bots import Bot", "")
+
+
+async def test_submitted_bot_is_refused_where_it_does_not_declare_the_variant(tmp_path: Path) -> None:
+    async with hosting(tmp_path) as (client, _):
+        token = await client.token("alice", *ALL)
+        for name in ("mine", "other"):
+            await submit(client, token, name, DECLARING)
+        await submit(client, token, "mine", DECLARING + "\n", version="2")
+        await submit(client, token, "mine", DECLARING + "\n", version="same-file")
+        await client.create(token)
+        await _all_refuse(client, token)
+    async with hosting(tmp_path) as (client, _):
+        await _all_refuse(client, token)
+        await client.create(token, "of-four", variant="connect4")
+        await client.join(token, "mine", "of-four")
+
+
+async def _all_refuse(client: Client, token: str) -> None:
+    """The server refuses games of tictactoe with the bots, also with versions that are not the newest."""
+    for bot in ("mine", "mine/versions/1", "mine/versions/2", "other"):
+        assert "expected a bot that plays tictactoe" in (await refused(client.join(token, bot))).trailing
+    test = tests_pb2.Test(new_version="bots/other", base_version="bots/mine/versions/1")
+    test.tournament.variant = "tictactoe"
+    request = tests_pb2.CreateTestRequest(test=test)
+    refusal = await refused(client.tests.CreateTest(request, metadata=bearing(token)))
+    assert "expected a bot that plays tictactoe" in refusal.trailing
+    challenge = challenges_pb2.CreateChallengeRequest(challenger="bots/mine", opponent="bots/other", games=2)
+    refusal = await refused(client.challenges.CreateChallenge(challenge, metadata=bearing(token)))
+    assert "expected a bot that plays tictactoe" in refusal.trailing
+
+
+async def test_another_class_of_a_submitted_file_has_a_trial(client: Client) -> None:
+    token, both = await client.token("alice", *ALL), GOOD + OTHER
+    await submit(client, token, "mine", both, entry=":Mine")
+    assert "illegal move" in (await refused(submit(client, token, "mine", both, entry=":Other"))).trailing
 
 
 async def test_database_is_read_for_submitted_bots_only_after_news(

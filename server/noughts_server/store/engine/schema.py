@@ -37,7 +37,7 @@ from sqlalchemy import (
 
 from noughts_referee.rules import FAULTS
 
-REVISION = "0026"
+REVISION = "0027"
 """The newest migration; the revision that a database of this version of Noughts has."""
 
 
@@ -151,6 +151,8 @@ submissions = Table(
     Column("entry", String(400), nullable=False),
     Column("file_name", String(200), nullable=False),
     Column("submitted_at", BigInteger, nullable=False),
+    # The variants that it declared in its trial; empty: all. NULL in rows from before schema 0027: unknown.
+    Column("variants", JSON(none_as_null=True)),
     Index(None, "owner_id", "submitted_at"),
     Index(None, "program_id"),
 )

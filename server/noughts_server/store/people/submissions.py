@@ -39,6 +39,8 @@ class Upload(NamedTuple):
     content: bytes
     variant: str = ""
     """Of its trial; empty before that, and for a file that needs none."""
+    variants: tuple[str, ...] | None = None
+    """The variants that it declared in its trial (empty: all); None if unknown."""
 
     @property
     def hash(self) -> bytes:
@@ -61,6 +63,8 @@ class Submission(NamedTuple):
     file_name: str
     hash: bytes
     size: int
+    variants: list[str] | None
+    """The variants that it declared in its trial (empty: all); None if unknown."""
 
     @property
     def resource(self) -> str:
@@ -122,6 +126,7 @@ def store_submission(connection: Connection, upload: Upload, *, owner_id: int, n
         row = {"hash": upload.hash, "size": size, "content": upload.content}
         program = connection.execute(insert(programs).returning(programs.c.id), row).scalar_one()
     made = {"kind": upload.kind, "entry": upload.entry, "file_name": upload.file_name, "submitted_at": now_ms}
+    made["variants"] = upload.variants
     keys = {"bot_version_id": entered.id, "program_id": program, "owner_id": owner_id}
     connection.execute(insert(submissions), made | keys)
     (stored,) = submissions_of(connection, [entered.id])
@@ -179,7 +184,7 @@ def _rows() -> Select[Any]:
     bot = (bots.c.id, bots.c.name, bot_versions.c.version, submissions.c.owner_id, owners.c.name)
     file = (submissions.c.kind, submissions.c.entry, submissions.c.file_name, programs.c.hash, programs.c.size)
     return (
-        select(submissions.c.bot_version_id, *bot, *file)
+        select(submissions.c.bot_version_id, *bot, *file, submissions.c.variants)
         .select_from(submissions)
         .join(programs, programs.c.id == submissions.c.program_id)
         .join(bot_versions, bot_versions.c.id == submissions.c.bot_version_id)
