@@ -141,9 +141,9 @@ class FrameConnection:
         self.capacity_timed = 0
         self.capacity_untimed = 0
         self.on_presence: Callable[[], None] = lambda: None
-        self.offline_because = ""
-        """Why the last stream ended, for logs: `logged_out`, `connection_lost`, or the reason of the referee."""
         """Called when the bot connects or disconnects."""
+        self.offline_because = ""
+        """Why the last stream ended, for logs: `stream_ended`, `connection_lost`, or the reason of the referee."""
         self._referee = referee
         self._settings = settings
         self._counts = counts
@@ -496,7 +496,7 @@ class FrameConnection:
 def _why_offline(stream: _Stream) -> str:
     if stream.closed is not None:
         return stream.closed.reason.lower()
-    return "logged_out" if stream.left else "connection_lost"
+    return "stream_ended" if stream.left else "connection_lost"
 
 
 def _ended_by(stream: _Stream, group: BaseExceptionGroup, bot: str) -> BaseExceptionGroup | None:

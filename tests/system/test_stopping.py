@@ -110,7 +110,11 @@ def test_log_names_games_and_bots_and_no_secret(tmp_path: Path) -> None:
     assert {number for number in (1, 2) for fault in faults if f"tournaments/cup/games/{number}" in fault} == {1, 2}
     for event in ("bot_online", "bot_offline", "tournament_started", "tournament_played"):
         assert any(event in each for each in lines), event
-    assert any("bot_offline" in each and "connection_lost" in each for each in lines)
+    offline = [json.loads(each) for each in lines if "bot_offline" in each]
+    reasons = {each["reason"] for each in offline if each["bot"] == "bots/off/versions/1"}
+    # Which of the two is seen first depends on when the operating system closes the connection.
+    assert reasons <= {"stream_ended", "connection_lost"}, offline
+    assert reasons
     plies = [json.loads(fault)["ply"] for fault in faults]
     # It moves second in one game and first in the other.
     assert sorted(plies) == [0, 1]

@@ -38,7 +38,7 @@ def test_ask_without_a_position_is_an_error(noughts: Any) -> None:
 def test_import_error_shows_only_the_frames_of_the_author(noughts: Any, tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("import nosuchmodule\n")
     said = noughts(f"match py:{tmp_path}/broken.py:Bot random", code=2).stderr
-    assert f"fix {tmp_path}/broken.py\n" in said
+    assert f"Fix: Correct {tmp_path}/broken.py.\n" in said
     assert said.count('  File "') == 1
     assert "ModuleNotFoundError: No module named 'nosuchmodule'" in said
 

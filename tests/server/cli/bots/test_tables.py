@@ -95,7 +95,7 @@ def test_missing_file_is_an_error_before_anything_is_played(noughts: Any, line: 
 
 def test_folder_that_is_not_there_is_named_as_it_was_given(noughts: Any) -> None:
     result = noughts("bot table build random -o no/such.table", code=1)
-    assert result.stderr == "Error: no/such.table: No such file or directory\n"
+    assert result.stderr == "Error: no/such.table: No such file or directory\nFix: Check the path.\n"
 
 
 def test_build_replaces_a_table_as_a_whole_or_not_at_all(noughts: Any, folder: Path) -> None:

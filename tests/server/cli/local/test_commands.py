@@ -353,7 +353,7 @@ def test_a_swiss_that_may_end_early_is_warned_of(noughts: Any) -> None:
 
 
 def test_a_run_without_a_game_is_told_as_such(capsys: pytest.CaptureFixture[str]) -> None:
-    outcome = LocalOutcome(0, 0, interrupted=True, standings=(), pairs=(), terminations={}, kept="sqlite:///x.db")
+    outcome = LocalOutcome(0, 0, interrupted=True, standings=(), pairs=(), terminations={})
     with pytest.raises(SystemExit) as left:
         leave_if_ended_early(outcome)
     assert left.value.code == 130

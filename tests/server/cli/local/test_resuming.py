@@ -164,7 +164,7 @@ def test_a_run_that_kept_no_scores_is_resumed_without_them(tmp_path: Path) -> No
     late = played(
         f"tournament run random three-stage py:{tmp_path}/bots/sleeper.py {kept} --resume", tmp_path / "more.jsonl", env
     )
-    assert (late[:2], len(late)) == (few, 6)
+    assert (games(late[:2]), len(late)) == (games(few), 6)
 
 
 @pytest.fixture(scope="module")

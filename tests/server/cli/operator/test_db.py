@@ -261,6 +261,8 @@ def test_an_archive_has_the_games_of_the_database(played: tuple[ServerUnderTest,
     for name in dict.fromkeys(game["game"].rpartition("/games/")[0] for game in archived):
         invoked(["records", "convert", name, str(tmp_path / "one.jsonl"), "--db", database])
         stored += [json.loads(line) for line in (tmp_path / "one.jsonl").read_text().splitlines()]
+    for game in stored:
+        game.pop("tournament", None)  # an archive holds several tournaments
     assert archived == stored
 
 

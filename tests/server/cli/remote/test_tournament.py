@@ -311,7 +311,7 @@ def test_bots_of_a_server_are_listed(ask: Ask, bots: list[str], noughts: Any, se
         ("tournament join nowhere --bot nobody", 1, "does not exist"),
         ("tournament show a/b", 2, "expected a tournament"),
         ("game show spring", 2, "expected a game"),
-        ("game explain spring", 2, "expected a game"),
+        ("game explain spring", 2, "expected an existing file of games, or a game on a server"),
         ("leaderboard --variant chess", 2, "--variant 'chess'"),
         ("leaderboard --time-class quick", 2, "Error: --time-class: got 'quick', expected one of untimed"),
     ],
