@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
+from noughts_server.version import software_version
 from tests.support.root import ROOT
 
 from .terminals import STEP_SECONDS, Terminal, blocks, newcomers_environment, terminal
@@ -36,8 +37,9 @@ def steps(page: str) -> list[Step]:
 
 
 def lines(text: str) -> list[str]:
-    """The lines, without what differs from run to run: widths, ports. `...` stands for any lines."""
+    """The lines, without what differs from run to run: widths, ports, versions. `...` stands for any lines."""
     plain = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:PORT", text)
+    plain = re.sub(r"Noughts \d\S+", f"Noughts {software_version()}", plain)
     return [" ".join(line.split()) for line in plain.splitlines() if line.strip() not in ("", "...")]
 
 
