@@ -5,35 +5,62 @@ import hashlib
 import hmac
 import json
 import re
-import socket
 import ssl
-import threading
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, partial
-from ipaddress import IPv4Address, ip_address, ip_network
 from typing import Any
 from urllib.parse import urlsplit
 
 import structlog
 
 from noughts_server.runtime.endless_work import errors_logged
+from noughts_server.runtime.public_addresses import find_addresses
 from noughts_server.store.engine.database import Store
 from noughts_server.store.people.webhooks import EVENTS, PERIOD_MS, Event, begin_request, due_events, end_request
 from noughts_server.version import software_version
 
 logger = structlog.get_logger("noughts.webhooks")
 
-FORMATS: Mapping[str, Callable[[dict[str, Any], str], dict[str, Any]]] = {
-    "json": lambda document, text: document,
-    "discord": lambda document, text: {"content": text, "allowed_mentions": {"parse": []}},
-    "slack": lambda document, text: {"text": text.translate({38: "&amp;", 60: "&lt;", 62: "&gt;"})},
+_NO_PREVIEWS = 1 << 2
+"""Discord's flag of a message whose links have no previews."""
+_ASCII_PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
+_LONGEST_NAME = 200
+"""Characters of a name or reason in a sentence. Discord accepts messages of up to 2,000 characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageFormat:
+    """How a request tells about an event. Names in it must not notify people, be links or change the type."""
+
+    body: Callable[[dict[str, Any], str], dict[str, Any]]
+    """Returns the content of the request, from the event's document and its sentence."""
+    literal: Callable[[str], str] = str
+    """Returns a name or reason as it must be written in the sentence so that all its characters are shown."""
+
+
+FORMATS: Mapping[str, MessageFormat] = {
+    "json": MessageFormat(body=lambda document, text: document),
+    "discord": MessageFormat(
+        body=lambda document, text: {"content": text, "allowed_mentions": {"parse": []}, "flags": _NO_PREVIEWS},
+        literal=lambda name: _ASCII_PUNCTUATION.sub(r"\\\1", name),
+    ),
+    "slack": MessageFormat(
+        # Slack has no way to write a literal asterisk, but a message can be plain text.
+        body=lambda document, text: {
+            "text": text,
+            "mrkdwn": False,
+            "parse": "none",
+            "link_names": False,
+            "unfurl_links": False,
+            "unfurl_media": False,
+        },
+        literal=lambda name: name.translate({38: "&amp;", 60: "&lt;", 62: "&gt;"}),
+    ),
 }
-"""What a request contains, made of the event's document and its sentence. Names in it must not notify people."""
 TIMEOUT_SECONDS = 10
-_NAT64 = ip_network("64:ff9b::/96")
 
 
 class WebhookDelivery:
@@ -100,11 +127,12 @@ class WebhookDelivery:
 
     async def _connected(self, url: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Connect to the addresses that were checked: a second look at the name could find others."""
-        parts, *addresses = urlsplit(url), *await addresses_of(url, private=self._private)
+        parts = urlsplit(url)
+        addresses, port = await find_addresses(url, private=self._private)
         is_tls = parts.scheme == "https"
         connect = partial(
             asyncio.open_connection,
-            port=parts.port or (443 if is_tls else 80),
+            port=port,
             limit=4_096,
             ssl=self._tls if is_tls else None,
             server_hostname=parts.hostname if is_tls else None,
@@ -119,8 +147,7 @@ def request_content(event: Event, timestamp: int) -> bytes:
     """Return the last headers and the body of a request."""
     time = datetime.fromtimestamp(event.created_at / 1_000, UTC).isoformat(timespec="milliseconds")
     document = {"id": event.delivery, "event": event.event, "time": time, **event.document}
-    text = EVENTS[event.event].format_map(document)
-    body = json.dumps(FORMATS[event.format](document, text)).encode()
+    body = json.dumps(FORMATS[event.format].body(document, sentence(event.event, event.format, document))).encode()
     signature = hmac.new(event.secret.encode(), b"%d.%b" % (timestamp, body), hashlib.sha256).hexdigest()
     headers = {
         "Content-Type": "application/json",
@@ -134,30 +161,11 @@ def request_content(event: Event, timestamp: int) -> bytes:
     return "".join(f"{name}: {value}\r\n" for name, value in headers.items()).encode() + b"\r\n" + body
 
 
-async def addresses_of(url: str, *, private: bool) -> list[str]:
-    """Return the addresses of a URL's host; without `private`, only public ones. Raises OSError if there is none."""
-    parts, found = urlsplit(url), Future[list[str]]()
-    host, port = parts.hostname, parts.port
-
-    def look_up() -> None:
-        found.set_running_or_notify_cancel()
-        try:
-            found.set_result([str(row[4][0]) for row in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)])
-        except Exception as error:
-            found.set_exception(error)
-
-    # In a thread of its own, because a lookup that hangs must delay neither others nor the end of the server.
-    threading.Thread(target=look_up, daemon=True).start()
-    addresses = [each for each in await asyncio.wrap_future(found) if private or is_public(each)]
-    if not addresses:
-        raise OSError(f"{host} has no public address")
-    return addresses
-
-
-def is_public(text: str) -> bool:
-    """Return whether an address belongs to the internet, not to a machine, a local network or a special use."""
-    address = ip_address(text)
-    if address.version == 6:
-        in_nat64 = IPv4Address(int(address) & 0xFFFFFFFF) if address in _NAT64 else None
-        address = address.ipv4_mapped or address.sixtofour or in_nat64 or address
-    return address.is_global and not (address.is_multicast or address.is_reserved)
+def sentence(event: str, format: str, facts: Mapping[str, Any]) -> str:
+    """Return the sentence of an event, with its names and reasons as the format needs them."""
+    literal = FORMATS[format].literal
+    shown = {
+        name: literal(" ".join(fact.split())[:_LONGEST_NAME]) if isinstance(fact, str) else fact
+        for name, fact in facts.items()
+    }
+    return EVENTS[event].format_map(shown)

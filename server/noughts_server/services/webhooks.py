@@ -10,7 +10,8 @@ from noughts_server.errors import InvalidArgument
 from noughts_server.limits import Limits
 from noughts_server.messages.conversions import filled, timestamp
 from noughts_server.resource_names import webhook_id, webhook_name
-from noughts_server.runtime.webhooks import FORMATS, TIMEOUT_SECONDS, addresses_of
+from noughts_server.runtime.public_addresses import find_addresses
+from noughts_server.runtime.webhooks import FORMATS, TIMEOUT_SECONDS
 from noughts_server.services.access import Access, Context, caller, open_to
 from noughts_server.store.engine.database import Store
 from noughts_server.store.people import webhooks
@@ -50,9 +51,12 @@ class WebhookServicer(webhooks_pb2_grpc.WebhookServiceServicer):
             raise InvalidArgument.of("webhook.url", url, expected)
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
-                await addresses_of(url, private=self._private)
+                await find_addresses(url, private=self._private)
         except (OSError, ValueError) as error:
-            hint = "Use a public address. The operator can allow others: noughts serve --allow-private-webhooks"
+            hint = (
+                "Use a public address and the port 80, 443 or one above 1024."
+                " The operator can allow others: noughts serve --allow-private-webhooks"
+            )
             got = f"{url} ({str(error) or 'its address is not found'})"
             raise InvalidArgument.of("webhook.url", got, "a public address", hint=hint) from error
 

@@ -1,0 +1,114 @@
+"""The addresses to which the server sends requests for others: public ones that do not belong to its own machine."""
+
+import asyncio
+import socket
+import threading
+from concurrent.futures import Future
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from urllib.parse import urlsplit
+
+_NAT64 = IPv6Network("64:ff9b::/96")
+_UNICAST = IPv6Network("2000::/3")
+# The special-purpose registries of IANA. The module ipaddress knows them as of its own version, and has omissions.
+_SPECIAL_IPV4 = [
+    IPv4Network("0.0.0.0/8"),
+    IPv4Network("10.0.0.0/8"),
+    IPv4Network("100.64.0.0/10"),
+    IPv4Network("127.0.0.0/8"),
+    IPv4Network("169.254.0.0/16"),
+    IPv4Network("172.16.0.0/12"),
+    IPv4Network("192.0.0.0/24"),
+    IPv4Network("192.0.2.0/24"),
+    IPv4Network("192.31.196.0/24"),
+    IPv4Network("192.52.193.0/24"),
+    IPv4Network("192.88.99.0/24"),
+    IPv4Network("192.168.0.0/16"),
+    IPv4Network("192.175.48.0/24"),
+    IPv4Network("198.18.0.0/15"),
+    IPv4Network("198.51.100.0/24"),
+    IPv4Network("203.0.113.0/24"),
+    IPv4Network("224.0.0.0/3"),  # multicast and reserved
+]
+# Within the unicast addresses; all others are special.
+_SPECIAL_IPV6 = [
+    IPv6Network("2001::/23"),
+    IPv6Network("2001:db8::/32"),
+    IPv6Network("2002::/16"),  # 6to4: leads to an IPv4 address through a tunnel of this machine or network
+    IPv6Network("2620:4f:8000::/48"),
+    IPv6Network("3fff::/20"),
+]
+_WEB_PORTS = {"http": 80, "https": 443}
+_FIRST_FREE_PORT = 1025
+# No machine has these addresses. A system on which a program can use them lets programs use any address.
+_NOBODYS = {socket.AF_INET: "240.0.0.1", socket.AF_INET6: "100::1"}
+
+
+async def find_addresses(url: str, *, private: bool) -> tuple[list[str], int]:
+    """Return the addresses of a URL's host and its port. Raises OSError if it has none to which requests can go.
+
+    Without `private`, these are public addresses of other machines, and the ports 80, 443 and above 1024.
+    """
+    parts, found = urlsplit(url), Future[list[str]]()
+    host, port = parts.hostname, _WEB_PORTS[parts.scheme] if parts.port is None else parts.port
+    if not private and port not in _WEB_PORTS.values() and port < _FIRST_FREE_PORT:
+        raise OSError(f"port {port}, expected 80, 443 or above {_FIRST_FREE_PORT - 1}")
+
+    def look_up() -> None:
+        found.set_running_or_notify_cancel()
+        try:
+            found.set_result([str(row[4][0]) for row in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)])
+        except Exception as error:
+            found.set_exception(error)
+
+    # In a thread of its own, because a lookup that hangs must delay neither others nor the end of the server.
+    threading.Thread(target=look_up, daemon=True).start()
+    addresses = await asyncio.wrap_future(found)
+    if not private:
+        public = [each for each in addresses if is_public(each)]
+        addresses = [each for each in public if not is_own(each)]
+        if public and not addresses:
+            raise OSError(f"{host} is the machine of this server")
+    if not addresses:
+        raise OSError(f"{host} has no public address")
+    return addresses, port
+
+
+def is_public(text: str) -> bool:
+    """Return whether an address belongs to the internet, not to a machine, a local network or a special use."""
+    address = _plain(text)
+    if isinstance(address, IPv4Address):
+        return not any(address in network for network in _SPECIAL_IPV4)
+    return address in _UNICAST and not any(address in network for network in _SPECIAL_IPV6)
+
+
+def is_own(text: str) -> bool:
+    """Return whether an address is one of this machine. Sends nothing."""
+    address = _plain(text)
+    family = socket.AF_INET if address.version == 4 else socket.AF_INET6
+    if _can_bind(family, str(address)) and not _can_bind(family, _NOBODYS[family]):
+        return True
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect((str(address), 9))
+        except OSError:  # no route
+            return False
+        here, there = probe.getsockname()[0], probe.getpeername()[0]
+    return here == there or ip_address(here).is_loopback
+
+
+def _can_bind(family: socket.AddressFamily, address: str) -> bool:
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.bind((address, 0))
+        except OSError:
+            return False
+    return True
+
+
+def _plain(text: str) -> IPv4Address | IPv6Address:
+    """Return an address; an IPv6 address that stands for an IPv4 address becomes that."""
+    address = ip_address(text)
+    if isinstance(address, IPv4Address):
+        return address
+    in_nat64 = IPv4Address(int(address) & 0xFFFFFFFF) if address in _NAT64 else None
+    return address.ipv4_mapped or in_nat64 or address
