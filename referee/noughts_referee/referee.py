@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import chain, count, repeat
-from typing import Protocol, cast
+from typing import NamedTuple, Protocol, cast
 
 from noughts_referee.arbiter import Answers, Arbiter, Complaint
 from noughts_referee.clock import MARGIN_US
@@ -55,6 +55,14 @@ class Observer(Protocol):
         """Games are over. Their last plies were in an earlier `answered`."""
 
 
+class _Seats(NamedTuple):
+    """How many games a player can play at the same time."""
+
+    timed: int
+    untimed: int
+    """Including timed ones."""
+
+
 @dataclass(slots=True, eq=False)
 class _SeatPool:
     """The capacity of a player, or of a tournament, for concurrent games.
@@ -64,6 +72,9 @@ class _SeatPool:
     """
 
     taken: int = field(default=0, init=False)
+    """Running games."""
+    timed_taken: int = field(default=0, init=False)
+    """Those of them that are timed."""
     # Slots that wait for a seat here, in order of arrival. There are two lines, because a player can have seats for
     # untimed games but none for timed ones.
     timed: deque[_Waiting] = field(default_factory=deque, init=False)
@@ -71,6 +82,18 @@ class _SeatPool:
 
     def line(self, timed: bool) -> deque[_Waiting]:
         return self.timed if timed else self.untimed
+
+    def full(self, seats: _Seats, timed: bool) -> bool:
+        """Return whether it has no seat for another game. Only timed games take the seats for timed ones."""
+        if timed:
+            return self.timed_taken >= seats.timed or self.taken >= max(seats)
+        return self.taken >= seats.untimed
+
+    def take(self, games: int, timed: bool) -> None:
+        """Count games that begin, or with a negative number games that have ended."""
+        self.taken += games
+        if timed:
+            self.timed_taken += games
 
     def wait(self, timed: bool, waiting: _Waiting) -> None:
         """Insert a slot into its line in order of arrival."""
@@ -110,10 +133,14 @@ class ConnectedPlayer(Player):
             return 0
         return wire.capacity_timed if timed else wire.capacity_untimed
 
-    def guest_seats(self, timed: bool) -> int:
-        """Return how many concurrent challenges the player takes: 0 during a tournament's timed games."""
-        busy = self.room.timed or any(game.conditions.timed for game in self.tournament_games())
-        return 0 if busy else self.seats(timed)
+    def room_seats(self) -> _Seats:
+        """Return the seats for games of tournaments."""
+        return _Seats(self.seats(True), self.seats(False))
+
+    def guest_seats(self) -> _Seats:
+        """Return the seats for challenges: none during a tournament's timed games."""
+        busy = self.room.timed or self.room.timed_taken
+        return _Seats(0, 0) if busy else self.room_seats()
 
     def tournament_games(self, *, guest: bool = False) -> Iterator[Game]:
         """Return the running games of tournaments, or with `guest` of challenges."""
@@ -122,11 +149,12 @@ class ConnectedPlayer(Player):
 
     def freest(self, timed: bool) -> "ConnectedPlayer":
         """Return the member for the next game: the one with the fewest games that has a free seat."""
-        return min(
-            (member for member in self.members if len(member.games) < member.seats(timed)),
-            default=self.members[0],
-            key=lambda member: len(member.games),
-        )
+        free = [member for member in self.members if member.games_of(timed) < member.seats(timed)]
+        return min(free, default=self.members[0], key=lambda member: len(member.games))
+
+    def games_of(self, timed: bool) -> int:
+        """Return the number of running games that take seats of timed games, or of all games."""
+        return sum(game.conditions.timed for game in self.games.values()) if timed else len(self.games)
 
 
 _Pair = tuple[ConnectedPlayer, ConnectedPlayer]
@@ -421,7 +449,7 @@ class Referee:
                 for player in pair:
                     self._reconsider(player.guests)
             for room in (own, *(player.guests if own.guest else player.room for player in pair)):
-                room.taken -= left
+                room.take(-left, own.is_timed)
                 for line in (room.untimed, room.timed):
                     for _ in range(min(left, len(line))):
                         heappush(queue, line.popleft())
@@ -448,26 +476,25 @@ class Referee:
                 tournament = self._tournaments[key]
                 timed, entries, concurrency = tournament.is_timed, tournament.entries, tournament.concurrency
                 withdrawn, guest = tournament.withdrawn, tournament.guest
-                seats: dict[ConnectedPlayer, int] = {}
+                seats: dict[ConnectedPlayer, _Seats] = {}
             _, place, opposite = slot
             first, second = entries[place], entries[opposite]
             first_room, second_room = (first.guests, second.guests) if guest else (first.room, second.room)
             if first not in seats or second not in seats:
                 for player in (first, second):
-                    seats[player] = player.guest_seats(timed) if guest else player.seats(timed)
+                    seats[player] = player.guest_seats() if guest else player.room_seats()
             if withdrawn and (place in withdrawn or opposite in withdrawn):
                 walkovers.append(walkover(unit, slot, withdrawn))
                 self._queued[key] -= 1
             elif tournament.taken >= concurrency:
                 tournament.wait(timed, waiting)
-            elif first_room.taken >= seats[first]:
+            elif first_room.full(seats[first], timed):
                 first_room.wait(timed, waiting)
-            elif second_room.taken >= seats[second]:
+            elif second_room.full(seats[second], timed):
                 second_room.wait(timed, waiting)
             else:
-                tournament.taken += 1
-                first_room.taken += 1
-                second_room.taken += 1
+                for room in (tournament, first_room, second_room):
+                    room.take(1, timed)
                 self._queued[key] -= 1
                 if timed and not guest and (first.guests.taken or second.guests.taken):
                     for game in chain(first.tournament_games(guest=True), second.tournament_games(guest=True)):
@@ -481,15 +508,15 @@ class Referee:
                     self.observer.began(game)
                 began = True
                 continue
-            self._pass_on(tournament, concurrency, timed)
+            self._pass_on(tournament, _Seats(concurrency, concurrency), timed)
             self._pass_on(first_room, seats[first], timed)
             self._pass_on(second_room, seats[second], timed)
         if walkovers:
             self._report(walkovers)
         return began or bool(walkovers)
 
-    def _pass_on(self, room: _SeatPool, seats: int, timed: bool) -> None:
+    def _pass_on(self, room: _SeatPool, seats: _Seats, timed: bool) -> None:
         """Offer a seat that a slot did not use to the next in line."""
         line = room.line(timed)
-        if line and room.taken < seats:
+        if line and not room.full(seats, timed):
             heappush(self._queue, line.popleft())

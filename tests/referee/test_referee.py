@@ -239,6 +239,31 @@ def test_untimed_games_are_not_held_up_by_a_timed_one_that_finds_no_seat(hall: H
     assert len(hall.finished) == 13
 
 
+@pytest.mark.parametrize("untimed", [1, 3])
+def test_timed_game_gets_the_next_place_of_a_busy_bot(hall: Hall, untimed: int) -> None:
+    for key in (1, 2):
+        hall.join(key, timed=1, untimed=untimed)
+    hall.referee.add(unit(conditions(tournament=1), untimed))
+    hall.referee.add(unit(conditions(tournament=2, time="1/move"), 2))
+    hall.referee.add(unit(conditions(tournament=1), 9, attempt=2))
+    hall.resign(hall.running(1)[:1])
+    assert hall.referee.in_flight(2) == 1
+    assert len(hall.running(1)) == untimed
+    while hall.running(1):
+        hall.resign(hall.running(1)[:1])
+    assert Counter(game.tournament for game in hall.finished) == {1: untimed + 9, 2: 2}
+
+
+def test_timed_game_begins_at_the_process_without_one(hall: Hall) -> None:
+    members = hall.referee.player(1).enlist(2)
+    for member in members:
+        hall.referee.joined(member, ScriptedConnection(1, 3))
+    hall.join(2, timed=2)
+    hall.referee.add(unit(conditions(tournament=1), 3))
+    hall.referee.add(unit(conditions(tournament=2, time="1/move"), 3))
+    assert [member.games_of(timed=True) for member in members] == [1, 1]
+
+
 # Withdrawing and stopping.
 
 
@@ -410,13 +435,21 @@ class Tournaments(RuleBasedStateMachine):
 
     @invariant()
     def whoever_waits_has_no_room(self) -> None:
-        taken = {key: len(self.hall.running(key)) for key in KEYS}
         for tournament, number, ordinal in self.waiting:
             shared = self.shared[tournament]
             slot = self.slots[tournament, number, ordinal]
             players = [shared.players[slot.first], shared.players[slot.second]]
             full = self.hall.referee.in_flight(tournament) >= shared.concurrency
-            assert full or any(taken[key] >= self.capacity(key, shared.time.timed) for key in players)
+            assert full or any(self.full(key, shared.time.timed) for key in players)
+
+    def full(self, key: int, timed: bool) -> bool:
+        """Whether a player has no place for another game: a timed game needs one for timed games, too."""
+        running = self.hall.running(key)
+        if not timed:
+            return len(running) >= self.capacity(key, timed)
+        of_clocks = sum(game.conditions.timed for game in running)
+        most = max(self.capacity(key, each) for each in (False, True))
+        return of_clocks >= self.capacity(key, timed) or len(running) >= most
 
     def teardown(self) -> None:
         """Everybody comes, and everything is played: once."""

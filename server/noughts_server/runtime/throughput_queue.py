@@ -115,7 +115,9 @@ class ThroughputQueue:
         if self._turn[0] is not None or not self._shares:
             return
         free = {timed: self._free(timed) for timed in (False, True)}
-        given, users = Counter[int](), Counter(bot for share in self._shares.values() for bot in set(share.bots))
+        given = {timed: Counter[int]() for timed in (False, True)}
+        """Games that take seats of a bot: all take seats for untimed games, timed ones those for timed games."""
+        users = Counter(bot for share in self._shares.values() for bot in set(share.bots))
 
         def seats(share: _Share) -> list[int]:
             return [self._referee.player(bot).seats(share.timed) for bot in share.bots]
@@ -123,7 +125,9 @@ class ThroughputQueue:
         for share in self._shares.values():
             # What waits for a bot that is away takes no seat of the other one.
             waiting = self._referee.queued(share.key) if all(seats(share)) else 0
-            given.update(dict.fromkeys(share.bots, self._referee.in_flight(share.key) + waiting))
+            games = dict.fromkeys(share.bots, self._referee.in_flight(share.key) + waiting)
+            for timed in {False, share.timed}:
+                given[timed].update(games)
 
         def room_of(share: _Share) -> int:
             """Return how many more games it can have: with a shared bot, only as many as its bots have free seats."""
@@ -132,8 +136,9 @@ class ThroughputQueue:
                 begun = self._referee.in_flight(share.key) + self._referee.queued(share.key)
                 room = min(room, share.pace.games - begun)
             if any(users[bot] > 1 for bot in share.bots):
+                begun_of = given[share.timed]
                 return min(
-                    room, *(max(1, most) - given[bot] for bot, most in zip(share.bots, seats(share), strict=True))
+                    room, *(max(1, most) - begun_of[bot] for bot, most in zip(share.bots, seats(share), strict=True))
                 )
             return room
 

@@ -40,11 +40,20 @@ class Ground:
         self.base = 0
         """The opponent in all matches; 0: each has its own."""
 
-    def match(self, key: int, throughput: int, *, priority: int = 0, seats: int = 1, time: str = "none") -> None:
+    def match(
+        self,
+        key: int,
+        throughput: int,
+        *,
+        priority: int = 0,
+        seats: int = 1,
+        seats_timed: int | None = None,
+        time: str = "none",
+    ) -> None:
         """Begins match `key` of the player 2 * key and an opponent."""
         pair = self.pair(key)
         for player in pair:
-            self.referee.joined(player, Seats(seats, seats))
+            self.referee.joined(player, Seats(seats if seats_timed is None else seats_timed, seats))
         playing = conditions(time=time, tournament=key, players=tuple(player.key for player in pair))
         settings = TournamentSettings(throughput=throughput, priority=priority)
 
@@ -141,6 +150,18 @@ def test_matches_against_one_base_share_its_seats(seats: int) -> None:
         await ground.rounds(1)
         handed = await ground.rounds(10)
         assert set(handed) == {4}
+
+    on_ground(test)
+
+
+def test_match_with_clocks_begins_while_an_untimed_one_keeps_the_base_busy() -> None:
+    async def test(ground: Ground) -> None:
+        ground.base = 1
+        ground.match(2, 1, seats=64, seats_timed=1)
+        await ground.settled()
+        ground.match(3, 1, seats=64, seats_timed=1, time="1/move")
+        await ground.rounds(8)
+        assert ground.handed[3] > 1
 
     on_ground(test)
 
