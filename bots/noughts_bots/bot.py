@@ -96,7 +96,7 @@ class Bot:
     """
 
     max_games: int = 0
-    """The largest number of concurrent games. Default: the referee decides (1 timed game, or 1,024 untimed ones)."""
+    """The largest number of concurrent games. Default: the referee decides (1,024, of which 1 can be timed)."""
 
     accepts_challenges: bool = True
     """Whether others can challenge the bot to a few unrated games while it is online."""

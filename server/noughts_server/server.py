@@ -213,7 +213,13 @@ def _add_services(grpc_server: grpc.aio.Server, server: Server, hosting: Hosting
     store, sessions, director, settings = server.store, server.sessions, server.director, server.settings
     absence, problems = settings.absence, server.play.problems if server.play else {}
     tournaments = TournamentServicer(
-        store, sessions, director, limiter.limits, rate_own_games=settings.rate_own_games, absence=absence
+        store=store,
+        sessions=sessions,
+        director=director,
+        limits=limiter.limits,
+        rate_own_games=settings.rate_own_games,
+        absence=absence,
+        problems=problems,
     )
     leaderboards = LeaderboardServicer(store, sessions, explorer=settings.explorer)
     accepts, counts = hosting.accepts if hosting else (), server.feed.counts

@@ -1,12 +1,15 @@
 """Nodes that are only slow: play continues, by them or by others, and no unit or tournament stops for good."""
 
+import asyncio
+
 import pytest
 
+from noughts_proto.v1 import status_pb2, status_pb2_grpc
 from noughts_proto.v1.tournaments_pb2 import TOURNAMENT_STATE_RUNNING
 from noughts_referee.rules import Termination
 from tests.cluster.ground import running
 from tests.cluster.slow import LEAGUES, NAMES, continues, run_stops, stop_often
-from tests.support.databases import POSTGRESQL, SQLITE, rows_of
+from tests.support.databases import POSTGRESQL, SQLITE
 from tests.support.loopback import until
 
 
@@ -43,12 +46,19 @@ async def test_tournament_without_a_referee_says_so_until_one_comes() -> None:
         cluster.start_bots(NAMES, "Unhurried")
         await cluster.all_online(NAMES)
         await cluster.organise("clocks", NAMES, **LEAGUES["clocks"])
-        reason = "SELECT count(*) FROM tournaments WHERE reason LIKE 'no referee is connected%'"
-        await until(lambda: rows_of(cluster.database, reason) == [(1,)])
+        status = cluster.stub(status_pb2_grpc.StatusServiceStub)
+        problem = ""
+        while not problem:
+            found = await cluster.asked(status.GetStatus, status_pb2.GetStatusRequest())
+            problem = found.tournaments[0].problem
+            await asyncio.sleep(0.05)
         tournament = await cluster.tournament("clocks")
+        assert tournament.reason == problem
         assert tournament.state == TOURNAMENT_STATE_RUNNING
         assert "noughts referee" in tournament.reason
         await cluster.start_referee()
         await continues(cluster, "clocks", 0)
         await until(lambda: "event=tournament_resumed" in cluster.logs())
-        assert "event=tournament_stopped" in cluster.logs()
+        stopped = next(line for line in cluster.logs().splitlines() if "event=tournament_stopped" in line)
+        assert 'reason=NO_REFEREE error="no referee is connected"' in stopped
+        assert 'hint="start one with `noughts referee`." retry_seconds=2.0' in stopped

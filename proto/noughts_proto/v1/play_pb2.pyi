@@ -162,7 +162,7 @@ class Hello(_message.Message):
     version: _builtins.str
     """The version of the bot, chosen by its author: same alphabet; empty means `1`."""
     max_games: _builtins.int
-    """The largest number of concurrent games. 0 means the default: 1 timed game, or 1,024 untimed ones."""
+    """The largest number of concurrent games. 0 means the default: 1,024, of which 1 can be timed."""
     agent: _builtins.str
     """Name and version of the bot's software, for people; at most 200 characters. The server does not keep it."""
     declines_challenges: _builtins.bool

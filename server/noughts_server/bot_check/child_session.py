@@ -38,6 +38,8 @@ class ChildSession:
         """The name in its hello; can be empty."""
         self.variants: tuple[str, ...] = ()
         """The variants in its hello; empty means all."""
+        self.declines_challenges = False
+        """Whether its hello declines games with the bots of other owners."""
         self.said = ""
         """The last 64 KB of its stderr, after its end."""
         self._spec = spec
@@ -81,6 +83,7 @@ class ChildSession:
         if hello.protocol != PROTOCOL:
             raise self.fault(f"protocol {hello.protocol}", f"{PROTOCOL}, in a hello as its first frame")
         self.name, self.variants = hello.bot, tuple(hello.variants)
+        self.declines_challenges = hello.declines_challenges
         welcome = pb.Welcome(bot=bot_name(self.name), protocol=PROTOCOL, max_games=1)
         await self._child.frames.write(pb.PlayResponse(welcome=welcome))
 

@@ -29,6 +29,8 @@ class ConformanceReport:
     """The name in the bot's hello."""
     variants: tuple[str, ...] = ()
     """The variants in the bot's hello; empty means all."""
+    declines_challenges: bool = False
+    """Whether the bot's hello declines games with the bots of other owners."""
     start_ms: float = 0.0
     """Time until its hello: the shorter of two starts, because the first can also start the launcher's processes."""
     games: list[list[int]] = field(default_factory=list)
@@ -114,6 +116,7 @@ async def _games(spec: BotSpec, plan: ConformancePlan, launcher: Launcher) -> Co
             await session.greet()
             report.start_ms = (time.perf_counter() - began) * 1e3
             report.name, report.variants = session.name, session.variants
+            report.declines_challenges = session.declines_challenges
             session.require(plan.variant)
             session.clock_us = plan.clock_us or session.clock_us
             for number in range(plan.games):

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,6 +19,8 @@ from rich.text import Text
 _LEAST_COLUMNS = 20
 _LONGEST_NAME = 63
 _SHORTEST_TEXT = 8
+_TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
+"""What `times.clock` returns."""
 """Characters of a text that a table shows on a line, however narrow the output is."""
 
 
@@ -174,7 +177,8 @@ def heading(console: Console, text: str) -> None:
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, first_whole: bool = False) -> Table:
     """A table for people. Columns whose name begins with `>` hold numbers and are aligned to the right.
 
-    Cells without spaces (names, IDs) are not broken into lines, and with `first_whole` none of the first column.
+    Cells without spaces (names, IDs) and times are not broken into lines, and with `first_whole` none of the first
+    column.
     """
     texts = [tuple(printable(str(cell)) for cell in row) for row in rows]
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False, header_style="bold")
@@ -184,7 +188,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, first_who
         cells = [row[number] for row in texts]
         longest = max(len(cell) for cell in (name.lstrip(">"), *cells))
         # A name or an ID that is broken cannot be copied.
-        is_name = longest <= _LONGEST_NAME and not any(" " in cell for cell in cells)
+        is_name = longest <= _LONGEST_NAME and not any(" " in cell and not _TIME.fullmatch(cell) for cell in cells)
         whole = right or is_name or (first_whole and number == 0)
         least += 2 + (longest if whole else min(longest, _SHORTEST_TEXT))
         grid.add_column(name.lstrip(">"), justify="right" if right else "left", overflow="fold", no_wrap=whole)

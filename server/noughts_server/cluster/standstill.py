@@ -2,6 +2,7 @@
 
 import asyncio
 from functools import partial
+from typing import NamedTuple
 
 import structlog
 
@@ -10,7 +11,7 @@ from noughts_server.cluster.remote_referee import RemoteReferee
 from noughts_server.resource_names import tournament_name
 from noughts_server.runtime.bus import Bus
 from noughts_server.runtime.endless_work import errors_logged
-from noughts_server.runtime.tournament_play import CHANGED
+from noughts_server.runtime.tournament_play import CHANGED, log_stop
 from noughts_server.store.engine.database import Store
 from noughts_server.store.tournaments.stops import Unplayed, play_resumed, play_stopped, unplayed_tournaments
 
@@ -19,9 +20,22 @@ logger = structlog.get_logger("noughts.cluster")
 _LOOK_SECONDS = 2.0
 _LOOKS = 5
 """So often in a row nobody must play a tournament."""
-_NO_REFEREE = "no referee is connected. Fix: start one with `noughts referee`."
-_APART = "no referee has all of its installed bots. Fix: offer {} at one referee."
 _MOST_NAMED = 5
+
+
+class _Reason(NamedTuple):
+    """Why nobody plays a tournament."""
+
+    name: str
+    """In UPPER_SNAKE, for the log."""
+    error: str
+    hint: str
+
+    def __str__(self) -> str:
+        return f"{self.error}. Fix: {self.hint}"
+
+
+_NO_REFEREE = _Reason("NO_REFEREE", "no referee is connected", "start one with `noughts referee`.")
 
 
 class Standstill:
@@ -46,24 +60,27 @@ class Standstill:
         found = await self._store.read(unplayed_tournaments) if self._membership.first else []
         self._looks = {each.key: self._looks.get(each.key, 0) + 1 for each in found}
         for each in found:
-            reason = self._reason(each) if each.reason or self._looks[each.key] >= _LOOKS else ""
-            if reason != each.reason:
+            reason = self._reason(each) if each.reason or self._looks[each.key] >= _LOOKS else None
+            if (str(reason) if reason else "") != each.reason:
                 await self._tell(each, reason)
 
-    async def _tell(self, tournament: Unplayed, reason: str) -> None:
+    async def _tell(self, tournament: Unplayed, reason: _Reason | None) -> None:
         key, name, now = tournament.key, tournament_name(tournament.slug), self._store.now_ms()
         if reason:
-            await self._store.write(partial(play_stopped, tournament_id=key, reason=reason, now_ms=now))
-            logger.error("tournament_stopped", tournament=name, error=reason)
+            stop = partial(play_stopped, tournament_id=key, reason=str(reason), now_ms=now)
+            if not await self._store.write(stop):
+                return  # it is known: a long reason is stored in part
+            log_stop(name, reason.name, reason.error, reason.hint, _LOOK_SECONDS)
         else:
             await self._store.write(partial(play_resumed, tournament_id=key, now_ms=now))
         self._bus.publish(CHANGED, key)
 
-    def _reason(self, tournament: Unplayed) -> str:
+    def _reason(self, tournament: Unplayed) -> _Reason | None:
         if not self._membership.referees:
             return _NO_REFEREE
         offers = [{bot.version for bot in each.offers} for each in self._referee.referees.values()]
         installed = [bot for bot in tournament.bots if any(bot.version in offered for offered in offers)]
         if not installed or any(offered.issuperset(bot.version for bot in installed) for offered in offers):
-            return ""  # it waits for its turn
-        return _APART.format(", ".join(bot.label for bot in installed[:_MOST_NAMED]))
+            return None  # it waits for its turn
+        labels = ", ".join(bot.label for bot in installed[:_MOST_NAMED])
+        return _Reason("BOTS_APART", "no referee has all of its installed bots", f"offer {labels} at one referee.")

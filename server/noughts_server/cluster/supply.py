@@ -22,7 +22,7 @@ from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.endless_work import set_within
 from noughts_server.runtime.recorder import COMMITTED, Recorder
 from noughts_server.runtime.supply import Supply
-from noughts_server.runtime.tournament_play import ABANDONED, CHANGED, LocalPlay
+from noughts_server.runtime.tournament_play import ABANDONED, CHANGED, LocalPlay, log_stop
 from noughts_server.runtime.units_with_openings import UnitsWithOpenings
 from noughts_server.store.engine.database import Store
 from noughts_server.store.engine.schema import TournamentState
@@ -272,7 +272,9 @@ class SharedPlay:
         if not reason:
             logger.info("tournament_resumed", tournament=tournament.name)
         elif key not in self.local.problems:
-            logger.error("tournament_stopped", tournament=tournament.name, error=reason)
+            error, _, hint = reason.partition(". Fix: ")
+            due = None if tournament.retry_at is None else (tournament.retry_at - self._store.now_ms()) / 1000
+            log_stop(tournament.name, "STOPPED_ELSEWHERE", error, hint, _LOOK_SECONDS if due is None else max(0.0, due))
         self._bus.publish(CHANGED, key)
 
     def _is_home(self) -> bool:

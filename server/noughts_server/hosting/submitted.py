@@ -30,7 +30,7 @@ from noughts_referee.children.watch import processor_seconds
 from noughts_referee.referee import Referee
 from noughts_referee.rules import VariantError, first_common, parse_variant
 from noughts_server.bot_check.check_steps import run_steps
-from noughts_server.bot_check.conformance import ConformancePlan, check
+from noughts_server.bot_check.conformance import ConformancePlan, ConformanceReport, check
 from noughts_server.bot_check.own_variants import declared_by
 from noughts_server.cluster.remote_referee import RemoteReferee
 from noughts_server.errors import InvalidArgument, NoughtsError
@@ -207,7 +207,9 @@ class SubmittedBots:
         # Another class of the same file is another bot, with a trial of its own.
         if newest is not None and same and upload.entry in ("", newest.entry):
             variants = None if newest.variants is None else tuple(newest.variants)
-            return upload._replace(entry=newest.entry, variants=variants)
+            return upload._replace(
+                entry=newest.entry, variants=variants, declines_challenges=newest.declines_challenges
+            )
         await self._time.save()
         self._count_trial(owner)
         launcher = _Metered(self._launcher)
@@ -218,7 +220,7 @@ class SubmittedBots:
                 try:
                     async with asyncio.timeout(_TRIAL_SECONDS):
                         spec, entry = await self._place(upload, upload.content, Path(folder), launcher)
-                        tried, variants = await self._try(spec, variant, launcher, reached)
+                        tried = await self._try(spec, variant, launcher, reached)
                 except TimeoutError:
                     got = f"its trial took longer than {_TRIAL_SECONDS:.0f} s; it had reached {reached[-1]}"
                     hint = "Make it start and answer faster. Test it with: noughts bot check SPEC --time 0.1/move"
@@ -226,7 +228,12 @@ class SubmittedBots:
                 finally:
                     self._time.charge(owner, launcher.processor_seconds)
                     await self._save_time()
-        return upload._replace(entry=entry, variant=tried, variants=variants)
+        return upload._replace(
+            entry=entry,
+            variant=tried.variant,
+            variants=tried.variants,
+            declines_challenges=tried.declines_challenges,
+        )
 
     def _count_trial(self, owner: int) -> None:
         """Raise LimitReached for an owner with too many trials, or without processor time left for today."""
@@ -248,10 +255,8 @@ class SubmittedBots:
         file.unlink()
         return await asyncio.to_thread(place, program.kind, entry, content, folder / "bot"), entry
 
-    async def _try(
-        self, spec: BotSpec, variant: str, launcher: Launcher, reached: list[str]
-    ) -> tuple[str, tuple[str, ...]]:
-        """Try a bot; add its progress to `reached`, and return the variant that it played and those that it declares.
+    async def _try(self, spec: BotSpec, variant: str, launcher: Launcher, reached: list[str]) -> ConformanceReport:
+        """Try a bot; add its progress to `reached`, and return its report.
 
         Raises InvalidArgument, with its output, for an invalid bot.
         """
@@ -278,7 +283,7 @@ class SubmittedBots:
             told = f"Correct the bot.{printed}" if printed else hint
             raise _refusal("; ".join(report.faults), f"one that plays {chosen.name}", told)
         check_hello(pb.Hello(protocol=PROTOCOL, variants=report.variants))
-        return chosen.name, report.variants
+        return report
 
     # Play.
 

@@ -75,7 +75,13 @@ class OnlineBot:
     @classmethod
     def submitted(cls, submission: Submission) -> "OnlineBot":
         """Return the expected login of a submitted bot, which counts as one that plays all if that is unknown."""
-        return cls(submission.bot_id, submission.resource, None, False, tuple(submission.variants or ()))
+        return cls(
+            bot=submission.bot_id,
+            name=submission.resource,
+            token=None,
+            declines_challenges=submission.declines_challenges,
+            variants=tuple(submission.variants or ()),
+        )
 
     def check_plays(self, field: str, variant: str) -> None:
         """Raises InvalidArgument of the request's `field` when the bot does not play the variant."""

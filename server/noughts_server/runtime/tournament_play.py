@@ -48,6 +48,23 @@ _NOT_INSTALLED = "Install the package of its variant here, in the version that t
 S = TypeVar("S", bound=Supply)
 
 
+def stop_reason(tournament: Tournament, problems: Mapping[int, str]) -> str:
+    """Return why a tournament is not played; empty if it is. `problems` has what is not stored yet, by key."""
+    return tournament.reason or problems.get(tournament.id, "")
+
+
+def log_stop(tournament: str, reason: str, error: str, hint: str, retry_seconds: float) -> None:
+    """Log that play of a tournament (`tournaments/ID`) has stopped; `reason` is in UPPER_SNAKE."""
+    logger.error(
+        "tournament_stopped",
+        tournament=tournament,
+        reason=reason,
+        error=error,
+        hint=hint,
+        retry_seconds=retry_seconds,
+    )
+
+
 class TournamentPlay(Protocol):
     """What a director has play tournaments."""
 
@@ -281,8 +298,7 @@ class LocalPlay(Generic[S]):
         """Stop playing a tournament until the next attempt; the others continue."""
         delay = min(self.first_retry_seconds * 2 ** min(self._stops[key], _MOST_DOUBLINGS), _LONGEST_RETRY_SECONDS)
         self._stops[key] += 1
-        told = {"reason": error.reason, "error": str(error), "hint": error.hint}
-        logger.error("tournament_stopped", tournament=name, **told, retry_seconds=delay)
+        log_stop(name, error.reason, str(error), error.hint, delay)
         self.problems[key] = str(error)
         self.referee.withdraw(key)
         if self.node or isinstance(error, DatabaseDamaged):

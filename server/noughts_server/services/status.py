@@ -12,6 +12,7 @@ from noughts_server.messages.conversions import timestamp
 from noughts_server.monitoring.counters import Counters
 from noughts_server.natural_order import natural_key
 from noughts_server.runtime.sessions import Sessions
+from noughts_server.runtime.tournament_play import stop_reason
 from noughts_server.services.access import Access, Context, open_to
 from noughts_server.store.engine.database import Store
 from noughts_server.store.tournaments.tournaments import Tournament, running_tournaments
@@ -80,7 +81,6 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
             games_total=tournament.games_total,
             games_in_flight=self.referee.in_flight(tournament.id),
             games_per_second=self.counters.tournament_rate(tournament.id),
-            # What could not be stored is known here only.
-            problem=tournament.reason or self.problems.get(tournament.id, ""),
+            problem=stop_reason(tournament, self.problems),
             retry_time=timestamp(tournament.retry_at),
         )

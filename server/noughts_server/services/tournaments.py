@@ -2,8 +2,8 @@
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -22,6 +22,7 @@ from noughts_server.messages.settings_codec import settings_of
 from noughts_server.resource_names import bot_version_id, tournament_id, tournament_name
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.sessions import Sessions
+from noughts_server.runtime.tournament_play import stop_reason
 from noughts_server.services.access import Access, Context, caller, open_to, require
 from noughts_server.services.new_tournaments import advised, checked
 from noughts_server.store.engine.database import Connection, Store
@@ -55,6 +56,8 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     rate_own_games: bool
     absence: float
     """The inactivity timeout: how many seconds an entry may keep games waiting; 0: unlimited."""
+    problems: Mapping[int, str] = field(default_factory=dict)
+    """Why tournaments are stopped, by database id."""
 
     @open_to(Access.ORGANISE)
     async def CreateTournament(
@@ -86,7 +89,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
         kind = Kind.CHALLENGE if request.challenges else Kind.ORGANISED
         wanted = {name: getattr(request, name) for name in ("page_token", "owner", "search", "state")}
         page = await self.store.read(partial(list_tournaments, size=request.page_size, kind=kind, **wanted))
-        tournaments = [tournament_message(tournament) for tournament in page.items]
+        tournaments = [self._message(tournament) for tournament in page.items]
         return pb.ListTournamentsResponse(tournaments=tournaments, next_page_token=page.next_page_token)
 
     @open_to(Access.TOKEN)
@@ -206,7 +209,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
             return tournament, standings(connection, tournament), league_of(connection, tournament.id)
 
         tournament, table, league = await self.store.read(read)
-        message = tournament_message(tournament, table)
+        message = self._message(tournament, table)
         if league is not None:
             message.league, message.season = tournament_name(league.slug), league.season
             message.repeat = pb.REPEAT_UNSPECIFIED if league.stopped_at else pb.REPEAT_WEEKLY
@@ -215,6 +218,11 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
             message.offline.extend(row.label for row in table if not online(row.bot_version_id))
         if self.absence:
             message.absence_limit.FromMicroseconds(round(self.absence * 1e6))
+        return message
+
+    def _message(self, tournament: Tournament, table: Sequence[Standing] = ()) -> pb.Tournament:
+        message = tournament_message(tournament, table)
+        message.reason = stop_reason(tournament, self.problems)
         return message
 
 

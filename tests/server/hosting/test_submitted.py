@@ -258,6 +258,24 @@ async def _all_refuse(client: Client, token: str) -> None:
     assert "expected a bot that plays tictactoe" in refusal.trailing
 
 
+async def test_submitted_bot_declines_challenges_before_its_first_game(tmp_path: Path) -> None:
+    declining = GOOD.replace("    def", "    accepts_challenges = False\n\n    def")
+
+    async def refuses(client: Client) -> None:
+        for opponent in ("bots/mine", "bots/mine/versions/same-file"):
+            made = challenges_pb2.CreateChallengeRequest(challenger="bots/other", opponent=opponent, games=2)
+            assert "declin" in (await refused(client.challenges.CreateChallenge(made, metadata=bearing(bob)))).trailing
+
+    async with hosting(tmp_path) as (client, _):
+        alice, bob = await client.token("alice", *ALL), await client.token("bob", *ALL)
+        await submit(client, alice, "mine", declining)
+        await submit(client, alice, "mine", declining, version="same-file")
+        await submit(client, bob, "other", GOOD)
+        await refuses(client)
+    async with hosting(tmp_path) as (client, _):
+        await refuses(client)
+
+
 async def test_another_class_of_a_submitted_file_has_a_trial(client: Client) -> None:
     token, both = await client.token("alice", *ALL), GOOD + OTHER
     await submit(client, token, "mine", both, entry=":Mine")

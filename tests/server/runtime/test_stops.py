@@ -1,14 +1,19 @@
 """A tournament that cannot be played stops with a stored reason, and resumes by itself after a delay that grows."""
 
 import asyncio
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
+import grpc.aio
 from structlog.testing import capture_logs
 
 from noughts_bots.session import Login, play
 from noughts_bots.specs import make_bot, parse_spec
+from noughts_proto.v1 import status_pb2, status_pb2_grpc, tournaments_pb2_grpc
+from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_server.runtime.sessions import Ticket
 from noughts_server.server import Server, running_server
 from noughts_server.settings import ServerSettings
@@ -58,6 +63,33 @@ async def test_tournament_of_an_unknown_variant_resumes_when_it_is_known(tmp_pat
     assert delays[:3] == [0.1, 0.2, 0.4]
     told = [event for (event,) in rows_of(path, "SELECT event FROM outbox ORDER BY id")]
     assert told == ["tournament.stopped", "tournament.resumed"]
+
+
+async def test_reason_that_is_not_stored_yet_is_told_everywhere(tmp_path: Path) -> None:
+    path = tmp_path / "noughts.db"
+    async with open_arena(path) as arena:
+        await arena.tournament()
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        async with running_server(ServerSettings(listen="127.0.0.1:0", database=url_of(path))) as server:
+            assert server.play is not None
+            server.play.first_retry_seconds = 0.1
+            change(path, "UPDATE tournaments SET variant = 'unheard-of'")
+            await server.director.pause("cup")
+            await server.director.start("cup")
+            await cup(server, lambda found: bool(found.reason))
+            other.execute("UPDATE tournaments SET reason = NULL, retry_at = NULL")
+            other.execute("BEGIN IMMEDIATE")  # now nothing can be stored
+            async with grpc.aio.insecure_channel(server.address) as channel:
+                tournaments = tournaments_pb2_grpc.TournamentServiceStub(channel)
+                reason = ""
+                while not reason:
+                    status = await status_pb2_grpc.StatusServiceStub(channel).GetStatus(status_pb2.GetStatusRequest())
+                    reason = status.tournaments[0].problem
+                shown = await tournaments.GetTournament(pb.GetTournamentRequest(name="tournaments/cup"))
+                listed = await tournaments.ListTournaments(pb.ListTournamentsRequest())
+            other.execute("ROLLBACK")
+    assert "unheard-of" in reason
+    assert [shown.tournament.reason, listed.tournaments[0].reason] == [reason, reason]
 
 
 async def _play(server: Server, name: str) -> None:

@@ -5,8 +5,10 @@ from functools import partial
 import pytest
 
 from noughts_server.errors import InvalidArgument, NotFound, PermissionDenied
+from noughts_server.limits import Limits
 from noughts_server.store.engine.pages import Page
 from noughts_server.store.people.bots import Bot, BotVersion, get_bot, get_version, list_bots, log_in, log_in_again
+from noughts_server.store.people.submissions import Upload, ready_submissions, store_submission
 from noughts_server.store.people.tokens import create_owner
 from tests.support.arena import NOW, Arena
 
@@ -109,3 +111,22 @@ async def test_only_some_bots_can_be_listed(arena: Arena) -> None:
     shown = await arena.store.read(partial(list_bots, bot_ids=online))
     assert [bot.name for bot in shown.items] == ["ada", "cleo"]
     assert (await arena.store.read(partial(list_bots, bot_ids=[]))).items == []
+
+
+@pytest.mark.parametrize("declines", [True, False])
+async def test_submission_keeps_what_it_declared_in_its_trial(arena: Arena, declines: bool) -> None:
+    owner_id = await arena.store.write(partial(create_owner, name="alice"))
+    upload = Upload(
+        bot="ada",
+        version="",
+        kind="py",
+        entry="ada.py:Ada",
+        file_name="ada.py",
+        content=b"",
+        variants=("connect4",),
+        declines_challenges=declines,
+    )
+    store = partial(store_submission, upload=upload, owner_id=owner_id, now_ms=NOW, limits=Limits())
+    stored = (await arena.store.write(store)).submission
+    assert (stored.variants, stored.declines_challenges) == (["connect4"], declines)
+    assert await arena.store.read(ready_submissions) == [stored]

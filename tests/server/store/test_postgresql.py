@@ -80,8 +80,10 @@ async def test_user_who_can_only_connect_learns_how_to_use_the_database(tmp_path
 
 async def test_an_empty_database_is_new_once(tmp_path: Path) -> None:
     make_place(tmp_path / "new", empty=True)
-    with pytest.raises(DatabaseUnusable, match="it does not exist"):
-        await Store.open(url_of(tmp_path / "new"), create=False)
+    for reading in (False, True):
+        with pytest.raises(DatabaseUnusable, match="it exists, but has no tables of Noughts") as refused:
+            await Store.open(url_of(tmp_path / "new"), create=False, reading=reading)
+        assert "create the tables" in (refused.value.hint or "")
     for created in (True, False):
         store = await Store.open(url_of(tmp_path / "new"))
         assert store.created is created

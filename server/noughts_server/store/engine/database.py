@@ -96,8 +96,7 @@ class Store:
         kind = dialect.of_url(parsed)
         is_new = kind.is_new(parsed)
         if not create and is_new:
-            hint = "Check --db. `noughts serve` and `noughts token create` create a missing database."
-            raise DatabaseUnusable(kind.place(parsed), "it does not exist", hint=hint)
+            raise kind.not_created(parsed)
         store = cls(parsed, BUSY_SECONDS if busy_seconds is None else busy_seconds)
         try:
             store.created = is_new

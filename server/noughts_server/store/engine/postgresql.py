@@ -111,6 +111,12 @@ def is_new(url: URL) -> bool:
         raise DatabaseUnusable(place(url), f"it cannot be reached ({reason})", hint=hint) from error
 
 
+def not_created(url: URL) -> DatabaseUnusable:
+    """Return the error of a command that needs the tables of Noughts, but does not create them."""
+    hint = "Check --db. `noughts serve` and `noughts token create` create the tables."
+    return DatabaseUnusable(place(url), "it exists, but has no tables of Noughts", hint=hint)
+
+
 def prepare_place(url: URL) -> bool:
     """Do nothing: the operator of PostgreSQL has created the database."""
     return False

@@ -37,7 +37,7 @@ from sqlalchemy import (
 
 from noughts_referee.rules import FAULTS
 
-REVISION = "0027"
+REVISION = "0028"
 """The newest migration; the revision that a database of this version of Noughts has."""
 
 
@@ -153,6 +153,8 @@ submissions = Table(
     Column("submitted_at", BigInteger, nullable=False),
     # The variants that it declared in its trial; empty: all. NULL in rows from before schema 0027: unknown.
     Column("variants", JSON(none_as_null=True)),
+    # Whether it declined challenges in its trial.
+    Column("declines_challenges", Boolean, nullable=False, server_default=false()),
     Index(None, "owner_id", "submitted_at"),
     Index(None, "program_id"),
 )

@@ -107,6 +107,12 @@ def is_new(url: URL) -> bool:
     return not Path(str(url.database)).exists()
 
 
+def not_created(url: URL) -> DatabaseUnusable:
+    """Return the error of a command that needs the file, but does not create it."""
+    hint = "Check --db. `noughts serve` and `noughts token create` create a missing database."
+    return DatabaseUnusable(place(url), "it does not exist", hint=hint)
+
+
 def size_bytes(url: URL, connection: Connection) -> int:
     """Return the size of the database's file and of its write-ahead log."""
     files = (Path(f"{_file(url)}{suffix}") for suffix in ("", "-wal"))

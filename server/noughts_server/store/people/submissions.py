@@ -41,6 +41,8 @@ class Upload(NamedTuple):
     """Of its trial; empty before that, and for a file that needs none."""
     variants: tuple[str, ...] | None = None
     """The variants that it declared in its trial (empty: all); None if unknown."""
+    declines_challenges: bool = False
+    """Whether it declined games with the bots of other owners in its trial."""
 
     @property
     def hash(self) -> bytes:
@@ -65,6 +67,8 @@ class Submission(NamedTuple):
     size: int
     variants: list[str] | None
     """The variants that it declared in its trial (empty: all); None if unknown."""
+    declines_challenges: bool
+    """Whether it declined games with the bots of other owners in its trial."""
 
     @property
     def resource(self) -> str:
@@ -126,9 +130,9 @@ def store_submission(connection: Connection, upload: Upload, *, owner_id: int, n
         row = {"hash": upload.hash, "size": size, "content": upload.content}
         program = connection.execute(insert(programs).returning(programs.c.id), row).scalar_one()
     made = {"kind": upload.kind, "entry": upload.entry, "file_name": upload.file_name, "submitted_at": now_ms}
-    made["variants"] = upload.variants
+    declared = {"variants": upload.variants, "declines_challenges": upload.declines_challenges}
     keys = {"bot_version_id": entered.id, "program_id": program, "owner_id": owner_id}
-    connection.execute(insert(submissions), made | keys)
+    connection.execute(insert(submissions), made | declared | keys)
     (stored,) = submissions_of(connection, [entered.id])
     return Stored(stored, True)
 
@@ -184,7 +188,7 @@ def _rows() -> Select[Any]:
     bot = (bots.c.id, bots.c.name, bot_versions.c.version, submissions.c.owner_id, owners.c.name)
     file = (submissions.c.kind, submissions.c.entry, submissions.c.file_name, programs.c.hash, programs.c.size)
     return (
-        select(submissions.c.bot_version_id, *bot, *file, submissions.c.variants)
+        select(submissions.c.bot_version_id, *bot, *file, submissions.c.variants, submissions.c.declines_challenges)
         .select_from(submissions)
         .join(programs, programs.c.id == submissions.c.program_id)
         .join(bot_versions, bot_versions.c.id == submissions.c.bot_version_id)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.processes import asked, ended, environment, eventually, started
+from tests.support.processes import asked, ended, environment, eventually, said, started
 
 pytestmark = pytest.mark.processes
 DEAF = """
@@ -49,8 +49,8 @@ def played(tmp_path: Path, env: dict[str, str]) -> None:
     def begun(process: Any) -> None:
         eventually(lambda: file.exists() and file.stat().st_size)
 
-    said = interrupted(f"match random first-free --games 1000000 -o {file}", env, begun)
-    assert str(tmp_path / "noughts" / "runs") in said
+    told = interrupted(f"match random first-free --games 1000000 -o {file}", env, begun)
+    assert str(tmp_path / "noughts" / "runs") in told
 
 
 def test_run_without_a_game_is_not_kept(tmp_path: Path, env: dict[str, str]) -> None:
@@ -59,8 +59,8 @@ def test_run_without_a_game_is_not_kept(tmp_path: Path, env: dict[str, str]) -> 
     def begun(process: Any) -> None:
         eventually(lambda: (tmp_path / "log").exists())
 
-    said = interrupted(f"match random {tmp_path / 'deaf.py'} --no-lock --games 2 --log {tmp_path / 'log'}", env, begun)
-    assert "Interrupted before any game ended" in said
+    told = interrupted(f"match random {tmp_path / 'deaf.py'} --no-lock --games 2 --log {tmp_path / 'log'}", env, begun)
+    assert "Interrupted before any game ended" in told
     assert kept(env) == []
     assert not list(tmp_path.glob("noughts/runs/*"))
 
@@ -71,6 +71,8 @@ def test_old_runs_are_deleted_and_others_stay(tmp_path: Path, env: dict[str, str
     assert run["games"] > 0
     assert run["games_total"] == 1_000_000
     assert [each["would_delete"] for each in kept(env, "--prune 1d --dry-run")] == [False]
+    listed = said(["db", "runs"], env | {"COLUMNS": "80"}).stdout
+    assert f"{datetime.fromisoformat(run['time']):%Y-%m-%d %H:%M}" in listed
     assert [each["deleted"] for each in kept(env, "--prune 1d")] == [False]
     old = (datetime.now(UTC) - timedelta(days=2)).timestamp()
     for file in tmp_path.glob("noughts/runs/*"):

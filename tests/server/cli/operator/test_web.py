@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.error import URLError
 from urllib.request import urlopen
@@ -16,7 +17,7 @@ import psutil
 import pytest
 
 from noughts_bots.event_loop import run_loop
-from noughts_server.cli.operator import serve, web_minder
+from noughts_server.cli.operator import serve, web, web_minder
 from noughts_server.cli.operator.web import web_listener
 from tests.support.processes import eventually
 
@@ -131,6 +132,22 @@ def test_port_that_is_just_being_released_is_waited_for() -> None:
         with web_listener(f"127.0.0.1:{port}", "--web") as listener:
             assert listener.getsockname()[1] == port
         releasing.join()
+
+
+def test_port_of_a_killed_server_on_a_busy_machine_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as held:
+        now, released_at = 0.0, 5.0
+
+        def sleep(seconds: float) -> None:
+            nonlocal now
+            now += seconds
+            if now >= released_at:
+                held.close()
+
+        monkeypatch.setattr(web, "time", SimpleNamespace(monotonic=lambda: now, sleep=sleep))
+        port = held.getsockname()[1]
+        with web_listener(f"127.0.0.1:{port}", "--web") as listener:
+            assert listener.getsockname()[1] == port
 
 
 def test_site_that_is_killed_as_it_starts_ends_no_server(monkeypatch: pytest.MonkeyPatch) -> None:
