@@ -9,6 +9,8 @@ PROTOCOL = 1
 
 TOKEN_KEY = "authorization"
 """Metadata key of `Bearer TOKEN`."""
+SITE_KEY = "x-noughts-site"
+"""Metadata key of a website's own token, in the calls that it makes for visitors without one."""
 
 DEFAULT_SERVER = "127.0.0.1:7450"
 """Where a server listens, and bots and commands connect, by default."""

@@ -42,6 +42,10 @@ class Limits:
     """Concurrent calls without a token from all addresses, excluding open streams."""
     watchers: int = 1_000
     """Open streams of the feed in total."""
+    caller_unread_bytes: int = 16 << 20
+    """Bytes of answers that one address, or one owner, has not read yet. Each answer counts 32,000 bytes more."""
+    unread_bytes: int = 48 << 20
+    """Bytes of answers that nobody has read yet. Beyond it, the server resets connections of those with the most."""
     token_calls: int = 1_000
     """Concurrent calls with one token, including open streams."""
     token_rate: int = 200

@@ -46,6 +46,8 @@ from noughts_server.runtime.webhooks import WebhookDelivery
 from noughts_server.services.admission import Admission
 from noughts_server.services.bots import BotServicer
 from noughts_server.services.challenges import ChallengeServicer
+from noughts_server.services.connections import Connections
+from noughts_server.services.delivery import Delivery
 from noughts_server.services.endpoint import SERVICES, answering, bound_server
 from noughts_server.services.feed import FeedServicer, add_feed_service
 from noughts_server.services.games import GameServicer
@@ -172,7 +174,9 @@ async def running_server(
         await stack.enter_async_context(feed.feeding())
         limiter = Limiter(settings.limits)
         admission = Admission(store, sessions, limiter, settings.proxies)
-        interceptor = CallInterceptor(admission, counters.errors, counters.refused)
+        connections = Connections(settings.limits, admission.busy, settings.proxies)
+        delivery = Delivery(settings.limits, connections.reset, settings.answer_seconds)
+        interceptor = CallInterceptor(admission, delivery, counters.errors, counters.refused)
         authorities = settings.client_authorities
         grpc_server, address = bound_server(
             settings.listen, settings.identity, authorities, interceptor, settings.limits
@@ -180,9 +184,10 @@ async def running_server(
         parts = (store, bus, referee, recorder, sessions, play, director, feed, counters, leads, health_servicer)
         server = Server(address, metrics_address, settings, *parts)
         hosting = host and host(server)
-        _add_services(grpc_server, server, hosting, limiter)
+        _add_services(grpc_server, server, hosting, limiter, delivery)
         if control is not None:
             await stack.enter_async_context(control.taking_part(sessions))
+        await stack.enter_async_context(running(connections.run(int(address.rpartition(":")[2]))))
         await stack.enter_async_context(answering(grpc_server, sessions, feed))
         webhooks = WebhookDelivery(store, leads, private=settings.private_webhooks).run()
         tokens = closing_ended_sessions(store, sessions)
@@ -208,7 +213,9 @@ async def running_server(
         yield server
 
 
-def _add_services(grpc_server: grpc.aio.Server, server: Server, hosting: Hosting | None, limiter: Limiter) -> None:
+def _add_services(
+    grpc_server: grpc.aio.Server, server: Server, hosting: Hosting | None, limiter: Limiter, delivery: Delivery
+) -> None:
     """Gives a server that does not answer yet everything that can be called."""
     store, sessions, director, settings = server.store, server.sessions, server.director, server.settings
     absence, problems = settings.absence, server.play.problems if server.play else {}
@@ -224,7 +231,7 @@ def _add_services(grpc_server: grpc.aio.Server, server: Server, hosting: Hosting
     leaderboards = LeaderboardServicer(store, sessions, explorer=settings.explorer)
     accepts, counts = hosting.accepts if hosting else (), server.feed.counts
     status = StatusServicer(server.address, store, sessions, server.referee, server.counters, counts, problems, accepts)
-    play_pb2_grpc.add_PlayServiceServicer_to_server(PlayServicer(store, sessions, limiter), grpc_server)
+    play_pb2_grpc.add_PlayServiceServicer_to_server(PlayServicer(store, sessions, limiter, delivery), grpc_server)
     bots_pb2_grpc.add_BotServiceServicer_to_server(BotServicer(store, sessions, hosting, limiter), grpc_server)
     tournaments_pb2_grpc.add_TournamentServiceServicer_to_server(tournaments, grpc_server)
     tests_pb2_grpc.add_TestServiceServicer_to_server(TestServicer(tournaments), grpc_server)
@@ -236,7 +243,7 @@ def _add_services(grpc_server: grpc.aio.Server, server: Server, hosting: Hosting
     challenges = ChallengeServicer(store, sessions, director, limiter.limits)
     challenges_pb2_grpc.add_ChallengeServiceServicer_to_server(challenges, grpc_server)
     status_pb2_grpc.add_StatusServiceServicer_to_server(status, grpc_server)
-    add_feed_service(FeedServicer(server.feed, limiter), grpc_server)
+    add_feed_service(FeedServicer(server.feed, limiter, delivery), grpc_server)
     health_pb2_grpc.add_HealthServicer_to_server(server.health, grpc_server)
     if settings.reflection:
         from grpc_reflection.v1alpha import reflection

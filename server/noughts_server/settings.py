@@ -44,6 +44,8 @@ class ServerSettings:
     """How long an entry may keep its games waiting, away or without an answer where there is no clock; 0: for ever."""
     rate_own_games: bool = True
     """Whether games between bots of one owner are rated; an owner can have any rating by them."""
+    answer_seconds: float = 10.0
+    """How long a caller may leave an answer, or a message of a stream, unread before its connection is reset."""
     limits: Limits = field(default_factory=Limits)
     """Bounds on what callers may have and do."""
     explorer: bool = True

@@ -3,16 +3,17 @@
 import asyncio
 import ssl
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
 from itertools import count
 
 from noughts_proto.security import Dialling
+from noughts_proto.transport import TOKEN_KEY
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0"
 """What a client says first; its settings are empty."""
-_HEADERS, _RESET, _SETTINGS, _PING, _CONTINUATION = 1, 3, 4, 6, 9
-_END_HEADERS = 4
+_DATA, _HEADERS, _RESET, _SETTINGS, _PING, _CONTINUATION = 0, 1, 3, 4, 6, 9
+_ACK, _END_STREAM, _END_HEADERS = 1, 1, 4
 _AT_ONCE = 200
 _LARGEST = 16_384
 _PAUSE = 0.02
@@ -30,17 +31,72 @@ def _literal(name: bytes, value: bytes) -> bytes:
     return b"\x00" + bytes((len(name),)) + name + bytes((len(value),)) + value
 
 
-_CALL = b"".join(
-    _literal(name, value)
-    for name, value in (
+def _call(method: str, token: str = "") -> bytes:
+    """The headers of a call, e.g. of `BotService/ListBots`."""
+    fields = [
         (b":method", b"POST"),
         (b":scheme", b"http"),
-        (b":path", b"/noughts.v1.BotService/ListBots"),
+        (b":path", f"/noughts.v1.{method}".encode()),
         (b":authority", b"localhost"),
         (b"content-type", b"application/grpc"),
         (b"te", b"trailers"),
-    )
-)
+    ]
+    if token:
+        fields.append((TOKEN_KEY.encode(), f"Bearer {token}".encode()))
+    return b"".join(_literal(name, value) for name, value in fields)
+
+
+_CALL = _call("BotService/ListBots")
+
+
+class Deaf:
+    """A client with an HTTP/2 window of 0: it calls, and takes no byte of an answer. It answers pings."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._streams = count(1, 2)
+        self.answered = 0
+        """Calls whose answer has begun or whose status has come."""
+        self.closed = asyncio.Event()
+        """Set when the server has closed the connection."""
+
+    def call(self, method: str, request: bytes | None = b"", token: str = "", *, ends: bool = True) -> None:
+        """Make a call; without a request, only its headers are sent. `ends` says whether no message follows."""
+        stream = next(self._streams)
+        self._writer.write(frame(_HEADERS, _END_HEADERS, stream, _call(method, token)))
+        if request is not None:
+            message = b"\0" + len(request).to_bytes(4, "big") + request
+            self._writer.write(frame(_DATA, _END_STREAM * ends, stream, message))
+
+    async def read(self) -> None:
+        """Read frames until the server closes the connection."""
+        with suppress(OSError, asyncio.IncompleteReadError):
+            while True:
+                head = await self._reader.readexactly(9)
+                payload = await self._reader.readexactly(int.from_bytes(head[:3], "big"))
+                kind, flags = head[3], head[4]
+                self.answered += kind == _HEADERS
+                if kind in (_PING, _SETTINGS) and not flags & _ACK:
+                    self._writer.write(frame(kind, _ACK, 0, payload if kind == _PING else b""))
+        self.closed.set()
+
+
+@asynccontextmanager
+async def deaf(address: str) -> AsyncIterator[Deaf]:
+    """A new connection of a deaf client to the server at HOST:PORT."""
+    host, _, port = address.rpartition(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    no_window = (4).to_bytes(2, "big") + (0).to_bytes(4, "big")
+    writer.write(PREFACE[:-9] + frame(_SETTINGS, 0, 0, no_window))
+    client = Deaf(reader, writer)
+    async with asyncio.TaskGroup() as tasks:
+        reading = tasks.create_task(client.read())
+        try:
+            yield client
+        finally:
+            reading.cancel()
+            writer.transport.abort()
 
 
 def continuations() -> Iterator[bytes]:

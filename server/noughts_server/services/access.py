@@ -60,6 +60,15 @@ class Visitor:
     """The owner of the token; None for an unauthenticated client and for a bot with a ticket."""
     ticket: bool = False
     """Whether the client sent a ticket of this server instead of a token."""
+    site: str = ""
+    """The owner of the website that asks for a visitor: it has limits of its own, and no rights."""
+
+    @property
+    def account(self) -> str:
+        """Whom limits count the call for: an owner, a website, or the address of any other client."""
+        if self.caller is not None:
+            return f"owner {self.caller.owner}"
+        return f"the website of {self.site}" if self.site else self.address
 
 
 VISITOR: ContextVar[Visitor] = ContextVar("visitor")
@@ -87,6 +96,15 @@ def bearer_token(context: Context) -> str | None:
         if key == TOKEN_KEY and isinstance(value, str) and value.startswith(_SCHEME):
             return value[len(_SCHEME) :].strip()
     return None
+
+
+def when_done(context: Context, action: Callable[[], object]) -> None:
+    """Call the action when the call is over and the operating system has its last byte."""
+
+    def act(context: Context) -> None:
+        action()
+
+    context.add_done_callback(act)  # type: ignore[arg-type]  # the stubs want a subclass
 
 
 def require(who: Caller, *scopes: str) -> None:

@@ -1,15 +1,27 @@
 """Admission of calls: identifies the caller and applies its limits before anything of the request is read."""
 
+import time
 from collections import Counter
-from collections.abc import AsyncIterator, Collection, Iterator
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from collections.abc import Collection, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
 
 from noughts_proto.callers import caller_network
+from noughts_proto.transport import SITE_KEY
 from noughts_server.errors import Unauthenticated
 from noughts_server.runtime.sessions import Sessions
-from noughts_server.services.access import NO_TOKEN, VISITOR, Access, Context, Visitor, bearer_token, require_declared
-from noughts_server.services.limiter import Limiter, host_of_peer
+from noughts_server.services.access import (
+    NO_TOKEN,
+    VISITOR,
+    Access,
+    Context,
+    Visitor,
+    bearer_token,
+    require_declared,
+    when_done,
+)
+from noughts_server.services.connections import Peer, peer_of
+from noughts_server.services.limiter import Limiter
 from noughts_server.store.engine.database import Store
 from noughts_server.store.people.tokens import Caller, authenticate, touch_token
 
@@ -17,6 +29,8 @@ MESSAGE_BYTES = 1_000
 """Added to the length of each message, because even an empty one costs time."""
 PROXY_KEY = "x-real-ip"
 """Metadata in which a reverse proxy reports the address of its client."""
+_SITES, _SITE_SECONDS = 64, 60.0
+"""How many tokens of websites are remembered, and for how long."""
 
 
 class Admission:
@@ -28,38 +42,50 @@ class Admission:
         self._store = store
         self._sessions = sessions
         self._proxies = frozenset(proxies)
-        self._calls: dict[str, Counter[str]] = {}
+        self._calls: dict[str, Counter[Peer]] = {}
         """Running calls by address and connection."""
+        self._of_tickets: Counter[Peer] = Counter()
+        """The same of bots with tickets, which have no limits."""
+        self._sites: dict[str, tuple[float, str]] = {}
+        """Owners of websites by token, and until when they are remembered."""
 
-    @asynccontextmanager
-    async def visit(self, access: Access, context: Context) -> AsyncIterator[Visitor]:
-        """Admit a call for the length of the block.
+    def busy(self) -> set[Peer]:
+        """Return the connections with a running call."""
+        return set(self._of_tickets).union(*self._calls.values())
+
+    async def visit(self, access: Access, context: Context) -> Visitor:
+        """Admit a call, which counts until its caller has its status.
 
         Raises LimitReached, Unauthenticated, TokenRevoked, TokenExpired, ScopeMissing. If the scope depends on the
         request, the method calls `access.require` later.
         """
         secret = bearer_token(context)
-        peer, address = context.peer(), self._address(context)
+        peer, address = peer_of(context.peer()), self._address(context)
+        held = ExitStack()
+        when_done(context, held.close)
         if access is Access.PLAY and secret and self._sessions.has_ticket(secret):
             # The server issued this ticket to a bot that it called itself.
+            held.enter_context(_counted(self._of_tickets, peer))
             VISITOR.set(visitor := Visitor(address, None, ticket=True))
-            yield visitor
-            return
-        limiter = self.limiter
-        limiter.take("address_rate", address, f"calls a second from {address}")
-        with ExitStack() as held:
-            held.enter_context(limiter.holding("address_calls", address, f"concurrent calls from {address}"))
-            held.enter_context(self._connected(address, peer))
-            who = await self._caller(access, secret)
-            if who is not None:
-                token = who.token_id
-                limiter.take("token_rate", token, "calls a second with your token")
-                held.enter_context(limiter.holding("token_calls", token, "concurrent calls with your token"))
-                require_declared(who, access)
-                if who.stale and self._store.trouble is None:
-                    await self._store.write(partial(touch_token, token_id=token, now_ms=self._store.now_ms()))
-            VISITOR.set(visitor := Visitor(address, who))
-            yield visitor
+            return visitor
+        limiter, site_secret = self.limiter, _site_secret(context)
+        site = self._known_site(site_secret)
+        caller = Visitor(address, None, site=site).account
+        limiter.take("address_rate", caller, f"calls a second from {caller}")
+        held.enter_context(limiter.holding("address_calls", caller, f"concurrent calls from {caller}"))
+        held.enter_context(self._connected(caller, peer))
+        who = await self._caller(access, secret)
+        if who is not None:
+            token = who.token_id
+            limiter.take("token_rate", token, "calls a second with your token")
+            held.enter_context(limiter.holding("token_calls", token, "concurrent calls with your token"))
+            require_declared(who, access)
+            if who.stale and self._store.trouble is None:
+                await self._store.write(partial(touch_token, token_id=token, now_ms=self._store.now_ms()))
+        if site_secret and not site:
+            site = await self._new_site(site_secret)
+        VISITOR.set(visitor := Visitor(address, who, site=site))
+        return visitor
 
     @contextmanager
     def reading(self, visitor: Visitor) -> Iterator[None]:
@@ -67,12 +93,13 @@ class Admission:
         if visitor.caller is not None or visitor.ticket:
             yield
             return
-        holding = self.limiter.holding
-        with (
-            holding("address_strangers", visitor.address, f"concurrent calls without a token from {visitor.address}"),
-            holding("strangers", "", "concurrent calls without a token"),
-        ):
-            yield
+        holding, caller = self.limiter.holding, visitor.account
+        with holding("address_strangers", caller, f"concurrent calls without a token from {caller}"):
+            if visitor.site:
+                yield
+                return
+            with holding("strangers", "", "concurrent calls without a token"):
+                yield
 
     def charge(self, size: int) -> None:
         """Charge the visitor for a message of `size` bytes. Raises LimitReached."""
@@ -82,8 +109,8 @@ class Admission:
         if visitor.caller is not None:
             self.limiter.take("token_bytes", visitor.caller.token_id, "bytes a second with your token", size)
         elif not visitor.ticket:
-            subject = f"bytes a second without a token from {visitor.address}"
-            self.limiter.take("address_bytes", visitor.address, subject, size)
+            subject = f"bytes a second without a token from {visitor.account}"
+            self.limiter.take("address_bytes", visitor.account, subject, size)
 
     async def _caller(self, access: Access, secret: str | None) -> Caller | None:
         try:
@@ -96,26 +123,52 @@ class Admission:
                 return None
             raise
 
+    def _known_site(self, secret: str) -> str:
+        """Return the owner of the website with this token; empty if it is not known."""
+        until, owner = self._sites.get(secret, (0.0, ""))
+        return owner if time.monotonic() < until else ""
+
+    async def _new_site(self, secret: str) -> str:
+        """Look up the token of a website, and remember it; empty if it is wrong."""
+        try:
+            who = await self._store.read(partial(authenticate, secret=secret, now_ms=self._store.now_ms()))
+        except Unauthenticated:
+            return ""
+        if len(self._sites) >= _SITES:
+            del self._sites[next(iter(self._sites))]
+        self._sites[secret] = time.monotonic() + _SITE_SECONDS, who.owner
+        return who.owner
+
     def _address(self, context: Context) -> str:
-        host = host_of_peer(context.peer())
+        host = peer_of(context.peer()).host
         if host in self._proxies:
             told = (value for key, value in context.invocation_metadata() or () if key == PROXY_KEY)
             host = str(next(told, host))
         return caller_network(host)
 
     @contextmanager
-    def _connected(self, address: str, peer: str) -> Iterator[None]:
+    def _connected(self, address: str, peer: Peer) -> Iterator[None]:
         """Count a call inside the block, and the connection if this is its first call. Raises LimitReached."""
         calls = self._calls.get(address, Counter())
         if peer not in calls:
             self.limiter.check("address_connections", f"connections from {address}", len(calls))
         self._calls[address] = calls
-        calls[peer] += 1
-        try:
+        with _counted(calls, peer):
             yield
-        finally:
-            calls[peer] -= 1
-            if not calls[peer]:
-                del calls[peer]
-            if not calls:
-                del self._calls[address]
+        if not calls:
+            del self._calls[address]
+
+
+def _site_secret(context: Context) -> str:
+    return next((str(value) for key, value in context.invocation_metadata() or () if key == SITE_KEY), "")
+
+
+@contextmanager
+def _counted(calls: Counter[Peer], peer: Peer) -> Iterator[None]:
+    calls[peer] += 1
+    try:
+        yield
+    finally:
+        calls[peer] -= 1
+        if not calls[peer]:
+            del calls[peer]

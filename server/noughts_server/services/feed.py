@@ -5,6 +5,7 @@ import grpc
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_server.feed.feed import Feed
 from noughts_server.services.access import VISITOR, Access, Context, open_to
+from noughts_server.services.delivery import Delivery
 from noughts_server.services.limiter import Limiter
 
 _SERVICE = pb.DESCRIPTOR.services_by_name["FeedService"].full_name
@@ -13,8 +14,9 @@ _SERVICE = pb.DESCRIPTOR.services_by_name["FeedService"].full_name
 class FeedServicer:
     """Streams the feed to anyone."""
 
-    def __init__(self, feed: Feed, limiter: Limiter) -> None:
+    def __init__(self, feed: Feed, limiter: Limiter, delivery: Delivery) -> None:
         self._feed = feed
+        self._delivery = delivery
         self._holding = limiter.holding
 
     @open_to(Access.ANYONE)
@@ -27,7 +29,8 @@ class FeedServicer:
             async with self._feed.watching(request.name, request.from_sequence, request.epoch) as watcher:
                 async for message in watcher.messages():
                     try:
-                        await context.write(message)
+                        with self._delivery.message(context):
+                            await context.write(message)
                     except grpc.aio.BaseError:
                         return  # the watcher has just disconnected
 

@@ -8,7 +8,6 @@ import asyncio
 import inspect
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
 from traceback import clear_frames
 from typing import Any, NoReturn
 
@@ -21,6 +20,7 @@ from noughts_referee.stream_closed import StreamClosed
 from noughts_server.errors import InvalidArgument, LimitReached, MachineTrouble, NoughtsError, UnknownMethod
 from noughts_server.services.access import Access, Context, declared
 from noughts_server.services.admission import Admission
+from noughts_server.services.delivery import Delivery
 from noughts_server.statuses import INTERNAL_REASON, to_status
 
 logger = structlog.get_logger("noughts.grpc")
@@ -40,9 +40,10 @@ _DETAILS_KEY = "grpc-status-details-bin"
 class CallInterceptor(grpc.aio.ServerInterceptor):
     """Admits callers, reads requests, and maps errors: a NoughtsError to its status, others to INTERNAL, with a log."""
 
-    def __init__(self, admission: Admission, errors: Counter[str], refused: Counter[str]) -> None:
+    def __init__(self, admission: Admission, delivery: Delivery, errors: Counter[str], refused: Counter[str]) -> None:
         """`errors` counts errors by reason; `refused` counts exceeded limits by name."""
         self._admission = admission
+        self._delivery = delivery
         self._errors = errors
         self._refused = refused
 
@@ -61,36 +62,52 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             undeclared = TypeError(f"{method} does not declare who may call it: @open_to is missing")
             return grpc.stream_stream_rpc_method_handler(self._guarded(_refusing(undeclared), method))
         guarded = self._guarded(self._answering(handler, call, access), method)
-        parse, serialise = self._charged(handler.request_deserializer), handler.response_serializer
+        parse = self._charged(handler.request_deserializer)
+        serialise = handler.response_serializer if handler.response_streaming else None
         return grpc.stream_stream_rpc_method_handler(guarded, request_deserializer=parse, response_serializer=serialise)
 
     def _answering(self, handler: Any, call: Callable[..., Any], access: Access) -> Callable[..., Any]:
-        admission = self._admission
+        admission, delivery, serialise = self._admission, self._delivery, handler.response_serializer
 
         async def answer(requests: Any, context: Context) -> None:
-            async with AsyncExitStack() as inside:
-                try:
-                    visitor = await inside.enter_async_context(admission.visit(access, context))
-                except NoughtsError:
-                    if handler.request_streaming:
-                        await asyncio.sleep(_REFUSAL_SECONDS)
-                    raise
-                if handler.stream_stream is not None:
-                    if inspect.isasyncgenfunction(call):
-                        await _reflected(call, requests, context)
-                    else:
-                        await call(requests, context)
-                elif handler.stream_unary is not None:
-                    await context.write(await call(requests, context))
-                elif handler.unary_stream is not None:
-                    with admission.reading(visitor):
-                        request = await _request(context)
-                    await call(request, context)
+            try:
+                visitor = await admission.visit(access, context)
+            except NoughtsError:
+                if handler.request_streaming:
+                    await asyncio.sleep(_REFUSAL_SECONDS)
+                raise
+            if handler.stream_stream is not None:
+                if inspect.isasyncgenfunction(call):
+                    await self._reflected(call, requests, context)
                 else:
-                    with admission.reading(visitor):
-                        await context.write(await call(await _request(context), context))
+                    await call(requests, context)
+                return
+            if handler.unary_stream is not None:
+                with admission.reading(visitor):
+                    request = await _request(context)
+                await call(request, context)
+                return
+            if handler.stream_unary is not None:
+                message = serialise(await call(requests, context))
+            else:
+                with admission.reading(visitor):
+                    message = serialise(await call(await _request(context), context))
+            # The caller decides when it reads, so from here on the answer counts, not the call.
+            delivery.begin(context, visitor, len(message))
+            await context.write(message)
 
         return answer
+
+    async def _reflected(self, call: Callable[..., Any], requests: Any, context: Context) -> None:
+        """Answer reflection, an async generator that reports its errors in its responses, within a time limit."""
+        try:
+            async with asyncio.timeout(_REFLECTION_SECONDS):
+                async for response in call(requests, context):
+                    with self._delivery.message(context):
+                        await context.write(response)
+        except TimeoutError:
+            expected = f"its end within {_REFLECTION_SECONDS:.0f} s"
+            raise InvalidArgument.of("stream", "one that stays open", expected) from None
 
     def _charged(self, parse: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
         charge = self._admission.charge
@@ -105,9 +122,11 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         async def guarded(requests: Any, context: Context) -> None:
             try:
                 await call(requests, context)
+                self._delivery.end(context)
             except grpc.aio.AbortError:
                 raise
             except Exception as error:
+                self._delivery.end(context)
                 status = self._status(error, method)
                 details = ((_DETAILS_KEY, status.SerializeToString()),)
                 await context.abort(_CODES[status.code], status.message, trailing_metadata=details)
@@ -153,17 +172,6 @@ async def _request(context: Context) -> Any:
     if request is grpc.aio.EOF:
         raise InvalidArgument.of("request", "nothing", "one message")
     return request
-
-
-async def _reflected(call: Callable[..., Any], requests: Any, context: Context) -> None:
-    """Answer reflection, an async generator that reports its errors in its responses, within a time limit."""
-    try:
-        async with asyncio.timeout(_REFLECTION_SECONDS):
-            async for response in call(requests, context):
-                await context.write(response)
-    except TimeoutError:
-        expected = f"its end within {_REFLECTION_SECONDS:.0f} s"
-        raise InvalidArgument.of("stream", "one that stays open", expected) from None
 
 
 def _unknown(method: str) -> UnknownMethod:

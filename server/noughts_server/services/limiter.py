@@ -4,7 +4,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
-from urllib.parse import unquote
 
 from noughts_server.errors import LimitReached
 from noughts_server.limits import BURST_SECONDS, Limits
@@ -54,9 +53,3 @@ class Limiter:
     def check(self, name: str, subject: str, so_far: int) -> None:
         """Raise LimitReached if `so_far` has reached the limit."""
         self.limits.check(name, subject, so_far, retry_seconds=_RETRY_SECONDS)
-
-
-def host_of_peer(peer: str) -> str:
-    """Return the host of `ipv4:HOST:PORT` or `ipv6:[HOST]:PORT`, as gRPC names callers; anything else unchanged."""
-    kind, _, rest = peer.partition(":")
-    return unquote(rest).rpartition(":")[0].strip("[]") if kind in ("ipv4", "ipv6") else peer

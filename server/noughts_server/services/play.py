@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 
 import grpc.aio
@@ -12,6 +12,7 @@ from noughts_proto.v1 import play_pb2_grpc
 from noughts_server.errors import InvalidArgument, NotFound
 from noughts_server.runtime.sessions import OnlineBot, Sessions, check_hello
 from noughts_server.services.access import VISITOR, Access, bearer_token, caller_as, open_to
+from noughts_server.services.delivery import Delivery
 from noughts_server.services.interceptor import REQUEST_SECONDS
 from noughts_server.services.limiter import Limiter
 from noughts_server.store.engine.database import Store
@@ -21,14 +22,38 @@ from noughts_server.store.tournaments.entries import pinned_elsewhere
 
 PlayContext = grpc.aio.ServicerContext[pb.PlayRequest, pb.PlayResponse]
 
+_NO_LIMIT = nullcontext()
+
+
+class _Frames:
+    """The frames of a bot's stream."""
+
+    def __init__(self, context: PlayContext, delivery: Delivery) -> None:
+        self.unread = False
+        """Whether the bot has not taken the last frame."""
+        self._context = context
+        self._welcoming: AbstractContextManager[None] = delivery.message(context)
+        """Limits the time of the first frame; for later ones there are heartbeats."""
+
+    async def read(self) -> object:
+        return await self._context.read()
+
+    async def write(self, message: pb.PlayResponse, /) -> None:
+        self.unread = True
+        with self._welcoming:
+            await self._context.write(message)
+        self._welcoming = _NO_LIMIT
+        self.unread = False
+
 
 class PlayServicer(play_pb2_grpc.PlayServiceServicer):
     """The service that bots connect to."""
 
-    def __init__(self, store: Store, sessions: Sessions, limiter: Limiter) -> None:
+    def __init__(self, store: Store, sessions: Sessions, limiter: Limiter, delivery: Delivery) -> None:
         self._store = store
         self._sessions = sessions
         self._limiter = limiter
+        self._delivery = delivery
 
     @open_to(Access.PLAY)
     async def Play(  # type: ignore[override]  # uses the context's read and write
@@ -56,7 +81,13 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
         wire = self._sessions.wire(bot.id)
         wire.player.opens = hello.opens
         wire.player.stored_ends = hello.stored_ends
-        await wire.serve(context, welcome, hello.max_games, prepares=hello.prepares)
+        frames = _Frames(context, self._delivery)
+        try:
+            await wire.serve(frames, welcome, hello.max_games, prepares=hello.prepares)
+        except Exception:
+            if frames.unread:
+                self._delivery.cut_off(context.peer())  # behind the frame, the bot would never get the reason
+            raise
 
     async def _hello(self, context: PlayContext) -> pb.Hello:
         try:

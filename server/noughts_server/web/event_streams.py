@@ -256,7 +256,7 @@ class Stream:
         while True:
             try:
                 await self._upstream.connect()
-                async for message in self._upstream.feed.Watch(request):
+                async for message in self._upstream.feed.Watch(request, metadata=self._upstream.site_metadata):
                     wait = self._settings.first_wait
                     resume(request, message)
                     self.take(message)

@@ -47,7 +47,7 @@ async def running_site(
     logging.getLogger("python_multipart").setLevel(logging.ERROR)  # a line for each bad form would fill the disk
     signing_in = https or insecure or is_loopback(listener.getsockname()[0])
     async with asyncio.TaskGroup() as tasks:
-        upstream = Upstream(server, dialling)
+        upstream = Upstream(server, dialling, site_token=token)
         hub = Hub(upstream, tasks, settings)
         room = PlayRooms(upstream, tasks, token, tables) if token else None
         app = site(upstream, hub, room, secure=https, signing_in=signing_in, public_url=public_url)

@@ -13,7 +13,7 @@ import grpc.aio
 from google.protobuf.message_factory import GetMessageClass
 
 from noughts_proto.security import Dialling, SecurityProblem
-from noughts_proto.transport import TOKEN_KEY
+from noughts_proto.transport import SITE_KEY, TOKEN_KEY
 from noughts_server.client.failures import DEADLINE_SECONDS, explain_call
 from noughts_server.client.stubs import AsyncStubs
 from noughts_server.web.documents import Document, document
@@ -64,12 +64,21 @@ class Upstream(AsyncStubs):
     """The server's services, whose errors are Failures. Must be made inside a running event loop."""
 
     def __init__(
-        self, address: str, dialling: Dialling, hints: Mapping[grpc.StatusCode, str] = MappingProxyType(_HINTS)
+        self,
+        address: str,
+        dialling: Dialling,
+        hints: Mapping[grpc.StatusCode, str] = MappingProxyType(_HINTS),
+        site_token: str = "",
     ) -> None:
-        """`hints` say what to do about errors that the server has no hint for."""
+        """`hints` say what to do about errors that the server has no hint for.
+
+        `site_token` is the website's own token, by which the server counts these calls apart from those of strangers.
+        """
         self.address = address
         self.dialling = dialling
         self._hints = hints
+        self.site_metadata: tuple[tuple[str, str], ...] = ((SITE_KEY, site_token),) if site_token else ()
+        """Goes with each call."""
         self._channels = dialling.async_channels(address)
         # A connection has a limit on concurrent calls. The long calls of the feed must not use up that of the others.
         self._feed_channels = dialling.async_channels(address, apart=True)
@@ -100,7 +109,7 @@ class Upstream(AsyncStubs):
             self.dialling.check(self.address, token)
         except SecurityProblem as problem:
             raise Failure(501, str(problem), problem.advice) from problem
-        metadata = ((TOKEN_KEY, f"Bearer {token}"),) if token else ()
+        metadata = (*self.site_metadata, (TOKEN_KEY, f"Bearer {token}")) if token else self.site_metadata
         try:
             async with self._room if seconds is None else self._long_room:
                 await self.connect()

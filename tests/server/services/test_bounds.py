@@ -19,7 +19,8 @@ from noughts_proto.transport import CLIENT_OPTIONS
 from noughts_proto.v1 import bots_pb2, feed_pb2, feed_pb2_grpc, play_pb2, status_pb2, status_pb2_grpc, tokens_pb2
 from noughts_server.errors import InvalidArgument, LimitReached
 from noughts_server.limits import BURST_SECONDS, Limits
-from noughts_server.services.limiter import Limiter, host_of_peer
+from noughts_server.services.connections import peer_of
+from noughts_server.services.limiter import Limiter
 from tests.support.client import Client, bearing, client_of, hello, refused
 from tests.support.loopback import until
 
@@ -114,7 +115,7 @@ def test_callers_who_have_rested_are_forgotten() -> None:
     ],
 )
 def test_addresses_of_one_caller_are_one(peer: str, network: str) -> None:
-    assert caller_network(host_of_peer(peer)) == network
+    assert caller_network(peer_of(peer).host) == network
 
 
 # On a server.

@@ -1,0 +1,91 @@
+"""Delivery of answers: the bytes that a caller leaves unread are counted, and a caller that does not read is cut off.
+
+An answer is delivered when the operating system has all of it. Until then it is in memory: HTTP/2 lets a client decide
+when it takes an answer, and gRPC waits for as long as the connection lasts.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+
+from noughts_server.errors import LimitReached
+from noughts_server.limits import Limits
+from noughts_server.services.access import Context, Visitor, when_done
+from noughts_server.services.connections import Peer, peer_of
+
+ANSWER_BYTES = 32_000
+"""Added to the length of each answer, because even an empty call takes memory."""
+_RETRY_SECONDS = 1.0
+
+
+class Delivery:
+    """The answers that callers have not read yet."""
+
+    def __init__(self, limits: Limits, reset: Callable[[Peer], None], seconds: float) -> None:
+        """`reset` closes the connection of a caller that takes longer than `seconds` for what it is sent."""
+        self.cuts = 0
+        """How often a connection was reset because its caller did not read."""
+        self._limits = limits
+        self._reset = reset
+        self._seconds = seconds
+        self._answers: dict[_Answer, None] = {}
+        """Those that are counted, the oldest first."""
+        self._unread: Counter[str] = Counter()
+        """Bytes by account."""
+
+    def begin(self, context: Context, visitor: Visitor, size: int) -> None:
+        """Count an answer of `size` bytes until it is delivered. Raises LimitReached."""
+        answer = _Answer(visitor.account, size + ANSWER_BYTES, context.peer())
+        unread, limit = self._unread[answer.account] + answer.size, self._limits.caller_unread_bytes
+        if unread > limit:
+            subject = f"bytes of unread answers of {answer.account}"
+            raise LimitReached("caller_unread_bytes", subject, got=unread, limit=limit, retry_seconds=_RETRY_SECONDS)
+        self._answers[answer] = None
+        self._unread[answer.account] += answer.size
+        when_done(context, partial(self._forget, answer))
+        self._make_room()
+        self.end(context)
+
+    def end(self, context: Context) -> None:
+        """Limit the time in which the caller takes what is left of a call: its answer and its status."""
+        timer = asyncio.get_running_loop().call_later(self._seconds, self.cut_off, context.peer())
+        when_done(context, timer.cancel)
+
+    @contextmanager
+    def message(self, context: Context) -> Iterator[None]:
+        """Limit the time in which the caller takes the message of a stream that the block writes."""
+        timer = asyncio.get_running_loop().call_later(self._seconds, self.cut_off, context.peer())
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def cut_off(self, peer: str) -> None:
+        """Close the connection of a caller that does not read: gRPC has no other way to end the call."""
+        self.cuts += 1
+        self._reset(peer_of(peer))
+
+    def _make_room(self) -> None:
+        """Cut off the callers with the most unread bytes: they must not keep others from their answers."""
+        while self._unread.total() > self._limits.unread_bytes and len(self._answers) > 1:
+            ((greediest, _),) = self._unread.most_common(1)
+            oldest = next(answer for answer in self._answers if answer.account == greediest)
+            self._forget(oldest)
+            self.cut_off(oldest.peer)
+
+    def _forget(self, answer: "_Answer") -> None:
+        if answer in self._answers:
+            del self._answers[answer]
+            self._unread[answer.account] -= answer.size
+            if not self._unread[answer.account]:
+                del self._unread[answer.account]
+
+
+@dataclass(eq=False, frozen=True, slots=True)
+class _Answer:
+    account: str
+    size: int
+    peer: str

@@ -1,0 +1,89 @@
+"""Callers that do not read their answers, and connections on which nothing is called."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import grpc.aio
+import pytest
+
+from noughts_proto.transport import SITE_KEY
+from noughts_proto.v1 import bots_pb2, feed_pb2
+from noughts_server.limits import Limits
+from noughts_server.services.delivery import ANSWER_BYTES
+from tests.chaos.http2 import Deaf, deaf
+from tests.support.client import Client, bearing, client_of, hello, refused
+from tests.support.loopback import until
+
+PATIENCE = 20
+SHORT = 0.2
+LIST = "BotService/ListBots"
+WATCH = feed_pb2.WatchRequest(name="featured").SerializeToString()
+
+
+@asynccontextmanager
+async def with_deaf(folder: Path, *, seconds: float = 600.0, **limits: int) -> AsyncIterator[tuple[Client, Deaf]]:
+    """A client of a server with these limits, and one that never reads."""
+    opened = client_of(folder / "x.sqlite", limits=Limits(**limits), answer_seconds=seconds)
+    async with opened as client, deaf(client.server.address) as other:
+        yield client, other
+
+
+async def listed(client: Client, **call: Any) -> None:
+    await client.bots.ListBots(bots_pb2.ListBotsRequest(), **call)
+
+
+async def endlessly(client: Client) -> None:
+    while True:
+        await listed(client)
+
+
+async def test_unread_answers_hold_no_place_of_other_callers(tmp_path: Path) -> None:
+    async with with_deaf(tmp_path, strangers=2, address_strangers=2) as (client, other):
+        for _ in range(2):
+            other.call(LIST)
+        await until(lambda: other.answered == 2)
+        await listed(client)
+
+
+@pytest.mark.parametrize(
+    "method, request_bytes", [(LIST, b""), ("FeedService/Watch", WATCH), ("PlayService/Play", b"")]
+)
+async def test_a_caller_that_does_not_read_is_disconnected(tmp_path: Path, method: str, request_bytes: bytes) -> None:
+    async with with_deaf(tmp_path, seconds=SHORT) as (client, other):
+        playing = method.endswith("Play")
+        token = await client.token() if playing else ""
+        other.call(method, hello().SerializeToString() if playing else request_bytes, token, ends=not playing)
+        async with asyncio.timeout(PATIENCE):
+            await other.closed.wait()
+        await listed(client)
+
+
+async def test_unread_bytes_of_one_caller_are_limited(tmp_path: Path) -> None:
+    async with with_deaf(tmp_path, caller_unread_bytes=2 * ANSWER_BYTES + 1) as (client, other):
+        for _ in range(2):
+            other.call(LIST)
+        await until(lambda: other.answered == 2)
+        assert (await refused(listed(client))).info.metadata["limit"] == "caller_unread_bytes"
+        await listed(client, metadata=bearing(await client.token()))
+
+
+async def test_the_caller_with_the_most_unread_bytes_makes_room(tmp_path: Path) -> None:
+    async with with_deaf(tmp_path, unread_bytes=2 * ANSWER_BYTES + 1) as (client, other):
+        for _ in range(2):
+            other.call(LIST)
+        await until(lambda: other.answered == 2)
+        await listed(client, metadata=bearing(await client.token()))
+        async with asyncio.timeout(PATIENCE):
+            await other.closed.wait()
+
+
+async def test_a_website_has_places_that_strangers_cannot_take(tmp_path: Path) -> None:
+    async with with_deaf(tmp_path, strangers=1, address_strangers=1) as (client, other):
+        site = ((SITE_KEY, await client.token("site")),)
+        other.call(LIST, request=None)  # holds a place while the server waits for the request
+        with pytest.raises(grpc.aio.AioRpcError, match="calls without a token"):
+            await endlessly(client)
+        await listed(client, metadata=site)
