@@ -62,8 +62,9 @@ class Move(NamedTuple):
     Spectators see the score. It is not stored, and nothing depends on it.
     """
     comment: str = ""
-    """A text for the record of the game, at most 65,536 characters. The server stores it in tournaments with
-    `keep_scores`. `choose_batch` cannot add comments."""
+    """A text for the record of the game. The server stores it in tournaments with `keep_scores`, and cuts it if it is
+    longer than `Bot.comment_bytes`, or if the bot's comments of the game are too long together (by default 32 KiB).
+    `choose_batch` cannot add comments."""
 
 
 class Resign(Exception):
@@ -109,6 +110,10 @@ class Bot:
     """Variants that the bot plays, e.g. `("connect4", "mnk")`; empty means all. A name in any spelling covers its
     variant. `mnk` covers every m,n,k game: `mnk:7,6,4`, `tictactoe`, `gomoku`, but not `gomoku:exact`. `cells<=16`
     covers every board of at most 16 cells. While the bot is online, the server rejects its entry in other variants."""
+
+    comment_bytes: int = 65_536
+    """The longest comment that the server keeps, in bytes of UTF-8. The server sets it (by default to 2,048) before it
+    asks for a move."""
 
     def choose(self, position: Position) -> int | Move | Awaitable[int | Move]:
         """Return the cell to play, one of `position.free`, or a `Move` with a score. The method can be `async def`.

@@ -78,6 +78,11 @@ class Dialogue:
         )
         return pb.PlayRequest(hello=hello)
 
+    def welcomed(self, welcome: pb.Welcome) -> None:
+        """Tell the bot what the welcome says about its comments. Earlier servers say nothing."""
+        if welcome.comment_bytes:
+            self._bot.comment_bytes = welcome.comment_bytes
+
     def take(self, frame: pb.PlayResponse) -> Questions:
         """Begin the frame's games and return its questions with updated positions."""
         if self._hears_end:

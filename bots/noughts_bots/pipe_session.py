@@ -41,6 +41,8 @@ def play_on_pipes(bot: Bot, reading: BinaryIO, writing: BinaryIO, *, name: str =
     with _loop(bot) as loop:
         while (message := read_message(reading, LARGEST_DOWN)) is not None:
             frame = pb.PlayResponse.FromString(message)
+            if frame.HasField("welcome"):
+                dialogue.welcomed(frame.welcome)
             dialogue.acknowledge(frame)
             questions = dialogue.take(frame)
             if dialogue.in_batches:

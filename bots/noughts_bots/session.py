@@ -49,7 +49,8 @@ class _Session:
         call = open_call(channel, self._login)
         try:
             with end_of_stream(call):
-                await greet(call, self._dialogue.hello(self._login.name, self._login.version), self._on_event)
+                hello = self._dialogue.hello(self._login.name, self._login.version)
+                self._dialogue.welcomed((await greet(call, hello, self._on_event)).welcome)
                 self.welcomed = True
                 if self._is_async:
                     await self._serve_async(call)

@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol, cast
 
 from noughts_referee.arbiter import Answers, Arbiter, Complaint
 from noughts_referee.clock import MARGIN_US
+from noughts_referee.comments import CommentKeeper, CommentLimits
 from noughts_referee.finished_games import finished_games, gone_because, walkover
 from noughts_referee.game import Game, Player
 from noughts_referee.rules import Choice, Termination
@@ -178,6 +179,7 @@ class Referee:
         *,
         margin_us: int = MARGIN_US,
         journal: Callable[[Iterable[Game]], None] = lambda games: None,
+        comment_limits: CommentLimits = CommentLimits(),  # noqa: B008  # immutable
     ) -> None:
         """`margin_us` is the default of `Player.margin_us`. `journal` gets journaled games whenever they progress."""
         self.arbiter = Arbiter()
@@ -185,6 +187,8 @@ class Referee:
         """Stalls of the server, which connections do not count as thinking time."""
         self.plies = 0
         """Answers received since the start."""
+        self.comment_limits = comment_limits
+        self._comments = CommentKeeper(comment_limits)
         self._report = report
         self._journal = journal
         self._margin_us = margin_us
@@ -388,7 +392,7 @@ class Referee:
         for row, comment in answers.comments:
             game = player.games.get(games[row])
             if game and game.conditions.keep_scores and game.ply == plies[row] and game.mover is player:
-                game.comments.setdefault(game.ply, comment)
+                self._comments.keep(game.comments, game.ply, comment)
         complaints = self.arbiter.answered(player, answers)
         if self.observer is not None:
             self.observer.answered(games, plies, answers.scores)
@@ -419,6 +423,9 @@ class Referee:
                 self.observer.ended(ended)
             self._leave(ended)
             finished = finished_games(ended)
+            for game in ended:
+                if game.comments:
+                    self._comments.forget(game.comments)
             if finished:
                 self._report(finished)
             self._begin()
@@ -504,6 +511,8 @@ class Referee:
                 if second.members:
                     second = second.freest(timed)
                 game = self.arbiter.start(unit, slot, first, second)
+                if game.comments:
+                    self._comments.resume(game.comments)
                 if self.observer is not None and not conditions.variant.agreement:
                     self.observer.began(game)
                 began = True

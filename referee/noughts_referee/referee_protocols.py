@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from noughts_referee.arbiter import Answers, Complaint
+from noughts_referee.comments import CommentLimits
 from noughts_referee.referee import ConnectedPlayer, PlayerConnection
 from noughts_referee.rules import Choice, Termination
 from noughts_referee.stalls import Stalls
@@ -15,6 +16,10 @@ class PlayerReferee(Protocol):
     @property
     def stalls(self) -> Stalls:
         """Stalls of the server, which connections do not count as thinking time."""
+
+    @property
+    def comment_limits(self) -> CommentLimits:
+        """Limits of the comments that are kept."""
 
     def player(self, key: int) -> ConnectedPlayer:
         """Return the player with this key, creating it if needed."""

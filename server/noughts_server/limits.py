@@ -5,6 +5,7 @@ docs/reference/limits.md is generated from this class. `noughts serve --set-limi
 
 from dataclasses import dataclass, fields, replace
 
+from noughts_referee.comments import CommentLimits
 from noughts_server.errors import LONG_SECONDS, InvalidArgument, LimitReached
 
 ABSENCE_SECONDS = 600.0
@@ -70,6 +71,12 @@ class Limits:
     """Bytes of all submitted bots of one owner. Each file counts once."""
     processor_seconds: int = 20_000
     """Processor seconds of one owner's submitted bots in a day (UTC), including their trials."""
+    comment_bytes: int = CommentLimits().move
+    """Bytes of a bot's comment on a move. A longer comment is cut and ends with `[cut]`, as for the next two limits."""
+    game_comment_bytes: int = CommentLimits().game
+    """Bytes of the comments in one game. Each side can use half of them."""
+    running_comment_bytes: int = CommentLimits().running
+    """Bytes of the comments in all running games."""
     tokens: int = 1_000
     """Tokens of one owner that are neither revoked nor expired."""
     webhooks: int = 10
@@ -78,6 +85,11 @@ class Limits:
     """Open challenges of one owner."""
     bot_challenges: int = 2
     """Open challenges of one bot, made by it or against it, and running or stopped tests of others against it."""
+
+    @property
+    def comments(self) -> CommentLimits:
+        """Return the limits of bots' comments."""
+        return CommentLimits(self.comment_bytes, self.game_comment_bytes, self.running_comment_bytes)
 
     def of(self, name: str) -> int:
         """Return the limit with this name."""

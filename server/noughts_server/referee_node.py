@@ -137,7 +137,12 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
         bus = NatsBus(settings.bus, name)
         await stack.enter_async_context(bus.running())
         recorder = await stack.enter_async_context(recording(store, bus, referee=name))
-        referee = Referee(recorder.record, margin_us=settings.margin_us, journal=recorder.journal)
+        referee = Referee(
+            recorder.record,
+            margin_us=settings.margin_us,
+            journal=recorder.journal,
+            comment_limits=settings.limits.comments,
+        )
         recorder.on_settled = referee.settled
         accepts = ",".join(settings.acceptance.kinds) if settings.acceptance else ""
         membership = Membership(store, bus, Node(name, NodeKind.REFEREE, settings.seats, accepts))

@@ -138,7 +138,9 @@ async def running_server(
         if settings.bus is not None:
             from noughts_server.cluster.control import joined
 
-            control = await stack.enter_async_context(joined(store, settings.bus, margin_us=settings.margin_us))
+            control = await stack.enter_async_context(
+                joined(store, settings.bus, margin_us=settings.margin_us, comment_limits=settings.limits.comments)
+            )
         bus: Bus = MemoryBus() if control is None else control.bus
         recorder = await stack.enter_async_context(recording(store, bus, settings.store_patience))
         wires = WireSettings(settings.heartbeat, settings.grace, network_cap_us=settings.network_cap_us)
@@ -146,7 +148,12 @@ async def running_server(
         local: Referee | None = None
         play: LocalPlay[Supply] | None = None
         if control is None:
-            referee = local = Referee(recorder.record, margin_us=settings.margin_us, journal=recorder.journal)
+            referee = local = Referee(
+                recorder.record,
+                margin_us=settings.margin_us,
+                journal=recorder.journal,
+                comment_limits=settings.limits.comments,
+            )
             recorder.on_settled = local.settled
             play = LocalPlay(store, local, recorder, bus, Supply, store_patience=settings.store_patience)
             director = Director(store, play)

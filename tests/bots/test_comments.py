@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import tracemalloc
+import zlib
 from collections.abc import AsyncIterator
 
 import grpc
@@ -9,7 +12,7 @@ import pytest
 
 from noughts_bots import Bot, Move, Position, Resign
 from noughts_proto.v1 import play_pb2 as pb
-from noughts_referee.comments import unpack_comments
+from noughts_referee.comments import CUT, CommentKeeper, CommentLimits, unpack_comments
 from noughts_referee.rules import Termination
 from tests.support.games import conditions, unit
 from tests.support.loopback import Loopback, loopback, raw_bot
@@ -81,3 +84,47 @@ async def test_comments_that_do_not_fit_the_moves_close_the_stream(
         moves = pb.Moves(game=[1], ply=[0], cell=[4], commented=commented, comment=comment)
         await bot.call.write(pb.PlayRequest(moves=moves))
         assert await bot.refusal() == (grpc.StatusCode.INVALID_ARGUMENT, "COLUMNS_UNEVEN")
+
+
+async def test_comment_beyond_the_limit_is_cut_and_marked(server: Loopback) -> None:
+    class Novelist(Bot):
+        def choose(self, position: Position) -> Move:
+            return Move(position.free[0], comment="\N{GREEK SMALL LETTER PI}" * 60_000)
+
+    (game,) = await games_of(server, Novelist, games=1, keep_scores=True)
+    assert set(unpack_comments(game.comments).values()) == {"\N{GREEK SMALL LETTER PI}" * 1_024 + CUT}
+
+
+def test_comments_of_a_side_end_at_half_the_limit_of_the_game() -> None:
+    keeper, comments = CommentKeeper(CommentLimits(move=100, game=1_000)), dict[int, str]()
+    for ply in range(0, 40, 2):
+        keeper.keep(comments, ply, "x" * 90)
+    assert sum(map(len, comments.values())) == keeper.running <= 500 + len(CUT)
+    assert [text.endswith(CUT) for text in comments.values()] == [False] * 5 + [True]
+    keeper.keep(comments, 1, "the opponent's")
+    assert comments[1] == "the opponent's"
+
+
+def test_comments_of_all_running_games_have_one_limit() -> None:
+    keeper = CommentKeeper(CommentLimits(move=100, game=1_000, running=250))
+    games = [dict[int, str]() for _ in range(5)]
+    for comments in games:
+        keeper.keep(comments, 0, "x" * 90)
+    assert [comments[0] for comments in games] == ["x" * 90, "x" * 90, "x" * 70 + CUT, CUT, CUT]
+    keeper.forget(games[0])
+    keeper.keep(games[0], 2, "there is room again")
+    assert not games[0][2].endswith(CUT)
+
+
+def test_stored_comments_of_any_size_are_read_in_bounded_memory() -> None:
+    game = {ply: f"{ply}" * 20_000 for ply in range(900)}
+    packed = zlib.compress(json.dumps(game, separators=(",", ":")).encode())
+    tracemalloc.start()
+    comments = unpack_comments(packed)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 20 << 20
+    last = max(comments)
+    assert comments == {**{ply: game[ply] for ply in range(last)}, last: game[last] + CUT}
+    # A reader can leave out the end of what is stored.
+    assert unpack_comments(packed[: len(packed) // 2])

@@ -13,13 +13,16 @@ from noughts_bots.errors import BotSpecError
 from noughts_bots.language_models.answers import FORMS, Verdict
 from noughts_bots.language_models.endpoint import Endpoint
 from noughts_bots.language_models.prompt import DEFAULT_PROMPT, instructions, question
-from noughts_bots.language_models.record import Answer, Question, Wait
+from noughts_bots.language_models.record import Answer, Question, Wait, ending
 from noughts_bots.language_models.view import view_of
 from noughts_referee.rules import Position
 
 _USUAL_KEY = "OPENAI_API_KEY"
 _LONGEST_ANSWERS = 8_000
-"""Characters of all answers to a question that count and are recorded."""
+"""Bytes of all answers to a question that count and are recorded; fewer if the server keeps shorter comments."""
+_RECORD_BYTES = 400
+_ANSWER_BYTES = 120
+"""Bytes of a record without its answers, and of an answer without its text."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -89,7 +92,7 @@ class LanguageModel(BuiltInBot):
             while verdict.kind != "legal" and len(answers) <= self.rethink:
                 request = {**self._request, "messages": messages}
                 completion, seconds = await self._endpoint.complete(request, waits)
-                said = self._form.said(completion)[-_LONGEST_ANSWERS // (self.rethink + 1) :]
+                said = ending(self._form.said(completion), self._answer_bytes)
                 verdict = self._form.judge(said, view, position)
                 tokens = completion.input_tokens, completion.output_tokens
                 answers.append(Answer(said, verdict.kind, seconds, *tokens))
@@ -107,9 +110,20 @@ class LanguageModel(BuiltInBot):
         # An answer that names no cell is not a move, so the referee gets a cell that is not on the board.
         return Move(-1 if verdict.cell is None else verdict.cell, comment=self._record(prompt, answers, waits))
 
+    @property
+    def _answer_bytes(self) -> int:
+        """Return how many bytes of each answer fit into a comment that the server keeps."""
+        answers = self.rethink + 1
+        room = self.comment_bytes - _RECORD_BYTES - len(self.model.encode()) - answers * _ANSWER_BYTES
+        return max(0, min(_LONGEST_ANSWERS, room)) // answers
+
     def _record(self, prompt: str, answers: list[Answer], waits: list[Wait]) -> str:
         told = self.model, self.answer, self.rethink, self.scramble, prompt
-        return Question(*told, answers, waits, self._cost(answers)).write()
+        record = Question(*told, answers, waits, self._cost(answers)).write()
+        if len(waits) > 1 and len(record.encode()) > self.comment_bytes:
+            waits = [Wait(waits[-1].why, sum(wait.seconds for wait in waits))]
+            record = Question(*told, answers, waits, self._cost(answers)).write()
+        return record
 
     def _cost(self, answers: list[Answer]) -> float | None:
         """Return what the tokens cost; None if a price or a number of tokens is unknown."""

@@ -48,6 +48,16 @@ def as_utf8(text: object) -> str:
     return str(text).encode(errors="replace").decode()
 
 
+def ending(text: str, most_bytes: int) -> str:
+    """Return the last characters of a text that take at most so many bytes in a record."""
+    size = 0
+    for count, character in enumerate(reversed(text)):
+        size += len(json.dumps(character, ensure_ascii=False).encode(errors="replace")) - 2
+        if size > most_bytes:
+            return text[len(text) - count :]
+    return text
+
+
 def read_question(comment: str) -> Question | None:
     """Return the record in a comment; None if it is another text, because other bots can send any comment."""
     try:

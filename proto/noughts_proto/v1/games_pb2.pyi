@@ -149,7 +149,8 @@ class Game(_message.Message):
     @_builtins.property
     def comments(self) -> _containers.ScalarMap[_builtins.int, _builtins.str]:
         """The bots' comments by the number of moves before each, also of an answer that was not a legal move. Empty unless
-        the tournament has `keep_scores`, and while the game is played.
+        the tournament has `keep_scores`, and while the game is played. Lists of games have none, except
+        `ListGamesRequest.with_comments`. A text that ends with `[cut]` was longer (see Moves.comment).
         """
 
     @_builtins.property
@@ -340,6 +341,7 @@ class ListGamesRequest(_message.Message):
     ENTRY_FIELD_NUMBER: _builtins.int
     WON_FIELD_NUMBER: _builtins.int
     AFTER_FIELD_NUMBER: _builtins.int
+    WITH_COMMENTS_FIELD_NUMBER: _builtins.int
     parent: _builtins.str
     """`tournaments/ID`, or `bots/NAME` for the games of all its versions: the newest tournament first, in each of them
     the highest number first.
@@ -364,6 +366,8 @@ class ListGamesRequest(_message.Message):
     """With a bot as parent, or with `entry`: only games that it won (true) or lost (false)."""
     after: _builtins.int
     """With a tournament as parent: only games with a higher number."""
+    with_comments: _builtins.bool
+    """With a tournament as parent: the games have their `comments`, and a page has fewer games."""
     def __init__(
         self,
         *,
@@ -378,10 +382,11 @@ class ListGamesRequest(_message.Message):
         entry: _builtins.str = ...,
         won: _builtins.bool | None = ...,
         after: _builtins.int = ...,
+        with_comments: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_won", b"_won", "won", b"won"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_won", b"_won", "after", b"after", "entry", b"entry", "faults_only", b"faults_only", "opponent", b"opponent", "page_size", b"page_size", "page_token", b"page_token", "parent", b"parent", "result", b"result", "termination", b"termination", "tournament", b"tournament", "won", b"won"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_won", b"_won", "after", b"after", "entry", b"entry", "faults_only", b"faults_only", "opponent", b"opponent", "page_size", b"page_size", "page_token", b"page_token", "parent", b"parent", "result", b"result", "termination", b"termination", "tournament", b"tournament", "with_comments", b"with_comments", "won", b"won"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__won: _TypeAlias = _typing.Literal["won"]  # noqa: Y015
     _WhichOneofArgType__won: _TypeAlias = _typing.Literal["_won", b"_won"]  # noqa: Y015
@@ -396,7 +401,9 @@ class ListGamesResponse(_message.Message):
     GAMES_FIELD_NUMBER: _builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     next_page_token: _builtins.str
-    """Empty on the last page. A page can hold fewer games than requested, even none, and not be the last."""
+    """Empty on the last page. A page can hold fewer games than requested, even none, and not be the last: it ends when it
+    has about 1 MiB.
+    """
     @_builtins.property
     def games(self) -> _containers.RepeatedCompositeFieldContainer[Global___Game]: ...
     def __init__(

@@ -225,6 +225,7 @@ class Welcome(_message.Message):
     MAX_GAMES_FIELD_NUMBER: _builtins.int
     WAITS_FOR_FIELD_NUMBER: _builtins.int
     NETWORK_CAP_US_FIELD_NUMBER: _builtins.int
+    COMMENT_BYTES_FIELD_NUMBER: _builtins.int
     bot: _builtins.str
     """The bot as the server knows it: `bots/NAME`."""
     version: _builtins.str
@@ -249,6 +250,8 @@ class Welcome(_message.Message):
     """How much network time of each move is not charged to the bot's clocks, in microseconds. Heartbeats measure it, so
     echo them at once. 0: all of it is charged.
     """
+    comment_bytes: _builtins.int
+    """The longest comment on a move that the server keeps, in bytes of UTF-8: it cuts longer ones. 0: unknown."""
     @_builtins.property
     def waits_for(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Tournaments that are not over, `tournaments/ID`, whose entry of this bot is pinned to another version: this version
@@ -269,10 +272,11 @@ class Welcome(_message.Message):
         max_games: _builtins.int = ...,
         waits_for: _abc.Iterable[_builtins.str] | None = ...,
         network_cap_us: _builtins.int = ...,
+        comment_bytes: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "grace_ms", b"grace_ms", "heartbeat_ms", b"heartbeat_ms", "margin_us", b"margin_us", "max_games", b"max_games", "network_cap_us", b"network_cap_us", "protocol", b"protocol", "server", b"server", "session", b"session", "version", b"version", "waits_for", b"waits_for"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "comment_bytes", b"comment_bytes", "grace_ms", b"grace_ms", "heartbeat_ms", b"heartbeat_ms", "margin_us", b"margin_us", "max_games", b"max_games", "network_cap_us", b"network_cap_us", "protocol", b"protocol", "server", b"server", "session", b"session", "version", b"version", "waits_for", b"waits_for"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -616,8 +620,9 @@ class Moves(_message.Message):
 
     @_builtins.property
     def commented(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """Indexes of rows with a comment for the record of the game, and the comments, at most 65,536 characters each: columns
-        of equal length. The server stores them with the game in tournaments with `keep_scores`.
+        """Indexes of rows with a comment for the record of the game, and the comments: columns of equal length. The server
+        stores them with the game in tournaments with `keep_scores`. It cuts comments of more than `Welcome.comment_bytes`,
+        and those of a side that has used up half of the game's limit (64 KiB by default); such a text ends with `[cut]`.
         """
 
     @_builtins.property

@@ -219,7 +219,8 @@ def _some(games: Iterable[RecordedGame], source: str) -> Iterator[RecordedGame]:
 
 
 def _at_server(client: Client, name: str) -> Iterator[games_pb2.Game]:
-    return client.each(client.games.ListGames, games_pb2.ListGamesRequest(parent=name), lambda page: page.games)
+    request = games_pb2.ListGamesRequest(parent=name, with_comments=True)
+    return client.each(client.games.ListGames, request, lambda page: page.games)
 
 
 def with_last(games: Iterable[Made]) -> Iterator[tuple[Made, bool]]:

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
+from noughts_referee.comments import CommentLimits
 from noughts_server.cluster.bus_settings import BusSettings
 from noughts_server.cluster.membership import Membership, node_name
 from noughts_server.cluster.nats_bus import NatsBus
@@ -77,7 +78,9 @@ class Control:
 
 
 @asynccontextmanager
-async def joined(store: Store, settings: BusSettings, *, margin_us: int) -> AsyncIterator[Control]:
+async def joined(
+    store: Store, settings: BusSettings, *, margin_us: int, comment_limits: CommentLimits
+) -> AsyncIterator[Control]:
     """This server is one of a cluster inside the block. Raises BadBusUrl, BusUnusable."""
     name = node_name(NodeKind.SERVER)
     bus = NatsBus(settings, name)
@@ -85,5 +88,7 @@ async def joined(store: Store, settings: BusSettings, *, margin_us: int) -> Asyn
         await stack.enter_async_context(bus.running())
         membership = Membership(store, bus, Node(name, NodeKind.SERVER, 0))
         await stack.enter_async_context(membership.belonging())
-        referee = RemoteReferee(store, bus, name, margin_us=margin_us, limit=membership.silence_limit)
+        referee = RemoteReferee(
+            store, bus, name, margin_us=margin_us, limit=membership.silence_limit, comment_limits=comment_limits
+        )
         yield Control(store, bus, membership, referee, RemoteObserver(referee, bus, name))

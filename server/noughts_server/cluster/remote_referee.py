@@ -17,6 +17,7 @@ from noughts_proto.columns import append_row
 from noughts_proto.v1 import cluster_pb2 as pb
 from noughts_proto.v1 import play_pb2
 from noughts_referee.arbiter import MOST_COMPLAINTS, Answers, Complaint
+from noughts_referee.comments import CommentLimits, shortened
 from noughts_referee.frame_connection import FrameConnection
 from noughts_referee.game import CHOICES, Game, Player, opening_ply
 from noughts_referee.referee import ConnectedPlayer, PlayerConnection
@@ -98,11 +99,21 @@ class RemoteGame(Game):
 class RemoteReferee:
     """All asks of all referees. The players are those of this server."""
 
-    def __init__(self, store: Store, bus: Bus, name: str, *, margin_us: int, limit: Limit = usual_limit) -> None:
+    def __init__(
+        self,
+        store: Store,
+        bus: Bus,
+        name: str,
+        *,
+        margin_us: int,
+        limit: Limit = usual_limit,
+        comment_limits: CommentLimits = CommentLimits(),  # noqa: B008  # immutable
+    ) -> None:
         """`name` is this server's. After the silence `limit` of a referee, others play its games again."""
         self.stalls = Stalls()
         self.plies = 0
         self.late_answers = 0
+        self.comment_limits = comment_limits
         self._margin_us = margin_us
         self._store = store
         self._bus = bus
@@ -392,7 +403,8 @@ class RemoteReferee:
             if game.judge != judge:
                 judge = game.judge
                 to_judge = self._answer(judge, player.key)
-            reason, score, comment = reason_of.get(row), score_of.get(row), comment_of.get(row, "")
+            reason, score = reason_of.get(row), score_of.get(row)
+            comment = shortened(comment_of.get(row, ""), self.comment_limits.move)
             game.answer = _Answer(ply, cell, took, reason, score, row in exhausted, comment)
             game.moves.append(cell)
             game.ply = ply + 1

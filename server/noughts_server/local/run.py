@@ -64,7 +64,7 @@ async def play_locally(
         )
         # The server's parts are loaded while the bots, and what starts the sandboxed ones, load theirs.
         from noughts_server.engines.transcript import Transcripts
-        from noughts_server.local.run_at_server import RunAtServer
+        from noughts_server.local.run_at_server import LOCAL_LIMITS, RunAtServer
         from noughts_server.server import running_server
         from noughts_server.settings import ServerSettings
         from noughts_server.store.engine.sqlite import url_of
@@ -82,6 +82,7 @@ async def play_locally(
             reflection=False,
             explorer=False,
             goes_on=False,
+            limits=LOCAL_LIMITS,
         )
         server = await stack.enter_async_context(running_server(settings))
         with Transcripts(plan.log, plan.messages, goes_on=bool(plan.resumes)) as transcripts:

@@ -14,6 +14,7 @@ from noughts_referee.children.start_retry import StartRetry
 from noughts_referee.work_units import FinishedGame
 from noughts_server.engines.transcript import Transcripts
 from noughts_server.errors import WrongState
+from noughts_server.limits import Limits
 from noughts_server.local.bot_process import BotProcess, bot_process
 from noughts_server.local.children import LocalChildren
 from noughts_server.local.plan import LocalError, LocalOutcome, LocalPlan, LocalProgress, LocalStop, PlayedGame
@@ -36,6 +37,8 @@ from noughts_server.tables.kinds import TableKind, make_table
 from noughts_server.tables.standings import Standing
 from noughts_server.tables.tally import Tally
 
+# All bots are the user's own. The record of a language model's question has up to 8,000 bytes of answers.
+LOCAL_LIMITS = Limits(comment_bytes=64 << 10, game_comment_bytes=2 << 20, running_comment_bytes=256 << 20)
 _START_SECONDS = 30.0
 _ATTEMPTS = 3
 

@@ -238,6 +238,7 @@ class Sessions:
         welcome.bot, welcome.version = bot_name(bot.bot), bot.resource
         welcome.heartbeat_ms, welcome.grace_ms = round(settings.heartbeat * 1000), round(settings.grace * 1000)
         welcome.max_games = min(hello.max_games or UNTIMED_GAMES, MOST_GAMES)
+        welcome.comment_bytes = self._referee.comment_limits.move
         return welcome
 
     def child_welcome(self, hello: pb.Hello, bot: BotVersion, heartbeat: float) -> pb.Welcome:

@@ -54,7 +54,7 @@ def _listing(request: pb.ListGamesRequest) -> Callable[[Connection], Page[Stored
     wanted = Wanted(request.faults_only, result, termination, request.won if request.HasField("won") else None)
     page: dict[str, Any] = {"size": request.page_size, "page_token": request.page_token}
     if request.parent.startswith("bots/"):
-        for field in ("entry", "after"):
+        for field in ("entry", "after", "with_comments"):
             if value := getattr(request, field):
                 raise InvalidArgument.of(field, value, "nothing: this filter applies only to games of `tournaments/ID`")
         bot = bot_id("parent", request.parent)
@@ -67,7 +67,15 @@ def _listing(request: pb.ListGamesRequest) -> Callable[[Connection], Page[Stored
     if wanted.won is not None and not request.entry:
         raise InvalidArgument.of("won", wanted.won, "nothing: without `entry` it is unclear who won or lost")
     slug = tournament_id("parent", request.parent)
-    return partial(list_games, slug=slug, wanted=wanted, entry=request.entry, after=request.after, **page)
+    return partial(
+        list_games,
+        slug=slug,
+        wanted=wanted,
+        entry=request.entry,
+        after=request.after,
+        comments=request.with_comments,
+        **page,
+    )
 
 
 def _value(kind: type[Kind], field: str, number: int) -> Kind | None:

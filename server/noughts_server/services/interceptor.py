@@ -18,6 +18,7 @@ from google.rpc.status_pb2 import Status
 
 from noughts_referee.stream_closed import StreamClosed
 from noughts_server.errors import InvalidArgument, LimitReached, MachineTrouble, NoughtsError, UnknownMethod
+from noughts_server.repeated_errors import RepeatedErrors
 from noughts_server.services.access import Access, Context, declared
 from noughts_server.services.admission import Admission
 from noughts_server.services.delivery import Delivery
@@ -46,6 +47,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         self._delivery = delivery
         self._errors = errors
         self._refused = refused
+        self._repeated = RepeatedErrors()
 
     async def intercept_service(
         self,
@@ -158,7 +160,8 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             self._errors[error.reason] += 1
         else:
             self._errors[INTERNAL_REASON] += 1
-            logger.error("unexpected_error", method=method, exc_info=error)
+            if self._repeated.is_new(error):
+                logger.error("unexpected_error", method=method, exc_info=error)
         return error.status if isinstance(error, StreamClosed) else to_status(error)
 
 

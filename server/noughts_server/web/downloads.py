@@ -63,9 +63,10 @@ class Downloads:
     async def _texts(self, parent: str, kind: str) -> AsyncIterator[str]:
         """Yield the file, one text for each page of games. Raises Failure."""
         token, numbers = "", count(1)
+        asked = {"parent": parent, "page_size": _PAGE, "with_comments": kind == "jsonl"}
         held: list[Document] = []  # the last game so far: only after the next page is it known to be the last of all
         while True:
-            page = await self._upstream.ask("games.ListGames", parent=parent, page_size=_PAGE, page_token=token)
+            page = await self._upstream.ask("games.ListGames", **asked, page_token=token)
             games, is_first, token = held + page["games"], not token, page["next_page_token"]
             games, held = (games[:-1], games[-1:]) if token else (games, [])
             if kind == "csv":

@@ -1,10 +1,12 @@
 """What the home page shows: live games, running tournaments, the best of each list, games of the newest tournaments.
 
 One view needs about 20 calls to the server, so views share the answers for a second. Live games come from the feed.
+A part whose call fails is missing. The page itself fails only if the server answers none of the first calls.
 """
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Awaitable, Collection
+from typing import TypeVar
 
 from noughts_server.board_geometry import geometry
 from noughts_server.web.documents import Document
@@ -16,6 +18,8 @@ _TOURNAMENTS, _RUNNING, _LISTS, _BEST = 50, 6, 3, 3
 _RECENT, _GAMES = 3, 50
 """Tournaments that can have a game of the day, and how many of their games are considered."""
 _SHARED_SECONDS = 1.0
+
+Part = TypeVar("Part")
 
 
 class FrontPage:
@@ -36,7 +40,7 @@ class FrontPage:
         clock = asyncio.get_running_loop().time
         async with self._reading:
             last = self._last
-            if clock() >= self._old_at or (isinstance(last, dict) and not names <= last["known"].keys()):
+            if clock() >= self._old_at or (isinstance(last, dict) and not names <= last["asked"]):
                 try:
                     last = await _read(self._upstream, names)
                 except Failure as failure:
@@ -44,31 +48,58 @@ class FrontPage:
                 self._last, self._old_at = last, clock() + _SHARED_SECONDS
         if isinstance(last, Failure):
             raise last.with_traceback(None)  # else it would collect those of all visitors
-        return {**last, "running": running, "live": live["games"]}
+        known = last["known"]
+        games = [game for game in live["games"] if game["name"].partition("/games/")[0] in known]
+        return {**last, "running": [each for each in running if each["name"] in known], "live": games}
 
 
 async def _read(upstream: Upstream, live: Collection[str]) -> Document:
     """Return everything except live games; `live` are the names of their tournaments. Raises Failure."""
     ask = upstream.ask
+    failures: list[Failure] = []
     status, listed, lists = await asyncio.gather(
-        ask("status.GetStatus"),
-        ask("tournaments.ListTournaments", page_size=_TOURNAMENTS),
-        ask("leaderboards.ListRatingLists", page_size=1000),
+        _part(None, ask("status.GetStatus"), failures),
+        _part({"tournaments": []}, ask("tournaments.ListTournaments", page_size=_TOURNAMENTS), failures),
+        _part({"rating_lists": []}, ask("leaderboards.ListRatingLists", page_size=1000), failures),
     )
+    if len(failures) == 3:
+        raise failures[0]
     recent = [each["name"] for each in listed["tournaments"] if each["games_done"]][:_RECENT]
     fullest = sorted(lists["rating_lists"], key=lambda each: -int(each["games"]))[:_LISTS]
     tops = [{field: each[field] for field in ("variant", "time_class")} for each in fullest]
-    known, finished, best = await asyncio.gather(
-        tournaments_of(upstream, {*recent, *live}),
-        asyncio.gather(*(ask("games.ListGames", parent=name, page_size=_GAMES) for name in recent)),
-        asyncio.gather(*(ask("leaderboards.GetLeaderboard", **top, page_size=_BEST) for top in tops)),
+    names = {*recent, *live}
+    tournaments, finished, best = await asyncio.gather(
+        asyncio.gather(*(_part({}, tournaments_of(upstream, [name])) for name in names)),
+        asyncio.gather(
+            *(_part({"games": []}, ask("games.ListGames", parent=name, page_size=_GAMES)) for name in recent)
+        ),
+        asyncio.gather(
+            *(_part({"rows": []}, ask("leaderboards.GetLeaderboard", **top, page_size=_BEST)) for top in tops)
+        ),
     )
-    ended = [game for found in finished for game in found["games"] if game["moves"]]
+    known = {name: each for found in tournaments for name, each in found.items()}
+    ended = [
+        game
+        for found in finished
+        for game in found["games"]
+        if game["moves"] and game["name"].partition("/games/")[0] in known
+    ]
     return {
         "status": status,
         "tournaments": listed["tournaments"],
+        "asked": names,
         "known": known,
         "players": {name: {row.label: row for row in each.standings} for name, each in known.items()},
         "best": best,
         "finished": [{**game, "state": "ended", "board": geometry(game["variant"])} for game in ended],
     }
+
+
+async def _part(missing: Part, asked: Awaitable[Part], failures: list[Failure] | None = None) -> Part:
+    """Return the answer, or what stands for it if the call fails, and note the failure."""
+    try:
+        return await asked
+    except Failure as failure:
+        if failures is not None:
+            failures.append(failure.with_traceback(None))
+        return missing

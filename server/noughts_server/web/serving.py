@@ -10,6 +10,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from noughts_proto.security import Dialling, is_loopback
+from noughts_server.repeated_errors import RepeatedErrors
 from noughts_server.web.app import site
 from noughts_server.web.event_streams import Hub, LiveSettings
 from noughts_server.web.play_rooms import PlayRooms, TableSettings
@@ -80,6 +81,8 @@ async def serving_http(
             timeout_graceful_shutdown=_CLOSING_SECONDS,
         )
     )
+    repeated, errors = RepeatedErrors(), logging.getLogger("uvicorn.error")
+    errors.addFilter(repeated)
     async with asyncio.TaskGroup() as tasks:
         serving = tasks.create_task(http.serve(sockets=[listener]), name="http")
         try:
@@ -87,6 +90,7 @@ async def serving_http(
         finally:
             http.should_exit = True
             await serving
+            errors.removeFilter(repeated)
 
 
 class _Http(uvicorn.Server):

@@ -14,7 +14,7 @@ from noughts_bots.bot import Exhausted
 from noughts_bots.errors import BotSpecError
 from noughts_bots.language_models.answers import wrong_verdicts
 from noughts_bots.language_models.player import LanguageModel
-from noughts_bots.language_models.record import Answer, Question
+from noughts_bots.language_models.record import Answer, Question, read_question
 from noughts_bots.specs import make_bot, make_built_in, parse_spec
 from tests.support.model_endpoint import ModelEndpoint, Reply, cell, in_turn, model_endpoint, question_of
 
@@ -42,6 +42,20 @@ async def asked(*replies: Reply, moves: tuple[int, ...] = (), **options: object)
     """Return the player's move when the endpoint gives these replies in turn."""
     with model_endpoint(m=in_turn(*replies)) as endpoint:
         return await made(endpoint, **options).choose(Position.after(TICTACTOE, moves, seed=7)), endpoint
+
+
+@pytest.mark.parametrize("text", ["prose ", "\N{GREEK SMALL LETTER PI}", '"', "\0"])
+async def test_records_fit_into_the_comments_that_the_server_keeps(text: str) -> None:
+    long, last = Reply(f"{text * 9_000}\nMOVE: z9"), Reply(f"{text * 9_000}\nMOVE: b2")
+    with model_endpoint(m=in_turn(long, long, last)) as endpoint:
+        bot = made(endpoint, answer="text")
+        bot.comment_bytes = 2_048
+        move = await bot.choose(Position.after(TICTACTOE, (), seed=7))
+    assert 1_200 < len(move.comment.encode()) <= 2_048
+    question = read_question(move.comment)
+    assert question
+    assert not list(wrong_verdicts(question, TICTACTOE, [move.cell], 0, seed=7))
+    assert verdicts(move) == ["unparsable", "unparsable", "legal"]
 
 
 async def test_answer_by_schema_is_played_and_recorded() -> None:

@@ -1,9 +1,11 @@
 """Reading stored games."""
 
+import os
 from functools import partial
 
 import pytest
 
+from noughts_referee.comments import pack_comments
 from noughts_referee.rules import FAULTS, Result, Termination, game_seed
 from noughts_referee.work_units import unpack_moves, unpack_times
 from noughts_server.errors import InvalidArgument, NotFound
@@ -103,8 +105,7 @@ async def test_games_lost_by_a_fault_are_listed_page_by_page_without_reading_the
 
 
 async def test_pages_of_long_games_end_early(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Clients accept messages of up to 8 MiB."""
-    monkeypatch.setattr(stored_games, "_MOST_PLIES", 30)
+    monkeypatch.setattr(stored_games, "_PAGE_BYTES", 2_500)
     await arena.commit(await arena.play(await arena.tournament(games_per_pair=20)))
     games = await all_games(arena, "cup", 1000)
     assert [game.ordinal for game in games] == list(range(1, 21))
@@ -113,7 +114,7 @@ async def test_pages_of_long_games_end_early(arena: Arena, monkeypatch: pytest.M
         token, ordinals = "", []
         while True:
             page = await arena.store.read(partial(method, size=1000, page_token=token))
-            assert 0 < sum(len(game.moves) for game in page.items) <= 30
+            assert 0 < sum(game.size for game in page.items) <= 2_500
             ordinals += [game.ordinal for game in page.items]
             if not (token := page.next_page_token):
                 break
@@ -253,3 +254,31 @@ async def test_only_terminations_that_occurred_are_counted(arena: Arena) -> None
     counts = await arena.store.read(partial(terminations, tournament_id=tournament.id))
     void = sum(game.result == Result.VOID for game in played)
     assert counts == {"line": 100 - void, "void": void}
+
+
+async def test_only_single_games_have_comments_unless_asked(arena: Arena) -> None:
+    tournament = await arena.tournament(games_per_pair=4, keep_scores=True)
+    said = {0: "centre", 3: "hm"}
+    await arena.commit([game._replace(comments=pack_comments(said)) for game in await arena.play(tournament)])
+    assert (await arena.store.read(partial(get_game, slug="cup", ordinal=2))).comments == said
+    for listed in (partial(list_games, slug="cup"), partial(list_bot_games, bot="ada")):
+        assert [game.comments for game in (await arena.store.read(listed)).items] == [{}] * 4
+    asked = await arena.store.read(partial(list_games, slug="cup", comments=True))
+    exported = await arena.store.read(lambda connection: list(export(connection, tournament.id)))
+    assert [game.comments for game in asked.items] == [game.comments for game in exported] == [said] * 4
+
+
+async def test_pages_with_comments_end_by_their_real_bytes(arena: Arena) -> None:
+    tournament = await arena.tournament(games_per_pair=12, keep_scores=True)
+    bomb, noise = pack_comments({0: "x" * 600_000}), pack_comments({0: os.urandom(200_000).hex()})
+    played = await arena.play(tournament)
+    await arena.commit([game._replace(comments=(bomb, noise)[game.ordinal % 2]) for game in played])
+    token, sizes = "", []
+    while True:
+        page = await arena.store.read(partial(list_games, slug="cup", comments=True, size=1000, page_token=token))
+        sizes.append(sum(len(text) for game in page.items for text in game.comments.values()))
+        if not (token := page.next_page_token):
+            break
+    assert sum(sizes) == 6 * 1_000_000
+    assert max(sizes) <= 1 << 20
+    assert [game.ordinal for game in await all_games(arena, "cup", 1000)] == list(range(1, 13))

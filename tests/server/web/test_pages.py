@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 import grpc
 import grpc.aio
 import pytest
+from starlette.requests import Request
 
 from noughts_bots import Bot, Position
 from noughts_proto.security import Dialling
@@ -26,7 +27,8 @@ from noughts_server.web.event_streams import Hub
 from noughts_server.web.front_page import FrontPage
 from noughts_server.web.score_interval import score_interval
 from noughts_server.web.signin import Visitor
-from noughts_server.web.upstream import Upstream
+from noughts_server.web.upstream import Failure, Upstream
+from noughts_server.web.views import Views
 from tests.support.background import entered, online
 from tests.support.processes import eventually
 from tests.support.site import PATIENCE, Site, live_game, site_of
@@ -264,6 +266,37 @@ async def test_visitors_of_the_home_page_share_its_calls(server: ServerUnderTest
         first, *others = await asyncio.gather(*(page.shown() for _ in range(20)))
         assert all(each == first for each in others)
         assert upstream.calls <= 20
+        hub.close()
+        await upstream.close()
+
+
+class Lacking(Upstream):
+    """A server that refuses one method."""
+
+    refused = ""
+
+    async def call(self, method: Any, request: Any, *arguments: Any, **named: Any) -> Any:
+        if type(request).__name__ == f"{self.refused}Request":
+            raise Failure(502, "refused")
+        return await super().call(method, request, *arguments, **named)
+
+
+@pytest.mark.parametrize(
+    "refused",
+    ["ListGames", "GetTournament", "GetLeaderboard", "GetStatus", "ListTournaments", "ListRatingLists"],
+)
+async def test_home_page_lacks_only_the_part_that_fails(server: ServerUnderTest, refused: str) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        upstream = Lacking(server.address, Dialling())
+        upstream.refused = refused
+        hub = Hub(upstream, tasks)
+        shown = await FrontPage(upstream, hub).shown()
+        assert shown["status"] or refused == "GetStatus"
+        assert shown["tournaments"] or refused == "ListTournaments"
+        assert shown["finished"] or refused in ("ListGames", "GetTournament", "ListTournaments")
+        views = Views(static_files()[0], signing_in=False, playing=False, public_url="")
+        request = Request({"type": "http", "method": "GET", "path": "/", "headers": [], "query_string": b""})
+        assert views.text(request, "home.html", **shown)
         hub.close()
         await upstream.close()
 

@@ -83,7 +83,7 @@ def list_games(
     at: AtServer = AtServer(),
 ) -> None:
     """List the games of a tournament in numerical order."""
-    request = pb.ListGamesRequest(parent=read_tournament(tournament), entry=bot)
+    request = pb.ListGamesRequest(parent=read_tournament(tournament), entry=bot, with_comments=output.is_json())
     chosen.apply(request)
     if request.HasField("won") and not bot:
         raise UsageProblem(f"--result {chosen.result}: got no bot, expected --bot BOT, the bot with this result")

@@ -3,7 +3,6 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -11,6 +10,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Label,
+    LargeBinary,
     Row,
     Select,
     Table,
@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 
 from noughts_referee.clock import TimeControl, late_moves
-from noughts_referee.comments import unpack_comments
+from noughts_referee.comments import MOST_PACKED_BYTES, unpack_comments
 from noughts_referee.rules import FAULTS, Result, Termination, Variant, game_seed, in_words, parse_variant
 from noughts_referee.work_units import (
     Allowance,
@@ -55,13 +55,21 @@ from noughts_server.store.tournaments.tournaments import Tournament, get_tournam
 Condition = ColumnElement[bool] | TextClause
 _Entry = Row[Any]
 
+_WITHOUT_COMMENTS = [column for column in games.c if column is not games.c.comments]
+# Lists have no comments, which are by far the largest part of a game that has any.
+_COMMENTS = func.substr(games.c.comments, 1, MOST_PACKED_BYTES, type_=LargeBinary).label("comments")
+
 DAY_MS = 86_400_000
 _ROWS_AT_ONCE = 1000
+_COMMENTED_ROWS_AT_ONCE = 10
+_LISTED_ROWS_AT_ONCE = 100
 _TOURNAMENTS_A_STATEMENT = 100
 _MOST_LOOKED_AT = 100_000
 """Limit of the games that one page reads if only some are wanted, so that rare ones cannot make it slow."""
-_MOST_PLIES = 200_000
-"""Limit of the plies of a page: a ply takes about 20 bytes, and clients accept messages of up to 8 MiB."""
+_PAGE_BYTES = 1 << 20
+"""Limit of a page, which ends before the game that exceeds it. A game with old comments can have 4 MiB."""
+_GAME_BYTES, _PLY_BYTES, _SCORE_BYTES = 500, 8, 20
+"""At most what a game without moves, a ply and a score take in a message."""
 
 
 class Wanted(NamedTuple):
@@ -144,7 +152,7 @@ class StoredGame:
     scores: Mapping[int, float] = field(default_factory=dict)
     """The mover's scores by ply, if the tournament keeps them; of a game in progress only with `live_scores`."""
     comments: Mapping[int, str] = field(default_factory=dict)
-    """The bots' comments by ply, if the tournament keeps scores; none of a game in progress."""
+    """The bots' comments by ply, if the tournament keeps scores and they were asked for; none of a game in progress."""
     round: int = 0
     """Of a Swiss, Danish or knockout tournament, or the number of the pairing in a ladder, from 1; else 0."""
     clocks_us: tuple[int, int] | None = None
@@ -154,6 +162,12 @@ class StoredGame:
     def name(self) -> str:
         return game_name(self.tournament, self.ordinal)
 
+    @property
+    def size(self) -> int:
+        """Return about how many bytes a message with this game has, or more."""
+        said = sum(4 + len(text.encode(errors="replace")) for text in self.comments.values())
+        return _GAME_BYTES + _PLY_BYTES * len(self.moves) + _SCORE_BYTES * len(self.scores) + said
+
 
 def get_game(connection: Connection, slug: str, ordinal: int) -> StoredGame:
     """Return the game `tournaments/SLUG/games/ORDINAL`, even in progress if it is journaled. Raises NotFound."""
@@ -161,7 +175,8 @@ def get_game(connection: Connection, slug: str, ordinal: int) -> StoredGame:
     name = game_name(tournament.name, ordinal)
     if not 0 < ordinal <= tournament.games_total:
         raise NotFound(name, hint=f"Choose a number from 1 to {tournament.games_total}.")
-    found = read_games(connection, tournament, [ordinal]) or _read(connection, tournament, _so_far(tournament, ordinal))
+    one = _rated_games(tournament, comments=True).where(games.c.ordinal == ordinal)
+    found = _read(connection, tournament, one) or _read(connection, tournament, _so_far(tournament, ordinal))
     if not found:
         raise NotFound(name, hint="Wait until it has been played.")
     return found[0]
@@ -170,7 +185,7 @@ def get_game(connection: Connection, slug: str, ordinal: int) -> StoredGame:
 def read_games(
     connection: Connection, tournament: Tournament, ordinals: Sequence[int], *conditions: Condition
 ) -> list[StoredGame]:
-    """Return the games of up to 1,001 ordinals that are stored and meet the conditions, in slot order."""
+    """Return the stored games of up to 1,001 ordinals that meet the conditions, in slot order, without comments."""
     return _read(connection, tournament, _rated_games(tournament).where(games.c.ordinal.in_(ordinals), *conditions))
 
 
@@ -185,7 +200,7 @@ class SomeGames(NamedTuple):
 def read_games_of_many(connection: Connection, chosen: Iterable[SomeGames]) -> list[StoredGame]:
     """Return the stored games of several tournaments, in the order of `chosen`, in each in slot order.
 
-    A tournament occurs at most once.
+    A tournament occurs at most once. The games have no comments.
     """
     found: list[StoredGame] = []
     # Databases limit the nesting of a statement's conditions, and the number of its parameters.
@@ -208,8 +223,11 @@ def list_games(
     wanted: Wanted = EVERY_GAME,
     entry: str = "",
     after: int = 0,
+    comments: bool = False,
 ) -> Page[StoredGame]:
     """Return a page of a tournament's stored games in slot order that match `wanted` and `entry`.
+
+    It has fewer games than `size` if they are too large for a message, and their comments if `comments` is true.
 
     `entry` is a label, or `bots/NAME` for all entries of a bot. Without a token, the page begins after the number
     `after`. Raises NotFound, InvalidArgument (size, page token).
@@ -221,19 +239,24 @@ def list_games(
     after = int((read_page_token(method, page_token, [0]) or [min(after, tournament.games_total)])[0])
     end = after + _MOST_LOOKED_AT if conditions and not wanted.faults else tournament.games_total
     if wanted.faults:
-        found = read_games(connection, tournament, _some(connection, tournament, after, limit + 1, conditions))
+        conditions = [games.c.ordinal.in_(_some(connection, tournament, after, limit + 1, conditions))]
     else:
         conditions += (games.c.ordinal > after, games.c.ordinal <= end)
-        found = _read(connection, tournament, _rated_games(tournament).where(*conditions).limit(limit + 1))
+    chosen = _rated_games(tournament, comments=comments).where(*conditions).limit(limit + 1)
+    found = _read(connection, tournament, chosen, most_bytes=_PAGE_BYTES)
     if len(found) > (limit := fitting(found, limit)):
         return Page(found[:limit], write_page_token(method, [found[limit - 1].ordinal]))
     return Page(found, write_page_token(method, [end]) if end < tournament.games_total else "")
 
 
 def fitting(found: Sequence[StoredGame], limit: int) -> int:
-    """Return how many of the games fit into one page: `limit`, or fewer if they have too many plies."""
-    plies = accumulate(len(game.moves) for game in found[:limit])
-    return next((count for count, total in enumerate(plies) if total > _MOST_PLIES), limit)
+    """Return how many of the games fit into one page: `limit`, or fewer if they are large; at least one."""
+    size = 0
+    for count, game in enumerate(found[:limit]):
+        size += game.size
+        if size > _PAGE_BYTES and count:
+            return count
+    return limit
 
 
 def _some(
@@ -341,7 +364,8 @@ def export(
     if ended is not None:
         chosen = chosen.where(games.c.ended_at >= ended[0], games.c.ended_at < ended[1])
     # This closes the cursor even if the caller stops early.
-    with connection.execute(chosen.execution_options(yield_per=_ROWS_AT_ONCE)) as rows:
+    at_once = _COMMENTED_ROWS_AT_ONCE if settings.keep_scores else _ROWS_AT_ONCE
+    with connection.execute(chosen.execution_options(yield_per=at_once)) as rows:
         for row in rows:
             first, second = labels[row.first_entry], labels[row.second_entry]
             moves, times_us = unpack_moves(row.moves, variant.cells), unpack_times(row.times)
@@ -386,10 +410,24 @@ def games_by_day(connection: Connection) -> list[list[int]]:
 
 
 def finished_games(connection: Connection, tournament_id: int) -> Iterator[FinishedGame]:
-    """Yield all stored games of a tournament in slot order as they were submitted, a few at a time in memory."""
-    chosen = select(games).where(games.c.tournament_id == tournament_id).order_by(games.c.ordinal)
+    """Yield all stored games of a tournament in slot order, without comments, a few at a time in memory."""
+    chosen = select(*_WITHOUT_COMMENTS).where(games.c.tournament_id == tournament_id).order_by(games.c.ordinal)
     for row in connection.execute(chosen.execution_options(yield_per=_ROWS_AT_ONCE)):
-        yield FinishedGame._make((*row[:9], row.fault or "", row.opening_plies, *row[-3:]))
+        yield FinishedGame(
+            tournament=row.tournament_id,
+            ordinal=row.ordinal,
+            attempt=row.attempt,
+            first=row.first_entry,
+            second=row.second_entry,
+            result=row.result,
+            termination=row.termination,
+            moves=row.moves,
+            times=row.times,
+            fault=row.fault or "",
+            opening_plies=row.opening_plies,
+            allowances=row.allowances,
+            scores=row.scores,
+        )
 
 
 def terminations(connection: Connection, tournament_id: int) -> dict[str, int]:
@@ -399,14 +437,27 @@ def terminations(connection: Connection, tournament_id: int) -> dict[str, int]:
     return {str(Termination(termination)): count for termination, count in connection.execute(chosen)}
 
 
-def _read(connection: Connection, tournament: Tournament, statement: Select[Any]) -> list[StoredGame]:
-    return _games_of_rows(connection, [tournament], connection.execute(statement).all())
+def _read(
+    connection: Connection, tournament: Tournament, statement: Select[Any], *, most_bytes: int | None = None
+) -> list[StoredGame]:
+    """Return the games; with `most_bytes`, up to the one after that with which they have more."""
+    at_once = _COMMENTED_ROWS_AT_ONCE if _COMMENTS.name in statement.selected_columns else _LISTED_ROWS_AT_ONCE
+    found: list[StoredGame] = []
+    size = 0
+    with connection.execute(statement.execution_options(yield_per=at_once)) as result:
+        for rows in result.partitions():
+            for game in _games_of_rows(connection, [tournament], rows):
+                found.append(game)
+                if most_bytes is not None and size > most_bytes:
+                    return found
+                size += game.size
+    return found
 
 
 def _games_of_rows(
     connection: Connection, of_tournaments: Iterable[Tournament], rows: Sequence[Row[Any]]
-) -> list[StoredGame]:
-    """Return the games in these rows: in the order of the tournaments, in each by ordinal."""
+) -> Iterator[StoredGame]:
+    """Yield the games in these rows: in the order of the tournaments, in each by ordinal."""
     by_tournament: defaultdict[int, list[Row[Any]]] = defaultdict(list)
     for row in rows:
         by_tournament[row.tournament_id].append(row)
@@ -415,7 +466,6 @@ def _games_of_rows(
         for tournament_id, its_rows in by_tournament.items()
     }
     playing = _entries(connection, numbers)
-    found: list[StoredGame] = []
     for tournament in of_tournaments:
         if its_rows := by_tournament[tournament.id]:
             variant = parse_variant(tournament.settings.variant)
@@ -424,8 +474,7 @@ def _games_of_rows(
             agreement_of = _agreements(connection, tournament)
             for row in sorted(its_rows, key=attrgetter("ordinal")):
                 sides = players[row.first_entry], players[row.second_entry]
-                found.append(_game(tournament, variant, *sides, row, agreement_of(row, labels)))
-    return found
+                yield _game(tournament, variant, *sides, row, agreement_of(row, labels))
 
 
 def _agreements(
@@ -471,7 +520,7 @@ def _game(
         agreement=agreement,
         opening_plies=variant.given_plies(row.opening_plies),
         allowances=unpack_allowances(row.allowances) if getattr(row, "allowances", None) else None,
-        comments={} if is_live else unpack_comments(row.comments),
+        comments=unpack_comments(row.comments) if "comments" in row._fields and not is_live else {},
         scores=unpack_scores(None if is_live and not tournament.settings.live_scores else row.scores),
         round=row.round,
         clocks_us=(row.first_clock_us, row.second_clock_us) if is_live else None,
@@ -495,25 +544,26 @@ def _round(played: Table) -> Label[Any]:
 
 
 def _games(tournament: Tournament) -> Select[Any]:
-    chosen = select(games, _round(games)).where(games.c.tournament_id == tournament.id)
+    chosen = select(*_WITHOUT_COMMENTS, _COMMENTS, _round(games)).where(games.c.tournament_id == tournament.id)
     return chosen.order_by(games.c.ordinal)
 
 
 def _with_rating_seq() -> Select[Any]:
-    """Select games with `rating_seq`: their position in the run of the log that has their slot, if any."""
+    """Select games without comments, with `rating_seq`: the place in the run of the log that has their slot, if any."""
     run = rating_runs.c
     place = games.c.ordinal - run.first_ordinal
     runs = select(case((place < run.games, run.first_seq + place))).order_by(run.first_ordinal.desc()).limit(1)
     of_game = runs.where(run.tournament_id == games.c.tournament_id, run.first_ordinal <= games.c.ordinal)
     rating_seq = of_game.correlate(games).scalar_subquery()
-    return select(games, rating_seq.label("rating_seq"), _round(games))
+    return select(*_WITHOUT_COMMENTS, rating_seq.label("rating_seq"), _round(games))
 
 
 _WITH_RATING_SEQ = _with_rating_seq()
 
 
-def _rated_games(tournament: Tournament) -> Select[Any]:
-    return _WITH_RATING_SEQ.where(games.c.tournament_id == tournament.id).order_by(games.c.ordinal)
+def _rated_games(tournament: Tournament, *, comments: bool = False) -> Select[Any]:
+    chosen = _WITH_RATING_SEQ.where(games.c.tournament_id == tournament.id).order_by(games.c.ordinal)
+    return chosen.add_columns(_COMMENTS) if comments and tournament.settings.keep_scores else chosen
 
 
 def _entries(connection: Connection, numbers: Mapping[int, Collection[int]]) -> dict[int, dict[int, _Entry]]:
