@@ -16,6 +16,8 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from noughts_server import plain_text
+
 _LEAST_COLUMNS = 20
 _LONGEST_NAME = 63
 _SHORTEST_TEXT = 8
@@ -99,8 +101,9 @@ def value_of(source: Any, name: str) -> Any:
 
 class _Uncropped(Console):
     def print(self, *objects: Any, **options: Any) -> None:
-        """Print the objects; the terminal wraps lines that are too long."""
-        super().print(*objects, **{"crop": False, **options})
+        """Print the objects, strings without control characters; the terminal wraps lines that are too long."""
+        shown = (printable(each) if isinstance(each, str) else each for each in objects)
+        super().print(*shown, **{"crop": False, **options})
 
 
 def stdout() -> Console:
@@ -158,9 +161,7 @@ def note(message: str) -> None:
 
 def printable(text: str) -> str:
     """The text without control characters, which in names from elsewhere could steer a terminal."""
-    return "".join(
-        character if character.isprintable() or character == "\n" else "\N{REPLACEMENT CHARACTER}" for character in text
-    )
+    return plain_text.printable(text, keep="\n")
 
 
 def hint(message: str) -> None:

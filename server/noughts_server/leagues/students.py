@@ -8,6 +8,7 @@ from io import StringIO
 from pathlib import Path
 
 from noughts_server.leagues.course import LeagueProblem
+from noughts_server.plain_text import spreadsheet_cell
 from noughts_server.text_files import TextLines, WrongBytes
 
 _MOST_STUDENTS = 2_000
@@ -61,7 +62,5 @@ def tokens_csv(students: Iterable[Student], secrets: dict[str, str]) -> str:
     text = StringIO()
     lines = csv.writer(text, lineterminator="\n")
     for each in students:
-        # A spreadsheet must not take a cell for a formula.
-        cells = (f"'{cell}" if cell[:1] in set("=+-@") else cell for cell in (each.login, each.name, each.email))
-        lines.writerow((*cells, secrets[each.login]))
+        lines.writerow((*map(spreadsheet_cell, (each.login, each.name, each.email)), secrets[each.login]))
     return text.getvalue()

@@ -6,6 +6,7 @@ from functools import partial
 
 from noughts_bots.bot import Bot, GameEnd, GameInfo, Resign
 from noughts_referee.rules import Outcome, Position
+from noughts_server.plain_text import printable
 from noughts_server.play.clocks import Clocks
 from noughts_server.play.hints import Hint
 from noughts_server.play.match import Match, Participant, Refused
@@ -58,7 +59,7 @@ class OnlineSeating(Seating):
         self.notice = ""
         self.match.variant = game.variant
         # A name from another user must not send control characters to the terminal.
-        name = "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in game.opponent)
+        name = printable(game.opponent)
         self.match.players = (self.match.players[0], Participant(name, person=False))
         self.match.begin(first=game.side)
         self._clocks = Clocks((game.time, game.opponent_time), running=game.side)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import chain
 
+from noughts_server.plain_text import of_spreadsheet_cell, spreadsheet_cell
 from noughts_server.records.endings import termination_of
 from noughts_server.records.recorded_game import (
     BYTE_ORDER_MARK,
@@ -47,7 +48,8 @@ def csv_text(record: RecordedGame) -> str:
     check_listed(record)
     text, known = io.StringIO(), record.occasion
     row = (record.first, record.second, record.result, record.round, known.get("date", ""), known.get("event", ""))
-    csv.writer(text, lineterminator="\n").writerow((*row, record.variant, record.termination))
+    cells = map(spreadsheet_cell, (*row, record.variant, record.termination))
+    csv.writer(text, lineterminator="\n").writerow(cells)
     return text.getvalue()
 
 
@@ -63,7 +65,7 @@ def read_csv(lines: Iterable[str]) -> Iterator[Placed]:
     heading: list[str] = []
     try:
         for row in rows:
-            cells, line = [cell.strip() for cell in row], skipped + rows.line_num
+            cells, line = [of_spreadsheet_cell(cell.strip()) for cell in row], skipped + rows.line_num
             if not any(cells) or [cells[0].removeprefix(BYTE_ORDER_MARK), *cells[1:]] == heading:
                 continue
             if places is None:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from noughts_server.plain_text import without_controls
 from noughts_server.records.endings import termination_of
 from noughts_server.records.recorded_game import (
     BYTE_ORDER_MARK,
@@ -53,7 +54,7 @@ def pgn_text(record: RecordedGame) -> str:
     tags = {"Event": known.get("event", "?"), "Site": "?", "Date": date, "Round": record.round or "?"}
     tags |= {"White": record.first, "Black": record.second, "Result": record.result, "Variant": record.variant}
     tags |= {"Termination": record.termination, "PlyCount": str(len(record.moves))}
-    lines = [f'[{name} "{_escaped(one_line(value))}"]' for name, value in tags.items() if value]
+    lines = [f'[{name} "{_escaped(without_controls(one_line(value)))}"]' for name, value in tags.items() if value]
     return "\n".join([*lines, "", record.result, "", ""])
 
 

@@ -19,6 +19,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from noughts_referee.rules import MovesError, Termination, Variant, last_move
+from noughts_server.plain_text import without_controls
 from noughts_server.records.recorded_game import (
     RecordError,
     five_in_a_row,
@@ -173,7 +174,7 @@ def psq_text(record: RecordedGame) -> str:
         rows.append(f"{column + 1},{row + 1},{round(time)}")
     code = {**_CODES, "": _UNKNOWN}.get(record.termination, _ERROR if record.by_fault else _UNKNOWN)
     rows += [record.first, record.second, code]
-    event = record.occasion.get("event", "")
+    event = without_controls(record.occasion.get("event", ""))
     if record.result in _NUMBERS or event or variant.name != five_in_a_row(variant.columns, variant.rows):
         rows.append(f"{_NUMBERS.get(record.result, _UNKNOWN)},{tournament_of(variant)} {event}".rstrip())
     return "\n".join(rows) + "\n"

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from noughts_referee.rules import InvalidInput, Termination, Variant, VariantError, parse_variant
+from noughts_server.plain_text import without_controls
 from noughts_server.tables.recorded_game import RESULTS, RecordedGame
 
 _DRAWS = ("½-½", "½", "1/2", "0.5", "0,5", "0.5-0.5", "=", "draw")
@@ -93,10 +94,15 @@ def variant_of(name: str) -> Variant:
 
 
 def check_names(record: RecordedGame, form: str) -> None:
-    """Raise RecordError for a name that text formats cannot have: several lines, or with space around it."""
+    """Raise RecordError for a name that text formats cannot have: with control characters, or with space around it.
+
+    Names are not changed, because different names must not become one.
+    """
     for name in (record.first, record.second):
         if name.splitlines() not in ([], [name]) or name != name.strip():
             raise RecordError(f"the name {name!r}", f"one line without leading or trailing spaces, for {form}")
+        if without_controls(name) != name:
+            raise RecordError(f"the name {name!r}", f"no control characters, for {form}")
 
 
 def flat_variant(record: RecordedGame, form: str) -> Variant:

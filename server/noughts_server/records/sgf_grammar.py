@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from noughts_server.plain_text import without_controls
 from noughts_server.records.recorded_game import RecordError
 
 
@@ -145,7 +146,7 @@ def _unescaped(value: str) -> str:
 
 def written(name: str, *values: str) -> str:
     """Return a property with these values."""
-    return name + "".join(f"[{_escaped(value)}]" for value in values)
+    return name + "".join(f"[{_escaped(without_controls(value))}]" for value in values)
 
 
 def _escaped(value: str) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
+from noughts_server.plain_text import printable
 from noughts_server.statistics.estimate import Pentanomial, WinsDrawsLosses, estimate
 from noughts_server.statistics.match_games import MatchGame, MatchGames, MatchStatistics
 from noughts_server.tables.about import About
@@ -151,11 +152,6 @@ def collect(title: str, games: Iterable[RecordedGame], *, most_games: int, about
         if is_match:
             course.add(game)
     return Collected(title, tally, sample, course if len(tally.labels) == 2 else None)
-
-
-def printable(text: str) -> str:
-    """Replace control characters and lone surrogates, which a page cannot have."""
-    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 
 def _printable(game: RecordedGame) -> RecordedGame:

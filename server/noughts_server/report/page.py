@@ -9,8 +9,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from noughts_referee.rules import Termination, in_words
+from noughts_server.plain_text import printable
 from noughts_server.report.charts import MOST_SERIES, ratings_chart, times_chart
-from noughts_server.report.collect import MOST_FAULTS, Collected, printable
+from noughts_server.report.collect import MOST_FAULTS, Collected
 from noughts_server.report.embedded import embedded
 from noughts_server.report.heat_map import MOST_DRAWN, MOST_WITH_NUMBERS, HeatRow, heat_picture, heat_rows
 from noughts_server.report.match import match

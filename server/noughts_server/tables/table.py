@@ -8,12 +8,18 @@ from enum import StrEnum
 from io import StringIO
 from typing import Any
 
+from noughts_server.plain_text import printable, spreadsheet_cell
+
 Value = str | int | float | None
 """A cell; None is an empty one."""
 
 _QUARTERS = ("", "¼", "½", "¾")
 
 _MARKDOWN_MARKS = re.compile(r"([\\`*_{}\[\]<>()#+!|~&])")
+
+# GitHub makes links of these wherever they are, and notifies the user of a name with @. A backslash does not stop it.
+_MARKDOWN_LINKS = re.compile(r"(?<!\w)@|:(?=//)|www(?=\.)", re.IGNORECASE)
+_WORD_JOINER = "\u2060"
 
 
 class Unit(StrEnum):
@@ -79,7 +85,10 @@ def text(value: Value, unit: Unit) -> str:
 
 
 def as_csv(table: Table) -> str:
-    r"""Return RFC 4180 with lines that end in \\n: keys, then the values as numbers; empty cells for None."""
+    r"""Return RFC 4180 with lines that end in \\n: keys, then the values as numbers; empty cells for None.
+
+    No text is a formula of a spreadsheet.
+    """
     written = StringIO()
     writer = csv.writer(written, lineterminator="\n")
     writer.writerow([column.key for column in table.columns])
@@ -88,12 +97,14 @@ def as_csv(table: Table) -> str:
 
 
 def _plain(value: Value) -> Value:
+    if isinstance(value, str):
+        return spreadsheet_cell(value)
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def as_markdown(table: Table) -> str:
     """Return a heading, a table in GitHub's Markdown and the notes; names are escaped."""
-    lines = [f"## {table.caption}", ""]
+    lines = [f"## {_escaped(table.caption)}", ""]
     if table.rows:
         lines += [
             _line([_escaped(column.title) for column in table.columns]),
@@ -113,4 +124,5 @@ def _line(cells: list[str]) -> str:
 
 
 def _escaped(words: str) -> str:
-    return _MARKDOWN_MARKS.sub(r"\\\1", " ".join(words.split()))
+    text = _MARKDOWN_MARKS.sub(r"\\\1", printable(" ".join(words.split())))
+    return _MARKDOWN_LINKS.sub(r"\g<0>" + _WORD_JOINER, text)

@@ -15,10 +15,11 @@ from typing import Any
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 from google.protobuf.message import Message
 
+from noughts_server.plain_text import spreadsheet_cell
+
 Document = dict[str, Any]
 
 _RESULTS = {"RESULT_FIRST_WINS": "1-0", "RESULT_DRAW": "1/2-1/2", "RESULT_SECOND_WINS": "0-1", "RESULT_VOID": "*"}
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 _TIMESTAMP = "google.protobuf.Timestamp"
 _SEEDS = (FieldDescriptor.TYPE_FIXED64, FieldDescriptor.TYPE_SFIXED64)
 _SCHEMAS: dict[int, Document] = {
@@ -81,12 +82,13 @@ def _flat(row: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]
 
 
 def _cell(value: Any) -> Any:
-    """Return the value for a spreadsheet: text that it would read as a formula gets an apostrophe in front."""
+    """Return the value for a spreadsheet, which must not read a text as a formula. Numbers can be negative."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list):
-        return " ".join(map(str, value))
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULAS) else value
+        cell = " ".join(map(str, value))
+        return spreadsheet_cell(cell) if any(isinstance(each, str) and each for each in value) else cell
+    return spreadsheet_cell(value) if isinstance(value, str) else value
 
 
 Reader = Callable[[Any], Any]

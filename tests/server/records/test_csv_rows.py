@@ -1,5 +1,7 @@
 """Results in CSV files, as programs and spreadsheets write them."""
 
+import csv
+
 import pytest
 
 from noughts_server.records.csv_rows import CSV_HEAD, csv_text, read_csv
@@ -55,6 +57,18 @@ def test_players_can_have_the_names_of_columns() -> None:
 )
 def test_rows_that_would_be_read_wrong_are_refused(text: str, message: str) -> None:
     assert message in str(games(text)[0])
+
+
+NAMES = ["=cmd|' /C calc'!A0", "+1", "-1", "@x", "'=1", "a;=1"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_that_are_formulas_are_written_as_text_and_read_back(name: str) -> None:
+    game = RecordedGame("gomoku", name, "bob", "1-0", more={"event": name})
+    [row] = csv.reader([csv_text(game)])
+    assert row[0] == row[5] != name
+    assert not row[0].startswith(("=", "+", "-", "@"))
+    assert games(CSV_HEAD + csv_text(game)) == [game]
 
 
 def test_a_row_keeps_round_date_event_variant_and_termination() -> None:

@@ -525,3 +525,16 @@ def test_a_won_game_of_psq_has_its_result() -> None:
     assert (game.first, game.second, game.result, game.termination) == ("one.exe", "two.exe", "1-0", "line")
     assert last_move(parse_variant("gomoku20"), game.moves).termination is Termination.LINE
     assert game.times_ms[-1] == 9.0
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".pgn", ".sgf", ".psq"])
+def test_written_files_control_no_terminal(tmp_path: Path, suffix: str) -> None:
+    odd, file = "a\x1b]0;x\x07\x9b31m\u202eb", tmp_path / f"games{suffix}"
+    game = RecordedGame("gomoku", "ada", "bob", "1-0", (112,), "resigned", more={"event": odd, "round": odd})
+    with writing_games(str(file)) as write:
+        write(game)
+        with pytest.raises(RecordError, match="expected no control characters"):
+            write_all(str(tmp_path / f"other{suffix}"), [replace(game, first=odd)])
+    text = file.read_text("utf-8")
+    assert "a\ufffd]0;x" in text or "a\ufffd\\]0;x" in text
+    assert all(letter.isprintable() for letter in text if letter != "\n")

@@ -15,7 +15,7 @@ from noughts_server.competition.score import Score
 from noughts_server.tables.about import About
 from noughts_server.tables.kinds import TableKind, make_table
 from noughts_server.tables.recorded_game import RecordedGame
-from noughts_server.tables.table import Unit, as_csv, as_markdown, text
+from noughts_server.tables.table import Column, Table, Unit, Value, as_csv, as_markdown, text
 from noughts_server.tables.tally import Tally
 from tests.support.settings import examples
 
@@ -189,9 +189,21 @@ def test_csv_holds_plain_values_under_keys() -> None:
 
 
 def test_csv_quotes_what_could_break_a_line() -> None:
-    hostile = 'a,"b"\n=1+1'
+    hostile = 'a,"b"\n1+1'
     written = as_csv(make_table(TableKind.STANDINGS, Tally([game(hostile, "B")])))
     assert list(csv.reader(StringIO(written)))[1][1] == hostile
+
+
+def test_csv_has_no_formulas_and_keeps_negative_numbers() -> None:
+    columns = [Column("name", "Name"), Column("change", "Change", Unit.NUMBER)]
+    rows: list[list[Value]] = [["=cmd|' /C calc'!A0", -1.5], ["a\x1b[31m", -2.0]]
+    assert as_csv(Table("names", "Names", columns, rows)) == ("name,change\n'=cmd|' /C calc'!A0,-1.5\na\ufffd[31m,-2\n")
+
+
+def test_markdown_makes_no_links_notifies_nobody_and_controls_no_terminal() -> None:
+    caption = "@octo https://e.example WWW.e.example a@b \x1b[31m"
+    written = as_markdown(Table("names", caption, [], []))
+    assert written == "## @\u2060octo https:\u2060//e.example WWW\u2060.e.example a@b \ufffd\\[31m\n"
 
 
 def test_markdown_shows_names_as_they_are() -> None:

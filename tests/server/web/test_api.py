@@ -89,11 +89,16 @@ def test_nested_fields_of_csv_have_long_names_and_lists_are_joined(site: Site) -
 
 
 def test_cells_of_csv_are_no_formulas() -> None:
-    names = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "plain", "a=b"]
+    names = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=x", "plain", "a=b"]
     rows = csv.DictReader(io.StringIO(csv_text([{"name": name, "number": -3, "list": [name]} for name in names])))
     for name, row in zip(names, rows, strict=True):
-        shown = name if name[0] in "pa" else f"'{name}"
+        shown = name if name[0] in "pa" else f"'{name}".replace("\t", " ")
         assert (row["name"], row["number"], row["list"]) == (shown, "-3", shown)
+
+
+def test_comments_of_bots_are_no_formulas_of_csv() -> None:
+    [row] = csv.reader(csv_text([{"comments": {0: "=1+1", 1: "a\x1b[31m"}}], head=False).splitlines())
+    assert row == ["'=1+1 a\ufffd[31m"]
 
 
 def test_scores_by_ply_are_one_column_of_csv() -> None:

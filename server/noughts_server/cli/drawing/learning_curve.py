@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from noughts_server.cli.errors import Problem, UsageProblem, require_extra
+from noughts_server.plain_text import spreadsheet_cell
 
 _SIDES = ("first", "second")
 
@@ -43,7 +44,9 @@ def write_curve(file: Path, title: str, curve: Sequence[Evaluation]) -> Path:
     with open(table, "w", encoding="utf-8", newline="") as opened:
         writer = csv.DictWriter(opened, Evaluation._fields, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(evaluation.document() for evaluation in curve)
+        writer.writerows(
+            {**evaluation.document(), "opponent": spreadsheet_cell(evaluation.opponent)} for evaluation in curve
+        )
     file.write_bytes(_picture(title, curve))
     return table
 
