@@ -15,7 +15,14 @@ import pytest
 
 from noughts_bots.events import SessionEvent
 from noughts_bots.session import Login, play
-from noughts_proto.v1 import challenges_pb2, challenges_pb2_grpc, tournaments_pb2, tournaments_pb2_grpc
+from noughts_proto.v1 import (
+    challenges_pb2,
+    challenges_pb2_grpc,
+    status_pb2,
+    status_pb2_grpc,
+    tournaments_pb2,
+    tournaments_pb2_grpc,
+)
 from noughts_proto.v1.tournaments_pb2 import (
     TOURNAMENT_STATE_CANCELLED,
     TOURNAMENT_STATE_FINISHED,
@@ -40,6 +47,7 @@ class At:
     def __init__(self, cluster: Cluster, channel: grpc.aio.Channel) -> None:
         self.tournaments: Any = tournaments_pb2_grpc.TournamentServiceStub(channel)
         self.challenges: Any = challenges_pb2_grpc.ChallengeServiceStub(channel)
+        self.status: Any = status_pb2_grpc.StatusServiceStub(channel)
         self._token = bearing(cluster.tokens["ada"])
 
     async def ask(self, what: str, slug: str, **fields: Any) -> tournaments_pb2.Tournament:
@@ -424,3 +432,17 @@ async def test_bot_that_asks_learns_ends_after_the_commit_of_the_referee() -> No
                 await asyncio.sleep(0.05)
             playing.cancel()
         assert (len(set(bot.ended)), bot.missing) == (40, [])
+
+
+async def test_status_of_each_server_lists_the_bots_of_all_servers() -> None:
+    names = ["amy", "ben", "cid"]
+    async with running(servers=2, referees=1) as cluster:
+        cluster.start_bots(names)
+        await cluster.all_online(names)
+        async with at_each(cluster) as servers, asyncio.timeout(60):
+            for server in servers:
+                found: list[str] = []
+                while found != [f"bots/{name}/versions/1" for name in names]:
+                    answer = await server.status.GetStatus(status_pb2.GetStatusRequest())
+                    found = sorted(bot.bot_version for bot in answer.bots)
+                assert answer.bots_online == len(names)

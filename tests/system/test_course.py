@@ -53,6 +53,7 @@ def test_a_course_from_the_class_list_to_the_reports(tmp_path: Path) -> None:
         ]
         server = stack.enter_context(started(serving, data))
         env = {**data, "NOUGHTS_SERVER": json.loads(first_line(server))["grpc"]}
+        assert "the standard library and numpy" in (folder / "INSTRUCTIONS.md").read_text()
         early = said(["course", "night", str(folder)], env, code=1)
         assert "expected at least two" in early.stderr
         for login, cell in (("ada", "position.free[0]"), ("bob", "position.free[-1]")):

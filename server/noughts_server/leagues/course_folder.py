@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import stat
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -24,6 +25,8 @@ from noughts_server.store.people.tokens import create_token
 
 ORGANISER = "organiser"
 """The owner of the nights' tournaments."""
+_IMPORTS = re.compile(r"(It can import )the standard library( only| and [\w, ]+)\.")
+"""The sentence of the instructions that names the packages."""
 _PRIVATE = stat.S_IRUSR | stat.S_IWUSR
 
 
@@ -33,8 +36,7 @@ def instructions(course: Course) -> str:
     # Beyond one machine a token travels encrypted.
     words["tls"] = "" if is_loopback(host_of(course.server)) else " --tls"
     until = f" You can submit bots until {course.closes[:16].replace('T', ' ')}."
-    packages = [each.strip() for each in course.python_packages.split(",") if each.strip()]
-    words["imports"] = f"the standard library and {', '.join(packages)}" if packages else "the standard library only"
+    words["imports"] = _imports(course.python_packages)
     words["until"] = until if course.closes else ""
 
     def filled(part: str) -> str:
@@ -44,6 +46,11 @@ def instructions(course: Course) -> str:
     for part, kind in (("python", "py"), ("wasm", "wasm")):
         words[part] = filled(part) if kind in course.accept else ""
     return filled("page")
+
+
+def _imports(python_packages: str) -> str:
+    packages = [each.strip() for each in python_packages.split(",") if each.strip()]
+    return f"the standard library and {', '.join(packages)}" if packages else "the standard library only"
 
 
 class CourseFolder:
@@ -70,6 +77,19 @@ class CourseFolder:
             return Course.of_document(document)
         except LeagueProblem as problem:
             raise LeagueProblem(f"{self.settings}: {problem.message}", problem.hint) from None
+
+    def tell_packages(self, python_packages: str) -> bool:
+        """Name these packages in the instructions, whose other text stays. Return False if they have no place for it.
+
+        The instructions can be missing, because the teacher can move them.
+        """
+        if not self.instructions.exists():
+            return True
+        text = self.instructions.read_text(encoding="utf-8")
+        changed, places = _IMPORTS.subn(lambda found: f"{found[1]}{_imports(python_packages)}.", text)
+        if changed != text:
+            self.instructions.write_text(changed, encoding="utf-8")
+        return places > 0
 
     def logins(self) -> list[str]:
         return [row["login"] for row in csv.DictReader(self.tokens.read_text(encoding="utf-8").splitlines())]

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from itertools import dropwhile, islice
 from typing import Literal
 
-from noughts_proto.v1 import bots_pb2, games_pb2, tournaments_pb2
+from noughts_proto.v1 import bots_pb2, games_pb2, tokens_pb2, tournaments_pb2
 from noughts_referee.rules import parse_variant
 from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
@@ -126,6 +126,13 @@ def online_bots(client: Client) -> list[bots_pb2.Bot]:
     return list(client.each(client.bots.ListBots, request, lambda page: page.bots, 10_000))
 
 
+def plan_night(client: Client, settings: TournamentSettings) -> NightEstimate:
+    """Return the estimate of a night that would begin now, after the checks that `play_night` makes first."""
+    client.call(client.tokens.ListTokens, tokens_pb2.ListTokensRequest(page_size=1))  # the server knows the token
+    _refuse_second(client)
+    return estimate_of(client, settings, len(online_bots(client)))
+
+
 def play_night(client: Client, course: Course, now: datetime, openings: Openings, warn: Callable[[str], None]) -> Night:
     """Create the tournament, enter every bot that is online, and start it.
 
@@ -202,7 +209,7 @@ def write_reports(client: Client, folder: CourseFolder, name: str) -> list[str]:
                 lines.append("")
         lines += ["| rank | bot | points |", "|---|---|---|"]
         lines += [f"| {row.rank} | {row.label} | {row.points:g} |" for row in rows[:10]]
-        lines += ["", f"Ties are broken by {TIE_BREAKS}."]
+        lines += ["", f"Bots rank by points. Ties are broken by {TIE_BREAKS}, in this order."]
         return "\n".join(lines) + "\n"
 
     folder.reports.mkdir(exist_ok=True)

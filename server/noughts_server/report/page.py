@@ -19,7 +19,7 @@ from noughts_server.report.ratings import MOST_BARS, rated
 from noughts_server.statistics.sprt import Sprt
 from noughts_server.tables.crosstable import LEVELS
 from noughts_server.tables.kinds import TableKind, make_table
-from noughts_server.tables.standings import BRACKET_TIE_BREAKS, TIE_BREAKS
+from noughts_server.tables.standings import BRACKET_RANKED_BY, RANKED_BY, TIE_BREAKS
 from noughts_server.tables.table import Table, Value, text
 from noughts_server.tables.tally import Tally
 from noughts_server.version import software_version
@@ -61,7 +61,7 @@ def page(collected: Collected, test: Sprt) -> str:
         has_viewer=any(part.viewer for part in parts),
         games=tally.games,
         version=software_version(),
-        ranks_by=BRACKET_TIE_BREAKS if tally.by_place else TIE_BREAKS,
+        ranks_by=f"{BRACKET_RANKED_BY if tally.by_place else RANKED_BY}; ties are broken by {TIE_BREAKS}",
         levels=LEVELS,
         most_faults=MOST_FAULTS,
         most_bars=MOST_BARS,

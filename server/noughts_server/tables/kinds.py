@@ -9,7 +9,7 @@ from noughts_server.competition.score import Score
 from noughts_server.natural_order import natural_key
 from noughts_server.tables.crosstable import Crosstable
 from noughts_server.tables.pairings import pairings_table
-from noughts_server.tables.standings import BRACKET_TIE_BREAKS, TIE_BREAKS, RankedEntry, tie_notes
+from noughts_server.tables.standings import BRACKET_RANKED_BY, RANKED_BY, TIE_BREAKS, RankedEntry, tie_notes
 from noughts_server.tables.table import Column, Table, Unit, Value
 from noughts_server.tables.tally import Counts, Tally
 
@@ -42,8 +42,8 @@ def _standings(tally: Tally, limit: int | None) -> Table:
         Column("sonneborn_berger", "SB", Unit.POINTS),
         *([Column("byes", "byes", Unit.COUNT)] if byes else []),
     )
-    order = BRACKET_TIE_BREAKS if tally.by_place else TIE_BREAKS
-    notes = [f"Tie-breaks in this order: {order}; bots that are equal on all of these share a rank."]
+    ranked_by = BRACKET_RANKED_BY if tally.by_place else RANKED_BY
+    notes = [f"Ranked by {ranked_by}; tie-breaks in this order: {TIE_BREAKS}. Bots that are equal on all share a rank."]
     notes += [f"Tie broken: {note}" for note in tie_notes(standings)]
     notes += [tally.unknown] if tally.unknown else []
     notes += tally.about.notes()[:_MOST_NOTES]

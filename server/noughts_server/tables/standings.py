@@ -23,8 +23,9 @@ from typing import NamedTuple, TypeVar
 from noughts_server.competition.score import Score
 from noughts_server.natural_order import natural_key
 
-TIE_BREAKS = "points, head-to-head score, Sonneborn-Berger, wins"
-BRACKET_TIE_BREAKS = f"round reached, {TIE_BREAKS}"
+TIE_BREAKS = "head-to-head score, Sonneborn-Berger, wins"
+RANKED_BY = "points"
+BRACKET_RANKED_BY = "the round reached, then by points"
 _MOST_NOTES = 8
 _MOST_LABELS = 6
 

@@ -140,7 +140,9 @@ def test_text_names_every_table(noughts: Any, played: Path) -> None:
     text = noughts(f"tournament tables {played}/games.jsonl").stdout
     for heading in ("Standings", "Crosstable", "By side", "By termination", "By opening", "Move times"):
         assert heading in text
-    assert "Tie-breaks in this order: points, head-to-head score, Sonneborn-Berger, wins" in " ".join(text.split())
+    assert "Ranked by points; tie-breaks in this order: head-to-head score, Sonneborn-Berger, wins" in " ".join(
+        text.split()
+    )
 
 
 def test_csv_is_one_table_and_asks_for_it(noughts: Any, played: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from contextlib import ExitStack
 from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
@@ -14,19 +15,22 @@ from noughts_proto.security import Dialling
 from noughts_proto.v1.tournaments_pb2 import (
     SCHEDULE_ROUND_ROBIN,
     TOURNAMENT_STATE_FINISHED,
+    TOURNAMENT_STATE_RUNNING,
     CancelTournamentRequest,
     GetTournamentRequest,
+    ListTournamentsRequest,
 )
 from noughts_server.client.client import connected
+from noughts_server.client.failures import CallFailed
 from noughts_server.leagues.course import Course, LeagueProblem
-from noughts_server.leagues.course_folder import ORGANISER, CourseFolder
+from noughts_server.leagues.course_folder import ORGANISER, CourseFolder, instructions
 from noughts_server.leagues.ladders import LADDERS
-from noughts_server.leagues.nights import NightEstimate, estimate_of, next_night, play_night
+from noughts_server.leagues.nights import NightEstimate, estimate_of, next_night, plan_night, play_night
 from noughts_server.leagues.tournaments import create_tournament
 from noughts_server.openings.settings import Openings, OpeningsKind
 from noughts_server.testing import serving
 from tests.support.background import online
-from tests.support.processes import eventually
+from tests.support.processes import environment, eventually, started, told
 
 COURSE = Course("ai", "connect4", 4, "60+0.5", "02:00", "", "py", "http://127.0.0.1:7480")
 PLIES = Openings(OpeningsKind.RANDOM, plies=2)
@@ -66,6 +70,39 @@ def test_a_second_night_is_refused_while_one_runs() -> None:
             assert again.name == f"{begun.name}-2"
 
 
+@pytest.mark.processes
+def test_one_of_two_simultaneous_nights_is_refused(tmp_path: Path) -> None:
+    folder = CourseFolder(tmp_path)
+    folder.settings.write_text(json.dumps(asdict(COURSE)))
+    with serving() as server, ExitStack() as stack:
+        folder.organiser.write_text(server.token(ORGANISER))
+        slow = {name: Unhurried(Random(), 60) for name in ("one", "two")}
+        stack.enter_context(online(server.address, server.token(ORGANISER), **slow))
+        line = ["course", "night", str(tmp_path), "--server", server.address]
+        runs = [stack.enter_context(started(line, environment())) for _ in range(2)]
+        said = [run.communicate(timeout=120)[1] for run in runs]
+        assert sorted(run.returncode for run in runs) == [0, 1]
+        assert sum("still runs" in each for each in said) == 1
+        client = stack.enter_context(connected(server.address, server.token(), Dialling()))
+        listed = client.call(client.tournaments.ListTournaments, ListTournamentsRequest()).tournaments
+        assert [each.state for each in listed].count(TOURNAMENT_STATE_RUNNING) == 1
+
+
+def test_plan_of_a_night_is_refused_as_the_night_is() -> None:
+    settings = COURSE.night(NOW, PLIES)
+    with serving() as server, ExitStack() as stack:
+        client = stack.enter_context(connected(server.address, server.token(ORGANISER), Dialling()))
+        slow = {name: Unhurried(Random(), 60) for name in ("one", "two")}
+        stack.enter_context(online(server.address, server.token(ORGANISER), **slow))
+        assert plan_night(client, settings).games == 4
+        stranger = stack.enter_context(connected(server.address, "noughts_of-another-server", Dialling()))
+        with pytest.raises(CallFailed):
+            plan_night(stranger, settings)
+        play_night(client, COURSE, NOW, PLIES, pytest.fail)
+        with pytest.raises(LeagueProblem, match="still runs"):
+            plan_night(client, settings)
+
+
 def test_a_night_is_estimated_from_the_last_one() -> None:
     course = replace(COURSE, variant="tictactoe", time="none")
     with serving() as server, connected(server.address, server.token(ORGANISER), Dialling()) as client:
@@ -102,6 +139,33 @@ def test_a_wrong_key_of_course_json_is_named(tmp_path: Path, key: str, value: ob
     folder.settings.write_text(json.dumps({**asdict(COURSE), key: value}))
     with pytest.raises(LeagueProblem, match=re.escape(f"{folder.settings}: {expected}")):
         folder.read()
+
+
+@pytest.mark.parametrize(
+    "key, value, expected",
+    [
+        ("python_packages", "nosuch", "python_packages: got nosuch, expected import names of packages"),
+        ("openings", "nosuch", "openings: nosuch: there is no such file; expected `none`"),
+        ("openings", "random:x", "openings: random:x: got 'x' plies, expected a number"),
+    ],
+)
+def test_serving_a_course_names_the_wrong_key(tmp_path: Path, key: str, value: str, expected: str) -> None:
+    folder = CourseFolder(tmp_path)
+    folder.settings.write_text(json.dumps({**asdict(COURSE), key: value}))
+    refused = told(["course", "serve", str(tmp_path)], environment(), code=1).stderr
+    assert f"{folder.settings}: {expected}" in " ".join(refused.split())
+
+
+def test_instructions_name_the_packages_that_the_server_allows(tmp_path: Path) -> None:
+    folder = CourseFolder(tmp_path)
+    assert folder.tell_packages("numpy")
+    folder.instructions.write_text(f"My own words.\n{instructions(COURSE)}")
+    for packages, expected in (("numpy, scipy", " and numpy, scipy."), ("numpy", " and numpy."), ("", " only.")):
+        assert folder.tell_packages(packages)
+        assert f"It can import the standard library{expected}" in folder.instructions.read_text()
+    assert folder.instructions.read_text() == f"My own words.\n{instructions(COURSE)}"
+    folder.instructions.write_text("My own words.")
+    assert not folder.tell_packages("numpy")
 
 
 def test_all_wrong_keys_and_missing_ones_are_named_at_once(tmp_path: Path) -> None:

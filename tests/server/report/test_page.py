@@ -120,7 +120,7 @@ def test_a_round_robin_has_every_part_with_its_picture(report: Any, round_robin:
     assert [attributes["id"] for attributes in page.all("svg")] == ["chart-ratings", "chart-times"]
     assert [attributes["class"] for attributes in page.all("table") if "class" in attributes] == ["heat"]
     assert {attributes["href"] for attributes in page.all("a")} == {f"#{anchor}" for anchor in page.anchors}
-    assert "Tie-breaks in this order: points, head-to-head score, Sonneborn-Berger, wins" in text
+    assert "Ranked by points; tie-breaks in this order: head-to-head score, Sonneborn-Berger, wins" in text
 
 
 def test_a_match_of_two_has_the_course_of_its_test(report: Any, game: Any) -> None:

@@ -240,4 +240,4 @@ def test_cells_are_written_for_people(value: float | None, unit: Unit, shown: st
 def test_a_knockout_is_not_said_to_be_ranked_by_points() -> None:
     about = About(matches_won={"A": 2})
     note = make_table(TableKind.STANDINGS, Tally(GAMES, about)).notes[0]
-    assert note.startswith("Tie-breaks in this order: round reached, points, head-to-head score")
+    assert note.startswith("Ranked by the round reached, then by points; tie-breaks in this order: head-to-head")

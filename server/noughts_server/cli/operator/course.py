@@ -1,8 +1,8 @@
 """`noughts course`: a league for a class."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from noughts_proto.transport import DEFAULT_SERVER
 from noughts_server.cli import connection_options, options, output
 from noughts_server.cli.client import connected
 from noughts_server.cli.command import command
-from noughts_server.cli.errors import Problem, UsageProblem, problems_with
+from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.openings_options import read_openings
 from noughts_server.cli.operator import serve as serving
 from noughts_server.cli.operator.web import DEFAULT_WEB
@@ -134,7 +134,7 @@ def serve(
     files = CourseFolder(folder)
     course = files.read()
     chosen_openings = _openings(files, course, openings)
-    packages = course.python_packages if python_packages is None else python_packages
+    packages = _packages(files, course, python_packages)
     identity = serving.read_identity(tls_cert, tls_key)
     if identity is None:
         web = web or DEFAULT_WEB
@@ -187,7 +187,7 @@ def night(
     now = datetime.now().astimezone()
     with connected(server, files.organiser) as client:
         if dry_run:
-            estimate = nights.estimate_of(client, course.night(now, chosen), len(nights.online_bots(client)))
+            estimate = nights.plan_night(client, course.night(now, chosen))
             output.show({"dry_run": True, **_estimate_document(estimate)}, f"A night now: {_estimate(estimate)}.")
             return
         begun = nights.play_night(client, course, now, chosen, output.warn)
@@ -214,8 +214,28 @@ def _openings(files: CourseFolder, course: Course, given: str | None) -> Opening
     variant = options.read_variant(course.variant)
     if given is not None:
         return read_openings(given, "sequential", False, variant)
-    with problems_with(f"{files.settings}: openings", UsageProblem, raises=Problem):
+    with _key(files, "openings"):
         return read_openings(course.openings, "sequential", False, variant)
+
+
+def _packages(files: CourseFolder, course: Course, given: str | None) -> str:
+    """Return the packages of --python-packages, else those of the course, and tell them in the instructions."""
+    packages = course.python_packages if given is None else given
+    with _key(files, "python_packages") if given is None else nullcontext():
+        serving.read_acceptance("noughts course serve", course.accept, packages)
+    if "py" in course.accept and not files.tell_packages(packages):
+        output.warn(f"{files.instructions} does not say which packages bots can import: {packages or 'none'}.")
+    return packages
+
+
+@contextmanager
+def _key(files: CourseFolder, key: str) -> Iterator[None]:
+    """Name this key of course.json in problems of the option that has the same meaning."""
+    try:
+        yield
+    except UsageProblem as wrong:
+        what = wrong.message.removeprefix(f"--{key.replace('_', '-')}").lstrip(": ").replace("--accept", "accept")
+        raise Problem(f"{files.settings}: {key}: {what}", wrong.hint) from wrong
 
 
 def _tell(begun: Night) -> None:

@@ -135,7 +135,8 @@ def read_acceptance(command: str, accept: str | None, packages: str) -> "Accepta
     if names and "py" not in kinds:
         raise UsageProblem("--python-packages: requires --accept py, because only Python bots import packages")
     if missing := [name for name in names if not name.isidentifier() or find_spec(name) is None]:
-        raise UsageProblem.of("python_packages", missing=", ".join(missing))
+        expected = "import names of packages that are installed on this machine"
+        raise UsageProblem(f"--python-packages: got {', '.join(missing)}, expected {expected}")
     if accept is not None and "wasm" in kinds:
         require_extra(f"{command} --accept wasm", "wasm")
     if not kinds:
