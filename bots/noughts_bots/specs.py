@@ -10,6 +10,7 @@ A label ends before the first `:` or `{`, so the `=` of an option does not count
 """
 
 import re
+import shlex
 import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -236,12 +237,15 @@ def _advice(text: str, name: str, known: Iterable[str]) -> str:
         return f"did you mean {before}dll:{name}?"
     if suffix == ".py" and shutil.which(program) is None:
         return f"a Python file is {before}py:{name}; check that it exists"
+    if name and Path(name).is_dir():
+        file = shlex.quote(f"{before}{next(iter(sorted(Path(name).glob('*.py'))), Path(name, 'FILE.py'))}")
+        return f"name a file in this folder, such as {file}"
     if "/" in name or "\\" in name or program != name:
         return (
             f"a program is started as {before}lines:{name} (one question and one cell per line),"
             f" {before}gomocup:{name} (a Gomocup engine) or {before}exec:{name} (frames)"
         )
-    return did_you_mean(name.lower(), known) or "`noughts bot list` shows them"
+    return did_you_mean(name.lower(), known) or "`noughts bot list --reference` shows them"
 
 
 def _read_options(row: BuiltIn, spec: BotSpec) -> dict[str, Any]:

@@ -25,6 +25,8 @@ class ChildKind(NamedTuple):
     """Whether frames come out of its process; else it speaks lines of its own."""
     keeps_clock: bool = False
     """Whether it is an engine that gets its limits and keeps its own clock, up to the last millisecond."""
+    takes_fuel: bool = False
+    """Whether fuel can limit what it computes for a move."""
     options: tuple[str, ...] | None = None
     """The options that it knows; None: whatever is loaded knows them."""
 
@@ -42,7 +44,7 @@ CHILD_KINDS = {
     for kind in (
         ChildKind("py", "class", hosted=True),
         ChildKind("dll", "file", hosted=True),
-        ChildKind("wasm", "file", hosted=True),
+        ChildKind("wasm", "file", hosted=True, takes_fuel=True),
         ChildKind("gomocup", "command", hosted=False, in_scratch=True, speaks_frames=False, keeps_clock=True),
         ChildKind("lines", "command", hosted=True, options=(VARIANTS,)),
         ChildKind("gtp", "command", hosted=True, keeps_clock=True, options=(VARIANTS,)),

@@ -192,5 +192,11 @@ async def session_of_a_game(ground: Ground) -> list[str]:
 async def test_session_of_the_guide_is_what_goes_over_the_wire(ground: Ground) -> None:
     shown = "".join(blocks(GUIDE, "text"))
     happened = "".join(f"{line}\n" for line in await session_of_a_game(ground))
-    # The guide's version is that of the day it was written.
-    assert shown == happened.replace(f'"server": "{software_version()}"', '"server": "1.0.0"')
+    assert shown == happened.replace(f'"server": "{software_version()}"', '"server": "..."')
+
+
+def test_no_example_shows_a_version_of_noughts() -> None:
+    stated = re.compile(r'Noughts \d+\.\d+\S* (?:at|serves)|"server": "\d|name="noughts-\w+", version="\d')
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), ROOT / "server/noughts_server/cli/examples.txt"]
+    stale = [f"{page.relative_to(ROOT)}: {found}" for page in pages for found in stated.findall(page.read_text())]
+    assert stale == []

@@ -54,5 +54,4 @@ def test_the_session_of_the_guide_is_what_the_engine_says() -> None:
         check=True,
         timeout=60,
     )
-    # The guide's version is that of the day it was written.
-    assert run.stdout.replace(f'version="{software_version()}"', 'version="1.0.0"').splitlines() == said
+    assert run.stdout.replace(f'version="{software_version()}"', 'version="..."').splitlines() == said

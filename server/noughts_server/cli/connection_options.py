@@ -29,9 +29,11 @@ def read_address(text: str, option: str) -> tuple[str, int]:
 
 def read_server(server: str | None) -> str:
     """The address to call, or several: the option's, the environment's or the default."""
-    option = "--server"
+    set_up = os.environ.get(SERVER_VARIABLE)
+    # Commands with a file of settings read the variable as the value of the option.
+    option = SERVER_VARIABLE if server in (None, set_up) else "--server"
     if server is None:
-        server, option = os.environ.get(SERVER_VARIABLE) or DEFAULT_SERVER, SERVER_VARIABLE
+        server = set_up or DEFAULT_SERVER
     for address in addresses_of(server):
         read_address(address, option)
     return server

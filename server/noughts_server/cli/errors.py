@@ -36,6 +36,8 @@ _SYSTEM_HINTS = {
     errno.EACCES: "Change its permissions, or choose another place.",
     errno.EMFILE: "Raise the limit of open files, e.g. with `ulimit -n 65536`.",
     errno.ENOENT: "Check the path.",
+    errno.EISDIR: "That is a folder. Name a file.",
+    errno.ENOTDIR: "Check the path: a part of it is a file.",
 }
 """What to do about errors of the system."""
 
@@ -77,8 +79,18 @@ def reporting(line: str = "noughts") -> Iterator[None]:
         problem = _explain_missing(error, line) or explain(error)
         if problem is None:
             raise
-        show(problem)
+        show(_with_fix(problem, line))
         raise SystemExit(problem.exit_code) from None
+
+
+def _with_fix(problem: Problem, line: str) -> Problem:
+    """Return the problem with a hint: for wrong usage at least the question at its end, or the help of the command."""
+    if problem.hint or not isinstance(problem, UsageProblem):
+        return problem
+    message, found, question = problem.message.rpartition("; did you mean ")
+    return (
+        UsageProblem(message, f"Did you mean {question}") if found else UsageProblem(question, f"See `{line} --help`.")
+    )
 
 
 @contextmanager
@@ -90,6 +102,7 @@ def problems_with(
         yield
     except kinds as error:
         why = error.strerror if isinstance(error, OSError) else error
+        hint = hint or (_system_hint(error) if isinstance(error, OSError) else "")
         raise raises(f"{subject}: {why}{expected and f', expected {expected}'}", hint) from error
 
 
@@ -195,7 +208,11 @@ def _explain_system(error: BaseException) -> Problem | None:
     if not isinstance(error, OSError) or error.errno == errno.EPIPE:
         return None  # a closed pipe ends the program without a word, as it should
     subject = f"{error.filename}: " if error.filename else ""
-    return Problem(f"{subject}{error.strerror or error}", _SYSTEM_HINTS.get(error.errno or 0, ""))
+    return Problem(f"{subject}{error.strerror or error}", _system_hint(error))
+
+
+def _system_hint(error: OSError) -> str:
+    return _SYSTEM_HINTS.get(error.errno or 0, "Check the path." if error.filename else "")
 
 
 def _sentence(text: str) -> str:

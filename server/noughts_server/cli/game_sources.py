@@ -101,7 +101,8 @@ class GameSource(AtServer):
 
     def _read_file(self, path: Path, make: Callable[[Gathered], Made], dialect: Dialect) -> Made:
         games = map(game_record, games_in(self.source, dialect))
-        return make(Gathered(path.stem, _some(games, self.source), About()))
+        empty = Problem(f"{self.source}: got no games, expected at least one", "Name a file with games.")
+        return make(Gathered(path.stem, _some(games, empty), About()))
 
     def _read_database(self, path: Path, make: Callable[[Gathered], Made]) -> Made:
         from noughts_server.store.engine.database import Connection
@@ -123,7 +124,9 @@ class GameSource(AtServer):
                     newest = chosen.slug
                     output.note(f"{path} holds several tournaments; this is the newest, {newest} (see --tournament).")
             title = chosen.settings.title or chosen.slug
-            games = _some((game_record(recorded(game)) for game in export(connection, chosen.id)), chosen.name)
+            games = _some(
+                (game_record(recorded(game)) for game in export(connection, chosen.id)), _unplayed(chosen.name)
+            )
             return make(Gathered(title, games, about_stored(chosen, crosstable(connection, chosen, top=1))))
 
         return in_database(url_of(path), lambda store: store.read(read), reading=True)
@@ -133,7 +136,7 @@ class GameSource(AtServer):
         with self.connected() as client:
             shown = client.call(client.tournaments.GetTournament, pb.GetTournamentRequest(name=name)).tournament
             table = client.call(client.tournaments.GetCrosstable, pb.GetCrosstableRequest(name=name))
-            games = _some((game_record(record_of(game)) for game in _at_server(client, name)), name)
+            games = _some((game_record(record_of(game)) for game in _at_server(client, name)), _unplayed(name))
             return make(Gathered(shown.title or short(shown.name), games, about_of(shown, table)))
 
 
@@ -208,14 +211,19 @@ def _begins_with(path: Path, magic: bytes) -> bool:
         return file.read(len(magic)) == magic
 
 
-def _some(games: Iterable[RecordedGame], source: str) -> Iterator[RecordedGame]:
-    """The games. Raises Problem if there is none."""
+def _unplayed(name: str) -> Problem:
+    hint = f"Wait for the first one, or start it: noughts tournament start {short(name)}"
+    return Problem(f"{name}: none of its games have been played yet", hint)
+
+
+def _some(games: Iterable[RecordedGame], none: Problem) -> Iterator[RecordedGame]:
+    """Yield the games. Raise `none` if there are none."""
     empty = True
     for game in games:
         empty = False
         yield game
     if empty:
-        raise Problem(f"{source}: none of its games have been played yet")
+        raise none
 
 
 def _at_server(client: Client, name: str) -> Iterator[games_pb2.Game]:

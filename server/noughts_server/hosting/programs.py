@@ -16,7 +16,7 @@ import sys
 import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, Protocol
 
 from noughts_bots.specs import BotSpec
 from noughts_referee.children.launcher import ChildCommand, Launcher
@@ -115,29 +115,58 @@ def examine(kind: str, entry: str, content: bytes, folder: Path, packages: Itera
 
     A zip file is unpacked into the folder. Raises InvalidArgument, MemoryError.
     """
-    if kind == WASM:
+    return _PROGRAMS[kind].examine(entry, content, folder, packages)
+
+
+def place(kind: str, entry: str, content: bytes, folder: Path) -> BotSpec:
+    """Write an examined program into its own empty folder; return the bot's spec."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return BotSpec(None, kind, str(_PROGRAMS[kind].place(entry, content, folder)))
+
+
+class _Program(Protocol):
+    """What the server knows about one kind of programs."""
+
+    def examine(self, entry: str, content: bytes, folder: Path, packages: Iterable[str]) -> str: ...
+
+    def place(self, entry: str, content: bytes, folder: Path) -> Path:
+        """Write the program into this folder, which exists; return the target of the bot's spec."""
+
+
+class _Module:
+    """A WebAssembly module."""
+
+    def examine(self, entry: str, content: bytes, folder: Path, packages: Iterable[str]) -> str:
         if not content.startswith(_WASM_MAGIC):
             got = f"a file that begins with {content[:8]!r}"
             raise InvalidArgument.of("chunk", got, "a WebAssembly module", hint="Build it for wasm32.")
         if entry:
             raise InvalidArgument.of("submission.entry", entry, "none: a module must export noughts_bot")
         return ""
-    place(kind, entry, content, folder)
-    return _check_python(folder, entry, frozenset(packages))
 
-
-def place(kind: str, entry: str, content: bytes, folder: Path) -> BotSpec:
-    """Write an examined program into its own empty folder; return the bot's spec."""
-    folder.mkdir(parents=True, exist_ok=True)
-    if kind == WASM:
+    def place(self, entry: str, content: bytes, folder: Path) -> Path:
         file = folder / "bot.wasm"
         file.write_bytes(content)
-        return BotSpec(None, WASM, str(file))
-    if content.startswith(_ZIP):
-        _unpack(content, folder)
-    else:
-        (folder / _MODULE).write_bytes(content)
-    return BotSpec(None, PY, str(folder / entry))
+        return file
+
+
+class _Python:
+    """A Python file, or a zip file with several."""
+
+    def examine(self, entry: str, content: bytes, folder: Path, packages: Iterable[str]) -> str:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.place(entry, content, folder)
+        return _check_python(folder, entry, frozenset(packages))
+
+    def place(self, entry: str, content: bytes, folder: Path) -> Path:
+        if content.startswith(_ZIP):
+            _unpack(content, folder)
+        else:
+            (folder / _MODULE).write_bytes(content)
+        return folder / entry
+
+
+_PROGRAMS: dict[str, _Program] = {WASM: _Module(), PY: _Python()}
 
 
 def _unpack(content: bytes, folder: Path) -> None:

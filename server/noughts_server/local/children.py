@@ -27,7 +27,7 @@ from noughts_server.engines.seat import FORMS_OF_SWAP2, EngineRefused, EngineSea
 from noughts_server.engines.transcript import Transcripts
 from noughts_server.launching.launcher import command_of
 from noughts_server.local.faults import LocalFaults
-from noughts_server.local.plan import LocalError, LocalPlan, SpecRefused
+from noughts_server.local.plan import LocalError, LocalPlan, SpecRefused, VariantNotPlayed
 from noughts_server.local.tournament import LocalTournament
 from noughts_server.runtime.sessions import OnlineBot
 from noughts_server.server import Server, bare_errors
@@ -100,7 +100,8 @@ class LocalChildren:
         variant = parse_variant(self._variant)
         terms = terms_of(variant, self._plan.settings.time_of(label))
         if terms is None:
-            raise LocalError(f"{label}: got a game of {self._variant}, expected {PLAYED}")
+            advice = "choose one of these variants, or a bot of another kind"
+            raise VariantNotPlayed(f"{label}: got a game of {self._variant}, expected {PLAYED}", advice)
         player, processes = referee.player(version), self._plan.processes_of(spec)
         members = player.enlist(processes) if processes > 1 else (player,)
 
@@ -121,7 +122,8 @@ class LocalChildren:
         try:
             await _side_by_side(wire.play(terms, variant.agreement) for wire in wires)
         except EngineRefused as refusal:
-            raise LocalError(f"{label}: got an engine that {refusal}") from None
+            advice = "choose another variant or time limit, or an engine that accepts it"
+            raise LocalError(f"{label}: got an engine that {refusal}", advice) from None
 
     def close(self) -> None:
         if self._game_cores is not None:
@@ -165,7 +167,9 @@ class LocalChildren:
             # To be fixed before a game is played; a later life that says so loses its own games only.
             if label in self._welcome:
                 raise NotStarted(f"sent an invalid hello: {wrong}")
-            raise LocalError(f"{label}: {wrong}")
+            raise VariantNotPlayed(
+                f"{label}: {wrong}", f"choose a variant that it plays: --variant {hello.variants[0]}"
+            )
         self._welcome.add(label)
         return self._server.sessions.child_welcome(hello, self._tournament.bots[label], self._times.heartbeat)
 

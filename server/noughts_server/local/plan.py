@@ -31,13 +31,22 @@ TOO_SLOW = Termination.TIMEOUT.deed
 class LocalError(Exception):
     """A bot that cannot play here, or whose process keeps dying; the text has the last lines it wrote."""
 
+    def __init__(self, text: str, advice: str = "") -> None:
+        super().__init__(text)
+        self.advice = advice
+        """What the user can do, a phrase."""
+
+
+class VariantNotPlayed(LocalError):
+    """A bot that says at its start that it does not play the variant."""
+
 
 class SpecRefused(LocalError):
     """A bot that cannot be had as its spec says; the text is what its host said about it."""
 
     def __init__(self, refusal: str, said: str) -> None:
-        self.advice = BotRefusal(refusal).advice
-        super().__init__(f"{refusal.removesuffix(f'; {self.advice}')}\n{said}".rstrip())
+        advice = BotRefusal(refusal).advice
+        super().__init__(f"{refusal.removesuffix(f'; {advice}')}\n{said}".rstrip(), advice)
 
 
 class FaultyGame(NamedTuple):

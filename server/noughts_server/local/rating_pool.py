@@ -28,7 +28,6 @@ LADDERS: dict[str, dict[str, float]] = json.loads(
 """Of each variant: the ratings of its reference bots, weakest first more or less."""
 _SLOWEST = 5
 GAMES_AT_ONCE = 16
-_LABEL = "the-bot"
 
 
 class SlowMove(NamedTuple):
@@ -77,35 +76,38 @@ async def exercise(
     began = time.monotonic()
     (spec,) = plan.specs
     anchors = {name: rating for name, rating in LADDERS[variant].items() if name != str(spec)}
-    specs = (replace(spec, label=_LABEL), *map(parse_spec, anchors))
+    label = spec.label or spec.short
+    while label in anchors:
+        label += "#2"
+    specs = (replace(spec, label=label), *map(parse_spec, anchors))
     played: list[ExportedGame] = []
     settings = replace(plan.settings, variant=variant, concurrency=GAMES_AT_ONCE, schedule=GAUNTLET)
     plan = replace(plan, specs=specs, settings=settings)
     outcome = await play_locally(plan, on_progress=on_progress, stop=stop, export=played.extend, on_note=on_note)
-    result = _result(variant, anchors, played)
-    result.faults = [f"{fault.reason} ({fault.games} games)" for fault in outcome.faults if fault.bot == _LABEL]
+    result = _result(variant, label, anchors, played)
+    result.faults = [f"{fault.reason} ({fault.games} games)" for fault in outcome.faults if fault.bot == label]
     result.seconds = time.monotonic() - began
     return result
 
 
-def _result(variant: str, anchors: dict[str, float], played: Sequence[ExportedGame]) -> PoolRating:
+def _result(variant: str, label: str, anchors: dict[str, float], played: Sequence[ExportedGame]) -> PoolRating:
     played = [game for game in played if game.result in SCORES]
     scores = [GameResult(game.first, game.second, SCORES[game.result]) for game in played]
     taken: dict[str, list[float]] = {name: [] for name in anchors}
     moves: list[SlowMove] = []
     for game, (_, _, score, _) in zip(played, scores, strict=True):
-        side = int(game.first != _LABEL)
+        side = int(game.first != label)
         opponent, times = (game.second, game.first)[side], game.times_us
         taken[opponent].append(abs(side - score))
         moves += [SlowMove(times[ply] / 1000, opponent, ply) for ply in range(side, len(times), 2)]
     slow = sorted(moves, key=lambda move: -move.milliseconds)[:_SLOWEST]
-    rating, error = _fitted(anchors, scores)
+    rating, error = _fitted(label, anchors, scores)
     points, best = sum(map(sum, taken.values())), max(LADDERS[variant].values())
     against = [(name, anchors[name], sum(each), len(each)) for name, each in taken.items()]
     return PoolRating(variant, rating, error, len(scores), points, against, best, slowest=slow)
 
 
-def _fitted(anchors: dict[str, float], scores: Sequence[GameResult]) -> tuple[float | None, float | None]:
+def _fitted(label: str, anchors: dict[str, float], scores: Sequence[GameResult]) -> tuple[float | None, float | None]:
     """The bot's rating where the others have theirs, and half of its 95 % interval."""
     if not scores:
         return None, None
@@ -113,5 +115,5 @@ def _fitted(anchors: dict[str, float], scores: Sequence[GameResult]) -> tuple[fl
         table = rate(count_games(scores), anchors=anchors)
     except FitError:
         return None, None
-    (row,) = (player for player in table.players if player.name == _LABEL)
+    (row,) = (player for player in table.players if player.name == label)
     return row.rating, row.error95

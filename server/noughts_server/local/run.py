@@ -111,8 +111,8 @@ def check_out_of_reach(database: str, spec: BotSpec) -> None:
     for place in resolve(command_of(spec)).readable:
         if file == place or file.startswith(f"{place}{os.sep}"):
             raise LocalError(
-                f"--db: got {file}, which is in the folder {place} that {spec} can read, expected a place"
-                " outside it; or give the bot its own folder"
+                f"--db: got {file}, which is in the folder {place} that {spec} can read, expected a place outside it",
+                "choose another place for the database, or give the bot its own folder",
             )
 
 

@@ -1,6 +1,7 @@
 """One tournament on the server in this process: the bots log in, play, and what came of it is read."""
 
 import asyncio
+import shlex
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, suppress
@@ -196,7 +197,8 @@ class RunAtServer:
             async with bot_process(spec, self.plan.settings.concurrency, self.patience) as process:
                 code = await self._play_in(process, label)
         what = f"{label}: its process ended {_ATTEMPTS} times, at last with exit code {code}"
-        raise LocalError("\n".join([what, *process.lines]))
+        advice = f"try it alone: noughts bot check {shlex.quote(str(spec))}"
+        raise LocalError("\n".join([what, *process.lines]), advice)
 
     async def _play_in(self, process: BotProcess, label: str) -> int:
         """Its exit code. When it is cancelled, the process is gone before the server is."""
@@ -216,7 +218,8 @@ class RunAtServer:
                 await tournament.all_online(lambda: self._report(None, (), missing=len(tournament.missing())))
         except TimeoutError:
             names = ", ".join(tournament.missing())
-            raise LocalError(f"{names}: not online after {patience:.0f} s") from None
+            advice = "give them longer: --start-timeout, or try each alone with `noughts bot check SPEC`"
+            raise LocalError(f"{names}: not online after {patience:.0f} s", advice) from None
 
     def _report(self, tournament: Tournament | None, table: tuple[Standing, ...], *, missing: int = 0) -> None:
         self.on_progress(

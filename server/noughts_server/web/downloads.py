@@ -1,9 +1,9 @@
 """All games of a tournament as a file in a format of game records, streamed page by page to limit memory."""
 
-from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
-from itertools import count
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Protocol
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -24,10 +24,78 @@ from noughts_server.web.documents import Document, csv_text
 from noughts_server.web.upstream import Failure, Upstream
 
 _PAGE = 250
-_KINDS = {"jsonl": "application/x-ndjson", "sgf": "application/x-go-sgf", "csv": "text/csv; charset=utf-8"}
 _COLUMNS = (
     *("name", "variant", "first", "second", "first_bot", "second_bot", "result", "termination", "fault"),
     *("opening_plies", "moves", "times_us", "seed", "rating_seq", "end_time", "round"),
+)
+
+_Facts = Callable[[], Awaitable[Document]]
+"""Returns what no game says of its tournament."""
+
+
+class FileFormat(Protocol):
+    """A format in which games can be downloaded."""
+
+    @property
+    def suffix(self) -> str:
+        """Return the end of the file's name, without the point."""
+
+    @property
+    def media_type(self) -> str:
+        """Return the MIME type of the file."""
+
+    @property
+    def has_comments(self) -> bool:
+        """Return whether the file has the comments of bots, which lists of games leave out otherwise."""
+
+    async def text(self, games: Sequence[Document], before: int, facts: _Facts | None) -> str:
+        """Return the next games of a file that holds `before` games so far; `facts` comes with the last ones.
+
+        Raises Failure.
+        """
+
+
+class CsvFile:
+    """A line for each game, under a line with the names of the columns."""
+
+    suffix = "csv"
+    media_type = "text/csv; charset=utf-8"
+    has_comments = False
+
+    async def text(self, games: Sequence[Document], before: int, facts: _Facts | None) -> str:
+        return csv_text(games, _COLUMNS, head=not before)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordFile:
+    """A format of game records; the last one also holds the facts about the tournament."""
+
+    suffix: str
+    media_type: str
+    write: Callable[[RecordedGame, int], str]
+    """Returns the text of a game with its number. Raises RecordError."""
+    has_comments: bool = False
+
+    async def text(self, games: Sequence[Document], before: int, facts: _Facts | None) -> str:
+        records = list(map(recorded, games))
+        if records and facts is not None:
+            records[-1] = replace(records[-1], more={**records[-1].more, "tournament": await facts()})
+        return "".join(self.game(record, number) for number, record in enumerate(records, before + 1))
+
+    def game(self, game: RecordedGame, number: int) -> str:
+        """Return the text of one game. Raises Failure."""
+        try:
+            return self.write(game, number)
+        except RecordError as error:
+            words = f"{self.suffix.upper()} cannot hold this game: {error}"
+            raise Failure(409, words, "JSONL can hold them all.") from error
+
+
+_SGF = RecordFile("sgf", "application/x-go-sgf", sgf_text)
+_FORMATS: tuple[FileFormat, ...] = (
+    RecordFile("jsonl", "application/x-ndjson", lambda game, number: json_line(game), has_comments=True),
+    _SGF,
+    CsvFile(),
 )
 
 
@@ -39,7 +107,10 @@ class Downloads:
 
     def addresses(self) -> list[Address]:
         one = Address("/tournaments/{tournament}/games/{number:int}.sgf", self._game)
-        return [one, *(Address(f"/tournaments/{{tournament}}/games.{kind}", self._file(kind)) for kind in _KINDS)]
+        return [
+            one,
+            *(Address(f"/tournaments/{{tournament}}/games.{each.suffix}", self._file(each)) for each in _FORMATS),
+        ]
 
     async def _game(self, request: Request) -> Response:
         name, number = request.path_params["tournament"], request.path_params["number"]
@@ -47,39 +118,35 @@ class Downloads:
         if game["end_time"] is None:
             raise Failure(409, f"Game {number} is not over.", "Wait until it ends.")
         headers = {"content-disposition": f'attachment; filename="{name}-{number}.sgf"', "cache-control": "no-cache"}
-        return Response(_text("sgf", recorded(game), number), headers=headers, media_type=_KINDS["sgf"])
+        return Response(_SGF.game(recorded(game), number), headers=headers, media_type=_SGF.media_type)
 
-    def _file(self, kind: str) -> "Callable[[Request], object]":
+    def _file(self, written: FileFormat) -> "Callable[[Request], object]":
         async def file(request: Request) -> Response:
             name = request.path_params["tournament"]
-            texts = self._texts(tournament_name(name), kind)
+            texts = self._texts(tournament_name(name), written)
             # Errors in the tournament or the format appear before the file begins.
             first = await anext(texts, "")
-            headers = {"content-disposition": f'attachment; filename="{name}.{kind}"', "cache-control": "no-cache"}
-            return StreamingResponse(_chained(first, texts), headers=headers, media_type=_KINDS[kind])
+            disposition = f'attachment; filename="{name}.{written.suffix}"'
+            headers = {"content-disposition": disposition, "cache-control": "no-cache"}
+            return StreamingResponse(_chained(first, texts), headers=headers, media_type=written.media_type)
 
         return file
 
-    async def _texts(self, parent: str, kind: str) -> AsyncIterator[str]:
+    async def _texts(self, parent: str, written: FileFormat) -> AsyncIterator[str]:
         """Yield the file, one text for each page of games. Raises Failure."""
-        token, numbers = "", count(1)
-        asked = {"parent": parent, "page_size": _PAGE, "with_comments": kind == "jsonl"}
+        asked = {"parent": parent, "page_size": _PAGE, "with_comments": written.has_comments}
+        token, before = "", 0
         held: list[Document] = []  # the last game so far: only after the next page is it known to be the last of all
         while True:
             page = await self._upstream.ask("games.ListGames", **asked, page_token=token)
-            games, is_first, token = held + page["games"], not token, page["next_page_token"]
-            games, held = (games[:-1], games[-1:]) if token else (games, [])
-            if kind == "csv":
-                yield csv_text(games, _COLUMNS, head=is_first)
-            else:
-                records = list(zip(map(recorded, games), numbers, strict=False))
-                if records and not token:
-                    last, number = records.pop()
-                    more = {**last.more, "tournament": await self._facts(parent, number)}
-                    records.append((replace(last, more=more), number))
-                yield "".join(_text(kind, record, number) for record, number in records)
+            games, token = held + page["games"], page["next_page_token"]
             if not token:
+                yield await written.text(games, before, partial(self._facts, parent, before + len(games)))
                 return
+            games, held = games[:-1], games[-1:]
+            if games:
+                yield await written.text(games, before, None)
+                before += len(games)
 
     async def _facts(self, name: str, games: int) -> dict[str, Any]:
         """Return what no game says of its tournament, for the last one of so many. Raises Failure."""
@@ -130,14 +197,6 @@ def recorded(game: Document) -> RecordedGame:
         times_ms=tuple(time / 1000 for time in game["times_us"]),
         more=more | occasion(game["name"].split("/")[1], game["end_time"] or ""),
     )
-
-
-def _text(kind: str, game: RecordedGame, number: int) -> str:
-    """Return the game in a format. Raises Failure."""
-    try:
-        return json_line(game) if kind == "jsonl" else sgf_text(game, number)
-    except RecordError as error:
-        raise Failure(409, f"{kind.upper()} cannot hold this game: {error}", "JSONL can hold them all.") from error
 
 
 async def _chained(first: str, rest: AsyncIterator[str]) -> AsyncIterator[str]:

@@ -75,7 +75,7 @@ async def test_every_reading_tool_answers_over_both_transports(server: ServerUnd
     assert len(ROUTES) == len(READING) + 1  # a test exists only where bots were tested
     assert {name for name, tool in known.items() if tool.annotations.read_only_hint} >= {*READING, "get_test"}
     destroying = {name for name, tool in known.items() if tool.annotations.destructive_hint}
-    assert destroying == {"cancel_tournament", "withdraw_tournament"}
+    assert destroying == {"cancel_tournament", "withdraw_tournament", "stop_repeating"}
     assert over_web["get_tournament"]["games_done"] == 8
     assert [game["result"] for game in over_web["list_games_of_tournament"]["games"]].count("1-0") > 0
 
@@ -188,6 +188,23 @@ async def test_tournaments_and_tests_are_organised_by_tools(url: str, pair: str)
         await ada.call("pause_tournament", tournament=test["test"].replace("tests/", "tournaments/"))
         ended = await ada.call("cancel_tournament", tournament=test["test"].removeprefix("tests/"))
         assert ended["tournament"]["state"] == "cancelled"
+
+
+async def test_tools_create_and_stop_a_weekly_league(server: ServerUnderTest, url: str) -> None:
+    async with over_http(url, server.token("ada")) as ada:
+        league = {"tournament": "thursdays"}
+        made = await ada.call("create_tournament", **league, games_per_pair=2, repeat="weekly")
+        assert (made["tournament"]["repeat"], made["tournament"]["season"]) == ("weekly", 1)
+        listed = await ada.call("list_seasons", **league)
+        assert (listed["repeat"], listed["stopped"], len(listed["seasons"])) == ("weekly", False, 1)
+        stopped = await ada.call("stop_repeating", **league)
+        assert (stopped["tournament"]["repeat"], stopped["tournament"]["state"]) == (None, "cancelled")
+        assert (await ada.call("list_seasons", **league))["stopped"]
+        await ada.call("create_tournament", tournament="once")
+        with pytest.raises(ToolFailed, match="`create_tournament` with `repeat`"):
+            await ada.call("stop_repeating", tournament="once")
+        with pytest.raises(ToolFailed, match="repeat"):
+            await ada.call("create_tournament", tournament="hourly", repeat="hourly")
 
 
 async def test_each_caller_has_the_permissions_of_its_own_token(server: ServerUnderTest, url: str) -> None:

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from noughts_server.cli.drawing.match_summary import terminations_line
+
+ONLY_CONNECT4 = """
+from noughts_bots import Bot
+
+class Mine(Bot):
+    variants = ("connect4",)
+
+    def choose(self, position):
+        return position.free[0]
+"""
 
 
 @pytest.mark.parametrize(
@@ -23,11 +34,74 @@ from noughts_server.cli.drawing.match_summary import terminations_line
             "serve --db /nonexistent/x.db",
             "Error: --db /nonexistent/x.db: folder /nonexistent does not exist\nFix: Create it",
         ),
+        ("match random random --variant gomokuu", "`mnk:M,N,K`\nDid you mean gomoku?"),
+        (
+            "match random random --seed -1",
+            "Error: --seed -1: expected 0 to 18446744073709551615\nFix: See `noughts match",
+        ),
         ("match random", "Error: Missing argument 'B'.\nFix: See `noughts match --help`."),
     ],
 )
 def test_wrong_usage_is_one_error_with_exit_code_2(noughts: Any, line: str, expected: str) -> None:
     assert expected in noughts(line, code=2).stderr
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder: a bot of one variant in a folder whose name has a space, and files of results and games."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my bots").mkdir()
+    (tmp_path / "my bots" / "bot.py").write_text(ONLY_CONNECT4)
+    (tmp_path / "results.csv").write_text("white,black,result\na,b,1-0\n")
+    (tmp_path / "forfeits.csv").write_text("white,black,result,termination\na,b,1-0,time forfeit\nb,a,1-0,abandoned\n")
+    (tmp_path / "empty.csv").write_text("white,black,result\n")
+    (tmp_path / "void.csv").write_text("white,black,result\na,b,*\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "line, code, expected",
+    [
+        (
+            "match 'my bots/bot.py' random --variant tictactoe",
+            1,
+            "expected one that plays tictactoe\nFix: Choose a variant that it plays: --variant connect4.",
+        ),
+        (
+            "estimate 'Mine=py:my bots/bot.py' --variants tictactoe --games 2",
+            1,
+            "expected one that plays tictactoe\nFix: Choose others with --variants: tictactoe, connect4, mnk:7,7,4, or",
+        ),
+        ("match 'my bots' random", 2, "Fix: Name a file in this folder, such as 'my bots/bot.py'."),
+        ("match 'A=my bots' random", 2, "Name a file in this folder, such as 'A=my bots/bot.py'."),
+        (
+            "rate forfeits.csv --without-forfeits",
+            2,
+            "got 2 forfeits and no other game with a result, expected at least one\nFix: Leave out --without-forfeits.",
+        ),
+        ("rate void.csv", 2, "got 1 game without a result, expected at least one\nFix: Name a file with games that"),
+        ("records convert results.csv games.sgf", 2, "Fix: Convert to .csv or .pgn, or name the file that has the"),
+        ("match random random -o 'my bots'", 1, "my bots: Is a directory\nFix: That is a folder. Name a file."),
+        (
+            "bot submit nofile.py",
+            1,
+            "nofile.py: No such file or directory, expected a file or a folder\nFix: Check the",
+        ),
+        ("records show results.csv", 2, "Fix: Name the file that has the moves."),
+        ("tournament tables empty.csv", 1, "empty.csv: got no games, expected at least one\nFix: Name a file with"),
+    ],
+)
+def test_errors_say_what_to_do(noughts: Any, folder: Path, line: str, code: int, expected: str) -> None:
+    assert expected in noughts(line, code=code).stderr
+
+
+@pytest.mark.parametrize("kind", [".jsonl", ".sgf", ".pgn", ".csv", ".psq"])
+def test_check_of_a_file_without_games_is_an_error(noughts: Any, tmp_path: Path, kind: str) -> None:
+    file = tmp_path / f"empty{kind}"
+    file.write_text("")
+    found = json.loads(noughts(f"records check {file} --format json", code=1).stdout)["errors"]
+    assert [each["line"] for each in found] == [1]
+    assert "empty" in noughts(f"records check {file}", code=1).stdout
 
 
 def test_ask_without_a_position_is_an_error(noughts: Any) -> None:

@@ -182,7 +182,7 @@ def test_a_database_with_several_tournaments_says_which_it_shows(noughts: Any, p
     [
         ("nowhere.jsonl", 2, "no such file"),
         (".", 2, "got a folder"),
-        ("empty.jsonl", 1, "none of its games have been played yet"),
+        ("empty.jsonl", 1, "got no games, expected at least one"),
         ("broken.jsonl", 1, "line 1"),
         ("games.txt", 2, "expected one that ends in .jsonl"),
     ],

@@ -1,5 +1,6 @@
 """`noughts bot`: the reference bots, and the bots registered on a server."""
 
+import os
 import sys
 from collections.abc import Iterator
 from typing import Annotated, Any
@@ -11,6 +12,7 @@ from noughts_bots.bot import Bot, Resign
 from noughts_bots.hosts.installed import installed_bots
 from noughts_bots.reference.registry import REFERENCE_BOTS
 from noughts_bots.specs import make_bot, parse_spec
+from noughts_proto.transport import SERVER_VARIABLE
 from noughts_proto.v1 import bots_pb2 as pb
 from noughts_referee.rules import Position, PositionError, Variant, cell_name, cell_names
 from noughts_server.cli import child_options, completion, options, output
@@ -131,11 +133,18 @@ def _answer_row(position: Position, answer: Answer) -> tuple[object, ...]:
 def list_bots(
     online: bool = False,
     retired: bool = False,
+    reference: Annotated[
+        bool, Option("--reference", help="Bots of this machine, even if NOUGHTS_SERVER is set")
+    ] = False,
     limit: options.LimitOption = None,
     at: AtServer = AtServer(),
 ) -> None:
-    """List reference bots and bots from installed packages, with their options; with --server, registered bots."""
-    if at.server is None and not online and not retired:
+    """List reference bots and bots from installed packages; with --server or NOUGHTS_SERVER, registered bots."""
+    of_server = at.server is not None or online or retired
+    if reference and of_server:
+        raise UsageProblem("--reference: got an option for the bots of a server as well", "Leave out one of them.")
+    is_given = bool(os.environ.get(SERVER_VARIABLE))
+    if reference or not (of_server or is_given):
         _list_reference_bots()
         return
     with at.connected() as client:
@@ -151,6 +160,10 @@ def list_bots(
     shown = [(short(row.name), row.owner, row.latest_version.rpartition("/")[2], _presence(row)) for row in found]
     columns = ("bot", "owner", "version", "online")
     output.show_rows({"bots": list(map(_bot_document, found))}, columns, shown, "No bots.")
+    if is_given and not of_server:
+        output.hint(
+            f"These bots are registered at {SERVER_VARIABLE}. Bots of this machine: noughts bot list --reference"
+        )
 
 
 @command()

@@ -144,7 +144,9 @@ def _in_file(file: Path, chosen: BotOptions) -> list[_Planned]:
     for name, table in tables.items() if isinstance(tables, dict) else ():
         place = f"{file}, [bots.{name}]"
         if not isinstance(table, dict) or not isinstance(spec := table.pop("spec", None), str):
-            raise UsageProblem(f'{place}: got no spec, expected spec = "SPEC"', "Choose one from `noughts bot list`.")
+            raise UsageProblem(
+                f'{place}: got no spec, expected spec = "SPEC"', "Choose one from `noughts bot list --reference`."
+            )
         own = _with_keys(shared, table, place)
         planned.append(_Planned(name, parse_spec(spec), own, "--token" if own.token is chosen.token else place))
     if not planned:

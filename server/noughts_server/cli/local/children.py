@@ -3,6 +3,7 @@
 import shlex
 import shutil
 from pathlib import Path
+from typing import NamedTuple
 
 from noughts_bots.errors import BotSpecError
 from noughts_bots.gomocup.options import EngineOptions
@@ -16,14 +17,23 @@ DIAL_YOURSELF = "run it yourself, with NOUGHTS_SERVER and NOUGHTS_TOKEN set: it 
 TRY_A_MATCH = "try it in a match against `random`, which shows what is wrong"
 """The fix for a program that connects by itself where none can."""
 
-_LIBRARIES = {
-    b"\x7fELF",  # Linux and most others
-    *(bytes.fromhex(magic) for magic in ("cffaedfe", "cefaedfe", "feedfacf", "feedface", "cafebabe")),  # macOS
+
+class _Compiled(NamedTuple):
+    """What the file of a compiled bot is."""
+
+    what: str
+    expected: str
+    begins_with: frozenset[bytes]
+
+
+_MAC = ("cffaedfe", "cefaedfe", "feedfacf", "feedface", "cafebabe")
+_COMPILED = {
+    "wasm": _Compiled("module", "a WebAssembly module", frozenset({b"\0asm"})),
+    "dll": _Compiled("library", "a shared library", frozenset({b"\x7fELF", *map(bytes.fromhex, _MAC)})),
 }
+"""The kinds whose target is a file."""
 _START_OF_PATH = {True: "", False: ", which starts at this folder"}
 """The end of a sentence on a path, by whether it is absolute."""
-_MODULES = {b"\0asm"}
-"""What the files of shared libraries begin with."""
 
 
 def check_startable(spec: BotSpec, locking: Locking) -> bool:
@@ -95,10 +105,9 @@ def _check_file(spec: BotSpec, file: str) -> None:
 
 
 def _check_compiled(spec: BotSpec) -> None:
-    is_module = spec.kind == "wasm"
+    what, expected, begins_with = _COMPILED[spec.kind]
     _check_file(spec, spec.target)
     with open(Path(spec.target).expanduser(), "rb") as file:
-        if file.read(4) not in (_MODULES if is_module else _LIBRARIES):
-            what, expected = ("module", "a WebAssembly module") if is_module else ("library", "a shared library")
+        if file.read(4) not in begins_with:
             advice = "compile one: see `noughts bot header`; a Python class is py:FILE.py:CLASS, a program exec:COMMAND"
             raise BotSpecError(f"bot {str(spec)!r}", f"a file that is not a {what}", expected, advice)

@@ -22,7 +22,7 @@ from noughts_server.cli.local.children import check_startable
 from noughts_server.cli.logs import configure_logs
 from noughts_server.cli.signals import run_loop, two_stages
 from noughts_server.competition.tournament_settings import TournamentSettings
-from noughts_server.local.plan import LocalError, LocalPlan, LocalStop
+from noughts_server.local.plan import LocalError, LocalPlan, LocalStop, VariantNotPlayed
 
 if TYPE_CHECKING:
     from noughts_server.local.rating_pool import PoolRating
@@ -76,6 +76,8 @@ async def _exercised(
     spec: BotSpec, variants: Sequence[str], rate: "Callable[..., Awaitable[PoolRating]]", stop: LocalStop
 ) -> "list[PoolRating]":
     """Return the result of `rate` in each variant, up to the interruption."""
+    from noughts_server.local.rating_pool import LADDERS
+
     results = []
     refused: Exception | None = None
     for variant in variants:
@@ -90,7 +92,9 @@ async def _exercised(
         if stop.finishing.is_set():
             break
     if not results and refused is not None:
-        raise Problem(str(refused), "Choose others: noughts estimate SPEC --variants ...") from refused
+        if not isinstance(refused, VariantRefused | VariantNotPlayed):
+            raise refused
+        raise Problem(str(refused), f"Choose others with --variants: {', '.join(LADDERS)}, or all.") from refused
     return results
 
 

@@ -11,6 +11,7 @@ from noughts_server.cli.drawing.rating_table import print_ratings, ratings_docum
 from noughts_server.cli.errors import UsageProblem, problems_with
 from noughts_server.cli.game_sources import FileDialect, TournamentPlace
 from noughts_server.records.results_file import ResultsError, read_results
+from noughts_server.tables.tally import Tally
 
 
 @command(extra="server")
@@ -45,7 +46,7 @@ def rate(
 
     games = count_pairs(((*pair, score.counts) for pair, score in tally.independent.items()), tally.labels)
     if not len(games.first):
-        raise UsageProblem(f"{source}: got no game with a result, expected at least one")
+        raise _nothing_to_rate(source, tally, void)
     with problems_with(source, FitError):
         ratings = rate_games(games, anchors=anchors, prior=prior)
     forfeits = {name: kinds.total() for name, kinds in tally.faults.items()}
@@ -63,6 +64,16 @@ def rate(
         _remark(f"{tally.repeats:,} of {output.count(tally.games, 'game')} were repeats and count once.")
     if void:
         _remark(f"{output.count(void, 'game')} without a result {'does' if void == 1 else 'do'} not count.")
+
+
+def _nothing_to_rate(source: str, tally: Tally, void: int) -> UsageProblem:
+    """Return what is wrong with games of which none counts."""
+    lost = sum(kinds.total() for kinds in tally.faults.values())
+    if lost:
+        got = f"{output.count(lost, 'forfeit')} and no other game with a result"
+        return UsageProblem(f"{source}: got {got}, expected at least one", "Leave out --without-forfeits.")
+    got = f"{output.count(void, 'game')} without a result" if void else "no game with a result"
+    return UsageProblem(f"{source}: got {got}, expected at least one", "Name a file with games that have ended.")
 
 
 def _remark(line: str) -> None:

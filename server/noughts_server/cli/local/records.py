@@ -1,6 +1,6 @@
 """`noughts records`: files of games, converted, checked, listed, shown and sampled."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -49,7 +49,8 @@ def convert(
     with place.file(source) as file:
         kinds = format_of(file), format_of(target)
         if kinds[0] in WITHOUT_MOVES and kinds[1] not in WITHOUT_MOVES:
-            raise UsageProblem.of("conversion_without_moves", source=source, target=target)
+            words = f"{source}: got results without moves, expected games for {target}: .jsonl, .sgf, .psq or .parquet"
+            raise UsageProblem(words, "Convert to .csv or .pgn, or name the file that has the moves.")
         count = 0
         with counting("Games") as show, writing_games(target, DataSet(rows, license, source)) as write:
             for placed in read_games(file, dialect=files.dialect):
@@ -65,17 +66,23 @@ def convert(
 def check(file: FileArgument, files: FileDialect) -> None:
     """Replay every game in a file according to the rules and report errors.
 
-    Exit code 1 if there are any.
+    Exit code 1 if there are any. A file without games is an error.
     """
     games = 0
     found: list[Finding] = []
-    placed = read_games(file, dialect=files.dialect)
-    for findings in check_games(placed, with_moves=format_of(file) not in WITHOUT_MOVES):
-        games += 1
-        found += findings
+
+    def note(findings: Sequence[Finding]) -> None:
+        found.extend(findings)
         for finding in findings if not output.is_json() else ():
             text = f"{finding.file or file}, line {finding.line}: {finding.error}"
             output.stdout().print(output.printable(text), soft_wrap=True)
+
+    placed = read_games(file, dialect=files.dialect)
+    for findings in check_games(placed, with_moves=format_of(file) not in WITHOUT_MOVES):
+        games += 1
+        note(findings)
+    if not games:
+        note([Finding(1, "got a file without games, expected at least one")])
     wrong = output.count(len(found), "error") if found else "nothing wrong"
     errors = [{"line": each.line, "error": each.error, **({"file": each.file} if each.file else {})} for each in found]
     output.show({"games": games, "errors": errors}, f"{output.count(games, 'game')}: {wrong}")
@@ -162,4 +169,5 @@ def sample(
 
 def require_moves(file: str) -> None:
     if format_of(file) in WITHOUT_MOVES:
-        raise UsageProblem(f"{file}: got results without moves, expected games: .jsonl, .sgf, .psq or .parquet")
+        words = f"{file}: got results without moves, expected games: .jsonl, .sgf, .psq or .parquet"
+        raise UsageProblem(words, "Name the file that has the moves.")

@@ -221,7 +221,7 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = 
     # Read before the server's parts are loaded: a slip of the pen is answered at once.
     read_specs = options.read_specs(specs)
     for spec in read_specs:
-        if playing.fuel is not None and spec.child_kind is not None and spec.kind != "wasm":
+        if playing.fuel is not None and spec.child_kind is not None and not spec.child_kind.takes_fuel:
             raise UsageProblem.of("fuel_of_another_kind", fuel=playing.fuel, spec=spec)
     margin_us = options.read_margin(playing.margin) if playing.margin else None
     memory_bytes = child_options.read_memory(playing.memory)

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, TextIO
@@ -46,7 +46,7 @@ class TokensAt(AtServer):
         if server and not self.server and not can_ask:
             output.note(f"{SERVER_VARIABLE} is set, but there is no token: using the database on this machine.")
             server = None
-        return None if server is None else replace(self, server=server)
+        return None if server is None else self
 
 
 @command()

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, Row, and_, delete, exists, func, insert, select
 
+from noughts_proto.child_kinds import child_kind
 from noughts_server.competition.formats.tournament_format import LateEntries
 from noughts_server.errors import AlreadyExists, InvalidArgument, NotFound, PermissionDenied, TooManyEntries, WrongState
 from noughts_server.resource_names import bot_name, entry_name, tournament_name
@@ -62,7 +63,7 @@ def join_tournament(
         raise PermissionDenied(bot_name(bot), hint=_CONSENT.format(bot=bot))
     require_in_service(entering.bot, entering.retired_at)
     for submission in submissions_of(connection, [entering.id]) if tournament.settings.fuel else ():
-        if submission.kind != "wasm":
+        if not child_kind(submission.kind).takes_fuel:
             hint = "Their moves depend on the machine. Enter WebAssembly modules and reference bots."
             raise InvalidArgument.of("bot", submission.resource, "a bot whose moves fuel can limit", hint=hint)
     late = tournament.state is not TournamentState.OPEN

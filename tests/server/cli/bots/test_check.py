@@ -43,6 +43,10 @@ class Slow(Bot):
         return position.free[0]
 """
 
+ONE_VARIANT = 'variants = ("connect4",)'
+OTHERS = ("tictactoe", "mnk:7,6,4", "tictactoe3d", "qubic", "gomoku", "gomoku:exact", "renju", "caro")
+DECLARED_NOT = "  " + "; ".join(f"plays {name}" for name in OTHERS)
+
 
 @pytest.fixture
 def centre(tmp_path: Path) -> str:
@@ -68,6 +72,18 @@ def test_check_says_that_nothing_is_wrong(noughts: Any, centre: str) -> None:
     assert (found["games"], found["faults"], found["repeats"]) == (4, [], True)
     assert found["wins"] + found["draws"] + found["losses"] == 4
     assert 0 < found["move_us"]["mean"] <= found["move_us"]["most"]
+
+
+def test_check_gives_a_line_for_each_reason_to_leave_out_steps(noughts: Any, tmp_path: Path) -> None:
+    (tmp_path / "columns.py").write_text(CENTRE.replace("class Centre(Bot):", f"class Centre(Bot):\n    {ONE_VARIANT}"))
+    shown = noughts(f"bot check py:{tmp_path}/columns.py --games 2").stdout.splitlines()
+    (place,) = (number for number, line in enumerate(shown) if line.endswith("11 left out:"))
+    *left_out, last = shown[place + 1 :]
+    names, reasons = zip(*(line.rsplit(": ", 1) for line in left_out), strict=True)
+    assert len(set(reasons)) == len(reasons) == 4
+    assert sum(each.count(";") + 1 for each in names) == 11
+    assert f"{names[1]}: {reasons[1]}" == f"{DECLARED_NOT}: it does not declare this variant"
+    assert last == "Nothing is wrong."
 
 
 def test_check_tells_the_bot_the_limit_of_a_move(noughts: Any, tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ token revoke 4
 bot register later
 bot rename later soon
 bot retire soon
+bot list
 bot list --online
 bot show best
 course night course
@@ -91,6 +92,8 @@ STAYING = ("bot run random --name third", "web --listen 127.0.0.1:0", "mcp --lis
 """Commands that run until they are interrupted."""
 ELSEWHERE = {"play", "tournament run", "course init"}
 """`play` needs a terminal; the two others call no server."""
+OWN_FOLDER = ("course ", "bot submit mine.py")
+"""Commands that first read a file or folder, which one test does without."""
 DEAD = "127.0.0.1:1"
 
 
@@ -117,6 +120,14 @@ def test_commands_that_succeed_leave_standard_error_empty(env: dict[str, str], n
         for line in LINES.replace("RECEIVER", receiver.url).strip().splitlines():
             assert (line, noughts(f"{line} --format json", env=env).stderr) == (line, "")
     assert capfd.readouterr().err == ""
+
+
+def test_commands_call_the_server_of_the_environment(noughts: Any, start: Any, tmp_path: Path) -> None:
+    set_up = {"NOUGHTS_SERVER": "nowhere", "NOUGHTS_TOKEN": "nou_secret", "HOME": str(tmp_path)}
+    for line in (*LINES.replace("RECEIVER", "http://127.0.0.1:1").strip().splitlines(), *STAYING):
+        if not line.startswith(OWN_FOLDER):
+            failure = noughts(line, code=2, env=set_up).stderr
+            assert (line, "NOUGHTS_SERVER 'nowhere': expected HOST:PORT" in failure) == (line, True), failure
 
 
 def test_interrupted_commands_leave_standard_error_empty(env: dict[str, str], start: Any) -> None:

@@ -296,7 +296,9 @@ def test_joining_and_withdrawing_take_a_bot_by_place_and_by_option(
 
 def test_bots_of_a_server_are_listed(ask: Ask, bots: list[str], noughts: Any, server: str) -> None:
     listed = ask(f"bot list --server {server}")["bots"]
-    assert {tuple(row) for row in listed} == {tuple(row) for row in ask("bot list")["bots"]}
+    assert {tuple(row) for row in listed} == {tuple(row) for row in ask("bot list --reference")["bots"]}
+    assert listed == ask("bot list")["bots"]
+    assert "minimax" in {row["name"] for row in ask("bot list --reference")["bots"]}
     assert [row["name"] for row in listed] == sorted(bots)
     assert {row["owner"] for row in listed} == {"alice"}
     assert {row["online"] for row in listed} == {True}
