@@ -9,7 +9,7 @@ from bisect import insort
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from itertools import chain, count, repeat
 from typing import NamedTuple, Protocol, cast
 
@@ -111,7 +111,7 @@ class ConnectedPlayer(Player):
 
     room: _SeatPool = field(default_factory=_SeatPool)
     guests: _SeatPool = field(default_factory=_SeatPool)
-    """Equal capacity for challenges, so that they take none from tournaments."""
+    """Equal capacity for guests (see `GameConditions.guest`), so that they take none from tournaments."""
     wire: PlayerConnection | None = field(default=None, init=False)
     members: "tuple[ConnectedPlayer, ...]" = field(default=(), init=False)
     """The processes of one bot that share its capacity and play for it. If empty, the player plays itself."""
@@ -138,13 +138,17 @@ class ConnectedPlayer(Player):
         """Return the seats for games of tournaments."""
         return _Seats(self.seats(True), self.seats(False))
 
-    def guest_seats(self) -> _Seats:
-        """Return the seats for challenges: none during a tournament's timed games."""
-        busy = self.room.timed or self.room.timed_taken
+    def guest_seats(self, *, test: bool) -> _Seats:
+        """Return the seats for games of guests.
+
+        There are none during a tournament's timed games, and for a `test` none during any game of a tournament.
+        """
+        room = self.room
+        busy = room.timed or room.timed_taken or (test and (room.untimed or room.taken))
         return _Seats(0, 0) if busy else self.room_seats()
 
     def tournament_games(self, *, guest: bool = False) -> Iterator[Game]:
-        """Return the running games of tournaments, or with `guest` of challenges."""
+        """Return the running games of tournaments, or with `guest` of challenges and guests' tests."""
         games = chain.from_iterable(each.games.values() for each in self.connections)
         return (game for game in games if game.conditions.guest is guest)
 
@@ -159,6 +163,8 @@ class ConnectedPlayer(Player):
 
 
 _Pair = tuple[ConnectedPlayer, ConnectedPlayer]
+_GUESTS_LAST = 1 << 62
+"""Added to the arrival numbers of guests, so that a free seat goes to a tournament's slot first."""
 
 
 @dataclass(slots=True, eq=False)
@@ -166,6 +172,7 @@ class _Tournament(_SeatPool):
     concurrency: int
     is_timed: bool
     guest: bool
+    guest_test: bool
     entries: list[ConnectedPlayer]
     withdrawn: dict[int, str] = field(default_factory=dict)
 
@@ -203,8 +210,8 @@ class Referee:
         """Why no game begins now."""
         self.on_progress: Callable[[], None] = lambda: None
         """Called after games have ended or begun."""
-        self.on_displaced: Callable[[GameConditions], None] = lambda challenge: None
-        """Called with a challenge when one of its bots begins a tournament's timed game."""
+        self.on_displaced: Callable[[GameConditions], None] = lambda guest: None
+        """Called with a challenge or a guest's test when one of its bots begins a tournament's timed game."""
         self.observer: Observer | None = None
         """None costs nothing."""
 
@@ -215,18 +222,25 @@ class Referee:
         key = unit.conditions.tournament
         tournament = self._tournaments.get(key)
         if tournament is None:
-            tournament = _Tournament(unit.conditions.concurrency, unit.conditions.timed, unit.conditions.guest, [])
+            tournament = _Tournament(
+                concurrency=unit.conditions.concurrency,
+                is_timed=unit.conditions.timed,
+                guest=unit.conditions.guest,
+                guest_test=unit.conditions.guest_test,
+                entries=[],
+            )
             self._tournaments[key] = tournament
         if len(tournament.entries) < len(unit.conditions.players):
             tournament.entries = [self.player(version) for version in unit.conditions.players]
         tournament.withdrawn.update(unit.conditions.withdrawn)
         self._queued[key] = self._queued.get(key, 0) + len(unit.slots)
-        arrivals = count(self._arrivals + 1)
+        arrivals = count(self._arrivals + 1 + (_GUESTS_LAST if tournament.guest else 0))
         self._arrivals += len(unit.slots)
         full = tournament.taken >= tournament.concurrency
-        # Numbers larger than all others, in ascending order, can also be appended to a heap.
         line = tournament.line(tournament.is_timed) if full else self._queue
         line.extend(zip(arrivals, unit.slots, repeat(unit)))
+        if line is self._queue:
+            heapify(self._queue)
         self._settle()
 
     def queued(self, tournament: int | None = None) -> int:
@@ -452,14 +466,15 @@ class Referee:
         leaving = Counter([(game.conditions.tournament, game.players) for game in ended])
         for (tournament, players), left in leaving.items():
             own, pair = self._tournaments[tournament], cast("_Pair", players)
-            if own.is_timed and not own.guest:
-                for player in pair:
-                    self._reconsider(player.guests)
             for room in (own, *(player.guests if own.guest else player.room for player in pair)):
                 room.take(-left, own.is_timed)
                 for line in (room.untimed, room.timed):
                     for _ in range(min(left, len(line))):
                         heappush(queue, line.popleft())
+            if not own.guest:
+                for player in pair:
+                    if own.is_timed or not player.room.taken:
+                        self._reconsider(player.guests)
 
     def _reconsider(self, room: _SeatPool) -> None:
         for line in (room.timed, room.untimed):
@@ -482,14 +497,14 @@ class Referee:
                 key = conditions.tournament
                 tournament = self._tournaments[key]
                 timed, entries, concurrency = tournament.is_timed, tournament.entries, tournament.concurrency
-                withdrawn, guest = tournament.withdrawn, tournament.guest
+                withdrawn, guest, test = tournament.withdrawn, tournament.guest, tournament.guest_test
                 seats: dict[ConnectedPlayer, _Seats] = {}
             _, place, opposite = slot
             first, second = entries[place], entries[opposite]
             first_room, second_room = (first.guests, second.guests) if guest else (first.room, second.room)
             if first not in seats or second not in seats:
                 for player in (first, second):
-                    seats[player] = player.guest_seats() if guest else player.room_seats()
+                    seats[player] = player.guest_seats(test=test) if guest else player.room_seats()
             if withdrawn and (place in withdrawn or opposite in withdrawn):
                 walkovers.append(walkover(unit, slot, withdrawn))
                 self._queued[key] -= 1
@@ -504,8 +519,9 @@ class Referee:
                     room.take(1, timed)
                 self._queued[key] -= 1
                 if timed and not guest and (first.guests.taken or second.guests.taken):
-                    for game in chain(first.tournament_games(guest=True), second.tournament_games(guest=True)):
-                        self.on_displaced(game.conditions)
+                    guests = chain(first.tournament_games(guest=True), second.tournament_games(guest=True))
+                    for displaced in {game.conditions.tournament: game.conditions for game in guests}.values():
+                        self.on_displaced(displaced)
                 if first.members:
                     first = first.freest(timed)
                 if second.members:

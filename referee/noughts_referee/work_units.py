@@ -50,7 +50,9 @@ class GameConditions:
     keep_scores: bool = False
     """Whether the scores and comments of bots are stored with the game."""
     guest: bool = False
-    """Whether it is a challenge. Tournaments take precedence over challenges."""
+    """Whether it is a challenge, or a test against a bot of another owner. Tournaments take precedence over guests."""
+    guest_test: bool = False
+    """Whether it is such a test: its games begin only while its bots have no game of a tournament."""
     limits: tuple[TimeControl | None, ...] = field(init=False)
     """The time control of each entry, by entry number; None without a limit."""
     timed: bool = field(init=False)

@@ -85,6 +85,10 @@ class Limits:
     """Open challenges of one owner."""
     bot_challenges: int = 2
     """Open challenges of one bot, made by it or against it, and running or stopped tests of others against it."""
+    guest_move_seconds: int = 60
+    """Seconds for a move, and of an increment, in a challenge or test between bots of two owners."""
+    guest_base_seconds: int = 3_600
+    """Seconds of base time in a challenge or test between bots of two owners."""
 
     @property
     def comments(self) -> CommentLimits:

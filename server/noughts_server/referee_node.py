@@ -31,7 +31,7 @@ from noughts_server.messages.conversions import filled
 from noughts_server.monitoring.event_log import logging_events
 from noughts_server.runtime.absences import Absences
 from noughts_server.runtime.bus import Bus, listening
-from noughts_server.runtime.director import Director
+from noughts_server.runtime.director import Director, making_room
 from noughts_server.runtime.endless_work import running
 from noughts_server.runtime.open_files import watching_open_files
 from noughts_server.runtime.recorder import recording
@@ -149,7 +149,7 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
         bots = RemoteBots(referee, bus, membership, settings.grace)
         play = SharedPlay(store, referee, recorder, bus, membership, bots)
         director = Director(store, play.local)
-        referee.on_displaced = director.cancel_challenge
+        referee.on_displaced = making_room(director, play.local)
         bus.on_connected.append(bots.begin_anew)
         registered = await register(store, settings.owner, settings.offers) if settings.offers else []
         wants = Subscriptions(FeedObserver(referee, bus), bus, membership.silence_limit)

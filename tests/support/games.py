@@ -20,6 +20,7 @@ def conditions(
     seed: int = 1,
     own_times: Mapping[str, str] | None = None,
     guest: bool = False,
+    guest_test: bool = False,
     keep_scores: bool = False,
     margin_ms: int = 0,
 ) -> GameConditions:
@@ -33,7 +34,8 @@ def conditions(
         players=players,
         labels=tuple(f"bot-{player}" for player in players),
         own_times={label: parse_time_control(text) for label, text in (own_times or {}).items()},
-        guest=guest,
+        guest=guest or guest_test,
+        guest_test=guest_test,
         keep_scores=keep_scores,
         margin_ms=margin_ms,
     )

@@ -32,6 +32,7 @@ class Bot(_message.Message):
     CREATE_TIME_FIELD_NUMBER: _builtins.int
     RETIRE_TIME_FIELD_NUMBER: _builtins.int
     OPEN_TO_ORGANISERS_FIELD_NUMBER: _builtins.int
+    OPEN_TO_TESTS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`bots/NAME`."""
     owner: _builtins.str
@@ -42,6 +43,8 @@ class Bot(_message.Message):
     """Output only. Whether it is connected."""
     open_to_organisers: _builtins.bool
     """Output only. Whether organisers can enter it in their tournaments; otherwise only its owner can enter it."""
+    open_to_tests: _builtins.bool
+    """Output only. Whether others can test their bots against it while it is online (see TestService)."""
     @_builtins.property
     def create_time(self) -> _timestamp_pb2.Timestamp:
         """Output only."""
@@ -60,10 +63,11 @@ class Bot(_message.Message):
         create_time: _timestamp_pb2.Timestamp | None = ...,
         retire_time: _timestamp_pb2.Timestamp | None = ...,
         open_to_organisers: _builtins.bool = ...,
+        open_to_tests: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "retire_time", b"retire_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "latest_version", b"latest_version", "name", b"name", "online", b"online", "open_to_organisers", b"open_to_organisers", "owner", b"owner", "retire_time", b"retire_time"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "latest_version", b"latest_version", "name", b"name", "online", b"online", "open_to_organisers", b"open_to_organisers", "open_to_tests", b"open_to_tests", "owner", b"owner", "retire_time", b"retire_time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -416,26 +420,35 @@ class RegisterBotRequest(_message.Message):
     NAME_FIELD_NUMBER: _builtins.int
     VERSION_FIELD_NUMBER: _builtins.int
     OPEN_TO_ORGANISERS_FIELD_NUMBER: _builtins.int
+    OPEN_TO_TESTS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`bots/NAME`: a free name, or one of your bots."""
     version: _builtins.str
     """The version that it will log in as; empty: `1` for a new bot, and no new version of a known one."""
     open_to_organisers: _builtins.bool
     """Whether organisers can enter it in their tournaments. Unset: unchanged; a new bot is closed to them."""
+    open_to_tests: _builtins.bool
+    """Whether others can test their bots against it while it is online. Unset: unchanged; a new bot is closed to them."""
     def __init__(
         self,
         *,
         name: _builtins.str = ...,
         version: _builtins.str = ...,
         open_to_organisers: _builtins.bool | None = ...,
+        open_to_tests: _builtins.bool | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_open_to_organisers", b"_open_to_organisers", "open_to_organisers", b"open_to_organisers"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_open_to_organisers", b"_open_to_organisers", "_open_to_tests", b"_open_to_tests", "open_to_organisers", b"open_to_organisers", "open_to_tests", b"open_to_tests"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_open_to_organisers", b"_open_to_organisers", "name", b"name", "open_to_organisers", b"open_to_organisers", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_open_to_organisers", b"_open_to_organisers", "_open_to_tests", b"_open_to_tests", "name", b"name", "open_to_organisers", b"open_to_organisers", "open_to_tests", b"open_to_tests", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__open_to_organisers: _TypeAlias = _typing.Literal["open_to_organisers"]  # noqa: Y015
     _WhichOneofArgType__open_to_organisers: _TypeAlias = _typing.Literal["_open_to_organisers", b"_open_to_organisers"]  # noqa: Y015
+    _WhichOneofReturnType__open_to_tests: _TypeAlias = _typing.Literal["open_to_tests"]  # noqa: Y015
+    _WhichOneofArgType__open_to_tests: _TypeAlias = _typing.Literal["_open_to_tests", b"_open_to_tests"]  # noqa: Y015
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__open_to_organisers) -> _WhichOneofReturnType__open_to_organisers | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__open_to_tests) -> _WhichOneofReturnType__open_to_tests | None: ...
 
 Global___RegisterBotRequest: _TypeAlias = RegisterBotRequest  # noqa: Y015
 

@@ -110,7 +110,7 @@ class BotServiceServicer(object):
 
     def RegisterBot(self, request, context):
         """Registers a bot that has not logged in yet, so that it can be entered in tournaments. Registering it again changes only what
-        the request says: it can add a version, and open the bot to organisers or close it.
+        the request says: it can add a version, and open the bot to organisers and to tests of others, or close it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -49,7 +49,7 @@ class BotServiceStub:
     """
     RegisterBot: _grpc.UnaryUnaryMultiCallable[_bots_pb2.RegisterBotRequest, _bots_pb2.RegisterBotResponse]
     """Registers a bot that has not logged in yet, so that it can be entered in tournaments. Registering it again changes only what
-    the request says: it can add a version, and open the bot to organisers or close it.
+    the request says: it can add a version, and open the bot to organisers and to tests of others, or close it.
     """
 
 @_typing.type_check_only
@@ -73,7 +73,7 @@ class BotServiceAsyncStub(BotServiceStub):
     """
     RegisterBot: _aio.UnaryUnaryMultiCallable[_bots_pb2.RegisterBotRequest, _bots_pb2.RegisterBotResponse]  # type: ignore[assignment]
     """Registers a bot that has not logged in yet, so that it can be entered in tournaments. Registering it again changes only what
-    the request says: it can add a version, and open the bot to organisers or close it.
+    the request says: it can add a version, and open the bot to organisers and to tests of others, or close it.
     """
 
 class BotServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -130,7 +130,7 @@ class BotServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_bots_pb2.RegisterBotResponse, _abc.Awaitable[_bots_pb2.RegisterBotResponse]]:
         """Registers a bot that has not logged in yet, so that it can be entered in tournaments. Registering it again changes only what
-        the request says: it can add a version, and open the bot to organisers or close it.
+        the request says: it can add a version, and open the bot to organisers and to tests of others, or close it.
         """
 
 def add_BotServiceServicer_to_server(servicer: BotServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -32,7 +32,9 @@ class Test(_message.Message):
     new_version: _builtins.str
     """`bots/NAME/versions/V`: a bot of the caller. At creation also `bots/NAME`, which means its newest version."""
     base_version: _builtins.str
-    """The same: a bot of the caller, or one that is online and accepts challenges."""
+    """The same: a bot of the caller, or one that is online and open to tests of others (see RegisterBot). Games against a
+    bot of another owner begin only while neither bot has a game of a tournament, and their clocks have limits.
+    """
     @_builtins.property
     def tournament(self) -> _tournaments_pb2.Tournament:
         """The tournament `tournaments/ID` that plays the test. At creation: its settings, without a name. The server sets

@@ -16,7 +16,8 @@ from noughts_referee.work_units import GameConditions
 from noughts_server.errors import Draining, NoughtsError
 from noughts_server.resource_names import short
 from noughts_server.runtime.endless_work import set_within
-from noughts_server.runtime.tournament_play import TournamentPlay
+from noughts_server.runtime.supply import Supply
+from noughts_server.runtime.tournament_play import LocalPlay, TournamentPlay
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.tournaments.entries import withdraw_entry
@@ -34,6 +35,7 @@ from noughts_server.store.tournaments.tournaments import (
 logger = structlog.get_logger("noughts.director")
 
 Done = TypeVar("Done")
+S = TypeVar("S", bound=Supply)
 
 # The scheduler looks at the clock now and then, which may have been set meanwhile.
 _LONGEST_WAIT_SECONDS = 60.0
@@ -222,6 +224,18 @@ class Director:
         if failed is not None:
             raise failed
         return await self.store.read_patiently(next_start)
+
+
+def making_room(director: Director, play: LocalPlay[S]) -> Callable[[GameConditions], None]:
+    """Return what makes room for a tournament's timed game of a bot: a challenge ends, and a guest's test waits."""
+
+    def displace(guest: GameConditions) -> None:
+        if guest.guest_test:
+            play.displaced(guest.tournament)
+        else:
+            director.cancel_challenge(guest)
+
+    return displace
 
 
 async def _outcome(work: Callable[[], Awaitable[Done]]) -> Done | Exception:

@@ -28,7 +28,7 @@ from noughts_server.store.engine.database import Store
 from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.games.results import CommitReport
 from noughts_server.store.tournaments.claims import give_up
-from noughts_server.store.tournaments.tournaments import Tournament, running_tournaments
+from noughts_server.store.tournaments.tournaments import Tournament, get_tournament_by_id, running_tournaments
 
 logger = structlog.get_logger("noughts.director")
 
@@ -117,6 +117,8 @@ class LocalPlay(Generic[S]):
         self._asked_again: dict[int, Tournament] = {}
         """What was to be played on while it was: that may be ending without knowing why it should continue."""
         self._progress = Progress()
+        self._displaced: dict[int, asyncio.Task[None]] = {}
+        """What ends the running games of a guest's test because its bots play in a tournament, by key."""
         self.queue = ThroughputQueue(self.referee)
         """Of the tournaments with a throughput."""
         self.referee.on_progress = self._progressed
@@ -138,7 +140,7 @@ class LocalPlay(Generic[S]):
                     yield
             finally:
                 self._asked_again.clear()
-                for task in (*self.tasks.values(), *self._retries.values()):
+                for task in (*self.tasks.values(), *self._retries.values(), *self._displaced.values()):
                     task.cancel()
                 self.abandon()
 
@@ -218,6 +220,23 @@ class LocalPlay(Generic[S]):
         """Plays no more of a tournament, and ends its running games void."""
         self._stop(key)
         self.referee.abandon(key)
+
+    def displaced(self, key: int) -> None:
+        """End the running games of a guest's test as void soon, and play them again when its bots are free."""
+        if self._group is not None and key in self.tasks and key not in self._displaced:
+            self._displaced[key] = self._group.create_task(self._play_displaced(key), name=f"displaced test {key}")
+
+    async def _play_displaced(self, key: int) -> None:
+        try:
+            self.drop(key)
+            with errors_logged(logger, "displaced_test_not_resumed"):
+                await self.recorder.flush()
+                read = partial(get_tournament_by_id, tournament_id=key)
+                tournament = await self.store.read_patiently(read)
+                if key not in self.tasks:
+                    self.follow(tournament)
+        finally:
+            del self._displaced[key]
 
     def _progressed(self) -> None:
         self._progress.made()

@@ -98,7 +98,8 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
     async def RegisterBot(self, request: pb.RegisterBotRequest, context: Context) -> pb.RegisterBotResponse:
         name, now = bot_id("name", request.name), self._store.now_ms()
         owner, limits = caller_as(play_as(name)).owner_id, self._limiter.limits
-        consent = request.open_to_organisers if request.HasField("open_to_organisers") else None
+        to_organisers = request.open_to_organisers if request.HasField("open_to_organisers") else None
+        to_tests = request.open_to_tests if request.HasField("open_to_tests") else None
 
         def register(connection: Connection) -> Bot:
             return register_bot(
@@ -106,7 +107,8 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
                 owner_id=owner,
                 name=name,
                 version=request.version,
-                open_to_organisers=consent,
+                open_to_organisers=to_organisers,
+                open_to_tests=to_tests,
                 now_ms=now,
                 limits=limits,
             )
@@ -166,4 +168,5 @@ def _message(bot: Bot, online: bool) -> pb.Bot:
         create_time=timestamp(bot.created_at),
         retire_time=timestamp(bot.retired_at),
         open_to_organisers=bot.open_to_organisers,
+        open_to_tests=bot.open_to_tests,
     )

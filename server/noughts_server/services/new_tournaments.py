@@ -7,6 +7,7 @@ from noughts_referee.rules import VariantError, parse_variant
 from noughts_server.competition.formats.tournament_format import FormatError
 from noughts_server.competition.tournament_settings import OPTIONS, TournamentSettings, usual_concurrency
 from noughts_server.errors import InvalidArgument
+from noughts_server.limits import Limits
 from noughts_server.openings.choosing import check_openings
 from noughts_server.openings.legality import OpeningError
 from noughts_server.openings.settings import LONGEST_NAME, MOST_CHARACTERS, MOST_OPENINGS
@@ -54,6 +55,21 @@ def check_settings(settings: TournamentSettings) -> None:
     _check_time("tournament.time", settings.time)
     _check_own_times(settings)
     _check_openings(settings)
+
+
+def check_guest_clocks(settings: TournamentSettings, limits: Limits) -> None:
+    """Raise InvalidArgument if a clock of a challenge or test would keep a bot of another owner busy for too long."""
+    times = {"time": settings.time} | {f"own_times.{label}": time for label, time in settings.own_times.items()}
+    for field, time in times.items():
+        for name, most in (
+            ("move_us", limits.guest_move_seconds),
+            ("increment_us", limits.guest_move_seconds),
+            ("bank_us", limits.guest_base_seconds),
+        ):
+            seconds = getattr(time, name) / 1_000_000
+            if seconds > most:
+                expected = f"at most {most:,} s, because one of the bots belongs to another owner"
+                raise InvalidArgument.of(f"tournament.{field}.{name}", f"{seconds:,g} s", expected)
 
 
 def check_joining(joining: Joining, now_ms: int) -> None:

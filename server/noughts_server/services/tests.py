@@ -16,7 +16,7 @@ from noughts_server.openings.sufficiency import usual_openings
 from noughts_server.resource_names import bot_name, bot_version_id, short, test_id, test_name
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import Access, Context, caller, open_to, require
-from noughts_server.services.new_tournaments import advised, canonical_variant, checked
+from noughts_server.services.new_tournaments import advised, canonical_variant, check_guest_clocks, checked
 from noughts_server.services.tournaments import TournamentServicer
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.idempotency import idempotent
@@ -51,6 +51,8 @@ class TestServicer(tests_pb2_grpc.TestServiceServicer):
             base = get_version(connection, *bot_version_id("test.base_version", wanted.base_version))
             right = checked(match, now)
             _check_versions(parts.sessions, who, new, base)
+            if base.owner_id != new.owner_id:
+                check_guest_clocks(right.settings, parts.limits)
             for field, version in (("test.new_version", new), ("test.base_version", base)):
                 parts.sessions.check_plays(connection, version.id, field, right.settings.variant)
             title = right.settings.title or f"{new.bot}@{new.version} against {base.bot}@{base.version}"[:200]
@@ -131,7 +133,9 @@ def _check_versions(sessions: Sessions, who: Caller, new: BotVersion, base: BotV
             if login is None:
                 hint = "Test against a version of your own, or wait until it is online."
                 raise WrongState(version.resource, got="offline", expected="online, as it is not yours", hint=hint)
-            login.check_accepts()
+            if not version.open_to_tests:
+                hint = f"Its owner can open it: noughts bot register {version.bot} --open-to-tests"
+                raise WrongState(version.resource, got="closed to tests of others", expected="open to them", hint=hint)
 
 
 def _listed(tournament: Tournament, tested: Sequence[Entry]) -> pb.Test:

@@ -12,7 +12,7 @@ from noughts_bots import Bot
 from noughts_bots.reference.random_ import Random
 from noughts_bots.session import Login, play
 from noughts_bots.specs import make_bot, parse_spec
-from noughts_proto.v1 import tests_pb2, tournaments_pb2
+from noughts_proto.v1 import bots_pb2, tests_pb2, tournaments_pb2, types_pb2
 from noughts_referee.rules import Position
 from noughts_server.limits import Limits
 from noughts_server.store.engine.database import Connection
@@ -47,10 +47,9 @@ class Slow(Bot):
         return position.free[0]
 
 
-class Shy(Random):
-    """Accepts no challenge."""
-
-    accepts_challenges = False
+async def open_to_tests(client: Client, token: str, name: str) -> None:
+    request = bots_pb2.RegisterBotRequest(name=f"bots/{name}", open_to_tests=True)
+    await client.bots.RegisterBot(request, metadata=bearing(token))
 
 
 async def versions(client: Client, name: str, *names: str, owner: str = "alice") -> None:
@@ -294,7 +293,7 @@ async def test_undecided_test_that_played_all_its_games_says_so(client: Client) 
     assert over.tournament.reason.startswith("all 4 games are over without a decision. Fix: more games")
 
 
-async def test_bot_of_another_owner_is_a_base_only_if_it_accepts(tmp_path: Path) -> None:
+async def test_bot_of_another_owner_is_a_base_only_if_it_is_open_to_tests(tmp_path: Path) -> None:
     async with client_of(tmp_path / "x.sqlite", limits=Limits(bot_challenges=1)) as client:
         alice, bob = await client.token("alice"), await client.token("bob")
         await client.register("ada")
@@ -306,14 +305,18 @@ async def test_bot_of_another_owner_is_a_base_only_if_it_accepts(tmp_path: Path)
         assert (await told()).info.metadata["got"] == "offline"
         async with asyncio.TaskGroup() as tasks:
             online = asyncio.Event()
-            shy = play(Shy(), Login(client.server.address, bob, "shy"), lambda _: online.set())
+            shy = play(Random(), Login(client.server.address, bob, "shy"), lambda _: online.set())
             playing = tasks.create_task(shy)
             await online.wait()
-            assert (await told(base="shy")).info.metadata["got"] == "declining challenges"
+            assert (await told(base="shy")).info.metadata["got"] == "closed to tests of others"
             assert (await told("shy", "ada")).code == grpc.StatusCode.PERMISSION_DENIED
             assert (await create(client, bob, "bob", "shy")).name == "tests/bob-1-vs-shy-1"
             playing.cancel()
         async with client.online(bob, "bob"):
+            await open_to_tests(client, bob, "bob")
+            hour = types_pb2.TimeControl(move_us=3_600_000_000)
+            refusal = await refused(create(client, alice, time=hour))
+            assert refusal.fields() == ["tournament.time.move_us"]
             made = await create(client, alice)
             assert made.base_version == "bots/bob/versions/1"
             assert (await told()).reason == "LIMIT_REACHED"
@@ -376,3 +379,20 @@ async def test_absent_bot_stops_the_test_instead_of_losing_it(tmp_path: Path) ->
             assert over.tournament.reason == "bob was away for 1 s while its games waited"
             assert over.tournament.games_done == 0
             assert (await resume(client, token, made.name)).tournament.reason == ""
+
+
+async def test_silent_bot_in_a_test_stops_no_tournament_of_its_opponent(client: Client) -> None:
+    alice, bob = await client.token("alice"), await client.token("bob")
+    minute = types_pb2.TimeControl(move_us=60_000_000)
+    async with client.online(alice, "ada", bot=Slow(seconds=3_600)), client.online(bob, "bob", "ben"):
+        await open_to_tests(client, bob, "bob")
+        made = await create(client, alice, time=minute, games_per_pair=2, variant="mnk:4,4,3")
+        await until(client, made.name, lambda test: client.server.referee.in_flight() == 1)
+        await client.create(bob, games_per_pair=20, variant="mnk:4,4,3", time=minute)
+        for name in ("bob", "ben"):
+            await client.join(bob, name)
+        await client.start(bob)
+        over = await client.until(lambda cup: cup.state == FINISHED)
+        assert (over.games_done, [row.faults for row in over.standings]) == (20, [0, 0])
+        # The game that was displaced is played again.
+        await until(client, made.name, lambda test: client.server.referee.in_flight() == 1)

@@ -32,6 +32,7 @@ async def test_bot_is_registered_when_seen_first(arena: Arena) -> None:
         created_at=NOW,
         retired_at=None,
         open_to_organisers=False,
+        open_to_tests=False,
     )
 
 

@@ -31,7 +31,7 @@ from noughts_server.resource_names import short
 
 _BOT_FIELDS = (
     *("name", "kind", "syntax", "description", "variants", "package"),
-    *("owner", "latest_version", "online", "open_to_organisers", "created", "retired"),
+    *("owner", "latest_version", "online", "open_to_organisers", "open_to_tests", "created", "retired"),
 )
 _NOTHING_KNOWN: dict[str, Any] = dict.fromkeys(_BOT_FIELDS)
 """The JSON fields of a bot, all null."""
@@ -173,18 +173,23 @@ def register(
     open_to_organisers: Annotated[
         bool | None, Option("--open-to-organisers/--closed-to-organisers", show_default=False)
     ] = None,
+    open_to_tests: Annotated[bool | None, Option("--open-to-tests/--closed-to-tests", show_default=False)] = None,
     at: AtServer = AtServer(),
 ) -> None:
     """Register a bot that has not connected yet, so that you can enter it in tournaments.
 
     Only you can enter your bot, unless it is open to organisers: then the organiser of a tournament can enter it, too.
+    Only you can test a version against your bot, unless it is open to tests: then others can while it is online.
     For a bot that is registered already, the command changes only what its options say.
     """
-    request = pb.RegisterBotRequest(name=read_bot(name), version=version, open_to_organisers=open_to_organisers)
+    request = pb.RegisterBotRequest(
+        name=read_bot(name), version=version, open_to_organisers=open_to_organisers, open_to_tests=open_to_tests
+    )
     with at.connected() as client:
         registered = client.call(client.bots.RegisterBot, request).bot
     called, newest = short(registered.name), registered.latest_version.rpartition("/")[2]
     consent = " Organisers can enter it in their tournaments." if registered.open_to_organisers else ""
+    consent += " Others can test their bots against it." if registered.open_to_tests else ""
     output.show(_bot_document(registered), f"{called} is registered in version {newest}.{consent}")
     output.hint(f"Enter it with: noughts tournament join TOURNAMENT --bot {called}")
 
@@ -231,6 +236,7 @@ def _bot_document(row: pb.Bot) -> dict[str, Any]:
         "latest_version": row.latest_version,
         "online": row.online,
         "open_to_organisers": row.open_to_organisers,
+        "open_to_tests": row.open_to_tests,
         "created": exact(row, "create_time"),
         "retired": iso(milliseconds(row, "retire_time")),
     }

@@ -115,6 +115,8 @@ bots = Table(
     Column("retired_at", BigInteger),
     # Whether the owner lets organisers enter it in their tournaments.
     Column("open_to_organisers", Boolean, nullable=False, server_default=false()),
+    # Whether the owner lets others test their bots against it.
+    Column("open_to_tests", Boolean, nullable=False, server_default=false()),
     Index(None, "owner_id"),
     Index(None, "retired_at"),
 )

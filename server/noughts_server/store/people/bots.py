@@ -40,6 +40,8 @@ class Bot:
     retired_at: int | None
     open_to_organisers: bool
     """Whether organisers can enter it in their tournaments."""
+    open_to_tests: bool
+    """Whether others can test their bots against it."""
 
 
 class BotVersion(NamedTuple):
@@ -51,6 +53,7 @@ class BotVersion(NamedTuple):
     version: str
     retired_at: int | None = None
     open_to_organisers: bool = False
+    open_to_tests: bool = False
 
     @property
     def resource(self) -> str:
@@ -103,22 +106,25 @@ def register_bot(
     name: str,
     version: str = "",
     open_to_organisers: bool | None = None,
+    open_to_tests: bool | None = None,
     now_ms: int,
     limits: Limits | None = None,
 ) -> Bot:
     """Register a bot as `log_in` does, but without a `version` add none to a known bot; return it.
 
-    `open_to_organisers` says whether organisers can enter it in their tournaments (None: unchanged). Raises what
-    `log_in` raises.
+    `open_to_organisers` says whether organisers can enter it in their tournaments, and `open_to_tests` whether others
+    can test their bots against it (None: unchanged). Raises what `log_in` raises.
     """
     known = connection.execute(_bots().where(bots.c.name == name)).one_or_none()
     if known is None or version:
         log_in(connection, owner_id=owner_id, name=name, version=version, now_ms=now_ms, limits=limits)
     else:
         log_in_again(connection, owner_id=owner_id, name=name, version=get_bot(connection, name).latest_version)
+    this = update(bots).where(bots.c.name == name)
     if open_to_organisers is not None:
-        changed = update(bots).where(bots.c.name == name).values(open_to_organisers=open_to_organisers)
-        connection.execute(changed)
+        connection.execute(this.values(open_to_organisers=open_to_organisers))
+    if open_to_tests is not None:
+        connection.execute(this.values(open_to_tests=open_to_tests))
     return get_bot(connection, name)
 
 
@@ -164,6 +170,7 @@ def get_version(connection: Connection, name: str, version: str = "") -> BotVers
         version=version,
         retired_at=bot.retired_at,
         open_to_organisers=bot.open_to_organisers,
+        open_to_tests=bot.open_to_tests,
     )
 
 
@@ -273,12 +280,14 @@ def _bot(row: Row[Any]) -> Bot:
         created_at=row.created_at,
         retired_at=row.retired_at,
         open_to_organisers=row.open_to_organisers,
+        open_to_tests=row.open_to_tests,
     )
 
 
 def _bots() -> Select[Any]:
     columns = (bots.c.id, bots.c.name, bots.c.owner_id, owners.c.name.label("owner"), bot_versions.c.version)
-    found = select(*columns, bots.c.created_at, bots.c.retired_at, bots.c.open_to_organisers).join(
+    consents = bots.c.open_to_organisers, bots.c.open_to_tests
+    found = select(*columns, bots.c.created_at, bots.c.retired_at, *consents).join(
         owners, owners.c.id == bots.c.owner_id
     )
     return found.join(bot_versions, bot_versions.c.id == _NEWEST)

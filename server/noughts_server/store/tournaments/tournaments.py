@@ -18,7 +18,17 @@ from noughts_server.errors import AlreadyExists, NotFound, PermissionDenied, Res
 from noughts_server.limits import Limits
 from noughts_server.resource_names import tournament_name
 from noughts_server.store.engine.pages import Page, contains, read_page
-from noughts_server.store.engine.schema import Kind, TournamentState, entries, games, owners, tournaments, units
+from noughts_server.store.engine.schema import (
+    Kind,
+    TournamentState,
+    bots,
+    entries,
+    entries_with_bots,
+    games,
+    owners,
+    tournaments,
+    units,
+)
 from noughts_server.store.journal import forget_all
 from noughts_server.store.nodes import has_referees
 from noughts_server.store.pairing.pairings import StoredSchedule
@@ -349,8 +359,10 @@ def count_entries(connection: Connection, tournament: Tournament) -> int:
 def conditions(connection: Connection, tournament_id: int) -> GameConditions:
     """Return what the referee needs to know of a tournament. Raises NotFound."""
     tournament = get_tournament_by_id(connection, tournament_id)
-    of_tournament = select(entries).where(entries.c.tournament_id == tournament_id)
-    rows = connection.execute(of_tournament.order_by(entries.c.number)).all()
+    of_tournament = entries.c.tournament_id == tournament_id
+    chosen = select(entries, bots.c.owner_id).select_from(entries_with_bots).where(of_tournament)
+    rows = connection.execute(chosen.order_by(entries.c.number)).all()
+    guest_test = tournament.kind is Kind.TEST and any(row.owner_id != tournament.owner_id for row in rows)
     return GameConditions(
         tournament=tournament.id,
         name=tournament.name,
@@ -358,7 +370,8 @@ def conditions(connection: Connection, tournament_id: int) -> GameConditions:
         players=tuple(row.bot_version_id for row in rows),
         labels=tuple(row.label for row in rows),
         concurrency=tournament.settings.most_concurrent,
-        guest=tournament.kind is Kind.CHALLENGE,
+        guest=tournament.kind is Kind.CHALLENGE or guest_test,
+        guest_test=guest_test,
         withdrawn={row.number: row.withdrawn_reason or "" for row in rows if row.withdrawn_at is not None},
         **{name: getattr(tournament.settings, name) for name in _SAME_CONDITIONS},
     )
