@@ -25,6 +25,8 @@ from noughts_proto.v1 import (
     challenges_pb2,
     challenges_pb2_grpc,
     play_pb2_grpc,
+    tests_pb2,
+    tests_pb2_grpc,
     tournaments_pb2,
     tournaments_pb2_grpc,
     types_pb2,
@@ -285,6 +287,31 @@ async def seats(target: Target) -> None:
         await target.endless(challenge)
 
 
+async def guest_tests(target: Target) -> None:
+    """Tests with the longest clocks against bots that are in tournaments, by a bot that never moves."""
+    minute, hour = types_pb2.TimeControl(move_us=60_000_000), types_pb2.TimeControl(move_us=3_600_000_000)
+    async with puppet(target, "tester", max_games=1_000) as silent, target.channel() as channel:
+        stub: Any = tests_pb2_grpc.TestServiceStub(channel)
+        numbers = count()
+
+        async def test() -> None:
+            number = next(numbers)
+            test = tests_pb2.Test(
+                new_version="bots/tester",
+                base_version=f"bots/{target.victims[number % len(target.victims)]}",
+                tournament=tournaments_pb2.Tournament(variant="tictactoe", time=hour if number % 8 == 7 else minute),
+            )
+            request = tests_pb2.CreateTestRequest(test=test, request_id=f"test{number}")
+            await stub.CreateTest(request, metadata=target.bearing)
+
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(target.endless(test))
+            with suppress(EOFError):
+                while True:
+                    await silent.questions()
+                    target.told["questions not answered"] += 1
+
+
 async def silence(target: Target) -> None:
     """A bot takes as many untimed games as it is given, and never says a word in them."""
     async with puppet(target, "mute", max_games=64) as mute, puppet(target, "waiting", max_games=64) as waiting:
@@ -367,6 +394,7 @@ ATTACKS: Mapping[str, Attack] = {
     "free thinking": free_thinking,
     "late answers": late_answers,
     "seats": seats,
+    "tests of guests": guest_tests,
     "silence": silence,
     "listing": listing,
     "nothing said": nothing_said,

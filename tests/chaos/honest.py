@@ -101,6 +101,9 @@ class HonestWorld(World):
 
     async def begin_matches(self) -> None:
         """Begins a match for each clock; neither ends by itself."""
+        for name in self.names:
+            opened = bots_pb2.RegisterBotRequest(name=f"bots/{name}", open_to_tests=True)
+            await self.asked(self.bot_service.RegisterBot, opened, name)
         for name, (move_us, concurrency) in _CLOCKS.items():
             settings = {
                 "schedule": tournaments_pb2.Schedule.SCHEDULE_ROUND_ROBIN,

@@ -122,7 +122,9 @@ class Playground:
         self._staying.enter_context(online(address, tokens["bob"], rival="random"))
         for line in ("tournament create autumn --games 20 --seed 1", "tournament join autumn --bot mybot"):
             told(line.split(), there)
-        told(["tournament", "join", "autumn", "--bot", "rival"], {**there, "NOUGHTS_TOKEN": tokens["bob"]})
+        bobs = {**there, "NOUGHTS_TOKEN": tokens["bob"]}
+        told(["bot", "register", "rival", "--open-to-tests"], bobs)
+        told(["tournament", "join", "autumn", "--bot", "rival"], bobs)
         for line in (
             "tournament start autumn",
             "watch autumn",
