@@ -18,7 +18,7 @@ from noughts_bots import Bot
 from noughts_bots.process import allow_many_files
 from noughts_bots.session import Login, play
 from noughts_proto.security import Dialling
-from noughts_proto.v1 import tournaments_pb2, types_pb2
+from noughts_proto.v1 import bots_pb2, tournaments_pb2, types_pb2
 from noughts_referee.rules import Position, Termination
 from tests.chaos.attacks import ENDS_AT_THE_PROXY, OTHER_SURFACES, Attack, Target, attack_for
 from tests.chaos.nursery import Forked, noughts
@@ -103,7 +103,7 @@ class HonestWorld(World):
         """Begins a match for each clock; neither ends by itself."""
         for name in self.names:
             opened = bots_pb2.RegisterBotRequest(name=f"bots/{name}", open_to_tests=True)
-            await self.asked(self.bot_service.RegisterBot, opened, name)
+            await self.asked(self.registered.RegisterBot, opened, name)
         for name, (move_us, concurrency) in _CLOCKS.items():
             settings = {
                 "schedule": tournaments_pb2.Schedule.SCHEDULE_ROUND_ROBIN,

@@ -83,7 +83,8 @@ class TestServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ListTests(self, request, context):
-        """The queue: running tests by priority, then the oldest first; then stopped ones; then the others, the last to end first.
+        """The queue: running tests whose priority counts among all owners; then those of each owner by priority, the oldest
+        first; then stopped ones; then the others, the last to end first.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

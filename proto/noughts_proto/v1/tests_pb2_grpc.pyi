@@ -40,7 +40,9 @@ class TestServiceStub:
     GetTest: _grpc.UnaryUnaryMultiCallable[_tests_pb2.GetTestRequest, _tests_pb2.GetTestResponse]
     """One test with its statistics."""
     ListTests: _grpc.UnaryUnaryMultiCallable[_tests_pb2.ListTestsRequest, _tests_pb2.ListTestsResponse]
-    """The queue: running tests by priority, then the oldest first; then stopped ones; then the others, the last to end first."""
+    """The queue: running tests whose priority counts among all owners; then those of each owner by priority, the oldest
+    first; then stopped ones; then the others, the last to end first.
+    """
     StopTest: _grpc.UnaryUnaryMultiCallable[_tests_pb2.StopTestRequest, _tests_pb2.StopTestResponse]
     """Stops a test: no game begins, and running games are finished unless `now` is set. ResumeTest continues it."""
     ResumeTest: _grpc.UnaryUnaryMultiCallable[_tests_pb2.ResumeTestRequest, _tests_pb2.ResumeTestResponse]
@@ -58,7 +60,9 @@ class TestServiceAsyncStub(TestServiceStub):
     GetTest: _aio.UnaryUnaryMultiCallable[_tests_pb2.GetTestRequest, _tests_pb2.GetTestResponse]  # type: ignore[assignment]
     """One test with its statistics."""
     ListTests: _aio.UnaryUnaryMultiCallable[_tests_pb2.ListTestsRequest, _tests_pb2.ListTestsResponse]  # type: ignore[assignment]
-    """The queue: running tests by priority, then the oldest first; then stopped ones; then the others, the last to end first."""
+    """The queue: running tests whose priority counts among all owners; then those of each owner by priority, the oldest
+    first; then stopped ones; then the others, the last to end first.
+    """
     StopTest: _aio.UnaryUnaryMultiCallable[_tests_pb2.StopTestRequest, _tests_pb2.StopTestResponse]  # type: ignore[assignment]
     """Stops a test: no game begins, and running games are finished unless `now` is set. ResumeTest continues it."""
     ResumeTest: _aio.UnaryUnaryMultiCallable[_tests_pb2.ResumeTestRequest, _tests_pb2.ResumeTestResponse]  # type: ignore[assignment]
@@ -91,7 +95,9 @@ class TestServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _tests_pb2.ListTestsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_tests_pb2.ListTestsResponse, _abc.Awaitable[_tests_pb2.ListTestsResponse]]:
-        """The queue: running tests by priority, then the oldest first; then stopped ones; then the others, the last to end first."""
+        """The queue: running tests whose priority counts among all owners; then those of each owner by priority, the oldest
+        first; then stopped ones; then the others, the last to end first.
+        """
 
     @_abc_1.abstractmethod
     def StopTest(

@@ -345,7 +345,8 @@ class Tournament(_message.Message):
     of games, of each candidate. Empty: no test.
     """
     priority: _builtins.int
-    """Of the running tournaments with a `throughput`, those with the highest priority get the next games; at most 1,000.
+    """Owners of running tournaments with a `throughput` share the games equally. Of an owner's, those with the highest
+    priority get the next games; at most 1,000. If an admin creates the tournament, it counts among those of all owners.
     Only together with a throughput.
     """
     throughput: _builtins.int

@@ -17,7 +17,6 @@ from noughts_referee.work_units import FinishedGame, GameConditions, Unit
 from noughts_server.cluster.codecs import REFEREES
 from noughts_server.cluster.membership import Membership
 from noughts_server.cluster.remote_bots import RemoteBots
-from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.endless_work import set_within
 from noughts_server.runtime.recorder import COMMITTED, Recorder
@@ -100,18 +99,17 @@ class SharedSupply(Supply):
                     self.queue.end_turn(key, 0)
                     if self._held:
                         await self._hand_over()
-                if playing is None or not await self._add_games(tournament.settings, opened, playing):
+                if playing is None or not await self._add_games(tournament, opened, playing):
                     # Games were stored, nodes have joined or left, or time has passed.
                     await set_within(self._news, _LOOK_SECONDS)
             tournament = await self._read_tournament()
         referee.evict(key)
 
-    async def _add_games(
-        self, settings: TournamentSettings, opened: UnitsWithOpenings, playing: GameConditions
-    ) -> bool:
+    async def _add_games(self, tournament: Tournament, opened: UnitsWithOpenings, playing: GameConditions) -> bool:
         """Gives the referee games if it needs some. Returns whether there can be more."""
+        settings = tournament.settings
         if settings.throughput:
-            games = self.queue.ask(settings, playing, self._news.set)
+            games = self.queue.ask(tournament.owner_id, settings, playing, self._news.set)
             return bool(games) and await self._use_turn(games, partial(self._claimed, opened, playing))
         found = False
         wanted = self._ahead if playing.timed else max(_FEWEST_QUEUED, min(playing.concurrency, _MOST_QUEUED))

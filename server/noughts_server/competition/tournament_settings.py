@@ -59,9 +59,11 @@ class TournamentSettings:
     sprt: str = field(default="", metadata=_option(200))
     """The test that ends a match, as `Sprt.parse` reads it; empty means none: all games are played."""
     priority: int = field(default=0, metadata=_option(1_000))
-    """Of several running tournaments with a throughput, those with the highest priority get the next games."""
+    """Of an owner's running tournaments with a throughput, those with the highest priority get the next games."""
     throughput: int = field(default=0, metadata=_option(1_000))
     """In proportion to it, in percent, tournaments of equal priority share each referee; 0 means it does not share."""
+    across_owners: bool = False
+    """Whether the priority also counts among the tournaments of all owners, because an admin chose it."""
     openings: Openings = field(default_factory=Openings)
     """The openings; both games of an encounter have the same one."""
     title: str = ""

@@ -9,15 +9,14 @@ import structlog
 
 from noughts_referee.referee import Referee
 from noughts_referee.work_units import GameConditions, Unit
-from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.runtime.recorder import Recorder
 from noughts_server.runtime.throughput_queue import ThroughputQueue
 from noughts_server.runtime.units_with_openings import UnitsWithOpenings
 from noughts_server.store.engine.database import Store
 from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.tournaments.claims import claim_unit, unfinished_units
+from noughts_server.store.tournaments.tournaments import Tournament, get_tournament_by_id
 from noughts_server.store.tournaments.tournaments import conditions as read_conditions
-from noughts_server.store.tournaments.tournaments import get_tournament_by_id
 
 logger = structlog.get_logger("noughts.director")
 
@@ -85,7 +84,7 @@ class Supply:
         ahead = kind.endless or kind.pairs_ahead
         total = -1
         while tournament.games_total != total:
-            await self._hand_out(units, playing, opened, tournament.settings)
+            await self._hand_out(units, playing, opened, tournament)
             # Who has left since the conditions were read.
             playing = self.conditions = await self._read_conditions()
             self.withdrawn(playing.withdrawn)
@@ -103,8 +102,9 @@ class Supply:
         logger.info("tournament_played", tournament=playing.name)
 
     async def _hand_out(
-        self, units: range, playing: GameConditions, opened: UnitsWithOpenings, settings: TournamentSettings
+        self, units: range, playing: GameConditions, opened: UnitsWithOpenings, tournament: Tournament
     ) -> None:
+        settings = tournament.settings
         wanted = max(_FEWEST_QUEUED, playing.concurrency)
 
         def has_room() -> bool:
@@ -124,7 +124,7 @@ class Supply:
         if settings.throughput:
             more = True
             while more:
-                self.queue.ask(settings, playing, self.progress.made)
+                self.queue.ask(tournament.owner_id, settings, playing, self.progress.made)
                 await self.progress.until(lambda: self.queue.turn_of(self.key) > 0)
                 more = await self._use_turn(self.queue.turn_of(self.key), parts)
         else:

@@ -1,8 +1,10 @@
 """Which of the running tournaments with a throughput gets the next games of this process's referee.
 
 Stride scheduling: C. A. Waldspurger and W. E. Weihl, "Stride Scheduling: Deterministic Proportional-Share Resource
-Management", MIT/LCS/TM-528, 1995. A tournament's pass is the number of its games divided by its throughput. Of those
-with the highest priority, the one with the smallest pass is next.
+Management", MIT/LCS/TM-528, 1995. Owners share equally: the owner with the smallest pass, the number of games of all
+its tournaments, is next. A tournament's pass is the number of its games divided by its throughput. Of the owner's
+tournaments with the highest priority, the one with the smallest pass is next. Only a priority that an admin chose
+counts among the tournaments of all owners.
 """
 
 import os
@@ -25,12 +27,25 @@ _TURNS_OWED = 4
 
 
 @dataclass(eq=False, slots=True)
+class _Owner:
+    passed: float
+    """The games that its tournaments have handed out."""
+    last: float = 0.0
+    """The pass of the last turn among its tournaments, with which new ones begin."""
+
+
+@dataclass(eq=False, slots=True)
 class _Share:
     key: int
+    owner: int
     passed: float
     priority: int
+    urgency: int
+    """The priority among the tournaments of all owners."""
     throughput: int
     on_turn: Callable[[], None]
+    guest: bool = False
+    """Whether its games take the seats of guests (see `GameConditions.guest`)."""
     timed: bool = False
     bots: tuple[int, ...] = ()
     """The bot versions, if there are two, which play all of its games."""
@@ -57,19 +72,33 @@ class ThroughputQueue:
         self._referee = referee
         self._clock = clock
         self._shares: dict[int, _Share] = {}
+        self._owners: dict[int, _Owner] = {}
+        """Those that have tournaments here, by key."""
         self._turn: tuple[_Share | None, int] = (None, 0)
         """Which has the turn, for how many games."""
         self._passed = 0.0
-        """The pass of the last turn, with which new tournaments begin."""
+        """The owner's pass at the last turn, with which new owners begin."""
 
-    def ask(self, settings: TournamentSettings, playing: GameConditions, on_turn: Callable[[], None]) -> int:
+    def ask(
+        self, owner: int, settings: TournamentSettings, playing: GameConditions, on_turn: Callable[[], None]
+    ) -> int:
         """Ask for turns until one ends without games. Return the games of the present turn; 0 if others have it.
 
         The queue calls `on_turn` for each later turn.
         """
         key = playing.tournament
-        new = _Share(key, self._passed, settings.priority, settings.throughput, on_turn)
-        share = self._shares.setdefault(key, new)
+        if key not in self._shares:
+            self._shares[key] = _Share(
+                key=key,
+                owner=owner,
+                passed=self._owners.setdefault(owner, _Owner(self._passed)).last,
+                priority=settings.priority,
+                urgency=settings.priority if settings.across_owners else 0,
+                throughput=settings.throughput,
+                on_turn=on_turn,
+                guest=playing.guest,
+            )
+        share = self._shares[key]
         share.bots = playing.players if len(playing.players) == 2 else ()
         seats = [self._referee.player(version).seats(playing.timed) for version in playing.players]
         share.seats = min(playing.concurrency, sum(seats) // 2, sum(seats) - max(seats))
@@ -95,6 +124,8 @@ class ThroughputQueue:
         share = self._shares.get(key)
         if share is not None:
             share.passed += games / share.throughput
+            if not share.urgency:
+                self._owners[share.owner].passed += games
             share.handed += games
             share.waits = games > 0
             self._free_turn(share)
@@ -103,6 +134,8 @@ class ThroughputQueue:
         """Forget a tournament that is not played any more; the others get its share."""
         share = self._shares.pop(key, None)
         if share is not None:
+            if all(each.owner != share.owner for each in self._shares.values()):
+                del self._owners[share.owner]
             self._free_turn(share)
 
     def look(self) -> None:
@@ -114,10 +147,10 @@ class ThroughputQueue:
                 share.pace.look(self._clock(), finished, running)
         if self._turn[0] is not None or not self._shares:
             return
-        free = {timed: self._free(timed) for timed in (False, True)}
-        given = {timed: Counter[int]() for timed in (False, True)}
+        free = {(share.timed, share.owner): self._free(share) for share in self._shares.values()}
+        given = {(timed, guest): Counter[int]() for timed in (False, True) for guest in (False, True)}
         """Games that take seats of a bot: all take seats for untimed games, timed ones those for timed games."""
-        users = Counter(bot for share in self._shares.values() for bot in set(share.bots))
+        users = Counter((share.guest, bot) for share in self._shares.values() for bot in set(share.bots))
 
         def seats(share: _Share) -> list[int]:
             return [self._referee.player(bot).seats(share.timed) for bot in share.bots]
@@ -127,16 +160,16 @@ class ThroughputQueue:
             waiting = self._referee.queued(share.key) if all(seats(share)) else 0
             games = dict.fromkeys(share.bots, self._referee.in_flight(share.key) + waiting)
             for timed in {False, share.timed}:
-                given[timed].update(games)
+                given[timed, share.guest].update(games)
 
         def room_of(share: _Share) -> int:
             """Return how many more games it can have: with a shared bot, only as many as its bots have free seats."""
-            room = free[share.timed][1]
+            room = free[share.timed, share.owner][1]
             if share.pace is not None:
                 begun = self._referee.in_flight(share.key) + self._referee.queued(share.key)
                 room = min(room, share.pace.games - begun)
-            if any(users[bot] > 1 for bot in share.bots):
-                begun_of = given[share.timed]
+            if any(users[share.guest, bot] > 1 for bot in share.bots):
+                begun_of = given[share.timed, share.guest]
                 return min(
                     room, *(max(1, most) - begun_of[bot] for bot, most in zip(share.bots, seats(share), strict=True))
                 )
@@ -145,13 +178,20 @@ class ThroughputQueue:
         ready = [
             share
             for share in self._shares.values()
-            if share.waits and self._referee.queued(share.key) < min(free[share.timed][0], room_of(share))
+            if share.waits and self._referee.queued(share.key) < min(free[share.timed, share.owner][0], room_of(share))
         ]
         if ready:
-            share = min(ready, key=lambda each: (-each.priority, each.passed))
-            size, room = free[share.timed][0], room_of(share)
-            share.passed = max(share.passed, self._passed - _TURNS_OWED * size / share.throughput)
-            self._passed = max(self._passed, share.passed)
+            share = min(
+                ready,
+                key=lambda each: (-each.urgency, self._owners[each.owner].passed, -each.priority, each.passed),
+            )
+            owner = self._owners[share.owner]
+            size, room = free[share.timed, share.owner][0], room_of(share)
+            if not share.urgency:
+                owner.passed = max(owner.passed, self._passed - _TURNS_OWED * size)
+                self._passed = max(self._passed, owner.passed)
+            share.passed = max(share.passed, owner.last - _TURNS_OWED * size / share.throughput)
+            owner.last = max(owner.last, share.passed)
             self._turn = share, min(size, room)
             share.on_turn()
 
@@ -160,10 +200,16 @@ class ThroughputQueue:
             self._turn = None, 0
         self.look()
 
-    def _free(self, timed: bool) -> tuple[int, int]:
-        """Return the games of a turn, and how many more can begin now, or wait if they are those of one tournament."""
+    def _free(self, asking: _Share) -> tuple[int, int]:
+        """Return the games of a turn, and how many more can begin now, or wait if they are those of one tournament.
+
+        Each owner can always have its equal part of the running games, however long those of the others last, unless
+        an admin's tournament comes first.
+        """
+        timed = asking.timed
         alike = [share for share in self._shares.values() if share.timed is timed]
         running = sum(self._referee.in_flight(share.key) for share in alike)
+        of_owner = sum(self._referee.in_flight(share.key) for share in alike if share.owner == asking.owner)
         able = [share for share in alike if share.seats]
         most = max((share.seats for share in able), default=1)
         if len(alike) == 1:
@@ -174,4 +220,7 @@ class ThroughputQueue:
             total = sum(share.throughput for share in able)
             fair = min(share.seats * total // share.throughput for share in able)
             most = max(most, min(fair, self.seats if timed else _FULL))
-        return max(1, most // _TURNS), most - running
+        part = max(1, most // len({share.owner for share in alike}))
+        if any(share.urgency > asking.urgency for share in able if share.waits):
+            part = 0
+        return max(1, most // _TURNS), max(most - running, part - of_owner)

@@ -12,6 +12,7 @@ from noughts_server.openings.choosing import check_openings
 from noughts_server.openings.legality import OpeningError
 from noughts_server.openings.settings import LONGEST_NAME, MOST_CHARACTERS, MOST_OPENINGS
 from noughts_server.openings.sufficiency import shortage
+from noughts_server.store.people.tokens import Caller
 from noughts_server.store.tournaments.join_window import FEWEST_ENTRIES, LATEST, MOST_ENTRIES, Joining, utc
 from noughts_server.store.tournaments.tournaments import MOST_GAMES_PER_PAIR, NewTournament
 from noughts_server.store.validation import check_name, check_number, check_slug, check_text
@@ -29,6 +30,12 @@ def checked(new: NewTournament, now_ms: int) -> NewTournament:
     check_joining(joining, now_ms)
     settings = replace(new.settings, variant=canonical_variant(new.settings.variant))
     return replace(new, settings=settings, joining=joining)
+
+
+def with_priority_of(who: Caller, new: NewTournament) -> NewTournament:
+    """Return a new tournament whose priority counts among those of all owners if the caller is an admin."""
+    across = who.only_owner is None and new.settings.priority > 0
+    return replace(new, settings=replace(new.settings, across_owners=across))
 
 
 def advised(new: NewTournament) -> NewTournament:

@@ -16,7 +16,13 @@ from noughts_server.openings.sufficiency import usual_openings
 from noughts_server.resource_names import bot_name, bot_version_id, short, test_id, test_name
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import Access, Context, caller, open_to, require
-from noughts_server.services.new_tournaments import advised, canonical_variant, check_guest_clocks, checked
+from noughts_server.services.new_tournaments import (
+    advised,
+    canonical_variant,
+    check_guest_clocks,
+    checked,
+    with_priority_of,
+)
 from noughts_server.services.tournaments import TournamentServicer
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.idempotency import idempotent
@@ -49,7 +55,7 @@ class TestServicer(tests_pb2_grpc.TestServiceServicer):
         def create(connection: Connection) -> str:
             new = get_version(connection, *bot_version_id("test.new_version", wanted.new_version))
             base = get_version(connection, *bot_version_id("test.base_version", wanted.base_version))
-            right = checked(match, now)
+            right = with_priority_of(who, checked(match, now))
             _check_versions(parts.sessions, who, new, base)
             if base.owner_id != new.owner_id:
                 check_guest_clocks(right.settings, parts.limits)

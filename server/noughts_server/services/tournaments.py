@@ -24,7 +24,7 @@ from noughts_server.runtime.director import Director
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.runtime.tournament_play import stop_reason
 from noughts_server.services.access import Access, Context, caller, open_to, require
-from noughts_server.services.new_tournaments import advised, checked
+from noughts_server.services.new_tournaments import advised, checked, with_priority_of
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.idempotency import idempotent
 from noughts_server.store.engine.schema import Kind, TournamentState
@@ -71,7 +71,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
         new = replace(new, own_rated=self.rate_own_games)
 
         def create(connection: Connection) -> str:
-            right = checked(new, now)
+            right = with_priority_of(who, checked(new, now))
             made = create_tournament(connection, right, owner_id=who.owner_id, now_ms=now, limits=self.limits)
             if interval_ms:
                 create_league(connection, made, interval_ms, now_ms=now)

@@ -10,6 +10,8 @@ from noughts_server.openings.settings import Openings
 def options_document(settings: TournamentSettings) -> dict[str, Any] | None:
     """Return the document for the row; None if all values are defaults."""
     document = {name: value for name in OPTIONS if (value := getattr(settings, name))}
+    if settings.across_owners:
+        document["across_owners"] = True
     if settings.openings:
         document["openings"] = settings.openings.document()
     return document or None
@@ -19,4 +21,5 @@ def read_options(document: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the fields of `TournamentSettings` that a row's document has."""
     document = document or {}
     plain = {name: value for name, value in document.items() if name in OPTIONS}
-    return {**plain, "openings": Openings.from_document(document.get("openings"))}
+    openings = Openings.from_document(document.get("openings"))
+    return {**plain, "across_owners": document.get("across_owners", False), "openings": openings}

@@ -49,18 +49,20 @@ class Ground:
         seats: int = 1,
         seats_timed: int | None = None,
         time: str = "none",
+        owner: int = 1,
+        across_owners: bool = False,
     ) -> None:
         """Begins match `key` of the player 2 * key and an opponent."""
         pair = self.pair(key)
         for player in pair:
             self.referee.joined(player, Seats(seats if seats_timed is None else seats_timed, seats))
         playing = conditions(time=time, tournament=key, players=tuple(player.key for player in pair))
-        settings = TournamentSettings(throughput=throughput, priority=priority)
+        settings = TournamentSettings(throughput=throughput, priority=priority, across_owners=across_owners)
 
         async def hand_out() -> None:
             progress = Progress()
             while True:
-                self.queue.ask(settings, playing, progress.made)
+                self.queue.ask(owner, settings, playing, progress.made)
                 await progress.until(lambda: self.queue.turn_of(key) > 0)
                 games = self.queue.turn_of(key)
                 self.handed[key] += games
@@ -72,7 +74,7 @@ class Ground:
     def block(self) -> None:
         """Tournament 9 takes a turn of the highest priority, and keeps it until it leaves."""
         playing = conditions(tournament=9, players=(18, 19))
-        assert self.queue.ask(TournamentSettings(throughput=1, priority=9), playing, lambda: None) == 1
+        assert self.queue.ask(1, TournamentSettings(throughput=1, priority=9), playing, lambda: None) == 1
 
     def pair(self, key: int) -> tuple[ConnectedPlayer, ConnectedPlayer]:
         return self.referee.player(2 * key), self.referee.player(self.base or 2 * key + 1)
@@ -268,5 +270,48 @@ def test_the_turn_of_a_tournament_that_leaves_is_free_at_once() -> None:
         ground.queue.leave(9)
         await ground.settled()
         assert ground.handed[1]
+
+    on_ground(test)
+
+
+def test_owners_share_equally_whatever_their_priorities_and_throughputs() -> None:
+    async def test(ground: Ground) -> None:
+        ground.match(1, 1_000, priority=1_000, seats=64, owner=1)
+        for key in range(2, 42):
+            ground.match(key, 1_000, seats=64, owner=2)
+        ground.match(42, 1, seats=64, owner=3)
+        await ground.rounds(5)
+        handed = await ground.rounds(30)
+        of_owners = [handed[1], sum(handed[key] for key in range(2, 42)), handed[42]]
+        assert min(of_owners) >= 0.9 * max(of_owners)
+
+    on_ground(test)
+
+
+def test_priority_that_an_admin_chose_counts_among_all_owners() -> None:
+    async def test(ground: Ground) -> None:
+        ground.match(1, 100, priority=1_000, seats=4, owner=1)
+        ground.match(2, 1, priority=1, seats=4, owner=2, across_owners=True)
+        await ground.rounds(1)
+        assert set(await ground.rounds(20)) == {2}
+        ground.leave(2)
+        await ground.rounds(1)
+        # It owes its owner's other tests nothing.
+        ground.match(3, 1, seats=4, owner=2)
+        await ground.rounds(2)
+        handed = await ground.rounds(20)
+        assert abs(handed[1] - handed[3]) <= 4
+
+    on_ground(test)
+
+
+def test_games_that_never_end_take_no_seat_of_another_owner() -> None:
+    async def test(ground: Ground) -> None:
+        for key in range(2, 6):
+            ground.match(key, 1_000, time="10+0.1", owner=2)
+        await ground.settled()
+        ground.match(1, 1, time="10+0.1", owner=1)
+        await ground.settled()
+        assert ground.referee.in_flight(1) == 1
 
     on_ground(test)

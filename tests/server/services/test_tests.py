@@ -203,6 +203,18 @@ async def test_queue_is_sorted_by_priority(client: Client) -> None:
     assert await listed(client) == ["high", "middle", "low", "also-low", "stopped"]
 
 
+async def test_only_the_priority_of_an_admin_counts_among_all_owners(client: Client) -> None:
+    alice, bob = await client.token("alice"), await client.token("bob")
+    admin = await client.token("bob", "admin")
+    await client.register("ada", "amy")
+    await client.register("bea", "ben", owner="bob")
+    await create(client, alice, "ada", "amy", name="tests/first")
+    await create(client, alice, "ada", "amy", name="tests/top", priority=1_000)
+    await create(client, bob, "bea", "ben", name="tests/theirs", priority=2)
+    await create(client, admin, "bea", "ben", name="tests/urgent", priority=1)
+    assert await listed(client) == ["urgent", "top", "first", "theirs"]
+
+
 async def test_stopped_test_plays_no_game_until_it_is_resumed(client: Client) -> None:
     token = await client.token()
     async with client.online(token, "ada", "bob"):

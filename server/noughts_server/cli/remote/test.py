@@ -58,8 +58,8 @@ def create(
     """Create a test and start it: unrated pairs of games until a sequential test is decided.
 
     The test is --sprt (default: elo0=0,elo1=5); with --games alone, all games are played. BASE is also your bot, or a
-    bot that is online and open to tests of others. Running tests with the highest --priority get the next games, and those
-    of equal priority share them in proportion to --throughput.
+    bot that is online and open to tests of others. Owners share the games equally. Of your running tests, those with
+    the highest --priority get the next games, and those of equal priority share them in proportion to --throughput.
     """
     chosen = playing.openings
     if not chosen:

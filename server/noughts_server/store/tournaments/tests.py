@@ -31,9 +31,11 @@ _PART = 25
 """Characters of a version in an ID that the server chooses."""
 _RUNNING = tournaments.c.state == TournamentState.RUNNING
 _PRIORITY = func.coalesce(tournaments.c.options["priority"].as_integer(), 0)
+_ACROSS_OWNERS = func.coalesce(tournaments.c.options["across_owners"].as_boolean(), False)
 _QUEUE = (
-    case((_RUNNING, 0), else_=1).label("stopped"),
-    case((_RUNNING, -_PRIORITY), else_=func.coalesce(-tournaments.c.ended_at, -LATEST)).label("urgency"),
+    case((_RUNNING, case((_ACROSS_OWNERS, -_PRIORITY), else_=0)), else_=1).label("urgency"),
+    case((_RUNNING, tournaments.c.owner_id), else_=0).label("by_owner"),
+    case((_RUNNING, -_PRIORITY), else_=func.coalesce(-tournaments.c.ended_at, -LATEST)).label("priority"),
     case((_RUNNING, tournaments.c.id), else_=-tournaments.c.id).label("age"),
 )
 _UNKNOWN = "`noughts test list` shows the tests."
@@ -79,7 +81,9 @@ def get_test(connection: Connection, slug: str) -> Tournament:
 def list_tests(
     connection: Connection, *, size: int = 0, page_token: str = "", owner: str = "", search: str = "", state: int = 0
 ) -> Page[Tournament]:
-    """Return a page of tests: running ones by priority, then the oldest first; stopped ones; the last to end first.
+    """Return a page of tests: running ones, stopped ones, and then the last to end first.
+
+    Of the running ones, those with a priority among all owners are first, then those of each owner by priority and age.
 
     Raises InvalidArgument (size, token, search).
     """
