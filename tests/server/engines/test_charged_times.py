@@ -23,8 +23,11 @@ THINKING_US = 100_000
 STALL_SECONDS = 0.5
 SLOW_LINES = """
 import sys, time
+habits = dict(word.split("=") for word in sys.argv[1:])
 for line in sys.stdin:
-    time.sleep(0.1)
+    if "asked" in habits:
+        open(habits["asked"], "w").close()
+    time.sleep(float(habits["think"]))
     print(next(cell for cell in range(25) if str(cell) not in line.split()[2:]), flush=True)
 """
 SLOW_BOT = """
@@ -61,7 +64,7 @@ def specs(folder: Path) -> dict[str, str]:
     return {
         "gomocup": f"slow=gomocup:{python} {PROGRAMS}/odd_engine.py think=0.1",
         "gtp": f"slow=gtp{{variants=mnk}}:{python} {PROGRAMS}/gtp_engine.py slow",
-        "lines": f"slow=lines{{variants=mnk}}:{python} {folder}/lines.py",
+        "lines": f"slow=lines{{variants=mnk}}:{python} {folder}/lines.py think=0.1",
         "py": f"slow=py:{folder}/slow.py:Slow",
     }
 
@@ -79,17 +82,34 @@ async def test_a_stall_neither_shortens_nor_lengthens_thinking_times(tmp_path: P
     assert median(taken) < STALL_SECONDS * 1_000_000 / 2
 
 
+@pytest.mark.parametrize("kind", ["gomocup", "lines"])
 @pytest.mark.parametrize(
-    "thinking, ending",
-    [pytest.param("0.1", "line", id="in time"), pytest.param("2", "timeout", id="late")],
+    "thinking, stall, ending",
+    [
+        pytest.param(0.2, 3.0, "line", id="arrived in time, read late"),
+        pytest.param(2.5, 3.0, "timeout", id="arrived late during the stall"),
+        pytest.param(2.5, 2.0, "timeout", id="arrived late after the stall"),
+    ],
 )
-async def test_the_arrival_of_an_answer_decides_whether_it_is_late(tmp_path: Path, thinking: str, ending: str) -> None:
-    field, log = Field(tmp_path, Locking.OFF), tmp_path / "log"
-    engine = shlex.join([sys.executable, str(PROGRAMS / "odd_engine.py"), f"think={thinking}", f"log={log}"])
-    async with stalled(3.0, 2, lambda: log.exists() and "INFO time_left 2147483647\n" in log.read_text()):
-        await field.play(f"slow=gomocup:{engine}", "first-free", games=1, variant="mnk:5,5,5", time="1/move",
-                         children=TIMES)  # fmt: skip
-    assert [game.termination for game in field.games] == [ending]
+async def test_the_arrival_of_an_answer_decides_whether_it_is_late(
+    tmp_path: Path, kind: str, thinking: float, stall: float, ending: str
+) -> None:
+    field, asked = Field(tmp_path, Locking.OFF), tmp_path / "asked"
+    (tmp_path / "lines.py").write_text(SLOW_LINES)
+    engine = f"think={thinking} asked={asked}"
+    python = shlex.quote(sys.executable)
+    slow = {
+        "gomocup": f"slow=gomocup:{python} {PROGRAMS}/odd_engine.py {engine}",
+        "lines": f"slow=lines{{variants=mnk}}:{python} {tmp_path}/lines.py {engine}",
+    }[kind]
+    async with stalled(stall, 1, asked.exists):
+        await field.play(slow, "first-free", games=1, variant="mnk:5,5,5", time="1/move", children=TIMES,
+                         keep_times=True)  # fmt: skip
+    (game,) = field.games
+    taken = game.times_us[game.second == "slow" :: 2]
+    assert game.termination == ending
+    assert taken[0] >= min(thinking, stall) * 1_000_000 - TICK_US
+    assert len(taken) == 1 or ending == "line"
 
 
 async def test_ten_thousand_messages_cost_an_engine_little_of_its_clock(tmp_path: Path) -> None:

@@ -70,6 +70,8 @@ class Engine:
             say("MESSAGE 1234 nodes")
         if "chatter" in HABITS:
             sys.stdout.buffer.write(b"MESSAGE depth 9 | ev 34 | pv h8 i9 j10\n" * int(HABITS["chatter"]))
+        if "asked" in HABITS:
+            Path(HABITS["asked"]).touch()
         if "think" in HABITS:
             began = time.monotonic()
             time.sleep(float(HABITS["think"]))
