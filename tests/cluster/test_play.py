@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import shlex
+import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,6 +20,8 @@ from noughts_bots.session import Login, play
 from noughts_proto.v1 import (
     challenges_pb2,
     challenges_pb2_grpc,
+    games_pb2,
+    games_pb2_grpc,
     status_pb2,
     status_pb2_grpc,
     tournaments_pb2,
@@ -34,6 +38,7 @@ from tests.cluster.ground import Cluster, running
 from tests.cluster.run import bot_file
 from tests.cluster.troubles import observed
 from tests.support.checking_bot import Checking
+from tests.support.children.field import PROGRAMS
 from tests.support.client import bearing
 from tests.support.databases import change, rows_of
 from tests.support.examples import examples_of_help, matches
@@ -275,6 +280,33 @@ async def test_bots_that_are_installed_at_one_referee_are_played_there_and_nowhe
             assert "units_claimed" not in cluster.log(plain)
             assert "units_claimed" in cluster.log(offering)
             assert rows_of(cluster.database, "SELECT count(*) FROM units WHERE holder IS NOT NULL") == [(0,)]
+
+
+async def test_margins_of_tournaments_and_of_offered_bots_hold_in_a_cluster() -> None:
+    engine = f"gomocup:{shlex.join([sys.executable, str(PROGRAMS / 'odd_engine.py')])}"
+    with bot_file() as path:
+        own = engine.replace("gomocup:", "gomocup{margin=2500ms}:")
+        offers = ("--offers", f"plain=py:{path}:Hasty", "--offers", f"usual={engine}", "--offers", f"own={own}")
+        async with running(servers=1, referees=0) as cluster:
+            await cluster.start_referee("--owner", "ada", "--seats", "2", "--no-lock", *offers)
+            cluster.start_bots(["amy"])
+            names = ["amy", "plain", "usual", "own"]
+            await cluster.all_online(names)
+            timed: dict[str, Any] = {"games_per_pair": 2, "time": {"move_us": 10_000_000}, "variant": "mnk:5,5,5"}
+            await cluster.organise("own", names, **timed)
+            await cluster.organise("same", names, **timed, margin_ms=1_500)
+            stub = cluster.stub(games_pb2_grpc.GameServiceStub)
+            found = {}
+            for slug in ("own", "same"):
+                await cluster.finished(slug)
+                listed = games_pb2.ListGamesRequest(parent=f"tournaments/{slug}")
+                games = (await cluster.asked(stub.ListGames, listed)).games
+                sides = [(game.first, game.first_allowance.margin_us) for game in games]
+                sides += [(game.second, game.second_allowance.margin_us) for game in games]
+                found[slug] = dict(sides)
+                assert len(set(sides)) == len(names)
+    assert found["own"] == {"amy": 50_000, "plain": 50_000, "usual": 1_000_000, "own": 2_500_000}
+    assert found["same"] == dict.fromkeys(names, 1_500_000)
 
 
 async def test_submitted_bots_play_on_each_referee_that_accepts_them_and_a_lost_one_changes_no_game(

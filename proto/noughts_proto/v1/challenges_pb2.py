@@ -26,7 +26,7 @@ from noughts_proto.v1 import tournaments_pb2 as noughts__proto_dot_v1_dot_tourna
 from noughts_proto.v1 import types_pb2 as noughts__proto_dot_v1_dot_types__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!noughts_proto/v1/challenges.proto\x12\nnoughts.v1\x1a\"noughts_proto/v1/tournaments.proto\x1a\x1cnoughts_proto/v1/types.proto\"\x85\x03\n\x16\x43reateChallengeRequest\x12\x12\n\nchallenger\x18\x01 \x01(\t\x12\x10\n\x08opponent\x18\x02 \x01(\t\x12\x0f\n\x07variant\x18\x03 \x01(\t\x12%\n\x04time\x18\x04 \x01(\x0b\x32\x17.noughts.v1.TimeControl\x12\r\n\x05games\x18\x05 \x01(\r\x12\x11\n\x04seed\x18\x06 \x01(\x06H\x00\x88\x01\x01\x12\x12\n\nrequest_id\x18\x07 \x01(\t\x12\x43\n\town_times\x18\x08 \x03(\x0b\x32\x30.noughts.v1.CreateChallengeRequest.OwnTimesEntry\x12\x17\n\x0fopponent_begins\x18\t \x01(\x08\x12&\n\x08openings\x18\n \x01(\x0b\x32\x14.noughts.v1.Openings\x1aH\n\rOwnTimesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12&\n\x05value\x18\x02 \x01(\x0b\x32\x17.noughts.v1.TimeControl:\x02\x38\x01\x42\x07\n\x05_seed\"E\n\x17\x43reateChallengeResponse\x12*\n\ntournament\x18\x01 \x01(\x0b\x32\x16.noughts.v1.Tournament2n\n\x10\x43hallengeService\x12Z\n\x0f\x43reateChallenge\x12\".noughts.v1.CreateChallengeRequest\x1a#.noughts.v1.CreateChallengeResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!noughts_proto/v1/challenges.proto\x12\nnoughts.v1\x1a\"noughts_proto/v1/tournaments.proto\x1a\x1cnoughts_proto/v1/types.proto\"\x98\x03\n\x16\x43reateChallengeRequest\x12\x12\n\nchallenger\x18\x01 \x01(\t\x12\x10\n\x08opponent\x18\x02 \x01(\t\x12\x0f\n\x07variant\x18\x03 \x01(\t\x12%\n\x04time\x18\x04 \x01(\x0b\x32\x17.noughts.v1.TimeControl\x12\r\n\x05games\x18\x05 \x01(\r\x12\x11\n\x04seed\x18\x06 \x01(\x06H\x00\x88\x01\x01\x12\x12\n\nrequest_id\x18\x07 \x01(\t\x12\x43\n\town_times\x18\x08 \x03(\x0b\x32\x30.noughts.v1.CreateChallengeRequest.OwnTimesEntry\x12\x17\n\x0fopponent_begins\x18\t \x01(\x08\x12&\n\x08openings\x18\n \x01(\x0b\x32\x14.noughts.v1.Openings\x12\x11\n\tmargin_ms\x18\x0b \x01(\r\x1aH\n\rOwnTimesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12&\n\x05value\x18\x02 \x01(\x0b\x32\x17.noughts.v1.TimeControl:\x02\x38\x01\x42\x07\n\x05_seed\"E\n\x17\x43reateChallengeResponse\x12*\n\ntournament\x18\x01 \x01(\x0b\x32\x16.noughts.v1.Tournament2n\n\x10\x43hallengeService\x12Z\n\x0f\x43reateChallenge\x12\".noughts.v1.CreateChallengeRequest\x1a#.noughts.v1.CreateChallengeResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -36,11 +36,11 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CREATECHALLENGEREQUEST_OWNTIMESENTRY']._loaded_options = None
   _globals['_CREATECHALLENGEREQUEST_OWNTIMESENTRY']._serialized_options = b'8\001'
   _globals['_CREATECHALLENGEREQUEST']._serialized_start=116
-  _globals['_CREATECHALLENGEREQUEST']._serialized_end=505
-  _globals['_CREATECHALLENGEREQUEST_OWNTIMESENTRY']._serialized_start=424
-  _globals['_CREATECHALLENGEREQUEST_OWNTIMESENTRY']._serialized_end=496
-  _globals['_CREATECHALLENGERESPONSE']._serialized_start=507
-  _globals['_CREATECHALLENGERESPONSE']._serialized_end=576
-  _globals['_CHALLENGESERVICE']._serialized_start=578
-  _globals['_CHALLENGESERVICE']._serialized_end=688
+  _globals['_CREATECHALLENGEREQUEST']._serialized_end=524
+  _globals['_CREATECHALLENGEREQUEST_OWNTIMESENTRY']._serialized_start=443
+  _globals['_CREATECHALLENGEREQUEST_OWNTIMESENTRY']._serialized_end=515
+  _globals['_CREATECHALLENGERESPONSE']._serialized_start=526
+  _globals['_CREATECHALLENGERESPONSE']._serialized_end=595
+  _globals['_CHALLENGESERVICE']._serialized_start=597
+  _globals['_CHALLENGESERVICE']._serialized_end=707
 # @@protoc_insertion_point(module_scope)

@@ -55,12 +55,13 @@ class CreateChallengeRequest(_message.Message):
     OWN_TIMES_FIELD_NUMBER: _builtins.int
     OPPONENT_BEGINS_FIELD_NUMBER: _builtins.int
     OPENINGS_FIELD_NUMBER: _builtins.int
+    MARGIN_MS_FIELD_NUMBER: _builtins.int
     challenger: _builtins.str
     """`bots/NAME` or `bots/NAME/versions/V`: one of your online bots. Without a version: the newest that is online."""
     opponent: _builtins.str
     """Any bot that is online and accepts challenges, in the same form. Your own bots cannot decline yours."""
     variant: _builtins.str
-    """E.g. `tictactoe`, `connect4` or `mnk:M,N,K`; empty means `tictactoe`."""
+    """E.g. `tictactoe`, `connect4` or `mnk:M,N,K`; empty: the first variant that both bots play."""
     games: _builtins.int
     """The number of games; 0 means 2, at most 100. Sides alternate; `opponent_begins` says who moves first."""
     seed: _builtins.int
@@ -69,6 +70,8 @@ class CreateChallengeRequest(_message.Message):
     """Chosen by the caller, unique per token, at most 64 characters; empty: not idempotent."""
     opponent_begins: _builtins.bool
     """Whether the opponent moves first in the first game. Otherwise the challenger does."""
+    margin_ms: _builtins.int
+    """The time margin of both bots, as in `Tournament.margin_ms`."""
     @_builtins.property
     def time(self) -> _types_pb2.TimeControl: ...
     @_builtins.property
@@ -92,10 +95,11 @@ class CreateChallengeRequest(_message.Message):
         own_times: _abc.Mapping[_builtins.str, _types_pb2.TimeControl] | None = ...,
         opponent_begins: _builtins.bool = ...,
         openings: _tournaments_pb2.Openings | None = ...,
+        margin_ms: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_seed", b"_seed", "openings", b"openings", "seed", b"seed", "time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seed", b"_seed", "challenger", b"challenger", "games", b"games", "openings", b"openings", "opponent", b"opponent", "opponent_begins", b"opponent_begins", "own_times", b"own_times", "request_id", b"request_id", "seed", b"seed", "time", b"time", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seed", b"_seed", "challenger", b"challenger", "games", b"games", "margin_ms", b"margin_ms", "openings", b"openings", "opponent", b"opponent", "opponent_begins", b"opponent_begins", "own_times", b"own_times", "request_id", b"request_id", "seed", b"seed", "time", b"time", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__seed: _TypeAlias = _typing.Literal["seed"]  # noqa: Y015
     _WhichOneofArgType__seed: _TypeAlias = _typing.Literal["_seed", b"_seed"]  # noqa: Y015

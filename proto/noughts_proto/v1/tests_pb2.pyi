@@ -40,7 +40,7 @@ class Test(_message.Message):
         """The tournament `tournaments/ID` that plays the test. At creation: its settings, without a name. The server sets
         `schedule` to MATCH and `rated` to false. If both `sprt` and `games_per_pair` are unset, `sprt` is
         `elo0=0,elo1=5`. If `openings` is unset, they are as many random plies as the variant needs for the length of the
-        test, or none if the bots agree on an opening. If `concurrency` is 0, it follows the pace of the bots.
+        test, or none if the bots agree on an opening. If `variant` is empty, it is the first that both versions play. If `concurrency` is 0, it follows the pace of the bots.
         If `throughput` is 0, it is 100. Times to join and to start have no effect. Lists omit the standings, but not `match`.
         """
 

@@ -19,7 +19,8 @@ from noughts_server.openings.settings import Openings, OpeningsKind, OpeningsOrd
 OpeningsOption = Annotated[str, Option("--openings", autocompletion=completion.openings)]
 
 _BY_LOT = re.compile(r"(random|balanced):(.*)")
-_PARTS = re.compile(r"(.+?)((?:,(?:start|plies)=[^,]*)+)")
+_PARTS = re.compile(r"(.+?)((?:,[a-z_]+=[^,]*)+)")
+_KEYS = ("start", "plies")
 _LONGEST_NUMBER = 6
 
 
@@ -41,13 +42,8 @@ def _read(text: str, order: str, symmetries: bool, variant: Variant) -> Openings
     if order not in orders:
         raise UsageProblem(f"--openings-order {order!r}: expected {' or '.join(f'`{each}`' for each in orders)}")
     usual = Openings(order=OpeningsOrder(order), symmetries=symmetries)
-    if found := _BY_LOT.fullmatch(text):
-        kind, plies = found.groups()
-        if order != "sequential":
-            raise UsageProblem(f"--openings-order {order}: got {text}, expected a file or a book, which has an order")
-        if not (plies.isascii() and plies.isdigit() and len(plies) < 4):
-            raise UsageProblem(f"--openings {text}: got {plies!r} plies, expected a number as in `{kind}:6`")
-        return Openings(OpeningsKind(kind), plies=int(plies), symmetries=symmetries)
+    if (random := read_random_openings(text, order, symmetries)) is not None:
+        return random
     if variant.agreement:
         # Whatever the file holds.
         return Openings(OpeningsKind.LIST, name=text)
@@ -62,6 +58,22 @@ def _read(text: str, order: str, symmetries: bool, variant: Variant) -> Openings
     return read_openings_file(usual, file, variant, part, file.name + text.removeprefix(place))
 
 
+def read_random_openings(text: str, order: str, symmetries: bool) -> Openings | None:
+    """Return the openings of `random:K` and `balanced:K`; None for others. Raise UsageProblem."""
+    found = _BY_LOT.fullmatch(text)
+    if found is None:
+        return None
+    kind, plies, rest = found[1], *found[2].partition(",")[::2]
+    if rest:
+        fix = f"Write {kind}:{plies}. A book or a file can have start= and plies=, as in balanced15,start=2."
+        raise UsageProblem(f"--openings {text}: got {rest} after {kind}:{plies}, expected only a number of plies", fix)
+    if order != "sequential":
+        raise UsageProblem(f"--openings-order {order}: got {text}, expected a file or a book, which has an order")
+    if not (plies.isascii() and plies.isdigit() and len(plies) < 4):
+        raise UsageProblem(f"--openings {text}: got {plies!r} plies, expected a number as in `{kind}:6`")
+    return Openings(OpeningsKind(kind), plies=int(plies), symmetries=symmetries)
+
+
 def _part(text: str, order: str) -> tuple[str, Part]:
     """The file or book of `book.txt,start=100,plies=6`, and what of it is used. Raises UsageProblem."""
     found = None if Path(text).exists() else _PARTS.fullmatch(text)
@@ -70,10 +82,15 @@ def _part(text: str, order: str) -> tuple[str, Part]:
     place, written = found.groups()
     numbers: dict[str, int] = {}
     for name, _, value in (option.partition("=") for option in written[1:].split(",")):
+        if name not in _KEYS:
+            fix = f"Write it as in {place},start=100,plies=6, where both keys are optional."
+            raise UsageProblem(f"--openings {text}: got the key {name}, expected {' or '.join(_KEYS)}", fix)
         if name in numbers:
-            raise UsageProblem(f"--openings {text}: got {name} twice, expected it once")
+            raise UsageProblem(f"--openings {text}: got {name} twice, expected it once", f"Remove one {name}=.")
         if not (value.isascii() and value.isdigit() and len(value) <= _LONGEST_NUMBER and int(value)):
-            raise UsageProblem(f"--openings {text}: got {name}={value}, expected a whole number from 1")
+            raise UsageProblem(
+                f"--openings {text}: got {name}={value}, expected a whole number from 1", f"Write {place},{name}=2."
+            )
         numbers[name] = int(value)
     if "start" in numbers and order != "sequential":
         raise UsageProblem(f"--openings {text}: got start with --openings-order {order}, expected one of the two")

@@ -31,6 +31,15 @@ class Offer:
     name: str
     version: str
     spec: BotSpec
+    margin_us: int | None = None
+    """Its own time margin; None: the referee's, for engines with their own clocks at least 1 s."""
+
+    def time_margin_us(self, usual_us: int) -> int:
+        """Return its time margin; `usual_us` is the referee's."""
+        if self.margin_us is not None:
+            return self.margin_us
+        keeps_clock = self.spec.child_kind is not None and self.spec.child_kind.keeps_clock
+        return max(usual_us, ENGINE_MARGIN_US) if keeps_clock else usual_us
 
 
 @dataclass(eq=False)
@@ -50,8 +59,7 @@ class Offers:
         """Run a bot in the processes of its seats until it is cancelled or cannot be started again."""
         async with asyncio.TaskGroup() as tasks:
             for wire in self.sessions.team_wires(bot.id, self.seats, self.times.wire):
-                if offer.spec.child_kind is not None and offer.spec.child_kind.keeps_clock:
-                    wire.player.margin_us = max(wire.player.margin_us, ENGINE_MARGIN_US)
+                wire.player.margin_us = offer.time_margin_us(wire.player.margin_us)
                 tasks.create_task(self._play_seat(offer.spec, bot, wire))
 
     async def _play_seat(self, spec: BotSpec, bot: BotVersion, wire: FrameConnection) -> None:

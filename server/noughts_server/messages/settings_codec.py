@@ -33,7 +33,11 @@ def settings_message(settings: TournamentSettings, **fields: Any) -> tournaments
 
 def challenge_message(settings: TournamentSettings, **fields: Any) -> challenges_pb2.CreateChallengeRequest:
     """Return a request with these settings; `fields` set or override other fields of the message."""
-    values = {"games": settings.games_per_pair, "openings": openings_message(settings.openings)}
+    values = {
+        "games": settings.games_per_pair,
+        "openings": openings_message(settings.openings),
+        "margin_ms": settings.margin_ms,
+    }
     return challenges_pb2.CreateChallengeRequest(**{**_of_games(settings), **values, **fields})
 
 
@@ -60,7 +64,9 @@ def challenge_settings(message: challenges_pb2.CreateChallengeRequest, *, seed: 
     """Return the settings of a challenge, with defaults and `seed` for missing values. Raises InvalidArgument."""
     games = message.games or _USUAL.games_per_pair
     of_games = _games_of(message, "openings", seed)
-    return TournamentSettings(games_per_pair=games, concurrency=games, rated=False, **of_games)
+    return TournamentSettings(
+        games_per_pair=games, concurrency=games, rated=False, margin_ms=message.margin_ms, **of_games
+    )
 
 
 def _games_of(

@@ -59,7 +59,7 @@ def read_openings_file(
         with TextLines(file) as lines:
             return read_openings(openings, name or file.name, lines, variant, part)
     except WrongBytes as error:
-        raise OpeningsFileError(f"{file}, {error}. Fix: {error.fix}") from error
+        raise OpeningsFileError(f"{error}. Fix: {error.fix}") from error
 
 
 def read_openings(
@@ -75,19 +75,19 @@ def read_openings(
             cells = read_opening(line, variant)
             check_opening(variant, cells)
         except OpeningError as error:
-            raise OpeningsFileError(f"{name}, line {number}: {error}") from None
+            raise OpeningsFileError(f"line {number}: {error}") from None
         found.append(cells)
         if len(found) > MOST_OPENINGS:
-            raise OpeningsFileError(f"{name}, line {number}: got more openings, expected at most {MOST_OPENINGS:,}")
+            raise OpeningsFileError(f"line {number}: got more openings, expected at most {MOST_OPENINGS:,}")
     if not found:
-        raise OpeningsFileError(f"{name}: got no openings, expected one per line: {_FORMS}")
+        raise OpeningsFileError(f"got no openings, expected one per line: {_FORMS}")
     try:
         made = openings.of_list(name, part.of(found))
     except OpeningError as error:
-        raise OpeningsFileError(f"{name}: {error}") from None
+        raise OpeningsFileError(str(error)) from None
     if len(made.text) > MOST_CHARACTERS:
         got = f"{len(made.text):,} characters of cells"
-        raise OpeningsFileError(f"{name}: got {got}, expected at most {MOST_CHARACTERS:,}")
+        raise OpeningsFileError(f"got {got}, expected at most {MOST_CHARACTERS:,}")
     return made
 
 

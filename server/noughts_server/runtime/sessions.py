@@ -208,10 +208,16 @@ class Sessions:
 
         A submitted version that is offline counts as it declared itself in its trial.
         """
-        login = self.login(version)
-        logins = [login] if login else map(OnlineBot.submitted, submissions_of(connection, [version]))
-        for each in logins:
+        for each in self._declarations(connection, version):
             each.check_plays(field, variant)
+
+    def variants(self, connection: Connection, version: int) -> tuple[str, ...]:
+        """Return the variants that the bot version declares, as for `check_plays`; empty if it plays all."""
+        return next((each.variants for each in self._declarations(connection, version)), ())
+
+    def _declarations(self, connection: Connection, version: int) -> list[OnlineBot]:
+        login = self.login(version)
+        return [login] if login else list(map(OnlineBot.submitted, submissions_of(connection, [version])))
 
     def logged_in(self, version: int, login: OnlineBot) -> None:
         """A bot version has just logged in."""

@@ -14,7 +14,12 @@ from noughts_server.resource_names import bot_name, bot_version_id
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.sessions import OnlineBot, Sessions
 from noughts_server.services.access import Access, Context, caller_as, open_to
-from noughts_server.services.new_tournaments import canonical_variant, check_guest_clocks, check_settings
+from noughts_server.services.new_tournaments import (
+    canonical_variant,
+    check_guest_clocks,
+    check_settings,
+    common_variant,
+)
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.idempotency import idempotent
 from noughts_server.store.pairing.seeds import SeedKind
@@ -53,7 +58,9 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
             settings = challenge_settings(request, seed=secrets.randbits(64))
             if opponent.owner_id != challenger.owner_id:
                 check_guest_clocks(settings, self._limits)
-            settings = replace(settings, variant=canonical_variant(settings.variant, field="variant"))
+            declared = {login.name: login.variants for login in (online[challenger.id], online[opponent.id])}
+            variant = request.variant or common_variant("variant", declared)
+            settings = replace(settings, variant=canonical_variant(variant, field="variant"))
             online[challenger.id].check_plays("challenger", settings.variant)
             online[opponent.id].check_plays("opponent", settings.variant)
             names = (challenger.bot, opponent.bot)

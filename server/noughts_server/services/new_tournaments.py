@@ -1,9 +1,10 @@
 """Check the settings of a new tournament. The store does not check them."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 
 from noughts_referee.clock import TimeControl
-from noughts_referee.rules import VariantError, parse_variant
+from noughts_referee.rules import VariantError, first_common, parse_variant
 from noughts_server.competition.formats.tournament_format import FormatError
 from noughts_server.competition.tournament_settings import OPTIONS, TournamentSettings, usual_concurrency
 from noughts_server.errors import InvalidArgument
@@ -106,6 +107,18 @@ def canonical_variant(variant: str, field: str = "tournament.variant") -> str:
         return parse_variant(variant).name
     except VariantError as error:
         raise InvalidArgument.of(field, error.got, error.expected) from error
+
+
+def common_variant(field: str, declared: Mapping[str, Sequence[str]]) -> str:
+    """Return the first variant that all these bots play, by the variants that each declares.
+
+    Raises InvalidArgument for the request's `field` if they have none in common.
+    """
+    variant = first_common(declared.values())
+    if variant is None:
+        plays = "; ".join(f"{name} plays {', '.join(names)}" for name, names in declared.items() if names)
+        raise InvalidArgument.of(field, plays, "bots that have a variant in common")
+    return variant
 
 
 def _check_time(field: str, time: TimeControl) -> None:

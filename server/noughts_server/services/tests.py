@@ -21,6 +21,7 @@ from noughts_server.services.new_tournaments import (
     canonical_variant,
     check_guest_clocks,
     checked,
+    common_variant,
     with_priority_of,
 )
 from noughts_server.services.tournaments import TournamentServicer
@@ -50,11 +51,11 @@ class TestServicer(tests_pb2_grpc.TestServiceServicer):
     async def CreateTest(self, request: pb.CreateTestRequest, context: Context) -> pb.CreateTestResponse:
         who, wanted, parts = caller(), request.test, self.tournaments
         require(who, play_as(bot_version_id("test.new_version", wanted.new_version)[0]))
-        match, now = await asyncio.to_thread(_match, wanted), parts.store.now_ms()
+        variant = wanted.tournament.variant or await parts.store.read(partial(self._common_variant, wanted=wanted))
+        match, now = await asyncio.to_thread(_match, wanted, variant), parts.store.now_ms()
 
         def create(connection: Connection) -> str:
-            new = get_version(connection, *bot_version_id("test.new_version", wanted.new_version))
-            base = get_version(connection, *bot_version_id("test.base_version", wanted.base_version))
+            new, base = _versions(connection, wanted)
             right = with_priority_of(who, checked(match, now))
             _check_versions(parts.sessions, who, new, base)
             if base.owner_id != new.owner_id:
@@ -97,6 +98,16 @@ class TestServicer(tests_pb2_grpc.TestServiceServicer):
         await director.uncancelled(partial(director.start, slug, owner_id=caller().only_owner))
         return pb.ResumeTestResponse(test=await self._full(slug))
 
+    def _common_variant(self, connection: Connection, wanted: pb.Test) -> str:
+        """Return the variant of a test without one. Raises InvalidArgument, NotFound."""
+        return common_variant(
+            "test.tournament.variant",
+            {
+                version.resource: self.tournaments.sessions.variants(connection, version.id)
+                for version in _versions(connection, wanted)
+            },
+        )
+
     async def _known(self, name: str) -> str:
         """Return the ID of a test that exists. Raises InvalidArgument, NotFound."""
         return (await self.tournaments.store.read(partial(get_test, slug=test_id("name", name)))).slug
@@ -107,14 +118,22 @@ class TestServicer(tests_pb2_grpc.TestServiceServicer):
         return _message(full, [versions[label] for label in full.match.labels])
 
 
-def _match(wanted: pb.Test) -> NewTournament:
-    """Return the tournament of a requested test, with defaults. Raises InvalidArgument.
+def _versions(connection: Connection, wanted: pb.Test) -> tuple[BotVersion, BotVersion]:
+    """Return the new and the base version of a requested test. Raises InvalidArgument, NotFound."""
+    return (
+        get_version(connection, *bot_version_id("test.new_version", wanted.new_version)),
+        get_version(connection, *bot_version_id("test.base_version", wanted.base_version)),
+    )
+
+
+def _match(wanted: pb.Test, variant: str) -> NewTournament:
+    """Return the tournament of a requested test in this variant, with defaults. Raises InvalidArgument.
 
     This can take some tenths of a second.
     """
     asked = tournaments_pb2.Tournament()
     asked.CopyFrom(wanted.tournament)
-    asked.schedule, asked.rated = tournaments_pb2.SCHEDULE_MATCH, False
+    asked.schedule, asked.rated, asked.variant = tournaments_pb2.SCHEDULE_MATCH, False, variant
     asked.throughput = asked.throughput or _USUAL_THROUGHPUT
     if not asked.games_per_pair:
         asked.sprt = asked.sprt or _USUAL_TEST
@@ -122,8 +141,8 @@ def _match(wanted: pb.Test) -> NewTournament:
     drawn = SeedKind.GIVEN if asked.HasField("seed") else SeedKind.DRAWN
     settings = settings_of(asked, seed=secrets.randbits(64))
     if not asked.HasField("openings"):
-        variant = parse_variant(canonical_variant(settings.variant))
-        settings = replace(settings, openings=usual_openings(variant, settings.games_per_pair // 2))
+        board = parse_variant(canonical_variant(settings.variant))
+        settings = replace(settings, openings=usual_openings(board, settings.games_per_pair // 2))
     return advised(NewTournament(slug, settings, seed_kind=drawn))
 
 

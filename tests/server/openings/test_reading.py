@@ -74,7 +74,7 @@ def test_empty_lines_and_remarks_say_nothing() -> None:
 def test_a_line_that_is_no_opening_is_named_with_what_it_should_be(line: str, message: str) -> None:
     with pytest.raises(OpeningsFileError) as refused:
         read_openings(Openings(), "book.txt", ["h8\n", line], GOMOKU)
-    assert str(refused.value).startswith("book.txt, line 2: ")
+    assert str(refused.value).startswith("line 2: ")
     assert message in str(refused.value)
 
 
@@ -165,9 +165,21 @@ def test_part_of_a_book_is_chosen_by_start_and_plies() -> None:
         ("plies=x", "sequential", "got plies=x, expected a whole number from 1"),
         ("plies=4,plies=5", "sequential", "got plies twice, expected it once"),
         ("start=3", "random", "got start with --openings-order random"),
-        ("begin=3", "sequential", "expected"),
+        ("foo=3", "sequential", "got the key foo, expected start or plies"),
+        ("start=3,foo=3", "sequential", "got the key foo, expected start or plies"),
     ],
 )
 def test_wrong_parts_are_refused_in_the_words_of_the_option(options: str, order: str, message: str) -> None:
-    with pytest.raises(UsageProblem, match=message):
+    with pytest.raises(UsageProblem) as refused:
         openings_options.read_openings(f"balanced15,{options}", order, False, GOMOKU)
+    assert message in refused.value.message
+    assert refused.value.message.count(options) <= 2  # the option as it was typed, and its wrong part
+
+
+@pytest.mark.parametrize("text", ["random:4,start=2", "balanced:4,plies=2", "random:4,foo=1"])
+def test_random_openings_have_no_other_key(text: str) -> None:
+    with pytest.raises(UsageProblem) as refused:
+        openings_options.read_openings(text, "sequential", False, GOMOKU)
+    kind, _, rest = text.partition(",")
+    assert f"got {rest} after {kind}, expected only a number of plies" in refused.value.message
+    assert refused.value.hint.startswith(f"Write {kind}.")

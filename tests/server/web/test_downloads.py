@@ -79,6 +79,31 @@ def test_files_of_a_tournament_have_its_byes_and_bracket(site: Site, server: Ser
         assert [match.games for match in tally.about.matches].count(0) == (1 if schedule == "knockout" else 2)
 
 
+def test_lines_of_games_with_clocks_have_the_time_margins(site: Site, server: ServerUnderTest) -> None:
+    token = server.token("ada")
+    cookie, form = f"noughts_token={token}", {"csrf": Visitor(token).csrf}
+    settings = {"id": "margins", "schedule": "round_robin", "games_per_pair": "2", "move": "1", "margin_ms": "1500"}
+    place = site.post("/organise", {**form, **settings}, cookie=cookie).headers["location"]
+    with online(server.address, token, quick="random", slow="random"):
+        for bot in ("quick", "slow"):
+            assert site.post(f"{place}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie).status == 303
+        assert site.post(f"{place}/start", form, cookie=cookie).status == 303
+        eventually(lambda: "finished" in site.get(place).text)
+    lines = list(map(json.loads, site.get(f"{place}/games.jsonl").text.splitlines()))
+    assert [(line["margins_ms"], line["late_moves"]) for line in lines] == [([1500, 1500], [0, 0])] * 2
+
+
+def test_moves_in_the_time_margin_are_counted_in_the_lines(site: Site, cup: str) -> None:
+    game = site.get(f"/api/v1/{cup}/games/1").document["game"]
+    limit = {"move_us": 100_000, "bank_us": 0, "increment_us": 0}
+    allowance = {"network_us": 0, "margin_us": 50_000}
+    timed = {**game, "first_time": limit, "second_time": limit, "first_allowance": allowance,
+             "second_allowance": allowance, "times_us": [0, 120_000, *[0] * (len(game["moves"]) - 2)]}  # fmt: skip
+    more = downloads.recorded(timed).more
+    assert (more["margins_ms"], more["late_moves"]) == ([50, 50], [0, 1])
+    assert "margins_ms" not in downloads.recorded(game).more
+
+
 def test_a_file_of_no_tournament_is_not_found_and_one_that_cannot_be_says_why(
     site: Site, server: ServerUnderTest
 ) -> None:

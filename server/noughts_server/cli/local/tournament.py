@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,7 +16,7 @@ from noughts_referee.clock import MARGIN_US
 from noughts_referee.rules import Variant, first_common, parse_variant
 from noughts_server.cli import child_options, completion, format_options, options, output
 from noughts_server.cli.client import AtServer
-from noughts_server.cli.command import command, declaration
+from noughts_server.cli.command import command
 from noughts_server.cli.drawing.match_summary import MatchSummary, terminations_line
 from noughts_server.cli.drawing.rating_table import ratings_document, show_fit
 from noughts_server.cli.drawing.standings import TournamentTables
@@ -48,6 +47,14 @@ _DEMO_SPECS = (
 )
 _DEMO_GAMES_IN_FLIGHT = 256
 _LONGEST_TITLE = 200
+_FIX_AT_SERVER = {
+    "-o": "Leave it out: the server keeps the games, and `noughts game list NAME` and the tournament's page show them.",
+    "--db": "Leave it out: the server keeps the games in its own database.",
+    "--margin-of": "Use --margin, the time margin of all bots.",
+    "--times": "Leave it out: the server keeps the times of all moves.",
+    "--dry-run": "Use `noughts tournament create NAME --dry-run`.",
+}
+"""What to do about an option of this machine if some bots are on a server; for the others, leave them out."""
 
 SpecArgument = Annotated[list[str], Argument(metavar="SPEC...", autocompletion=completion.specs)]
 FirstArgument = Annotated[str, Argument(metavar="A", autocompletion=completion.specs)]
@@ -79,11 +86,31 @@ class MachineOptions(child_options.SandboxOptions):
 
     def refuse_at_server(self) -> None:
         """Raise UsageProblem if one of these options was given."""
-        for parameter in signature(MachineOptions).parameters.values():
-            # The margin is an option of tournaments at a server, too.
-            if parameter.name != "margin" and getattr(self, parameter.name) != parameter.default:
-                option = declaration(parameter)[1].default
-                raise UsageProblem(f"{option}: got a bot on a server as well, expected only bots on this machine")
+        given = {
+            "--require-lock": self.require_lock,
+            "--no-lock": self.no_lock,
+            "--margin-of": self.margin_of,
+            "--start-timeout": self.start_timeout != child_options.START_SECONDS,
+            "--processes": self.processes,
+            "--affinity": self.affinity is not None,
+            "--memory": self.memory,
+            "--memory-total": self.memory_total,
+            "--log": self.log,
+            "--messages": self.messages,
+            "--db": self.database,
+            "--resume": self.resume,
+            "-o": self.games_file,
+            "--times": self.times,
+            "--every": self.every,
+            "--fatal": self.fatal,
+            "--dry-run": self.dry_run,
+        }
+        for option, is_given in given.items():
+            if is_given:
+                raise UsageProblem(
+                    f"{option}: got a bot on a server as well, expected only bots on this machine",
+                    _FIX_AT_SERVER.get(option, f"Leave {option} out, or play without bots of a server."),
+                )
 
 
 @dataclass(frozen=True)
@@ -177,6 +204,7 @@ def run(
     if len(specs) < 2:
         raise UsageProblem.of("one_bot", spec=specs[0])
     if any(spec.kind == "bot" for spec in options.read_specs(specs)):
+        playing.refuse_at_server()
         named = [f"{text[4:].partition('@')[0]}={text}" if text.startswith("bot:") else text for text in specs]
         _run_there(_plan(named, playing, title, there=True), playing, at)
         return
@@ -192,7 +220,6 @@ def run(
 
 
 def _run_there(plan: LocalPlan, playing: RunOptions, at: AtServer) -> None:
-    playing.refuse_at_server()
     from noughts_server.cli.remote.run_there import play_there
 
     with at.connected(token_needed=True) as client:
@@ -233,6 +260,11 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = 
         said = engine_options(spec)
         if said is not None and said.time:
             own_times.setdefault(label, options.read_time(said.time, f"{label}, option time"))
+        if said is not None and said.margin and there:
+            raise UsageProblem(
+                f"{label}: got option margin={said.margin} and a bot on a server, where all bots have one time margin",
+                "Remove the option and use --margin, the time margin of all bots.",
+            )
         if said is not None and said.margin:
             own_margins_us.setdefault(label, options.read_margin(said.margin, f"{label}, option margin"))
     here = {label: spec for label, spec in zip(labels, read_specs, strict=True) if not there or spec.kind != "bot"}

@@ -11,7 +11,7 @@ from noughts_server.cli.bus_options import BusOptions
 from noughts_server.cli.child_options import SandboxOptions
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import INTERRUPTED, UsageProblem
-from noughts_server.cli.local.children import DIAL_YOURSELF, check_startable, require_frames_on_pipes
+from noughts_server.cli.local.children import DIAL_YOURSELF, check_startable, engine_options, require_frames_on_pipes
 from noughts_server.cli.logs import LogOptions
 from noughts_server.cli.operator.serve import (
     ABSENCE,
@@ -83,11 +83,20 @@ def _read_offers(texts: list[str], locking: Locking) -> "tuple[Offer, ...]":
     from noughts_server.hosting.offers import Offer
 
     specs = tuple(map(parse_spec, texts))
-    for text, spec in zip(texts, specs, strict=True):
+    offers = []
+    for text, label, spec in zip(texts, unique_labels(specs), specs, strict=True):
         if not check_startable(spec, locking):
             raise UsageProblem.of("offer_that_is_not_started", text=text)
         require_frames_on_pipes(spec, DIAL_YOURSELF)
-    return tuple(Offer(label, "1", spec) for label, spec in zip(unique_labels(specs), specs, strict=True))
+        engine = engine_options(spec)
+        if engine is not None and engine.time:
+            raise UsageProblem(
+                f"--offers {text!r}: got option time={engine.time}, but each tournament has its own time control",
+                "Remove the option. `tournament create --time-of` sets the time control of one bot.",
+            )
+        margin_us = options.read_margin(engine.margin, f"{label}, option margin") if engine and engine.margin else None
+        offers.append(Offer(name=label, version="1", spec=spec, margin_us=margin_us))
+    return tuple(offers)
 
 
 async def _play_until_stopped(settings: "RefereeSettings") -> bool:

@@ -32,10 +32,11 @@ def challenge(
     own: Annotated[str | None, Option("--as", autocompletion=completion.bots)] = None,
     name: str = "",
     games: Annotated[int, Option("--games", min=1, max=_MOST_GAMES)] = 2,
-    variant: options.VariantOption = "tictactoe",
+    variant: options.AnyVariantOption = None,
     opening_rule: str | None = None,
     time: str = "none",
     time_of: list[str] | None = None,
+    margin: options.TournamentMarginOption = "",
     seed: int | None = None,
     at: AtServer = AtServer(),
 ) -> None:
@@ -46,9 +47,16 @@ def challenge(
     """
     if own is not None and (spec is not None or name):
         raise UsageProblem("--as: got --run or --name as well, expected --as without them")
-    read_variant, read_time = options.read_variant(variant, opening_rule), options.read_time(time)
+    read_variant, read_time = None, options.read_time(time)
+    if variant is not None or opening_rule is not None:
+        read_variant = options.read_variant(variant or options.USUAL_VARIANT, opening_rule)
     read_seed = None if seed is None else options.read_seed(seed)
-    settings = TournamentSettings(variant=read_variant.name, time=read_time, games_per_pair=games)
+    settings = TournamentSettings(
+        variant="" if read_variant is None else read_variant.name,
+        time=read_time,
+        games_per_pair=games,
+        margin_ms=options.read_tournament_margin(margin),
+    )
     rival = read_bot(opponent.removeprefix("bot:"))
     configure_logs(options.LogLevel.WARNING)
     with at.connected(token_needed=True) as client:

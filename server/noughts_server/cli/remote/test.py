@@ -11,7 +11,7 @@ from noughts_proto.v1 import tournaments_pb2
 from noughts_server.cli import completion, format_options, options, output
 from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
-from noughts_server.cli.openings_options import OpeningsOption, openings_wording
+from noughts_server.cli.openings_options import OpeningsOption, openings_wording, read_random_openings
 from noughts_server.cli.remote.tournament_end import OVER, verdict, wait_for_end
 from noughts_server.cli.remote.tournament_view import (
     conditions_document,
@@ -24,7 +24,7 @@ from noughts_server.cli.times import iso, milliseconds
 from noughts_server.cli.tournament_options import LARGEST_GAMES, GameOptions
 from noughts_server.cli.typed_names import read_bot, read_test
 from noughts_server.competition.formats import MATCH
-from noughts_server.messages.settings_codec import settings_message
+from noughts_server.messages.settings_codec import openings_message, settings_message
 from noughts_server.openings.settings import OpeningsKind
 from noughts_server.resource_names import short, tournament_name
 
@@ -42,6 +42,7 @@ class TestOptions(GameOptions):
     games: Annotated[int, Option("--games", min=0, max=LARGEST_GAMES, show_default=False)] = 0
     concurrency: options.PacedConcurrencyOption = 0
     sprt: str | None = None
+    margin: options.TournamentMarginOption = ""
     priority: format_options.PriorityOption = 0
     throughput: Annotated[int, Option("--throughput", min=1, max=1_000)] = 100
 
@@ -61,9 +62,12 @@ def create(
     bot that is online and open to tests of others. Owners share the games equally. Of your running tests, those with
     the highest --priority get the next games, and those of equal priority share them in proportion to --throughput.
     """
-    chosen = playing.openings
-    if not chosen:
-        playing = replace(playing, openings="none")
+    chosen, random = playing.openings, None
+    if playing.variant is None and playing.opening_rule is None:
+        # The server chooses the variant by the two versions. It checks these openings, too.
+        random = read_random_openings(chosen, playing.openings_order, playing.symmetries)
+    if not chosen or random is not None:
+        playing = replace(playing, openings="none", symmetries=playing.symmetries and random is None)
     if playing.sprt is not None:
         format_options.read_sprt(playing.sprt)
     settings = playing.settings(
@@ -72,10 +76,15 @@ def create(
         schedule=MATCH,
         sprt=playing.sprt or "",
         **output.picked(playing, "priority", "throughput"),
+        margin_ms=options.read_tournament_margin(playing.margin),
         title=title.encode(errors="replace").decode(),
     )
     # Without a choice of openings, the server chooses them by the variant and the length of the test.
     changes: dict[str, Any] = {"openings": _NO_OPENINGS} if chosen and not settings.openings else {}
+    if random is not None:
+        changes["openings"] = openings_message(random)
+    if playing.variant is None and playing.opening_rule is None and not settings.openings:
+        changes["variant"] = ""
     seed = None if playing.seed is None else options.read_seed(playing.seed)
     wanted = pb.Test(
         name=read_test(name) if name else "",

@@ -94,7 +94,7 @@ def test_a_book_that_comes_with_the_package_is_called_by_its_name(noughts: Any, 
         ("--openings nothing.txt", "there is no such file; expected `none`, `random:K`, `balanced:K`, `balanced15`"),
         ("--openings random:x", "got 'x' plies, expected a number as in `random:6`"),
         ("--openings random:9", "got 9 plies, expected 1 to 8 for tictactoe"),
-        ("--openings balanced15", "balanced15, line 3: got cell"),
+        ("--openings balanced15", "--openings balanced15: line 3: got cell"),
         ("--symmetries", "--symmetries: got no openings, expected --openings as well"),
         ("--openings-order random", "--openings-order random: got no openings"),
         ("--openings random:2 --openings-order random", "got random:2, expected a file or a book"),
@@ -111,7 +111,7 @@ def test_the_line_of_an_illegal_opening_is_named(noughts: Any, tmp_path: Path) -
     book = tmp_path / "book.txt"
     book.write_text("0,0\n1,1, 1,1\n")
     said = noughts(f"match random random --openings {book}", code=2).stderr
-    assert "book.txt, line 2: got a move 2 that placed a stone on c1 (cell 8), which is occupied" in said
+    assert f"--openings {book}: line 2: got a move 2 that placed a stone on c1 (cell 8), which is occupied" in said
 
 
 def test_a_run_is_resumed_with_its_openings_also_when_their_file_is_gone(noughts: Any, tmp_path: Path) -> None:

@@ -30,6 +30,14 @@ POSTGRES = "postgresql+psycopg://me@127.0.0.1:1/noughts"
             ["referee", "--bus", "nats://localhost", "--db", POSTGRES, "--offers", "random"],
             ("--offers 'random': got no program or plugin", "noughts bot run NAME --server"),
         ),
+        (
+            ["referee", "--bus", "nats://localhost", "--db", POSTGRES, "--offers", "gomocup{time=9/move}:true"],
+            ("got option time=9/move, but each tournament has its own time control", "Fix: Remove the option"),
+        ),
+        (
+            ["referee", "--bus", "nats://localhost", "--db", POSTGRES, "--offers", "gomocup{margin=soon}:true"],
+            ("option margin 'soon': expected milliseconds",),
+        ),
         (["referee", "--bus", "nats://bus.example", "--db", POSTGRES], ("without credentials", "--insecure")),
         (["serve", "--bus", "nats://localhost,nats://10.0.0.1", "--db", POSTGRES], ("without credentials",)),
         (["referee", "--bus", "nats://localhost", "--db", POSTGRES, "--seats", "x"], ("--seats",)),

@@ -35,10 +35,25 @@ def test_what_a_server_refuses_leaves_nothing_running(ask: Ask, noughts: Any, en
     assert newest["state"] == "cancelled"
 
 
-@pytest.mark.parametrize("option", ["-o games.jsonl", "--memory-total 1g", "--dry-run", "--db x.db"])
+@pytest.mark.parametrize(
+    "option",
+    [
+        *("-o games.jsonl", "--every 5", "--fatal", "--memory 1g", "--memory-total 1g", "--dry-run", "--db x.db"),
+        *("--margin-of random=1", "--no-lock", "--require-lock", "--start-timeout 9", "--processes 2", "--affinity"),
+        *("--no-affinity", "--log x", "--messages x", "--resume"),
+    ],
+)
 def test_options_of_this_machine_are_refused_at_a_server(noughts: Any, env: dict[str, str], option: str) -> None:
     refused = noughts(f"tournament run bot:nobody random {option}", env=env, code=2)
-    assert f"{option.split()[0]}: got a bot on a server as well" in refused.stderr
+    typed = option.split()[0].replace("--no-affinity", "--affinity")
+    assert f"{typed}: got a bot on a server as well" in refused.stderr
+    assert "\nFix: " in refused.stderr
+
+
+def test_margin_of_one_engine_is_refused_at_a_server(noughts: Any, env: dict[str, str]) -> None:
+    refused = noughts("tournament run bot:nobody gomocup{margin=2s}:true", env=env, code=2).stderr
+    assert "got option margin=2s and a bot on a server, where all bots have one time margin" in refused
+    assert "\nFix: Remove the option and use --margin" in refused
 
 
 def test_openings_of_a_file_and_a_fit_work_at_a_server(ask: Ask, champion: str, tmp_path: Path) -> None:

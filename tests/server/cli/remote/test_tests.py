@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from noughts_bots import Bot, Position
 from tests.support.background import online
 
 Ask = Callable[..., Any]
@@ -80,6 +81,44 @@ def test_test_that_stops_now_and_its_concurrency_are_options(ask: Ask, bots: Non
     assert (made["concurrency"], ask("test stop follows --now")["state"]) == (0, "paused")
     assert ask("test create best worst --name four --concurrency 4 --sprt elo0=0,elo1=900")["concurrency"] == 4
     assert ask("tournament pause four --now")["state"] == "paused"
+
+
+class Connects(Bot):
+    """A bot of Connect Four only."""
+
+    variants = ("connect4",)
+
+    def choose(self, position: Position) -> int:
+        return position.free[0]
+
+
+@pytest.mark.parametrize("openings", ["", "--openings none", "--openings random:6", "--openings balanced:6"])
+def test_test_is_played_in_the_variant_that_both_bots_play(ask: Ask, server: str, token: str, openings: str) -> None:
+    with online(server, token, new=Connects(), base=Connects(), free="random"):
+        made = ask(f"test create new base --games 2 {openings}")
+        assert made["variant"] == "connect4"
+        assert (made["openings"] or {}).get("kind") == {"": "random", "--openings none": None}.get(
+            openings, openings[11:].partition(":")[0]
+        )
+        assert ask(f"test create new free --name free --games 2 {openings}")["variant"] == "connect4"
+
+
+def test_bots_without_a_common_variant_are_named(ask: Ask, noughts: Any, env: dict[str, str]) -> None:
+    server, token = env["NOUGHTS_SERVER"], env["NOUGHTS_TOKEN"]
+    with online(server, token, new=Connects(), base="pascal", free="random"):
+        for line in ("test create new base", "challenge bot:base --as new"):
+            said = noughts(line, code=2, env=env).stderr
+            assert "bots/new/versions/1 plays connect4; bots/base/versions/1 plays tictactoe" in said
+            assert "expected bots that have a variant in common" in said
+        said = noughts("test create new base --variant connect4", code=2, env=env).stderr
+        assert "bots/base/versions/1, which plays tictactoe" in said
+
+
+def test_challenge_is_played_in_the_variant_that_both_bots_play(ask: Ask, server: str, token: str) -> None:
+    with online(server, token, new=Connects(), base=Connects(), free="random"):
+        for opponent in ("base", "free"):
+            played = ask(f"challenge bot:{opponent} --as new --games 2")
+            assert ask(f"tournament show {played['tournament']}")["variant"] == "connect4"
 
 
 def test_variant_with_an_agreed_opening_begins_on_the_empty_board(ask: Ask) -> None:
