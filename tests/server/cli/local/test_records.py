@@ -82,6 +82,53 @@ def test_rows_of_parquet_can_be_moves_and_positions(
     assert f"expected one that ends in .parquet, for {kind}" in message
 
 
+FIVE = [0, 15, 1, 16, 2, 17, 3, 18, 4]
+UNEXPLAINED = [("gomoku", FIVE, "1-0"), ("gomoku", [0, 15, 1], "0-1"), ("gomoku", [0, 15, 1], "*")]
+"""Games whose files do not say why they ended: the variant, the moves and the result."""
+FULL_BOARD = ("tictactoe", [0, 1, 2, 4, 3, 5, 7, 6, 8], "1/2-1/2")
+OTHER_WINNER = ("gomoku", FIVE, "0-1")
+
+
+def unexplained(path: Path, games: list[tuple[str, list[int], str]], reason: dict[str, Any]) -> Path:
+    """Write games that have at most this reason for their end."""
+    names = {"first": "ada", "second": "bob"}
+    lines = [
+        json.dumps({"variant": variant, **names, "moves": moves, "result": result, **reason})
+        for variant, moves, result in games
+    ]
+    path.write_text("\n".join(lines))
+    return path
+
+
+@pytest.mark.parametrize("reason", [{}, {"termination": None}, {"termination": ""}, {"termination": "normal"}])
+@pytest.mark.parametrize(
+    "target, more, terminations",
+    [
+        ("between.jsonl", [FULL_BOARD, OTHER_WINNER], ["board_full", None]),
+        ("between.sgf", [FULL_BOARD, OTHER_WINNER], ["board_full", None]),
+        ("between.parquet", [FULL_BOARD, OTHER_WINNER], ["board_full", None]),
+        # Gomocup's manager ends an open game for a fault of the side to move only.
+        ("between.psq/", [("gomoku", [0, 15, 1], "1-0")], ["timeout"]),
+    ],
+)
+def test_end_without_a_reason_is_that_of_the_board_or_null(
+    noughts: Any, tmp_path: Path, reason: dict[str, Any], target: str, more: list[Any], terminations: list[Any]
+) -> None:
+    source = unexplained(tmp_path / "games.jsonl", UNEXPLAINED + more, reason)
+    noughts(f"records convert {source} {tmp_path}/{target}")
+    noughts(f"records convert {tmp_path}/{target} {tmp_path}/back.jsonl")
+    found = [game["termination"] for game in rows((tmp_path / "back.jsonl").read_text())]
+    assert found == ["line", None, None, *terminations]
+
+
+@pytest.mark.parametrize("ending", ["pgn", "csv"])
+def test_end_without_a_reason_is_null_in_a_game_without_moves(noughts: Any, tmp_path: Path, ending: str) -> None:
+    source = unexplained(tmp_path / "games.jsonl", UNEXPLAINED, {})
+    noughts(f"records convert {source} {tmp_path}/games.{ending}")
+    listed = rows(noughts(f"records list {tmp_path}/games.{ending} --format json").stdout)
+    assert [(game["result"], game["termination"]) for game in listed] == [("1-0", None), ("0-1", None), ("*", None)]
+
+
 def test_results_go_to_programs_that_rate(noughts: Any, file: Path, tmp_path: Path) -> None:
     noughts(f"records convert {file} {tmp_path}/games.csv")
     table = list(csv.DictReader((tmp_path / "games.csv").read_text().splitlines()))
