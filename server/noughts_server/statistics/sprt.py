@@ -86,9 +86,9 @@ class Sprt:
         values: dict[str, Any] = {}
         for part in text.split(","):
             name, _, value = (word.strip() for word in part.partition("="))
+            if name in values:
+                raise SprtError(f"{name} twice", "it once")
             try:
-                if name in values:
-                    raise ValueError
                 values[name] = kinds[name](value)
             except (KeyError, ValueError):
                 raise SprtError(repr(part.strip()), expected) from None

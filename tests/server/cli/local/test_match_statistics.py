@@ -134,6 +134,7 @@ def test_a_test_in_which_all_games_only_repeat_stops_and_says_so(noughts: Any, t
     [
         ("elo0=0", "got no elo1"),
         ("elo0=0,elo1=x", "got 'elo1=x'"),
+        ("elo0=0,elo0=1,elo1=5", "got elo0 twice, expected it once"),
         ("elo0=0,elo1=5,gamma=1", "got 'gamma=1'"),
         ("elo0=5,elo1=0", "expected elo0 below elo1"),
         ("elo0=0,elo1=5,model=bayesian", "got 'model=bayesian', expected"),
