@@ -63,7 +63,8 @@ def read_random_openings(text: str, order: str, symmetries: bool) -> Openings | 
     found = _BY_LOT.fullmatch(text)
     if found is None:
         return None
-    kind, plies, rest = found[1], *found[2].partition(",")[::2]
+    kind = found[1]
+    plies, _, rest = found[2].partition(",")
     if rest:
         fix = f"Write {kind}:{plies}. A book or a file can have start= and plies=, as in balanced15,start=2."
         raise UsageProblem(f"--openings {text}: got {rest} after {kind}:{plies}, expected only a number of plies", fix)
