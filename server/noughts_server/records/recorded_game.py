@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from noughts_referee.clock import TimeControl, late_moves
 from noughts_referee.rules import InvalidInput, Termination, Variant, VariantError, parse_variant
 from noughts_server.plain_text import without_controls
 from noughts_server.tables.recorded_game import RESULTS, RecordedGame
@@ -72,6 +73,13 @@ def check_listed(record: RecordedGame) -> None:
 def margin_columns(margins_us: Sequence[int], late_moves: Sequence[int]) -> dict[str, Any]:
     """Return the time margins of both sides and the number of moves that needed them, as a line of JSON has them."""
     return {"margins_ms": [margin / 1000 for margin in margins_us], "late_moves": list(late_moves)}
+
+
+def margins_of_moves(
+    margins_us: Sequence[int], limits: Sequence[TimeControl], times_us: Sequence[int], opening_plies: int
+) -> dict[str, Any]:
+    """Return the same for a game with these thinking times of its moves."""
+    return margin_columns(margins_us, late_moves(limits, times_us, opening_plies))
 
 
 class Placed(NamedTuple):

@@ -10,12 +10,11 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route as Address
 
 from noughts_proto.v1 import types_pb2
-from noughts_referee.clock import TimeControl, late_moves
 from noughts_server.competition.bracket import Decision
 from noughts_server.competition.formats import format_named
 from noughts_server.messages.settings_codec import time_control
 from noughts_server.records.json_lines import json_line
-from noughts_server.records.recorded_game import RecordError, comments_by_ply, margin_columns, score_column
+from noughts_server.records.recorded_game import RecordError, comments_by_ply, margins_of_moves, score_column
 from noughts_server.records.sgf import sgf_text
 from noughts_server.resource_names import tournament_name
 from noughts_server.tables.about import About, time_text
@@ -175,11 +174,7 @@ def about_shown(shown: Document, table: Document) -> About:
 
 
 def _time(time: Document | None) -> str:
-    return str(_control(time))
-
-
-def _control(time: Document | None) -> TimeControl:
-    return time_control(types_pb2.TimeControl(**(time or {})))
+    return str(time_control(types_pb2.TimeControl(**(time or {}))))
 
 
 def _match(row: Document) -> MatchRow:
@@ -209,9 +204,9 @@ def _margins(game: Document) -> dict[str, Any]:
     """Return the time margins and the moves that needed them; empty for a game without clocks."""
     if game["first_allowance"] is None:
         return {}
-    limits = _control(game["first_time"]), _control(game["second_time"])
-    late = late_moves(limits, game["times_us"][: len(game["moves"])], int(game["opening_plies"]))
-    return margin_columns([game["first_allowance"]["margin_us"], game["second_allowance"]["margin_us"]], late)
+    limits = [time_control(types_pb2.TimeControl(**(game[side] or {}))) for side in ("first_time", "second_time")]
+    margins_us = [game[side]["margin_us"] for side in ("first_allowance", "second_allowance")]
+    return margins_of_moves(margins_us, limits, game["times_us"][: len(game["moves"])], int(game["opening_plies"]))
 
 
 async def _chained(first: str, rest: AsyncIterator[str]) -> AsyncIterator[str]:

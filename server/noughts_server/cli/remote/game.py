@@ -9,7 +9,6 @@ from typing import Annotated, Any
 from typer import Argument
 
 from noughts_proto.v1 import games_pb2 as pb
-from noughts_referee.clock import late_moves
 from noughts_referee.rules import Result, Termination, in_words
 from noughts_server.cli import completion, options, output
 from noughts_server.cli.client import AtServer
@@ -20,7 +19,7 @@ from noughts_server.cli.times import exact
 from noughts_server.cli.typed_names import read_game, read_tournament
 from noughts_server.client.client import Client
 from noughts_server.messages.settings_codec import time_control
-from noughts_server.records.recorded_game import comments_by_ply, margin_columns, score_column
+from noughts_server.records.recorded_game import comments_by_ply, margins_of_moves, score_column
 
 _LAST_MOVES = 4
 
@@ -180,8 +179,8 @@ def document(row: pb.Game) -> dict[str, Any]:
 
 def _margins(row: pb.Game) -> dict[str, Any]:
     limits = time_control(row.first_time), time_control(row.second_time)
-    late = late_moves(limits, row.times_us[: len(row.moves)], row.opening_plies)
-    return margin_columns([each.margin_us for each in _allowances(row)], late)
+    margins_us = [each.margin_us for each in _allowances(row)]
+    return margins_of_moves(margins_us, limits, row.times_us[: len(row.moves)], row.opening_plies)
 
 
 def fault_document(row: pb.Game) -> dict[str, Any] | None:
