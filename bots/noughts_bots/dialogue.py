@@ -8,7 +8,7 @@ import functools
 import logging
 import operator
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from typing import TypeVar
 
@@ -27,6 +27,10 @@ logger = logging.getLogger("noughts.bot")
 _Kept = TypeVar("_Kept")
 _Answer = tuple[int, int, Chosen]
 """A game's handle, the ply, and the answer."""
+_LONGEST_REASON = 500
+"""Characters of a reason; the referee keeps no more."""
+_MOST_TEXT_BYTES = 1 << 20
+"""Bytes of the comments and reasons in a frame. A carrier sends frames of up to 2 MiB."""
 
 
 class Dialogue:
@@ -114,7 +118,8 @@ class Dialogue:
                 where = f"game {asked.number} of {asked.tournament.removeprefix('tournaments/')}"
                 self._failures.tell(f"the bot failed at the opening of {where}, and resigns", failure)
             answer.ClearField("what")
-            answer.reason = str(failure) if isinstance(failure, Resign) else in_words(failure)
+            reason = str(failure) if isinstance(failure, Resign) else in_words(failure)
+            answer.reason = _as_utf8(reason[:_LONGEST_REASON])
         return answer
 
     def acknowledge(self, frame: pb.PlayResponse) -> None:
@@ -220,12 +225,14 @@ class Dialogue:
         if answers.scores:
             moves.scored.extend([before + row for row in answers.scores])
             moves.score.extend(answers.scores.values())
-        moves.commented.extend([before + row for row in answers.comments])
-        moves.comment.extend(answers.comments.values())
+        if answers.comments:
+            longest = self._bot.comment_bytes + 1  # so that the server sees that it was longer
+            moves.commented.extend([before + row for row in answers.comments])
+            moves.comment.extend(_within_frame(moves, answers.comments.values(), longest))
         if self._resigns:
             resigned = [(row, cell) for row, cell in enumerate(cells, before) if isinstance(cell, Resign)]
             moves.resigned.extend([row for row, _ in resigned])
-            moves.reason.extend([str(resignation) for _, resignation in resigned])
+            moves.reason.extend(_within_frame(moves, (str(each) for _, each in resigned), _LONGEST_REASON))
             moves.exhausted.extend([row for row, resignation in resigned if isinstance(resignation, Exhausted)])
             cells = [0 if isinstance(cell, Resign) else cell for cell in cells]
         moves.game.extend(answers.games)
@@ -276,6 +283,8 @@ class Dialogue:
     def _read(self, handle: int, ply: int, position: Position, chosen: object) -> int:
         """Return the cell of the bot's answer, add it to the position's moves, and keep its score. Raises TypeError."""
         cell, score = read_choice(chosen, position.variant)
+        if isinstance(chosen, Move) and not isinstance(chosen.comment, str):
+            raise TypeError(f"choose: got a comment of type {type(chosen.comment).__name__}, expected a text")
         if cell != OFF_BOARD:
             position.moves.append(cell)
         if score is not None:
@@ -303,6 +312,23 @@ def _taken(kept: dict[tuple[int, int], _Kept], answers: list[_Answer]) -> dict[i
     if not kept:
         return {}
     return {row: kept.pop((game, ply)) for row, (game, ply, _) in enumerate(answers) if (game, ply) in kept}
+
+
+def _as_utf8(text: str) -> str:
+    """Return a text of a bot as a message can hold it: Python's strings can have halves of characters."""
+    return text.encode(errors="replace").decode()
+
+
+def _within_frame(moves: pb.Moves, texts: Iterable[str], longest: int) -> list[str]:
+    """Return the texts, cut so that the frame does not become too large to be sent. Those that do not fit are empty."""
+    room = _MOST_TEXT_BYTES - sum(len(text.encode()) for held in (moves.comment, moves.reason) for text in held)
+    fitting = []
+    for text in texts:
+        cut = _as_utf8(text[:longest])
+        size = len(cut.encode())
+        fitting.append(cut if size <= room else "")
+        room -= min(size, room)
+    return fitting
 
 
 def _boards_of(bot: Bot) -> Boards:

@@ -8,6 +8,9 @@ logger = logging.getLogger("noughts.bot")
 _MOST_KINDS = 100
 """The largest number of distinct failures, so that failures that all differ do not fill the memory."""
 
+_LONGEST_WORDS = 500
+"""Characters of a failure that are sent, kept and counted."""
+
 
 class Failures:
     """Logs failures. A repeated one is logged again at the 10th, the 100th, the 1,000th time, and so on."""
@@ -34,4 +37,4 @@ class Failures:
 
 def in_words(failure: BaseException) -> str:
     """Return the last line of the traceback, e.g. `IndexError: list index out of range`."""
-    return " ".join("".join(traceback.format_exception_only(failure)).split())
+    return " ".join("".join(traceback.format_exception_only(failure)).split())[:_LONGEST_WORDS]

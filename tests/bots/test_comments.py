@@ -10,7 +10,8 @@ from collections.abc import AsyncIterator
 import grpc
 import pytest
 
-from noughts_bots import Bot, Move, Position, Resign
+from noughts_bots import Bot, Move, Position, Resign, parse_variant
+from noughts_bots.dialogue import Dialogue
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.comments import CUT, CommentKeeper, CommentLimits, unpack_comments
 from noughts_referee.rules import Termination
@@ -93,6 +94,64 @@ async def test_comment_beyond_the_limit_is_cut_and_marked(server: Loopback) -> N
 
     (game,) = await games_of(server, Novelist, games=1, keep_scores=True)
     assert set(unpack_comments(game.comments).values()) == {"\N{GREEK SMALL LETTER PI}" * 1_024 + CUT}
+
+
+LONG = "\N{GREEK SMALL LETTER PI}" * 5_000_000
+
+
+async def test_texts_of_megabytes_do_not_end_the_connection(server: Loopback) -> None:
+    class Verbose(Bot):
+        def choose(self, position: Position) -> Move:
+            if position.ply > 1:
+                resignation = Resign(LONG)
+                resignation.comment = LONG
+                raise resignation
+            return Move(position.free[0], comment=LONG)
+
+    (game,) = await games_of(server, Verbose, games=1, keep_scores=True)
+    assert (game.termination, game.fault) == (Termination.RESIGNED, f"resigned: {LONG[:500]}")
+    assert list(unpack_comments(game.comments)) == [0, 1, 2]
+
+
+async def test_a_failure_of_megabytes_does_not_end_the_connection(server: Loopback) -> None:
+    class Failing(Bot):
+        def choose(self, position: Position) -> Move:
+            raise ValueError(LONG)
+
+    (game,) = await games_of(server, Failing, games=1)
+    assert (game.termination, len(game.fault or "") < 600) == (Termination.RESIGNED, True)
+
+
+async def test_all_texts_of_a_frame_together_are_limited() -> None:
+    class Commentator(Bot):
+        comment_bytes = 65_536
+
+        def choose(self, position: Position) -> Move:
+            return Move(position.free[0], comment="x" * 65_536)
+
+    dialogue = Dialogue(Commentator(), lambda complaint: None)
+    for game in range(40):
+        dialogue.answer(game, 0, Position(parse_variant("tictactoe")))
+    comments = dialogue.reply().moves.comment
+    assert ([*map(len, comments[:16])], set(comments[16:])) == ([65_536] * 16, {""})
+
+
+async def test_half_a_character_in_a_comment_is_replaced(server: Loopback) -> None:
+    class Odd(Bot):
+        def choose(self, position: Position) -> Move:
+            return Move(position.free[0], comment="a\ud83d")
+
+    (game,) = await games_of(server, Odd, games=1, keep_scores=True)
+    assert set(unpack_comments(game.comments).values()) == {"a?"}
+
+
+async def test_a_comment_that_is_not_a_text_resigns_with_the_reason(server: Loopback) -> None:
+    class Numeric(Bot):
+        def choose(self, position: Position) -> Move:
+            return Move(position.free[0], comment=5)  # type: ignore[arg-type]
+
+    (game,) = await games_of(server, Numeric, games=1, keep_scores=True)
+    assert "got a comment of type int, expected a text" in str(game.fault)
 
 
 def test_comments_of_a_side_end_at_half_the_limit_of_the_game() -> None:

@@ -7,7 +7,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -33,6 +33,8 @@ class Reply:
     """What it sends instead of a completion."""
     cut: bool = False
     """Whether the connection ends in the middle of the answer."""
+    endless: bytes = b""
+    """What it sends again and again, without an end, every `seconds`."""
 
 
 def cell(name: str) -> Reply:
@@ -75,6 +77,8 @@ class ModelEndpoint:
     requests: list[Request] = field(default_factory=list)
     keys: set[str] = field(default_factory=set)
     """The keys that clients have sent."""
+    sent: int = 0
+    """Bytes of answers without an end."""
 
 
 @contextmanager
@@ -97,6 +101,9 @@ def model_endpoint(**answering: Answering) -> Iterator[ModelEndpoint]:
             self._send(reply, request["model"])
 
         def _send(self, reply: Reply, model: str) -> None:
+            if reply.endless:
+                self._send_without_end(reply)
+                return
             document = _completion(reply, model) if reply.status == 200 else _error(reply)
             body = (json.dumps(document) if reply.body is None else reply.body).encode()
             self.send_response(reply.status)
@@ -109,6 +116,18 @@ def model_endpoint(**answering: Answering) -> Iterator[ModelEndpoint]:
                 self.close_connection = True
             else:
                 self.wfile.write(body)
+
+        def _send_without_end(self, reply: Reply) -> None:
+            self.send_response(reply.status)
+            for name, value in reply.headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.close_connection = True
+            with suppress(OSError):
+                while True:
+                    self.wfile.write(reply.endless)
+                    endpoint.sent += len(reply.endless)
+                    time.sleep(reply.seconds)
 
         def log_message(self, *_: Any) -> None:
             pass

@@ -5,12 +5,15 @@ import json
 import logging
 import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
+from urllib.parse import quote
 
+import httpx2
 import openai
 
 from noughts_bots.bot import Resign
@@ -20,11 +23,21 @@ from noughts_bots.language_models.record import Wait, as_utf8
 logger = logging.getLogger("noughts.bot")
 
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 60.0
+_SHORTEST_WAIT = 0.01
+"""The least wait in seconds. It doubles with each wait of a move, so that the number of requests is limited."""
+_LARGEST_ANSWER, _LARGEST_ERROR = 4 << 20, 1 << 16
+"""Bytes that are read of an answer, and of an error."""
+_LONGEST_REASON = 300
+_SHORTEST_SECRET = 5
+"""Characters of a key that is replaced in answers. A shorter one could be part of a move."""
 _TRANSIENT = frozenset({408, 409, 429})
 
 
 class Endpoint:
-    """Requests to one endpoint, with its key. The key is in no text that leaves this class."""
+    """Requests to one endpoint, with its key. The key is in no text that leaves this class, as far as it is readable.
+
+    What the endpoint sends is read up to a limit, and not decompressed.
+    """
 
     def __init__(self, url: str | None, key: str, *, timeout: float, patience: float) -> None:
         """`url` None is OpenAI's own. `key` can be empty. `timeout` limits a request, `patience` all waits of a move.
@@ -32,7 +45,9 @@ class Endpoint:
         Both are in seconds.
         """
         self._key, self._patience = key, patience
+        self._seconds = timeout
         self._options: dict[str, Any] = {"base_url": url, "timeout": timeout, "max_retries": 0}
+        self._options["default_headers"] = {"Accept-Encoding": "identity"}
         # The client demands a key.
         self._options["api_key"] = key or "none"
         # Certificates take most of the time that it takes to make a client.
@@ -45,29 +60,35 @@ class Endpoint:
         or if the waits together would exceed the limit.
         """
         # A client must be closed in the event loop in which it was used.
-        http = openai.DefaultAsyncHttpx2Client(verify=self._tls)
+        http = openai.DefaultAsyncHttpx2Client(verify=self._tls, event_hooks={"response": [_limit]})
         async with openai.AsyncOpenAI(**self._options, http_client=http) as client:
             while True:
                 began, wanted = time.monotonic(), None
                 try:
                     # The client's own models of answers are not checked, and fail on odd ones.
-                    answer = await client.chat.completions.with_raw_response.create(**request)
+                    async with asyncio.timeout(self._seconds):  # the client's limit is for each part of an answer
+                        answer = await client.chat.completions.with_raw_response.create(**request)
                     found = read_completion(_document(answer.http_response.content))
                     if isinstance(found, Completion):
-                        return found, round(time.monotonic() - began, 3)
+                        return self._without_key(found), round(time.monotonic() - began, 3)
                     if found is None:
                         raise Resign("the endpoint sent something else than a chat completion (check url)")
                     why, failure, status = str(found.status or "an error"), found.reason, found.status
                 except openai.APIStatusError as error:
                     why, failure, status = str(error.status_code), str(error), error.status_code
                     wanted = _retry_after(error.response.headers)
+                except _UnreadAnswerError as error:
+                    raise Resign(f"the endpoint sent {error}") from None
+                except TimeoutError:
+                    why, failure, status = "connection", f"no answer within {self._seconds:g} s", 503
                 except (openai.OpenAIError, ValueError) as error:  # a cut answer can be invalid JSON
                     why, failure, status = "connection", str(error.__cause__ or "") or str(error), 503
                 if status is None or (status not in _TRANSIENT and status < 500):
                     raise self._gives_up(f"the endpoint answered {why}", failure) from None
-                usual = min(_FIRST_WAIT * 2 ** min(len(waits), 9), _LONGEST_WAIT)
-                # Without a wait, the limit would never be reached.
-                seconds = wanted if wanted and wanted > 0 else usual
+                doubled = 2 ** min(len(waits), 20)
+                usual = min(_FIRST_WAIT * doubled, _LONGEST_WAIT)
+                # Short waits would never reach the limit.
+                seconds = max(wanted, _SHORTEST_WAIT * doubled) if wanted and wanted > 0 else usual
                 if sum(wait.seconds for wait in waits) + seconds > self._patience:
                     what = f"the endpoint did not answer within {self._patience:g} s of waits ({why})"
                     raise self._gives_up(what, failure)
@@ -77,8 +98,55 @@ class Endpoint:
 
     def _gives_up(self, what: str, why: str) -> Resign:
         if self._key:
-            why = why.replace(self._key, "[key]")
-        return Resign(f"{what}: {' '.join(as_utf8(why).split())}")
+            why = self._hidden(why)
+        return Resign(f"{what}: {' '.join(as_utf8(why).split())[:_LONGEST_REASON]}")
+
+    def _without_key(self, found: Completion) -> Completion:
+        """Return the completion without the key, which a proxy can repeat. Games and their records are public."""
+        if len(self._key) < _SHORTEST_SECRET:
+            return found
+        calls = tuple((self._hidden(name), self._hidden(arguments)) for name, arguments in found.calls)
+        return replace(found, text=self._hidden(found.text), calls=calls)
+
+    def _hidden(self, text: str) -> str:
+        for spelling in (self._key, json.dumps(self._key)[1:-1], quote(self._key, safe="")):
+            text = text.replace(spelling, "[key]")
+        return text
+
+
+class _UnreadAnswerError(Exception):
+    """An answer that is not read; the text says what it is."""
+
+
+class _Limited(httpx2.AsyncByteStream):
+    """The first bytes of an answer. Of an error the rest is left out; another answer is too large."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream, *, is_error: bool) -> None:
+        self._stream = stream
+        self._is_error = is_error
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        left = _LARGEST_ERROR if self._is_error else _LARGEST_ANSWER
+        async for part in self._stream:
+            yield part[:left]
+            left -= len(part)
+            if left < 0 and not self._is_error:
+                raise _UnreadAnswerError(f"an answer of more than {_LARGEST_ANSWER:,} bytes")
+            if left <= 0 and self._is_error:
+                return
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+async def _limit(response: httpx2.Response) -> None:
+    """Limit what the client reads of an answer, also of one that leads to another address."""
+    assert isinstance(response.stream, httpx2.AsyncByteStream)
+    is_error = not response.is_success
+    # A few bytes can be compressed gigabytes.
+    if response.headers.pop("content-encoding", "identity") != "identity" and not is_error:
+        raise _UnreadAnswerError("a compressed answer, expected one that is not (Accept-Encoding: identity)")
+    response.stream = _Limited(response.stream, is_error=is_error)
 
 
 def _document(body: bytes) -> object:

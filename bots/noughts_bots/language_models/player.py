@@ -65,6 +65,9 @@ class LanguageModel(BuiltInBot):
                 "write it as in http://127.0.0.1:8080/v1",
             )
             raise BotSpecError("bot 'llm', option url", self.url, expected, advice)
+        if self.url is not None and "@" in self.url.partition("://")[2].partition("/")[0]:
+            expected, advice = "none: specs are printed and stored", "put the key into a variable: key_env=VAR"
+            raise BotSpecError("bot 'llm', option url", "a user name or password", expected, advice)
         # The key of OpenAI is for no other endpoint.
         name = self.key_env or ("" if self.url else _USUAL_KEY)
         key = os.environ.get(name, "").strip()

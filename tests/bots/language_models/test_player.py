@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import logging
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -135,19 +137,19 @@ async def test_after_the_last_rethink_the_answer_counts() -> None:
 async def test_rate_limits_failures_and_lost_connections_are_waited_for_and_reported(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    short = {"retry-after": "0.01"}
+    short = {"retry-after": "0.1"}
     replies = [Reply(status=429, headers=short), Reply(status=500, headers=short), Reply(status=503, headers=short)]
     with caplog.at_level(logging.WARNING, "noughts.bot"):
         move, _ = await asked(Reply("cut", cut=True), *replies, cell("b2"), wait=30)
     # With the cut answer came no time to wait.
     assert [tuple(wait.values()) for wait in record(move)["waits"]] == [
         ("connection", 1.0),
-        ("429", 0.01),
-        ("500", 0.01),
-        ("503", 0.01),
+        ("429", 0.1),
+        ("500", 0.1),
+        ("503", 0.1),
     ]
     assert move.cell == 4
-    assert "m: waiting 0.01 s for the endpoint (429)" in caplog.text
+    assert "m: waiting 0.1 s for the endpoint (429)" in caplog.text
 
 
 async def test_a_slow_answer_is_asked_for_again() -> None:
@@ -215,6 +217,66 @@ async def test_an_endpoint_that_asks_for_no_wait_is_not_asked_for_ever(seconds: 
     busy = Reply("busy", status=429, headers={"retry-after": seconds})
     with pytest.raises(Resign, match=r"did not answer within 0\.5 s of waits \(429\)"):
         await asked(*[busy] * 3, wait=0.5)
+
+
+@pytest.mark.parametrize("seconds", ["0.000001", "0.009", "5e-324"])
+async def test_an_endpoint_that_asks_for_short_waits_is_not_asked_often(seconds: str) -> None:
+    busy = Reply("busy", status=429, headers={"retry-after": seconds})
+    refused = pytest.raises(Resign, match=r"did not answer within 0\.5 s of waits \(429\)")
+    with model_endpoint(m=lambda request: busy) as endpoint, refused:
+        await made(endpoint, wait=0.5).choose(Position(TICTACTOE))
+    assert len(endpoint.requests) == 6  # the waits are 10, 20, 40, 80 and 160 ms
+
+
+@pytest.mark.parametrize("seconds, limit", [(0, 600), (0.05, 0.3)])
+async def test_an_answer_without_end_is_not_read_to_the_end(seconds: float, limit: float) -> None:
+    endless = Reply(endless=b" " * (1 if seconds else 65_536), seconds=seconds)
+    with model_endpoint(m=lambda request: endless) as endpoint:
+        with pytest.raises(Resign, match="more than 4,194,304 bytes" if limit > 1 else "no answer within 0.3 s"):
+            await made(endpoint, timeout=limit, wait=0.5).choose(Position(TICTACTOE))
+        assert endpoint.sent < 32 << 20
+
+
+async def test_an_error_without_end_is_waited_for() -> None:
+    endless = Reply(status=503, endless=b"busy " * 10_000)
+    refused = pytest.raises(Resign, match=r"did not answer within 0\.5 s of waits \(503\)")
+    with model_endpoint(m=lambda request: endless) as endpoint, refused:
+        await made(endpoint, wait=0.5).choose(Position(TICTACTOE))
+    assert endpoint.sent < 32 << 20
+
+
+@pytest.mark.parametrize("size", [50_000, 5_000_000])
+async def test_a_long_error_resigns_with_a_short_reason(size: int) -> None:
+    with pytest.raises(Resign, match="the endpoint answered 400: Error code: 400") as resigned:
+        await asked(Reply("x" * size, status=400))
+    assert len(str(resigned.value)) < 400
+
+
+async def test_a_compressed_answer_is_refused_unread() -> None:
+    packed = Reply(endless=gzip.compress(bytes(1 << 24)), headers={"content-encoding": "gzip"})
+    with pytest.raises(Resign, match="the endpoint sent a compressed answer"):
+        await asked(packed)
+
+
+@pytest.mark.parametrize("key", ["sk-very-secret", 'sk-"very"/secret'])
+@pytest.mark.parametrize("memory", ["none", "game"])
+async def test_a_key_that_an_answer_repeats_is_not_recorded(
+    key: str, memory: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECRET_KEY", key)
+    repeated = [Reply(f"Your key {key} is {json.dumps(key)} and {quote(key, safe='')}."), Reply(f"{key}\nMOVE: b2")]
+    with model_endpoint(m=in_turn(*repeated)) as endpoint:
+        bot = made(endpoint, key_env="SECRET_KEY", answer="text", memory=memory)
+        move = await bot.choose(Position(TICTACTOE))
+    told = json.dumps(endpoint.requests) + move.comment
+    assert (move.cell, verdicts(move), told.count("[key]") > 3) == (4, ["unparsable", "legal"], True)
+    assert "very" not in told
+
+
+async def test_a_short_key_changes_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_KEY", "b2")
+    with model_endpoint(m=in_turn(cell("b2"))) as endpoint:
+        assert (await made(endpoint, key_env="SECRET_KEY").choose(Position(TICTACTOE))).cell == 4
 
 
 async def test_halves_of_characters_are_unparsable_and_can_be_stored() -> None:
@@ -308,6 +370,7 @@ async def test_a_prompt_of_your_own_replaces_the_first_message(tmp_path: Path) -
             "model=m,url=localhost:8080",
             "option url: got localhost:8080, expected an address that begins with http:// or",
         ),
+        ("model=m,url=http://me:secret@127.0.0.1/v1", "option url: got a user name or password, expected none"),
         ("model=m,key_env=NO_SUCH_KEY", "got no environment variable NO_SUCH_KEY"),
         ("model=m", "got no environment variable OPENAI_API_KEY"),
         ("model=m,url=http://127.0.0.1:1/v1,prompt=missing.txt", r"option prompt: got missing.txt \(No such file"),
