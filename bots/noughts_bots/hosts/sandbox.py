@@ -203,6 +203,8 @@ def _config() -> wasmtime.Config:
     config.memory_guard_size = 0
     config.memory_reservation_for_growth = 0
     config.signals_based_traps = False
+    # Processors choose other bits for the result of 0 / 0.
+    config.cranelift_nan_canonicalization = True
     # Features that would make a game depend on the machine, or that bots do not need.
     config.wasm_threads = False
     config.wasm_relaxed_simd = False

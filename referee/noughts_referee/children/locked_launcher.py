@@ -7,23 +7,22 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any
 
+from noughts_proto.interpreter import environment, python
 from noughts_referee.children.forked_child import LARGEST_PACKET
 from noughts_referee.children.launcher import ChildCommand, Started
 from noughts_referee.children.sandbox import Limits, LockIncomplete, gaps
 from noughts_referee.children.scratch import OwnedFolder, scratch_of
 from noughts_referee.children.stamped_pipes import stamped_pipe
 
-_PROGRAM = (sys.executable, "-P", "-m", "noughts_referee.children.zygote")
+_ZYGOTE = "noughts_referee.children.zygote"
 _STARTS_AT_ONCE = 16
 _Ending = asyncio.Future[tuple[int, str, float]]
 """Gets the exit code of a child, why it was ended, and its processor time."""
-_KEPT_VARIABLES = ("PATH", "PYTHONPATH", "LANG", "TMPDIR", "HOME")
 
 
 class LockedChild(Started):
@@ -88,8 +87,8 @@ class LockedLauncher:
         async with self._starts:
             self.warm()
             assert self._zygote is not None
-            environment = {**self._environment, **command.environment}
-            return await self._zygote.start(next(self._numbers), replace(command, environment=environment))
+            variables = {**self._environment, **command.environment}
+            return await self._zygote.start(next(self._numbers), replace(command, environment=variables))
 
     async def close(self) -> None:
         """Kill all children and their descendants, and remove their folders."""
@@ -125,11 +124,11 @@ class _Zygote:
         with theirs:
             try:
                 return ours, subprocess.Popen(
-                    [*_PROGRAM, str(theirs.fileno()), json.dumps(settings)],
+                    python("-m", _ZYGOTE, str(theirs.fileno()), json.dumps(settings)),
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     pass_fds=[theirs.fileno()],
-                    env={key: os.environ[key] for key in _KEPT_VARIABLES if key in os.environ},
+                    env=environment(),
                     start_new_session=True,
                 )
             except BaseException:

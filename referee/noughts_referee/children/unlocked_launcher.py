@@ -4,24 +4,20 @@ import asyncio
 import os
 import shlex
 import signal
-import sys
 import tempfile
 from asyncio.subprocess import Process
 from contextlib import suppress
 from pathlib import Path
 
 from noughts_proto.child_kinds import child_kind
+from noughts_proto.interpreter import environment, python
 from noughts_referee.children.launcher import ChildCommand, Started
 from noughts_referee.children.scratch import OwnedFolder, remove_tree
 from noughts_referee.children.stamped_pipes import stamped_pipe
 
 _SESSION_LEADER = str(Path(__file__).with_name("session_leader.py"))
 _HOSTS = "noughts_bots.hosts"
-# What a program needs to run and write text. Tokens, agents' sockets and the like are not passed on.
-_KEPT = (
-    "PATH", "HOME", "USER", "LANG", "LANGUAGE", "TZ", "TERM", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH",
-    "PYTHONPATH", "PYTHONHOME", "PYTHONUTF8", "DISPLAY", "WINEPREFIX", "WINEDEBUG", "SYSTEMROOT",
-)  # fmt: skip
+_FOR_WINDOWS_PROGRAMS = ("DISPLAY", "WINEPREFIX", "WINEDEBUG")
 
 
 def command_line(command: ChildCommand) -> list[str]:
@@ -29,7 +25,7 @@ def command_line(command: ChildCommand) -> list[str]:
     if not child_kind(command.kind).hosted:
         return shlex.split(command.target)
     options = [f"{key}={value}" for key, value in command.options.items()]
-    return [sys.executable, "-P", "-m", _HOSTS, command.kind, command.target, *options]
+    return python("-m", _HOSTS, command.kind, command.target, *options)
 
 
 class UnlockedChild(Started):
@@ -81,7 +77,7 @@ class UnlockedLauncher:
         cores = ",".join(map(str, command.cores))
         scratch = tempfile.mkdtemp(dir=self._folder.path)
         usual = scratch if child_kind(command.kind).in_scratch else None
-        kept = {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith("LC_")}
+        variables = {**environment(keeping=_FOR_WINDOWS_PROGRAMS), "TMPDIR": scratch, **command.environment}
         ours: list[int] = []
         theirs: list[int] = []
         try:
@@ -90,9 +86,9 @@ class UnlockedLauncher:
                 ours.append(ends[not is_ours_first])
                 theirs.append(ends[is_ours_first])
             process = await asyncio.create_subprocess_exec(
-                sys.executable, "-I", "-S", _SESSION_LEADER, str(os.getpid()), cores, *line,
+                *python("-I", "-S", _SESSION_LEADER, str(os.getpid()), cores, *line),
                 stdin=theirs[0], stdout=theirs[1], stderr=theirs[2],
-                env={**kept, "TMPDIR": scratch, **command.environment}, cwd=command.folder or usual,
+                env=variables, cwd=command.folder or usual,
                 start_new_session=True,
             )  # fmt: skip
         except BaseException:

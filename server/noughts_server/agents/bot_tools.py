@@ -4,7 +4,6 @@ import asyncio
 import base64
 import binascii
 import json
-import sys
 import tempfile
 from asyncio.subprocess import DEVNULL, PIPE
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
+from noughts_proto.interpreter import environment, python
 from noughts_proto.v1 import bots_pb2
 from noughts_server.agents.tools import Backend, Bot, Caller, tournament_and_number
 from noughts_server.client.submissions import TRIAL_SECONDS, kind_of, submission_requests
@@ -99,8 +99,10 @@ class BotTools:
 
 async def _run(folder: str, *words: str) -> Document:
     """Return what a command prints as JSON. It is a process, so that it can be ended. Raises Failure."""
-    line = (sys.executable, "-m", "noughts_server.cli", *words, "--format", "json")
-    process = await asyncio.create_subprocess_exec(*line, cwd=folder, stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
+    line = python("-m", "noughts_server.cli", *words, "--format", "json")
+    process = await asyncio.create_subprocess_exec(
+        *line, cwd=folder, env=environment(), stdin=DEVNULL, stdout=PIPE, stderr=PIPE
+    )
     try:
         told, problem = await process.communicate()
     finally:

@@ -19,6 +19,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Protocol
 
 from noughts_bots.specs import BotSpec
+from noughts_proto.interpreter import python
 from noughts_referee.children.launcher import ChildCommand, Launcher
 from noughts_referee.children.pipe_frames import Tail
 from noughts_server.errors import InvalidArgument, MachineTrouble
@@ -70,7 +71,7 @@ async def examined(launcher: Launcher, kind: str, entry: str, file: Path, packag
 
 async def _answer_of_child(launcher: Launcher, file: Path, request: str) -> dict[str, Any] | None:
     """Return the result of a child; None if another process killed it, for example the kernel for lack of memory."""
-    line = shlex.join([sys.executable, "-P", "-m", "noughts_server.hosting.programs", str(file), request])
+    line = shlex.join(python("-m", "noughts_server.hosting.programs", str(file), request))
     child = await launcher.start(ChildCommand("exec", line))
     os.close(child.stdin)
     said, errors = Tail(child.stdout), Tail(child.stderr)

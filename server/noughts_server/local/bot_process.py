@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import sys
 from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,6 +10,7 @@ from typing import cast
 
 from noughts_bots.process import PARENT_VARIABLE
 from noughts_bots.specs import BotSpec
+from noughts_proto.interpreter import environment, python
 from noughts_proto.transport import TOKEN_VARIABLE
 from noughts_referee.children.start_retry import StartRetry
 
@@ -75,17 +75,12 @@ async def bot_process(spec: BotSpec, max_games: int, patience: StartRetry) -> As
     start = partial(
         loop.subprocess_exec,
         _Ending,
-        sys.executable,
-        "-P",  # what lies in the working folder must not hide modules of Python
-        "-m",
-        "noughts_bots.reference_process",
-        str(spec),
-        str(max_games),
+        *python("-m", "noughts_bots.reference_process", str(spec), str(max_games)),
         stdin=PIPE,
         stdout=DEVNULL,
         stderr=None if spec.asks_an_endpoint else PIPE,  # people see at once that it waits for its endpoint
         env={
-            **{name: value for name, value in os.environ.items() if name != TOKEN_VARIABLE},
+            **(_without_token() if spec.asks_an_endpoint else environment()),
             PARENT_VARIABLE: str(os.getpid()),
             # We may start processes while gRPC's threads run: there is nothing for them to do at a fork.
             "GRPC_ENABLE_FORK_SUPPORT": "0",
@@ -99,3 +94,8 @@ async def bot_process(spec: BotSpec, max_games: int, patience: StartRetry) -> As
         yield process
     finally:
         await process.stop()
+
+
+def _without_token() -> dict[str, str]:
+    """Return all our variables but the token: those of a language model have names that its user chooses."""
+    return {name: value for name, value in os.environ.items() if name != TOKEN_VARIABLE}

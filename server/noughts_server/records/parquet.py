@@ -7,7 +7,6 @@ bytes can stand for gigabytes.
 import json
 import re
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from noughts_proto.interpreter import environment, python
 from noughts_server.records.data_set import READER_BYTES, SCHEMA_VERSION, Rows
 from noughts_server.records.json_lines import json_document, read_json_lines, winning_cells
 from noughts_server.records.recorded_game import Placed, RecordError
@@ -135,8 +135,9 @@ def has_content(file: Path, content: str) -> bool:
 def read_parquet(file: str) -> Iterator[Placed]:
     """Yield the games of a file; their line is their number. Raises OSError."""
     with open(file, "rb") as source, TemporaryDirectory(prefix="noughts-parquet-") as scratch:
-        command, count = [sys.executable, "-P", "-m", "noughts_server.records.parquet_child", scratch], 0
-        with subprocess.Popen(command, stdin=source, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as child:
+        command, count = python("-m", "noughts_server.records.parquet_child", scratch), 0
+        silent = subprocess.DEVNULL
+        with subprocess.Popen(command, stdin=source, stdout=subprocess.PIPE, stderr=silent, env=environment()) as child:
             try:
                 for count, line in enumerate(child.stdout or (), start=1):
                     if line.startswith(b'"'):

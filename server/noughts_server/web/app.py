@@ -43,6 +43,7 @@ class _Number(IntegerConvertor):
 
 register_url_convertor("int", _Number())
 _A_YEAR = "public, max-age=31536000, immutable"
+_HTTPS_ONLY = "max-age=31536000"
 _A_DAY = "public, max-age=86400"
 _AT_ROOT = ("favicon.ico", "robots.txt")
 """Static files that programs look for at fixed addresses."""
@@ -90,7 +91,7 @@ def site(
     ]
     application = Starlette(routes=addresses, exception_handlers=_handlers(pages))
     # Compression cannot leak secrets: the cookie is SameSite=Strict, so no other site can make a signed-in request.
-    return _SafeHeaders(GZipMiddleware(application, compresslevel=6))
+    return _SafeHeaders(GZipMiddleware(application, compresslevel=6), secure=secure)
 
 
 @cache
@@ -156,10 +157,11 @@ def _told(pages: Pages, request: Request, failure: Failure) -> Response:
 
 
 class _SafeHeaders:
-    """Adds the security headers to each response."""
+    """Adds the security headers to each response. `secure`: browsers must use HTTPS from then on."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, *, secure: bool) -> None:
         self._app = app
+        self._secure = secure
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -171,6 +173,8 @@ class _SafeHeaders:
                 headers = MutableHeaders(scope=message)
                 headers.setdefault("content-security-policy", POLICY)
                 headers["x-content-type-options"] = "nosniff"
+                if self._secure:
+                    headers["strict-transport-security"] = _HTTPS_ONLY
                 headers["referrer-policy"] = "same-origin"
                 headers["cross-origin-opener-policy"] = "same-origin"
             await send(message)

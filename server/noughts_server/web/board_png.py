@@ -7,11 +7,11 @@ process of its own, one at a time, because the renderer would block the website'
 import asyncio
 import re
 import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from importlib.util import find_spec
 
+from noughts_proto.interpreter import environment, python
 from noughts_server.web.board_svg import board_svg
 from noughts_server.web.documents import Document
 from noughts_server.web.upstream import Failure
@@ -51,8 +51,10 @@ async def board_png(game: Document, ply: int) -> bytes:
 
 def _rendered(svg: str) -> bytes:
     if svg not in _drawn:
-        command = [sys.executable, "-P", "-c", _RENDER]
-        done = subprocess.run(command, input=svg.encode(), capture_output=True, timeout=_SECONDS, check=True)
+        command = python("-c", _RENDER)
+        done = subprocess.run(
+            command, input=svg.encode(), capture_output=True, timeout=_SECONDS, check=True, env=environment()
+        )
         _drawn[svg] = done.stdout
         for oldest in list(_drawn)[:-_KEPT]:
             del _drawn[oldest]

@@ -276,3 +276,11 @@ def test_what_it_says_goes_to_its_author_and_chance_is_always_the_same(made: Mad
             moves.append(child.first_move())
             assert child.said() == "three is fine\n"
     assert moves[0] == moves[1]
+
+
+def test_a_calculation_without_result_has_the_same_bits_on_every_machine(made: Made) -> None:
+    nothing = "(f64.convert_i32_u (i32.load (i32.const 1024)))"
+    sign = f"(i32.wrap_i64 (i64.shr_u (i64.reinterpret_f64 (f64.div {nothing} {nothing})) (i64.const 63)))"
+    with Hosted("wasm", made(play=f"(i32.add (i32.const 4) {sign})")) as child:
+        child.hello()
+        assert child.ask("tictactoe", {1: ()}, seeds={1: 5}) == {1: 4}

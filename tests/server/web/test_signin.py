@@ -59,6 +59,13 @@ def test_behind_https_the_cookie_is_borne_nowhere_else(server: ServerUnderTest, 
         assert "Secure" in site.post("/signin", {"token": ada}).headers["set-cookie"].split("; ")
 
 
+@pytest.mark.parametrize("path", ["/", "/api/v1/status", "/no-such-page", "/bots/embed"])
+def test_behind_https_browsers_use_nothing_else(server: ServerUnderTest, site: Site, path: str) -> None:
+    with site_of(server.address, https=True) as protected:
+        assert protected.get(path).headers["strict-transport-security"] == "max-age=31536000"
+    assert "strict-transport-security" not in site.get(path).headers
+
+
 def test_a_site_that_others_may_listen_to_takes_no_token(server: ServerUnderTest, ada: str) -> None:
     with site_of(server.address, host="0.0.0.0") as site:  # that is what it is about
         page = site.get("/signin").text

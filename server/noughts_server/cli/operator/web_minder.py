@@ -4,13 +4,13 @@ import asyncio
 import contextlib
 import json
 import socket
-import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
 import structlog
 
+from noughts_proto.interpreter import environment, python
 from noughts_proto.security import host_of
 from noughts_server.runtime.endless_work import running
 
@@ -20,7 +20,7 @@ _FIRST_WAIT, _LONGEST_WAIT = 0.2, 30.0
 _HEALTHY_SECONDS = 10.0
 """A child that lived for so long is started again at once."""
 _CLOSING_SECONDS = 5.0
-_CHILD = (sys.executable, "-m", "noughts_server.cli.operator.web_child")
+_CHILD = "noughts_server.cli.operator.web_child"
 _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104  # where it listens, not we
 
 
@@ -48,12 +48,11 @@ async def _mind(server: str, listener: socket.socket, options: str) -> None:
 async def _live(server: str, listener: socket.socket, options: str) -> int:
     """One child, to its end or ours: its exit code."""
     child = await asyncio.create_subprocess_exec(
-        *_CHILD,
-        server,
-        str(listener.fileno()),
+        *python("-m", _CHILD, server, str(listener.fileno())),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.DEVNULL,
         pass_fds=(listener.fileno(),),
+        env=environment(),
     )
     try:
         assert child.stdin is not None

@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,6 +11,7 @@ from secrets import token_hex
 from grpc import StatusCode
 
 from noughts_bots.specs import BotSpec, unique_labels
+from noughts_proto.interpreter import python
 from noughts_proto.transport import SERVER_VARIABLE, TOKEN_VARIABLE
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_server.cli import output
@@ -89,7 +89,8 @@ def _watch(client: Client, name: str) -> pb.Tournament:
 @contextmanager
 def _bot_run(client: Client, spec: BotSpec, name: str) -> Iterator[None]:
     """Run `noughts bot run` under this name in a process of its own; the bot is online inside the block."""
-    command = [sys.executable, "-m", "noughts_server.cli", "bot", "run", str(spec), "--name", name]
+    command = python("-m", "noughts_server.cli", "bot", "run", str(spec), "--name", name)
+    # It is the same command as this one, so it can have the same secrets.
     env = {**os.environ, SERVER_VARIABLE: client.address, TOKEN_VARIABLE: client.token}
     nothing = subprocess.DEVNULL
     with (
