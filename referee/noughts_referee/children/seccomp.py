@@ -1,22 +1,19 @@
 """A seccomp filter: the system calls that a child can make.
 
-Calls not named here or in `seccomp.json` are allowed up to the newest one known when this was written; later ones do
-not exist for a child. Refused calls fail with EPERM, so that a program can continue without them. A child that uses the
-calls of another architecture (32-bit, x32) is killed.
+`system_calls` lists the allowed ones; no other call exists for a child, whatever Linux gains later. Refused calls fail
+with EPERM, so that a program can continue without them, and calls newer than this module with ENOSYS, so that a library
+falls back to an older one. A child that uses the calls of another architecture (32-bit, x32) is killed.
 """
 
 import errno
-import json
 import os
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from ctypes import addressof, create_string_buffer
-from itertools import chain
-from pathlib import Path
-from socket import AF_INET, AF_INET6, AF_UNIX, IPPROTO_TCP
-from typing import Any
+from socket import AF_INET, AF_INET6, AF_UNIX, IPPROTO_TCP, SOL_SOCKET
 
-from noughts_referee.children.kernel import SET_CHILD_SUBREAPER, SET_PARENT_DEATH_SIGNAL, call, is_linux
+from noughts_referee.children import system_calls as calls
+from noughts_referee.children.kernel import call, is_linux
 
 _MACHINE = os.uname().machine
 _SECCOMP = {"x86_64": 317, "aarch64": 277}
@@ -27,29 +24,43 @@ _SET_FILTER, _IS_ACTION_KNOWN = 1, 2
 
 _ALLOW, _FAIL, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
 _REFUSE, _UNKNOWN, _PRETEND = _FAIL | errno.EPERM, _FAIL | errno.ENOSYS, _FAIL | 0
+_UNSUPPORTED, _NO_TERMINAL, _INVALID = _FAIL | errno.EOPNOTSUPP, _FAIL | errno.ENOTTY, _FAIL | errno.EINVAL
 # Instructions of classic BPF, and the offsets of the call's arguments (lower halves, little endian).
 _LOAD, _IF_EQUAL, _IF_GREATER, _IF_ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x25, 0x45, 0x54, 0x06
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
 
 _THREAD, _NAME_SPACES = 0x10000, 0x7E020000
 _KIND_OF_SOCKET, _STREAM, _FAST_OPEN = 0xF, 1, 0x20000000
+_BPF_ON_SOCKETS = (26, 27, 36, 50, 51, 52)
+"""Options of `SOL_SOCKET` that attach, detach and lock programs of the kernel."""
+_DEVICE_CONTROLS = (
+    0x5401, 0x5413, 0x540F,  # TCGETS, TIOCGWINSZ and TIOCGPGRP, which fail on a pipe and say that it is no terminal
+    0x541B, 0x5421, 0x5450, 0x5451,  # FIONREAD, FIONBIO, FIONCLEX, FIOCLEX
+)  # fmt: skip
+"""Others set attributes of files, which need no right to write, or belong to devices."""
+_FILE_CONTROLS = (0, 1, 2, 3, 4, 1030, 1031, 1032)
+"""F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC, F_SETPIPE_SZ, F_GETPIPE_SZ.
 
-_Numbers = Sequence[int | None]
-"""Numbers of a call on x86_64 and aarch64; None if it does not exist there."""
+Others watch folders (F_NOTIFY), delay those who open a file (F_SETLEASE), and signal other processes (F_SETOWN).
+"""
+_FILE_LOCKS = (6, 7, 37, 38)
+"""F_SETLK, F_SETLKW, F_OFD_SETLK, F_OFD_SETLKW."""
+_SHARED_MEMORY_ADVICE = (12, 20, 21, 100, 101)
+"""MADV_MERGEABLE, MADV_COLD, MADV_PAGEOUT, MADV_HWPOISON, MADV_SOFT_OFFLINE, which others can notice."""
+_OWN_ATTRIBUTES = (
+    2, 3, 7, 15, 16, 21, 23, 29, 30, 38, 39, 40, 41, 42, 52, 53,  # names, timer slack, huge pages, speculation
+    50, 51, 54, 55, 56, 60, 61, 63, 64, 65, 66,  # vectors, pointers and memory tags of ARM64; W^X
+    0x53564D41,  # names of memory
+)  # fmt: skip
+"""Options of `prctl`. Not among them: its dumpability, with which it could hide its open files from `watch`."""
+_LAST_CLOCK, _OWN_THREADS, _OWN_PROCESS = 0x7FFFFFFF, 4, 0xFFFFFFF7
+"""Clocks of processes and threads are negative. One bit marks those of threads, of which Linux allows only own ones.
+
+The numbers above the last are those of process 0, which means the caller.
+"""
+
 _Instruction = tuple[int, int, int, int]
 """Code, instructions to skip if true and if false, and a value."""
-
-_CALLS: dict[str, Any] = json.loads(Path(__file__).with_name("seccomp.json").read_text())
-_NEVER: dict[str, dict[str, _Numbers]] = _CALLS["never"]
-"""Calls that no child can make, by what they are for."""
-_STARTING: dict[str, _Numbers] = _CALLS["starting"]
-_SIGNALLING: dict[str, _Numbers] = _CALLS["signalling"]
-_DESCRIBING: dict[str, _Numbers] = _CALLS["describing"]
-"""Calls that change the mode, owner, times and attributes of files, which Landlock does not cover."""
-_SOCKET, _SOCKET_PAIR, _CLONE, _CLONE3 = (41, 198), (53, 199), (56, 220), (435, 435)
-_PRCTL, _PRLIMIT, _AFFINITY, _PRIORITY = (157, 167), (302, 261), (203, 122), (141, 140)
-# The argument with the flags: one flag opens a connection that Landlock does not check.
-_SENDING = (((44, 206), 3), ((46, 211), 2), ((307, 269), 3))
 
 _RETURN_REFUSE: list[_Instruction] = [(_RETURN, 0, 0, _REFUSE)]
 
@@ -67,9 +78,9 @@ def available() -> bool:
 
 
 def restrict_family() -> None:
-    """Refuse what every child is refused, to this process and its descendants, permanently. Raises OSError.
+    """Refuse what no child and no zygote needs, to this process and its descendants, permanently. Raises OSError.
 
-    This takes milliseconds; `restrict` is faster. Both need `no_new_privs`.
+    This takes milliseconds; `restrict` is faster, and complete only after it. Both need `no_new_privs`.
     """
     _install(_for_family())
 
@@ -97,43 +108,68 @@ def _install(blocks: Iterable[_Instruction]) -> None:
 
 def _program(blocks: Iterable[_Instruction]) -> list[bytes]:
     start: list[_Instruction] = [(_LOAD, 0, 0, _ARCHITECTURE), *_unless(_IF_EQUAL, _AUDIT[_MACHINE], _KILL)]
-    program = [*start, (_LOAD, 0, 0, _NUMBER), *blocks, (_RETURN, 0, 0, _ALLOW)]
+    program = [*start, (_LOAD, 0, 0, _NUMBER), *blocks]
     return [struct.pack("=HBBI", *instruction) for instruction in program]
 
 
 def _for_family() -> Iterator[_Instruction]:
     yield from _if(_IF_GREATER, _FIRST_OF_X32 - 1, _KILL)
     yield from _if(_IF_GREATER, _NEWEST, _UNKNOWN)
-    for numbers in chain.from_iterable(calls.values() for calls in _NEVER.values()):
-        yield from _when(numbers, _RETURN_REFUSE)
-    yield from _when(_CLONE3, [(_RETURN, 0, 0, _UNKNOWN)])  # its flags are not visible; libraries fall back to clone
-    yield from _when(_CLONE, [*_argument(0), *_if(_IF_ANY_BIT, _NAME_SPACES, _REFUSE)])
-    yield from _when(_PRLIMIT, [*_argument(0), *_unless(_IF_EQUAL, 0, _REFUSE)])
-    yield from _when(_SOCKET, _tcp_socket())
-    yield from _when(_SOCKET_PAIR, [*_argument(0), *_unless(_IF_EQUAL, AF_UNIX, _REFUSE), *_stream()])
-    for numbers, flags in _SENDING:
+    # Its flags are not visible. Libraries use clone instead.
+    yield from _when(calls.CLONE3, [(_RETURN, 0, 0, _UNKNOWN)])
+    yield from _when(calls.CLONE, [*_argument(0), *_if(_IF_ANY_BIT, _NAME_SPACES, _REFUSE)])
+    yield from _when(calls.PRLIMIT64, [*_argument(0), *_unless(_IF_EQUAL, 0, _REFUSE)])
+    yield from _when(calls.SOCKET, _tcp_socket())
+    yield from _when(calls.SOCKETPAIR, [*_argument(0), *_unless(_IF_EQUAL, AF_UNIX, _REFUSE), *_stream()])
+    yield from _when(calls.SETSOCKOPT, _socket_option())
+    for numbers, flags in calls.SENDING:
         yield from _when(numbers, [*_argument(flags), *_if(_IF_ANY_BIT, _FAST_OPEN, _REFUSE)])
+    yield from _when(calls.IOCTL, [*_argument(1), *_among(_DEVICE_CONTROLS, _NO_TERMINAL)])
+    # A lock is a message to everyone who can read the file, for example a library.
+    locking, others = _if_any(_FILE_LOCKS, _PRETEND), _among(_FILE_CONTROLS, _REFUSE)
+    yield from _when(calls.FCNTL, [*_argument(1), *locking, *others])
+    yield from _when(calls.FLOCK, [(_RETURN, 0, 0, _PRETEND)])
+    yield from _when(calls.MADVISE, [*_argument(2), *_if_any(_SHARED_MEMORY_ADVICE, _INVALID)])
+    yield from _when_any(calls.OF_A_CLOCK, _own_clock())
+    yield from _when_any(calls.ADVISING, [(_RETURN, 0, 0, _PRETEND)])
+    yield from _when_any(calls.UNSUPPORTED, [(_RETURN, 0, 0, _UNSUPPORTED)])
+    for table in (calls.ALLOWED, calls.STARTING, calls.SIGNALLING, calls.DESCRIBING, calls.OF_A_PROCESS, calls.ZYGOTE):
+        yield from _when_any(table, [])
+    for numbers in (calls.PRCTL, calls.SCHED_GETAFFINITY, calls.SCHED_SETAFFINITY, calls.GETPRIORITY):
+        yield from _when(numbers, [])
+    yield (_RETURN, 0, 0, _REFUSE)
 
 
 def _for_child(own_pid: int | None, *, tcp: bool, own_user: bool) -> Iterator[_Instruction]:
-    kept = [_if(_IF_EQUAL, option, _REFUSE) for option in (SET_PARENT_DEATH_SIGNAL, SET_CHILD_SUBREAPER)]
-    yield from _when(_PRCTL, [*_argument(0), *kept[0], *kept[1]])
-    yield from _when(_PRIORITY, _RETURN_REFUSE)  # the zygote sets it
+    yield from _when_any(calls.ZYGOTE, _RETURN_REFUSE)
+    yield from _when(calls.PRCTL, [*_argument(0), *_among(_OWN_ATTRIBUTES, _REFUSE)])
+    own = (0,) if own_pid is None else (0, own_pid)
+    yield from _when_any(calls.OF_A_PROCESS, [*_argument(0), *_among(own, _REFUSE)])
+    yield from _when(calls.GETPRIORITY, [*_argument(1), *_among(own, _REFUSE)])
+    # C libraries ask for the cores of a thread by its number, and continue if the call does not exist.
+    yield from _when(calls.SCHED_GETAFFINITY, [*_argument(0), *_among(own, _UNKNOWN)])
     if not tcp:
-        yield from _when(_SOCKET, _RETURN_REFUSE)
+        yield from _when(calls.SOCKET, _RETURN_REFUSE)
     if not own_user:
-        for numbers in _DESCRIBING.values():
-            yield from _when(numbers, [(_RETURN, 0, 0, _PRETEND)])  # copying a file must not fail because of its mode
-        yield from _when(_AFFINITY, [*_argument(0), *_unless(_IF_EQUAL, 0, _REFUSE)])
+        # Copying a file must not fail because of its mode.
+        yield from _when_any(calls.DESCRIBING, [(_RETURN, 0, 0, _PRETEND)])
+        yield from _when(calls.SCHED_SETAFFINITY, [*_argument(0), *_unless(_IF_EQUAL, 0, _REFUSE)])
     if own_pid is not None:
-        for numbers in _STARTING.values():
-            yield from _when(numbers, _RETURN_REFUSE)
-        yield from _when(_CLONE, [*_argument(0), *_unless(_IF_ANY_BIT, _THREAD, _REFUSE)])
-        for numbers in _SIGNALLING.values():
-            yield from _when(numbers, [*_argument(0), *_unless(_IF_EQUAL, own_pid, _REFUSE)])
+        yield from _when_any(calls.STARTING, _RETURN_REFUSE)
+        yield from _when_any(calls.PASSING, _RETURN_REFUSE)
+        yield from _when(calls.CLONE, [*_argument(0), *_unless(_IF_ANY_BIT, _THREAD, _REFUSE)])
+        yield from _when_any(calls.SIGNALLING, [*_argument(0), *_unless(_IF_EQUAL, own_pid, _REFUSE)])
+    yield (_RETURN, 0, 0, _ALLOW)
 
 
-def _when(numbers: _Numbers, block: Iterable[_Instruction]) -> list[_Instruction]:
+def _when_any(table: Mapping[str, calls.Numbers], block: Iterable[_Instruction]) -> Iterator[_Instruction]:
+    """Yield the block for each call of a table."""
+    inner = list(block)
+    for numbers in table.values():
+        yield from _when(numbers, inner)
+
+
+def _when(numbers: calls.Numbers, block: Iterable[_Instruction]) -> list[_Instruction]:
     """Return the block for one call. Code after the block allows the call."""
     number = numbers[list(_AUDIT).index(_MACHINE)]
     if number is None:
@@ -146,8 +182,17 @@ def _if(test: int, value: int, verdict: int) -> list[_Instruction]:
     return [(test, 0, 1, value), (_RETURN, 0, 0, verdict)]
 
 
+def _if_any(values: Iterable[int], verdict: int) -> list[_Instruction]:
+    return [instruction for value in values for instruction in _if(_IF_EQUAL, value, verdict)]
+
+
 def _unless(test: int, value: int, verdict: int) -> list[_Instruction]:
     return [(test, 1, 0, value), (_RETURN, 0, 0, verdict)]
+
+
+def _among(values: Iterable[int], verdict: int) -> list[_Instruction]:
+    """Return the verdict unless the argument is one of the values, which allow the call."""
+    return [*_if_any(values, _ALLOW), (_RETURN, 0, 0, verdict)]
 
 
 def _argument(index: int) -> list[_Instruction]:
@@ -162,3 +207,15 @@ def _tcp_socket() -> list[_Instruction]:
     internet = [*_argument(0), (_IF_EQUAL, 2, 0, AF_INET), *_unless(_IF_EQUAL, AF_INET6, _REFUSE)]
     protocol = [*_argument(2), (_IF_EQUAL, 2, 0, 0), *_unless(_IF_EQUAL, IPPROTO_TCP, _REFUSE)]
     return [*internet, *_stream(), *protocol]
+
+
+def _socket_option() -> list[_Instruction]:
+    of_sockets = [*_argument(1), *_unless(_IF_EQUAL, SOL_SOCKET, _ALLOW)]
+    return [*of_sockets, *_argument(2), *_if_any(_BPF_ON_SOCKETS, _REFUSE)]
+
+
+def _own_clock() -> list[_Instruction]:
+    """Refuse the clocks of other processes, which tell how much processor time these use."""
+    of_everyone = [(_IF_GREATER, 1, 0, _LAST_CLOCK), (_RETURN, 0, 0, _ALLOW)]
+    of_own_threads = _if(_IF_ANY_BIT, _OWN_THREADS, _ALLOW)
+    return [*_argument(0), *of_everyone, *_if(_IF_GREATER, _OWN_PROCESS, _ALLOW), *of_own_threads, *_RETURN_REFUSE]

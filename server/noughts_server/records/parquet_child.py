@@ -7,11 +7,12 @@ import os
 import sys
 
 from noughts_referee.children import kernel
-from noughts_referee.children.sandbox import Limits, Sandbox, tasks_of
+from noughts_referee.children.sandbox import Limits, Sandbox, forbid, tasks_of
 from noughts_server.records.data_set import READER_BYTES
 
 if __name__ == "__main__":
     if kernel.is_linux():
+        forbid()
         limits = Limits(memory_bytes=READER_BYTES)
         Sandbox(limits, sys.argv[1], readable=(), programs=False, user=None, tasks=tasks_of(os.getuid())).shut()
     from noughts_server.records.parquet import lines_of

@@ -4,11 +4,13 @@ Each probe prints what it got. It ends with 0 whatever that was: whether it shou
 """
 
 import ctypes
+import fcntl
 import json
 import os
 import resource
 import signal
 import socket
+import struct
 import sys
 import threading
 import time
@@ -32,6 +34,10 @@ def _called(result: int) -> str:
     if result < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return f"allowed: {result}"
+
+
+def _buffer(count: int) -> "ctypes.Array[ctypes.c_char]":
+    return ctypes.create_string_buffer(count)
 
 
 def _changed(is_so: bool) -> str:
@@ -96,6 +102,88 @@ def send_to_a_queue(ground: Ground) -> str:
 
 def look_at_memory(ground: Ground) -> str:
     return _called(_libc.shmctl(ground["memory"], 2, ctypes.create_string_buffer(256)))
+
+
+def take_contexts(ground: Ground) -> str:
+    """Of asynchronous input and output: the machine has 65,536."""
+    return _called(_libc.syscall(ctypes.c_long({"x86_64": 206, "aarch64": 0}[os.uname().machine]), 1, _buffer(8)))
+
+
+def read_anothers_clock(ground: Ground) -> str:
+    return f"allowed: {time.clock_gettime(~ground['victim'] << 3 | 2)}"
+
+
+def time_anothers_clock(ground: Ground) -> str:
+    timer = ctypes.c_int()
+    return _called(_libc.timer_create(ctypes.c_int(~ground["victim"] << 3 | 2), None, ctypes.byref(timer)))
+
+
+def read_anothers_cores(ground: Ground) -> str:
+    return f"allowed: {os.sched_getaffinity(ground['victim'])}"
+
+
+def read_anothers_policy(ground: Ground) -> str:
+    return f"allowed: {os.sched_getscheduler(ground['victim'])}"
+
+
+def lock_a_file(ground: Ground) -> str:
+    """With one bit for everyone who can read it."""
+    with Path(ground["bot"], "weights.txt").open() as first, Path(ground["bot"], "weights.txt").open() as second:
+        fcntl.flock(first, fcntl.LOCK_EX)
+        return _changed(not _can_lock(lambda: fcntl.flock(second, fcntl.LOCK_EX | fcntl.LOCK_NB)))
+
+
+def lock_a_record(ground: Ground) -> str:
+    with Path("records").open("wb") as first, Path("records").open("wb") as second:
+        lock = struct.pack("=hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+        fcntl.fcntl(first, fcntl.F_OFD_SETLK, lock)
+        return _changed(not _can_lock(lambda: fcntl.fcntl(second, fcntl.F_OFD_SETLK, lock)))
+
+
+def _can_lock(lock: Callable[[], object]) -> bool:
+    try:
+        lock()
+    except BlockingIOError:
+        return False
+    return True
+
+
+def ask_for_locks(ground: Ground) -> str:
+    with Path(ground["bot"], "weights.txt").open() as file:
+        asked = struct.pack("=hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+        return f"allowed: {fcntl.fcntl(file, fcntl.F_GETLK, asked)!r}"
+
+
+def watch_a_folder(ground: Ground) -> str:
+    return f"allowed: {fcntl.fcntl(os.open(ground['bot'], os.O_RDONLY), fcntl.F_NOTIFY, fcntl.DN_CREATE)}"
+
+
+def delay_who_opens(ground: Ground) -> str:
+    Path("leased").write_text("")
+    return f"allowed: {fcntl.fcntl(os.open('leased', os.O_RDONLY), fcntl.F_SETLEASE, fcntl.F_RDLCK)}"
+
+
+def flag_a_file(ground: Ground) -> str:
+    """So that it is not dumped, which needs no right to write."""
+    with Path(ground["open"], "full.txt").open() as file:
+        return f"allowed: {fcntl.ioctl(file, 0x40086602, struct.pack('=q', 0x40))!r}"
+
+
+def hide_its_files(ground: Ground) -> str:
+    return _called(_libc.prctl(4, 0, 0, 0, 0))
+
+
+def look_at_the_cache(ground: Ground) -> str:
+    """Of a library: which pages others have read."""
+    with Path(os.path.realpath("/lib64/ld-linux-x86-64.so.2")).open() as file:
+        return _called(_libc.syscall(ctypes.c_long(451), file.fileno(), _buffer(16), _buffer(40), 0))
+
+
+def pass_a_file(ground: Ground) -> str:
+    """To a socket, where no limit counts it."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        return f"allowed: {socket.send_fds(ours, [b'.'], [0])}"
 
 
 def choose_processors(ground: Ground) -> str:
@@ -307,7 +395,12 @@ def run_an_event_loop(ground: Ground) -> str:
 
 
 def tell_the_time(ground: Ground) -> str:
-    return f"allowed: {time.monotonic() > 0} {time.localtime().tm_year > 2000} {len(os.urandom(4))}"
+    used = (
+        time.process_time(),
+        time.thread_time(),
+        time.clock_gettime(time.pthread_getcpuclockid(threading.get_ident())),
+    )
+    return f"allowed: {used} {time.monotonic() > 0} {time.localtime().tm_year > 2000} {len(os.urandom(4))}"
 
 
 def start_a_program(ground: Ground) -> str:
