@@ -11,6 +11,7 @@ import struct
 import sys
 
 LANDLOCK = "444,445,446"
+MOUNT = {"x86_64": "165", "aarch64": "40"}[platform.machine()]
 SECCOMP = {"x86_64": "317", "aarch64": "277"}[platform.machine()]
 SECCOMP_FILTERS = f"{SECCOMP}/1"
 """The kernel knows seccomp, but takes no filter."""

@@ -10,7 +10,10 @@ SET_NO_NEW_PRIVILEGES = 38
 SET_CHILD_SUBREAPER = 36
 _SET_KEEP_CAPABILITIES, _AMBIENT, _AMBIENT_RAISE = 8, 47, 2
 _CAPABILITY_VERSION = 0x20080522
-_MAY_SEARCH_AND_READ, _MAY_SET_GID, _MAY_SET_UID = 2, 6, 7
+_MAY_SEARCH_AND_READ, _MAY_SET_GID, _MAY_SET_UID, _MAY_MOUNT = 2, 6, 7, 21
+_NEW_MOUNTS, _NEW_USER = 0x20000, 0x10000000
+_FROM_OUTSIDE_ONLY, _WITHOUT_DEVICES_AND_RIGHTS, _DETACH = 0x84000, 6, 2
+"""MS_REC and MS_SLAVE; MS_NOSUID and MS_NODEV; MNT_DETACH."""
 
 _CLOSE_RANGE = 436
 _HIGHEST_FD = 0x7FFFFFFF
@@ -53,6 +56,36 @@ def may_become_another_user() -> bool:
     """Return whether this process has the capabilities to change its user and groups."""
     effective, _ = _capabilities()
     return all(effective >> bit & 1 for bit in (_MAY_SET_UID, _MAY_SET_GID))
+
+
+def may_mount() -> bool:
+    """Return whether this process has the capability to mount."""
+    return bool(_capabilities()[0] >> _MAY_MOUNT & 1)
+
+
+def has_capabilities() -> bool:
+    """Return whether this process has, or can take, any of the first 32 capabilities."""
+    return bool(_capabilities()[1])
+
+
+def leave_mounts(*, and_user: bool = False) -> None:
+    """Enter a new mount namespace, and with `and_user` a new user namespace. Raises OSError.
+
+    Mounts made here are invisible outside, and vanish with the last process here.
+    """
+    _checked(_libc.unshare(_NEW_MOUNTS | (_NEW_USER if and_user else 0)))
+    _checked(_libc.mount(b"none", b"/", None, ctypes.c_ulong(_FROM_OUTSIDE_ONLY), None))
+
+
+def mount_in_memory(folder: str, options: str) -> None:
+    """Mount an empty file system in memory on a folder. Raises OSError."""
+    flags = ctypes.c_ulong(_WITHOUT_DEVICES_AND_RIGHTS)
+    _checked(_libc.mount(b"noughts", os.fsencode(folder), b"tmpfs", flags, options.encode()))
+
+
+def unmount(folder: str) -> None:
+    """Unmount what is mounted on a folder, also if it is in use. Raises OSError."""
+    _checked(_libc.umount2(os.fsencode(folder), _DETACH))
 
 
 def _capabilities() -> tuple[int, int]:

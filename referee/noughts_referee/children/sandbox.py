@@ -239,12 +239,17 @@ def _mapped() -> bool:
     return any(first <= _USERS[0] and _USERS[-1] < first + count for first, _, count in rows)
 
 
-def tasks_of(user: int) -> int:
-    """Return the number of processes and threads of a user, as far as /proc shows them."""
-    count = 0
+def tasks_of(user: int, *, in_namespace: bool = False) -> int:
+    """Return the number of processes and threads of a user, as far as /proc shows them.
+
+    With `in_namespace`, only those in the user namespace of this process, as Linux counts them there.
+    """
+    count, ours = 0, os.stat("/proc/self/ns/user").st_ino
     for entry in os.scandir("/proc"):
         try:
             if entry.name.isdigit() and entry.stat().st_uid == user:
+                if in_namespace and os.stat(f"/proc/{entry.name}/ns/user").st_ino != ours:
+                    continue
                 count += len(os.listdir(f"/proc/{entry.name}/task"))
         except OSError:
             continue  # it has ended

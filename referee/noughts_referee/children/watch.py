@@ -7,13 +7,15 @@ much memory, the largest is ended.
 
 import math
 import os
+import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
 from noughts_referee.children.sandbox import Limits
+from noughts_referee.children.scratch_disks import used_on
 
 LOOK_SECONDS = 0.25
 _SLOW_LOOK_SECONDS = 1.0
@@ -25,11 +27,15 @@ _WEIGHT_OF_A_STEP = 1.25
 _MOST_NICE = 19
 _KIB, _MIB = 1024, 1024 * 1024
 _BLOCK = 512
+_SHARED_MEMORY = (b"/dev/zero ", b"/SYSV", b"/memfd:")
+"""How /proc names memory that processes share, which is on no disk."""
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class Watched(Protocol):
     scratch: str
+    on_disk: bool
+    """Whether its scratch folder is a disk of its own, in memory."""
     programs: bool
     """Whether it can start other processes."""
 
@@ -68,9 +74,9 @@ class Watch:
             return
         self._looked_slowly = now
         for pid, child in children.items():
-            if what := self._overfull(child.scratch):
+            if what := self._overfull(child, families[pid]):
                 yield pid, f"filled its scratch folder: it holds more than {what}"
-        yield from self._greedy(families)
+        yield from self._greedy(families, children)
 
     def _give_way(self, seen: _Threads, processes: tuple[int, ...], share: int) -> None:
         """Set the nice value of all threads of a child if several checks call for a change."""
@@ -84,20 +90,28 @@ class Watch:
             for process in processes:
                 _renice(process, wanted)
 
-    def _overfull(self, scratch: str) -> str:
+    def _overfull(self, child: Watched, processes: tuple[int, ...]) -> str:
         """Return which limit of the scratch folder is exceeded, in words; empty if none is."""
         limits = self._limits
-        size, files = used(scratch, limits.scratch_bytes, limits.scratch_files)
+        if child.on_disk:
+            size, files = used_on(child.scratch)
+        else:
+            size, files = used(child.scratch, limits.scratch_bytes, limits.scratch_files)
+            size += without_name(processes, limits.file_bytes)
         if size > limits.scratch_bytes:
             return f"{limits.scratch_bytes // _MIB} MiB"
         return f"{limits.scratch_files:,} files" if files > limits.scratch_files else ""
 
-    def _greedy(self, families: Mapping[int, tuple[int, ...]]) -> Iterator[tuple[int, str]]:
-        """Yield the largest child if all children together are too large."""
-        if sum(resident(process) for processes in families.values() for process in processes) <= self._all_memory:
+    def _greedy(
+        self, families: Mapping[int, tuple[int, ...]], children: Mapping[int, Watched]
+    ) -> Iterator[tuple[int, str]]:
+        """Yield the largest child if all children together are too large. Their disks are in memory, too."""
+        disks = {pid: used_on(child.scratch)[0] if child.on_disk else 0 for pid, child in children.items()}
+        shared = sum(resident(process) for processes in families.values() for process in processes)
+        if shared + sum(disks.values()) <= self._all_memory:
             return
         # Shared memory was counted several times. Count each page once, which takes longer.
-        own = {pid: sum(map(proportional, processes)) for pid, processes in families.items()}
+        own = {pid: disks[pid] + sum(map(proportional, processes)) for pid, processes in families.items()}
         if (total := sum(own.values())) > self._all_memory:
             largest = max(own, key=lambda pid: own[pid])
             used = f"{total // _MIB:,} MiB of memory, of {self._all_memory // _MIB:,} (--memory-total)"
@@ -176,6 +190,28 @@ def used(folder: str, most_bytes: int, most_files: int) -> tuple[int, int]:
                 if files > most_files or size > most_bytes:
                     break
     return size, files
+
+
+def without_name(processes: Iterable[int], largest: int) -> int:
+    """Return the bytes of the deleted files that processes hold open or in their memory, as far as /proc shows them.
+
+    The size of a file that is only in memory is unknown without further rights. It counts as `largest`.
+    """
+    sizes: dict[int, int] = {}
+    """By inode."""
+    for pid in processes:
+        with suppress(OSError):
+            for end in os.listdir(f"/proc/{pid}/fd"):
+                with suppress(OSError):
+                    found = os.stat(f"/proc/{pid}/fd/{end}")
+                    if stat.S_ISREG(found.st_mode) and not found.st_nlink:
+                        sizes[found.st_ino] = found.st_blocks * _BLOCK
+        with suppress(OSError), open(f"/proc/{pid}/maps", "rb") as maps:
+            for line in maps:
+                *_, inode, path = line.split(maxsplit=5)
+                if path.endswith(b" (deleted)\n") and not path.startswith(_SHARED_MEMORY):
+                    sizes.setdefault(int(inode), largest)
+    return sum(sizes.values())
 
 
 def _renice(pid: int, nice: int) -> None:

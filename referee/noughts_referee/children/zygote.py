@@ -27,6 +27,7 @@ from noughts_referee.children import kernel
 from noughts_referee.children.forked_child import LARGEST_PACKET, PIPES, Entry, live
 from noughts_referee.children.sandbox import Limits, forbid, free_user, look_around, tasks_of
 from noughts_referee.children.scratch import remove_tree, scratch_of
+from noughts_referee.children.scratch_disks import ScratchDisks, scratch_disks
 from noughts_referee.children.watch import LOOK_SECONDS, Watch
 
 _ATTEMPT_SECONDS, _LOOK_MILLISECONDS = 2.0, 10
@@ -43,16 +44,21 @@ class _Child:
     scratch: str
     user: int | None
     programs: bool
+    on_disk: bool
+    """Whether its scratch folder is a disk of its own."""
     ended_for: str = ""
     """Why it was ended, a phrase that follows "it"; empty if it was not."""
 
 
 class Zygote:
-    def __init__(self, requests: socket.socket, entry: Entry, limits: Limits, scratch: str) -> None:
+    def __init__(
+        self, requests: socket.socket, entry: Entry, limits: Limits, scratch: str, disks: ScratchDisks | None
+    ) -> None:
         self._requests = requests
         self._entry = entry
         self._limits = limits
         self._scratch = scratch
+        self._disks = disks
         self._children: dict[int, _Child] = {}
         self._removers: set[int] = set()
         self._watch = Watch(limits)
@@ -124,10 +130,12 @@ class Zygote:
         user = free_user(child.user for child in self._children.values() if child.user is not None)
         scratch = scratch_of(self._scratch, request["number"])
         os.mkdir(scratch, 0o700)
-        if user is not None:
+        if self._disks is not None:
+            self._disks.mount(scratch, user)
+        elif user is not None:
             os.chown(scratch, user, user)
         tasks = self._count_tasks() if user is None else 0
-        child = _Child(request["number"], scratch, user, kind.starts_programs)
+        child = _Child(request["number"], scratch, user, kind.starts_programs, on_disk=self._disks is not None)
         order = json.dumps({**request, "user": user, "scratch": scratch, "tasks": tasks}).encode()
         spare, self._spare = self._spare, None
         with suppress(BrokenPipeError, ConnectionResetError):  # it was killed: the first to go when memory runs out
@@ -156,7 +164,9 @@ class Zygote:
     def _count_tasks(self) -> int:
         """Return the number of our user's tasks, which all count towards its limit. The slow count is cached."""
         if time.monotonic() - self._counted > _COUNT_SECONDS:
-            self._tasks, self._counted = tasks_of(os.getuid()) + _OTHER_TASKS, time.monotonic()
+            is_alone = self._disks is not None and self._disks.in_user_namespace
+            self._tasks = tasks_of(os.getuid(), in_namespace=is_alone) + _OTHER_TASKS
+            self._counted = time.monotonic()
         return self._tasks
 
     def _reap(self) -> None:
@@ -196,6 +206,8 @@ class Zygote:
 
     def _remove(self, scratch: str) -> None:
         """Remove a scratch folder. A full one is removed in a separate process, because it can contain anything."""
+        if self._disks is not None:
+            self._disks.unmount(scratch)
         with suppress(OSError):
             return os.rmdir(scratch)
         with suppress(OSError):  # no process available: closing the zygote removes it
@@ -223,6 +235,8 @@ class Zygote:
                     time.sleep(_LOOK_MILLISECONDS / 10_000)
             except ChildProcessError:
                 break
+        if self._disks is not None:
+            self._disks.close()
         remove_tree(self._scratch)
 
 
@@ -265,12 +279,16 @@ def main(arguments: list[str]) -> int:
     # If memory runs out, the kernel must end the largest child, not the server.
     with suppress(OSError), open("/proc/self/oom_score_adj", "wb") as score:
         score.write(b"1000")
+    limits = Limits(**settings["limits"])
+    disks = scratch_disks(settings["scratch"], limits)
+    # Entering a user namespace can clear this.
+    kernel.control_process(kernel.SET_PARENT_DEATH_SIGNAL, signal.SIGTERM)
     forbid()
     gc.collect()
     gc.freeze()
     with socket.socket(fileno=int(arguments[0])) as requests:
         requests.set_inheritable(False)
-        zygote = Zygote(requests, entry, Limits(**settings["limits"]), settings["scratch"])
+        zygote = Zygote(requests, entry, limits, settings["scratch"], disks)
         try:
             zygote.run()
         finally:

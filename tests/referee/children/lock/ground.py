@@ -5,11 +5,18 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
+
+import pytest
+
+from noughts_proto.interpreter import python
+from noughts_referee.children import locked_launcher
+from tests.support import refusing
 
 
 def marked(marker: str) -> list[int]:
@@ -24,6 +31,12 @@ def marked(marker: str) -> list[int]:
             if marker.encode() in line:
                 found.append(int(entry.name))
     return found
+
+
+def refuse_mounts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start zygotes as on a machine that allows no mounts: scratch folders are no disks of their own."""
+    refused = [sys.executable, refusing.__file__, refusing.MOUNT]
+    monkeypatch.setattr(locked_launcher, "python", lambda *words: [*refused, *python(*words)])
 
 
 @contextmanager

@@ -6,6 +6,7 @@ Each probe prints what it got. It ends with 0 whatever that was: whether it shou
 import ctypes
 import fcntl
 import json
+import mmap
 import os
 import resource
 import signal
@@ -165,18 +166,12 @@ def delay_who_opens(ground: Ground) -> str:
 
 def flag_a_file(ground: Ground) -> str:
     """So that it is not dumped, which needs no right to write."""
-    with Path(ground["open"], "full.txt").open() as file:
+    with Path(ground["bot"], "weights.txt").open() as file:
         return f"allowed: {fcntl.ioctl(file, 0x40086602, struct.pack('=q', 0x40))!r}"
 
 
 def hide_its_files(ground: Ground) -> str:
     return _called(_libc.prctl(4, 0, 0, 0, 0))
-
-
-def look_at_the_cache(ground: Ground) -> str:
-    """Of a library: which pages others have read."""
-    with Path(os.path.realpath("/lib64/ld-linux-x86-64.so.2")).open() as file:
-        return _called(_libc.syscall(ctypes.c_long(451), file.fileno(), _buffer(16), _buffer(40), 0))
 
 
 def pass_a_file(ground: Ground) -> str:
@@ -414,6 +409,36 @@ def dig(ground: Ground) -> str:
     for _ in range(1500):
         os.mkdir("deeper")
         os.chdir("deeper")
+    return "allowed"
+
+
+def hold_deleted_files(ground: Ground) -> str:
+    """Eight of a mebibyte, for as long as it may."""
+    return _hold(lambda end: end)
+
+
+def map_deleted_files(ground: Ground) -> str:
+    """The same without an open file: one page of each is in its memory."""
+
+    def keep(end: int) -> mmap.mmap:
+        page = mmap.mmap(end, 4096)
+        os.close(end)
+        return page
+
+    return _hold(keep)
+
+
+def _hold(keep: Callable[[int], object]) -> str:
+    kept = []
+    for _ in range(8):
+        end = os.open("x", os.O_RDWR | os.O_CREAT)
+        Path("x").unlink()
+        try:
+            os.write(end, bytes(MIB))
+        except OSError:
+            break
+        kept.append(keep(end))
+    time.sleep(60)
     return "allowed"
 
 

@@ -13,9 +13,29 @@ from noughts_referee.children.launcher import ChildCommand
 from noughts_referee.children.locked_launcher import LockedChild, LockedLauncher
 from noughts_referee.children.sandbox import Limits
 from tests.support.processes import eventually
+from tests.support.tools import NOT_TRIED
+
+from .drive import command
+from .ground import refuse_mounts
 
 _MIB = 1024 * 1024
 _FOLDER = "mkdir d; cd d; i=0; while :; do i=$((i+1)); {}; done"
+
+
+@pytest.fixture
+def disk() -> None:
+    """A machine on which each child gets a disk of its own."""
+    if os.geteuid():
+        pytest.skip(f"{NOT_TRIED}disks of children; they need root here")
+
+
+@pytest.fixture(params=["a disk of its own", "a folder"])
+def scratch(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What a child can write to: a machine can refuse mounts."""
+    kind: str = request.param
+    if kind == "a folder":
+        refuse_mounts(monkeypatch)
+    return kind
 
 
 @asynccontextmanager
@@ -59,9 +79,9 @@ async def test_a_child_that_spins_in_many_processes_gives_way_until_it_stops() -
         close(busy, quiet)
 
 
-async def test_a_child_that_fills_its_scratch_folder_is_ended_and_told_why() -> None:
+async def test_a_child_that_fills_its_scratch_folder_is_ended_and_told_why(scratch: str) -> None:
     limits = Limits(scratch_bytes=4 * _MIB, scratch_files=50)
-    scripts = [_FOLDER.format(writing) for writing in ("head -c 1000000 /dev/zero > $i", ": > $i")]
+    scripts = [_FOLDER.format(writing) for writing in ("head -c 1000000 /dev/zero > $i", "touch $i")]
     async with started(*scripts, "exec sleep 600", limits=limits) as (large, many, other):
         for child, what in ((large, "4 MiB"), (many, "50 files")):
             assert await child.wait() == -9
@@ -69,6 +89,26 @@ async def test_a_child_that_fills_its_scratch_folder_is_ended_and_told_why() -> 
             eventually(lambda folder=child.scratch: os.path.exists(folder), lambda is_there: not is_there)  # type: ignore[misc]
         assert niceness(other.pid) == 0  # it lives
         close(large, many, other)
+
+
+@pytest.mark.parametrize("probe", ["hold_deleted_files", "map_deleted_files"])
+async def test_a_child_that_holds_deleted_files_is_ended_and_told_why(scratch: str, probe: str, tmp_path: Path) -> None:
+    launcher = LockedLauncher("noughts_bots.hosts.warm:main", Limits(scratch_bytes=4 * _MIB, file_bytes=2 * _MIB))
+    child = await launcher.start(command("exec", probe, {"bot": str(tmp_path)}))
+    assert await child.wait() == -9
+    assert child.ended_for == "filled its scratch folder: it holds more than 4 MiB"
+    close(child)
+    await launcher.close()
+
+
+async def test_a_child_can_fill_only_its_own_disk(disk: None) -> None:
+    writing = 'i=0; while head -c 1000000 /dev/zero > $((i+=1)); do :; done; stat -f -c "%b %S" .; sleep 600'
+    async with started(writing, limits=Limits(scratch_bytes=64 * _MIB)) as (child,):
+        assert await child.wait() == -9
+        full = os.read(child.stdout, 4096).split()
+        assert int(full[0]) * int(full[1]) == 68 * _MIB
+        assert b"No space left on device" in os.read(child.stderr, 4096)
+        close(child)
 
 
 async def test_when_all_children_together_use_too_much_memory_the_largest_is_ended() -> None:

@@ -31,7 +31,7 @@ from tests.support.loopback import until
 from tests.support.processes import eventually
 
 from .drive import ENTRY, PATIENCE, command, outcome
-from .ground import marked
+from .ground import marked, refuse_mounts
 
 _HERE = Path(__file__).parent
 _DIALLING = """
@@ -194,6 +194,7 @@ async def test_scratch_folders_are_removed(place: dict[str, Any], monkeypatch: p
 async def test_nobody_waits_for_the_removal_of_a_large_scratch_folder(
     place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    refuse_mounts(monkeypatch)  # a disk is gone at once
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         monkeypatch.setattr(tempfile, "tempdir", folder)
