@@ -97,6 +97,8 @@ async def deaf(address: str) -> AsyncIterator[Deaf]:
         finally:
             reading.cancel()
             writer.transport.abort()
+            with suppress(OSError):
+                await writer.wait_closed()
 
 
 def continuations() -> Iterator[bytes]:

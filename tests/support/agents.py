@@ -69,18 +69,18 @@ async def over_pipes(address: str, token: str) -> AsyncIterator[Agent]:
 
 
 @asynccontextmanager
-async def _tools(address: str) -> AsyncIterator[str]:
+async def _tools(address: str, proxies: tuple[str, ...]) -> AsyncIterator[str]:
     upstream, listener = Upstream(address, Dialling(), HINTS), listening("127.0.0.1", 0)
     try:
-        async with serving_mcp(Backend(upstream, explain), listener):
+        async with serving_mcp(Backend(upstream, explain), listener, proxies):
             yield f"{address_of(listener)}{PATH}"
     finally:
         await upstream.close()
 
 
-def tools_over_http(address: str) -> AbstractContextManager[str]:
+def tools_over_http(address: str, proxies: tuple[str, ...] = ()) -> AbstractContextManager[str]:
     """The address of the tools over HTTP, which are served in a thread of their own."""
-    return entered(_tools(address))
+    return entered(_tools(address, proxies))
 
 
 @asynccontextmanager

@@ -3,8 +3,10 @@
 import json
 import re
 import tomllib
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import wraps
 from importlib.resources import files
 from typing import Annotated, Any
@@ -20,6 +22,8 @@ from noughts_server.web.upstream import Failure, Upstream
 
 Caller = Context[Any, Any]
 """The request of a tool's caller."""
+TOKEN_CALLS = 8
+"""Concurrent calls of one token over HTTP."""
 Bot = Annotated[str, Field(min_length=1, max_length=68), AfterValidator(lambda name: name.removeprefix("bots/"))]
 
 _ARGUMENTS, _PHRASES = (
@@ -52,6 +56,8 @@ class Backend:
     """Returns an error as an object with `message` and `hint`; None for a fault of this program."""
     only_token: str | None = None
     """The token of the only caller; None if each request has its own in its header `authorization`."""
+    calls: Counter[str] = field(default_factory=Counter)
+    """Running calls of tools by token, if each request has its own."""
 
     def token(self, caller: Caller) -> str:
         """Return the caller's token; empty if there is none. Raises Failure."""
@@ -61,6 +67,24 @@ class Backend:
         if sent is None:
             raise Failure(401, "header authorization: expected `Bearer TOKEN`", "Correct it in the client's settings.")
         return sent[1] or ""
+
+    @contextmanager
+    def _counted(self, caller: Caller | None) -> Iterator[None]:
+        """Limit the concurrent calls of a token, most of which wait for something. Raises Failure."""
+        token = self.token(caller) if caller is not None and self.only_token is None else ""
+        if not token:  # the calls of its address are limited
+            yield
+            return
+        if self.calls[token] >= TOKEN_CALLS:
+            reason = f"{TOKEN_CALLS} calls with this token are running"
+            raise Failure(429, reason, "Call again when one of them has ended.")
+        self.calls[token] += 1
+        try:
+            yield
+        finally:
+            self.calls[token] -= 1
+            if not self.calls[token]:
+                del self.calls[token]
 
     def tool(
         self, function: Callable[..., Awaitable[Document]], name: str = "", summary: str = "", **hints: Any
@@ -73,7 +97,8 @@ class Backend:
         @wraps(function)
         async def answered(**arguments: Any) -> CallToolResult:
             try:
-                answer = await function(**arguments)
+                with self._counted(arguments.get("caller")):
+                    answer = await function(**arguments)
             except Exception as error:
                 told = error if isinstance(error, Failure) else self.explain(error)
                 if told is None:

@@ -48,6 +48,7 @@ class Client(Stubs):
         self.token = token
         self._dialling = dialling
         self._hints = hints
+        self._metadata = ((TOKEN_KEY, f"Bearer {token}"),) if token else ()
 
     def call(
         self,
@@ -57,9 +58,8 @@ class Client(Stubs):
         seconds: float = DEADLINE_SECONDS,
     ) -> Response:
         """Return the method's answer; `request` is an iterator if the method takes several. Raises CallFailed."""
-        metadata = ((TOKEN_KEY, f"Bearer {self.token}"),) if self.token else ()
         try:
-            return method(request, timeout=seconds, metadata=metadata)  # type: ignore[arg-type]  # as the method wants
+            return method(request, timeout=seconds, metadata=self._metadata)  # type: ignore[arg-type]  # as the method wants
         except grpc.RpcError as error:
             raise self._explained(error, seconds) from error
 
@@ -97,7 +97,7 @@ class Client(Stubs):
         view, request, wait = View(), feed_pb2.WatchRequest(name=name), _FIRST_WAIT
         while True:
             try:
-                for response in self.feed.Watch(request):
+                for response in self.feed.Watch(request, metadata=self._metadata):
                     wait = _FIRST_WAIT
                     message(response, view)
                     resume(request, response)

@@ -1,5 +1,7 @@
 """FeedService: streams games and tournaments to watchers."""
 
+from contextlib import ExitStack
+
 import grpc
 
 from noughts_proto.v1 import feed_pb2 as pb
@@ -21,11 +23,14 @@ class FeedServicer:
 
     @open_to(Access.ANYONE)
     async def Watch(self, request: pb.WatchRequest, context: Context) -> None:
-        address = VISITOR.get().address
-        with (
-            self._holding("watchers", "", "watchers"),
-            self._holding("address_watchers", address, f"watchers at {address}"),
-        ):
+        visitor = VISITOR.get()
+        who = visitor.account
+        with ExitStack() as held:
+            if visitor.caller is None and not visitor.site:
+                held.enter_context(self._holding("watchers", "", "watchers without a token"))
+                held.enter_context(self._holding("address_watchers", who, f"watchers at {who}"))
+            else:
+                held.enter_context(self._holding("owner_watchers", who, f"watchers of {who}"))
             async with self._feed.watching(request.name, request.from_sequence, request.epoch) as watcher:
                 async for message in watcher.messages():
                     try:

@@ -1,6 +1,7 @@
 """Limits of visitors: connections, request heads, unread responses, and requests from one address."""
 
 import asyncio
+import re
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Collection
@@ -25,6 +26,12 @@ TRANSPORT = "noughts.transport"
 _EVENTS, _FILE = "/events", "/games."
 _BUSY = PlainTextResponse("Too many requests from one address. Try again in 5 seconds.\n", 429, {"retry-after": "5"})
 _STOPPING = PlainTextResponse("This website is stopping. Try again in a moment.\n", 503)
+_PLACE = r"(?:[\w.-]*|\[[0-9a-f:.]*\])(?::[0-9]{0,5})?"
+"""A host and a port, without a user: `localhost:80@example.org` is at example.org."""
+_HOST, _ORIGIN = (
+    re.compile(form, re.ASCII | re.IGNORECASE) for form in (_PLACE, rf"null|[a-z][a-z0-9+.-]*://{_PLACE}")
+)
+_WRONG_PLACE = PlainTextResponse("The header Host or Origin is not a host with an optional port.\n", 400)
 _CLOSE = b"connection: close\r\ncontent-length: 0\r\n\r\n"
 _BAD = b"HTTP/1.1 400 Bad Request\r\n" + _CLOSE
 _TIMEOUT = b"HTTP/1.1 408 Request Timeout\r\n" + _CLOSE
@@ -236,6 +243,12 @@ class Visitors:
             told = Headers(scope=scope).get(_PROXY_HEADER, "").strip()
             if told and len(told) <= _LONGEST_ADDRESS:
                 scope["client"] = (told, 0)
+        headers = Headers(scope=scope)
+        if not all(map(_HOST.fullmatch, headers.getlist("host"))) or not all(
+            map(_ORIGIN.fullmatch, headers.getlist("origin"))
+        ):
+            await _WRONG_PLACE(scope, receive, send)
+            return
         address, path = address_of(scope), scope["path"]
         if not path.startswith(_FREE_OF_RATE):
             if self._lately.count(address) >= self._limits.address_requests:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import grpc.aio
 import pytest
 
 from noughts_proto.transport import SITE_KEY
-from noughts_proto.v1 import bots_pb2, feed_pb2
+from noughts_proto.v1 import bots_pb2, feed_pb2, feed_pb2_grpc
 from noughts_server.limits import Limits
 from noughts_server.services.delivery import ANSWER_BYTES
 from tests.chaos.http2 import Deaf, deaf
@@ -87,3 +87,24 @@ async def test_a_website_has_places_that_strangers_cannot_take(tmp_path: Path) -
         with pytest.raises(grpc.aio.AioRpcError, match="calls without a token"):
             await endlessly(client)
         await listed(client, metadata=site)
+
+
+async def test_idle_connections_of_one_address_are_limited(tmp_path: Path) -> None:
+    async with with_deaf(tmp_path, address_connections=4) as (client, busy), AsyncExitStack() as stack:
+        busy.call("FeedService/Watch", WATCH)
+        await until(lambda: busy.answered)
+        idle = [await stack.enter_async_context(deaf(client.server.address)) for _ in range(12)]
+        await until(lambda: sum(not other.closed.is_set() for other in idle) <= 3)
+        assert not busy.closed.is_set()
+
+
+async def test_websites_and_owners_have_streams_of_their_own(tmp_path: Path) -> None:
+    async with with_deaf(tmp_path, watchers=1, owner_watchers=1) as (client, _):
+        site, owner = (SITE_KEY, await client.token("site")), bearing(await client.token())[0]
+        async with grpc.aio.insecure_channel(client.server.address) as channel:
+            stub: Any = feed_pb2_grpc.FeedServiceStub(channel)
+            for metadata in ((), (site,), (owner,)):
+                request = feed_pb2.WatchRequest(name="featured")
+                open_stream = stub.Watch(request, metadata=metadata)
+                assert isinstance(await open_stream.read(), feed_pb2.WatchResponse)
+                assert (await refused(stub.Watch(request, metadata=metadata).read())).reason == "LIMIT_REACHED"

@@ -8,13 +8,14 @@ from noughts_server.cli import connection_options
 from noughts_server.cli.client import HINTS, AtServer
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import UsageProblem, explain, require_extra
+from noughts_server.cli.operator.proxies import read_proxies
 from noughts_server.cli.operator.web import web_listener
 from noughts_server.cli.signals import announced, run_loop, until_terminated
 from noughts_server.web.listener import address_of
 
 
 @command(extra="mcp")
-def mcp(listen: str | None = None, at: AtServer = AtServer()) -> None:
+def mcp(listen: str | None = None, proxy: list[str] | None = None, at: AtServer = AtServer()) -> None:
     """Give agents tools to use a server, by the Model Context Protocol (MCP), until they disconnect.
 
     An agent starts this command and calls the server with your token. With --listen it runs until Ctrl-C, and each
@@ -22,7 +23,10 @@ def mcp(listen: str | None = None, at: AtServer = AtServer()) -> None:
     """
     require_extra("noughts mcp", "web")
     address, token, listener = connection_options.read_server(at.server), None, None
+    proxies = read_proxies(proxy)
     if listen is None:
+        if proxies:
+            raise UsageProblem("--proxy: expected --listen as well, because nothing else has a reverse proxy before it")
         token = connection_options.read_token(at.token, at.token_file)
     else:
         if at.token is not None or at.token_file is not None:
@@ -30,10 +34,14 @@ def mcp(listen: str | None = None, at: AtServer = AtServer()) -> None:
         if not is_loopback(connection_options.read_address(listen, "--listen")[0]):
             raise UsageProblem.of("tools_in_the_open", listen=listen)
         listener = web_listener(listen, "--listen")
-    run_loop(until_terminated(_serve(address, connection_options.dialling(address, token or ""), token, listener)))
+    run_loop(
+        until_terminated(_serve(address, connection_options.dialling(address, token or ""), token, listener, proxies))
+    )
 
 
-async def _serve(address: str, dialling: Dialling, token: str | None, listener: socket.socket | None) -> None:
+async def _serve(
+    address: str, dialling: Dialling, token: str | None, listener: socket.socket | None, proxies: tuple[str, ...]
+) -> None:
     os.environ.setdefault("PYDANTIC_ERRORS_INCLUDE_URL", "0")  # errors about wrong arguments stay short
     from noughts_server.agents.serving import PATH, serve_pipes, serving_mcp
     from noughts_server.agents.tools import Backend
@@ -45,7 +53,7 @@ async def _serve(address: str, dialling: Dialling, token: str | None, listener: 
         if listener is None:
             await serve_pipes(backend)
             return
-        async with serving_mcp(backend, listener):
+        async with serving_mcp(backend, listener, proxies):
             place = f"{address_of(listener)}{PATH}"
             await announced({"mcp": place}, f"The tools of the server at {address} are at {place}")
     finally:

@@ -1,0 +1,82 @@
+"""What agents can take from each other over HTTP."""
+
+import asyncio
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from urllib.parse import urlsplit
+
+import httpx2
+import pytest
+
+from noughts_server.agents.tools import TOKEN_CALLS
+from noughts_server.testing import ServerUnderTest
+from tests.support.agents import Agent, ToolFailed, over_http, tools_over_http
+
+PROXY = "127.0.0.1"
+SLOW = 70
+CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+ACCEPT = {"accept": "application/json, text/event-stream"}
+
+
+@contextmanager
+def slow_bodies(url: str, address: str) -> Iterator[None]:
+    """Many requests of this address, as a proxy reports it, whose bodies do not come."""
+    place = urlsplit(url)
+    head = f"POST /mcp HTTP/1.1\r\nhost: {place.netloc}\r\nx-real-ip: {address}\r\ncontent-type: application/json\r\n"
+    with ExitStack() as stack:
+        for _ in range(SLOW):
+            connection = stack.enter_context(socket.create_connection((place.hostname, place.port)))
+            connection.sendall(f"{head}accept: {ACCEPT['accept']}\r\ncontent-length: 100\r\n\r\n".encode())
+        yield
+
+
+@pytest.fixture(scope="module")
+def proxied(server: ServerUnderTest) -> Iterator[str]:
+    """The address of the tools behind a proxy."""
+    with tools_over_http(server.address, (PROXY,)) as url:
+        yield url
+
+
+async def test_slow_bodies_stop_no_agent_elsewhere(proxied: str) -> None:
+    with slow_bodies(proxied, "192.0.2.1"):
+        async with httpx2.AsyncClient(timeout=60) as http:
+            answer = await http.post(proxied, json=CALL, headers={"x-real-ip": "192.0.2.2", **ACCEPT})
+        assert answer.status_code < 500
+
+
+async def test_waits_of_one_token_are_limited(server: ServerUnderTest, url: str) -> None:
+    token, other = server.token("ada"), server.token("eve")
+    async with over_http(url, token) as agent, over_http(url, other) as neighbour, asyncio.TaskGroup() as tasks:
+        await agent.call("connect_player", bot="waiting")
+        waits = [tasks.create_task(_waited(agent)) for _ in range(TOKEN_CALLS + 1)]
+        done, waiting = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        assert f"{TOKEN_CALLS} calls with this token are running" in await done.pop()
+        assert len(waiting) == TOKEN_CALLS
+        assert await neighbour.call("list_bots")
+        for wait in waits:
+            wait.cancel()
+
+
+async def _waited(agent: Agent) -> str:
+    """Why a wait for a turn was refused; empty if it was not."""
+    try:
+        await agent.call("wait_for_turn", bot="waiting", seconds=60)
+    except ToolFailed as failed:
+        return str(failed)
+    return ""
+
+
+async def test_a_client_cannot_open_a_stream_that_never_ends(url: str) -> None:
+    async with httpx2.AsyncClient() as http:
+        answer = await http.get(url, headers={"accept": "text/event-stream"})
+    assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+
+
+@pytest.mark.parametrize("header", ["host", "origin"])
+async def test_a_user_before_the_host_is_refused(url: str, header: str) -> None:
+    place = urlsplit(url).netloc + "@example.org"
+    value = place if header == "host" else f"http://{place}"
+    async with httpx2.AsyncClient() as http:
+        answer = await http.post(url, json=CALL, headers={**ACCEPT, header: value})
+    assert answer.status_code == 400
