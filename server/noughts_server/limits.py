@@ -88,7 +88,7 @@ class Limits:
     bot_challenges: int = 2
     """Open challenges of one bot, made by it or against it, and running or stopped tests of others against it."""
     guest_move_seconds: int = 60
-    """Seconds for a move, and of an increment, in a challenge or test between bots of two owners."""
+    """Seconds for a move, of an increment and of a margin, in a challenge or test between bots of two owners."""
     guest_base_seconds: int = 3_600
     """Seconds of base time in a challenge or test between bots of two owners."""
 

@@ -67,17 +67,19 @@ def check_settings(settings: TournamentSettings) -> None:
 
 def check_guest_clocks(settings: TournamentSettings, limits: Limits) -> None:
     """Raise InvalidArgument if a clock of a challenge or test would keep a bot of another owner busy for too long."""
+    most_move, most_base = limits.guest_move_seconds, limits.guest_base_seconds
+    _check_guest_seconds("margin_ms", settings.margin_ms / 1_000, most_move)
     times = {"time": settings.time} | {f"own_times.{label}": time for label, time in settings.own_times.items()}
     for field, time in times.items():
-        for name, most in (
-            ("move_us", limits.guest_move_seconds),
-            ("increment_us", limits.guest_move_seconds),
-            ("bank_us", limits.guest_base_seconds),
-        ):
-            seconds = getattr(time, name) / 1_000_000
-            if seconds > most:
-                expected = f"at most {most:,} s, because one of the bots belongs to another owner"
-                raise InvalidArgument.of(f"tournament.{field}.{name}", f"{seconds:,g} s", expected)
+        _check_guest_seconds(f"{field}.move_us", time.move_us / 1_000_000, most_move)
+        _check_guest_seconds(f"{field}.increment_us", time.increment_us / 1_000_000, most_move)
+        _check_guest_seconds(f"{field}.bank_us", time.bank_us / 1_000_000, most_base)
+
+
+def _check_guest_seconds(field: str, seconds: float, most: int) -> None:
+    if seconds > most:
+        expected = f"at most {most:,} s, because one of the bots belongs to another owner"
+        raise InvalidArgument.of(f"tournament.{field}", f"{seconds:,g} s", expected)
 
 
 def check_joining(joining: Joining, now_ms: int) -> None:

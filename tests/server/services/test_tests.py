@@ -7,14 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import grpc
+import pytest
 
 from noughts_bots import Bot
 from noughts_bots.reference.random_ import Random
 from noughts_bots.session import Login, play
 from noughts_bots.specs import make_bot, parse_spec
 from noughts_proto.v1 import bots_pb2, tests_pb2, tournaments_pb2, types_pb2
+from noughts_referee.clock import TimeControl
 from noughts_referee.rules import Position
+from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.errors import InvalidArgument
 from noughts_server.limits import Limits
+from noughts_server.services.new_tournaments import check_guest_clocks
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.people.bots import log_in
 from noughts_server.store.people.tokens import create_owner
@@ -336,6 +341,22 @@ async def test_bot_of_another_owner_is_a_base_only_if_it_is_open_to_tests(tmp_pa
             assert (await told()).reason == "LIMIT_REACHED"
             await client.server.store.write(partial(cancel_tournament, slug="ada-1-vs-bob-1", now_ms=NOW))
             assert (await create(client, alice)).name == f"{made.name}-2"
+
+
+@pytest.mark.parametrize(
+    ("settings", "field"),
+    [
+        (TournamentSettings(time=TimeControl(move_us=61_000_000)), "tournament.time.move_us"),
+        (TournamentSettings(time=TimeControl(bank_us=1, increment_us=61_000_000)), "tournament.time.increment_us"),
+        (TournamentSettings(time=TimeControl(bank_us=3_601_000_000)), "tournament.time.bank_us"),
+        (TournamentSettings(own_times={"bob": TimeControl(move_us=61_000_000)}), "tournament.own_times.bob.move_us"),
+        (TournamentSettings(margin_ms=60_001), "tournament.margin_ms"),
+    ],
+)
+def test_no_time_of_a_guest_is_longer_than_its_limit(settings: TournamentSettings, field: str) -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        check_guest_clocks(settings, Limits())
+    assert caught.value.subject == field
 
 
 async def test_what_cannot_be_tested_is_refused(client: Client) -> None:
