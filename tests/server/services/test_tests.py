@@ -344,7 +344,7 @@ async def test_bot_of_another_owner_is_a_base_only_if_it_is_open_to_tests(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("settings", "field"),
+    "settings, field",
     [
         (TournamentSettings(time=TimeControl(move_us=61_000_000)), "tournament.time.move_us"),
         (TournamentSettings(time=TimeControl(bank_us=1, increment_us=61_000_000)), "tournament.time.increment_us"),
