@@ -4,10 +4,12 @@ It is started as for a tournament, in the same sandbox, but the caller waits for
 """
 
 import asyncio
+import secrets
 import signal
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from hashlib import blake2b
 from typing import Any
 
 from noughts_bots.bot import Move, Resign
@@ -25,7 +27,9 @@ from noughts_referee.rules import VOID, Outcome, Position, PositionError, Varian
 from noughts_server.engines.frames import EngineChild
 from noughts_server.launching.players import Player, start_player
 from noughts_server.resource_names import bot_name
+from noughts_server.version import software_version
 
+_NAMES_KEY = secrets.token_bytes(16)
 _SHARE = 0.5
 """The share of the time limit of an answer that an engine gets as its time to think."""
 
@@ -84,7 +88,9 @@ class ChildSession:
             raise self.fault(f"protocol {hello.protocol}", f"{PROTOCOL}, in a hello as its first frame")
         self.name, self.variants = hello.bot, tuple(hello.variants)
         self.declines_challenges = hello.declines_challenges
-        welcome = pb.Welcome(bot=bot_name(self.name), protocol=PROTOCOL, max_games=1)
+        version = bot_name(self.name, "1")
+        welcome = pb.Welcome(bot=bot_name(self.name), version=version, protocol=PROTOCOL, max_games=1)
+        welcome.session, welcome.server = f"{version}/sessions/1", software_version()
         await self._child.frames.write(pb.PlayResponse(welcome=welcome))
 
     def knows(self, variant: Variant) -> bool:
@@ -104,7 +110,7 @@ class ChildSession:
         game: dict[str, Any] = {"game": [self._games], "number": [number], "side": [side + 1], "seed": [seed]}
         game |= {"opponent": [0], "opponents": ["random"], "move_count": [len(moves)], "moves": moves}
         time_control = {"move_us": self.clock_us}
-        self._frame.starts.add(tournament="tournaments/check", variant=variant.name, time=time_control, **game)
+        self._frame.starts.add(tournament=_tournament_of(seed), variant=variant.name, time=time_control, **game)
         return self._games
 
     async def ask(self, game: int, moves: list[int]) -> Move:
@@ -263,6 +269,12 @@ async def child_session(
         yield session
     finally:
         await session.stop()
+
+
+def _tournament_of(seed: int) -> str:
+    """Return a name like that of a real game: the same for the same seed, and known only to this process."""
+    name = blake2b(seed.to_bytes(8, "little"), key=_NAMES_KEY, digest_size=5).hexdigest()
+    return f"tournaments/challenge-{name}"
 
 
 def moves_to(position: Position) -> list[int]:

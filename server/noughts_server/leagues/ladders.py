@@ -2,7 +2,7 @@
 
 import asyncio
 import tomllib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -18,12 +18,14 @@ from noughts_referee.clock import parse_time_control
 from noughts_server.client.client import connected
 from noughts_server.competition.formats import format_named
 from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.errors import NotFound
 from noughts_server.leagues.tournaments import create_tournament
 from noughts_server.resource_names import bot_name
 from noughts_server.server import Server
-from noughts_server.store.people.tokens import create_token
+from noughts_server.store.engine.database import Connection
+from noughts_server.store.people.bots import get_bot
+from noughts_server.store.people.tokens import LIVE_OWNER, create_token
 
-_OWNER = "house"
 _BOARDS = 2
 """Games of a ladder at a time."""
 
@@ -56,11 +58,12 @@ async def playing_ladders(server: Server, pace: float) -> AsyncIterator[str]:
     """Reference bots play on the server inside the block, a move in `pace` seconds; yields a token for another bot."""
 
     now = server.store.now_ms()
-    made = await server.store.write(partial(create_token, owner=_OWNER, label="noughts live", now_ms=now))
+    made = await server.store.write(partial(create_token, owner=LIVE_OWNER, label="noughts live", now_ms=now))
     token = made.secret
     async with asyncio.TaskGroup() as playing:
-        bots = await _log_in(playing, server.address, token, pace)
-        await asyncio.to_thread(_start_ladders, server.address, token)
+        names = await server.store.read(_names)
+        bots = await _log_in(playing, server.address, token, pace, names)
+        await asyncio.to_thread(_start_ladders, server.address, token, names)
         try:
             yield token
         finally:
@@ -68,25 +71,39 @@ async def playing_ladders(server: Server, pace: float) -> AsyncIterator[str]:
                 bot.cancel()
 
 
-async def _log_in(playing: asyncio.TaskGroup, address: str, token: str, pace: float) -> list[asyncio.Task[None]]:
+def _names(connection: Connection) -> dict[str, str]:
+    """Return the name of each bot by its spec: `house-minimax` if `minimax` belongs to another owner."""
+
+    def free(name: str) -> str:
+        try:
+            return name if get_bot(connection, name).owner == LIVE_OWNER else f"{LIVE_OWNER}-{name}"
+        except NotFound:
+            return name
+
+    return {text: free(parse_spec(text).short) for ladder in LADDERS for text in ladder.bots}
+
+
+async def _log_in(
+    playing: asyncio.TaskGroup, address: str, token: str, pace: float, names: Mapping[str, str]
+) -> list[asyncio.Task[None]]:
     """Start the bots; return when the server has let all of them in."""
     tasks, waits = [], []
-    for text in dict.fromkeys(text for ladder in LADDERS for text in ladder.bots):
+    for text, name in names.items():
         spec, online = parse_spec(text), asyncio.Event()
 
         def on_event(event: SessionEvent, online: asyncio.Event = online) -> None:
             if isinstance(event, Online):
                 online.set()
 
-        login = Login(address, token, spec.short, "1")
+        login = Login(address, token, name, "1")
         bot = Unhurried(make_bot(spec), pace, max_games=len(LADDERS))
-        tasks.append(playing.create_task(play(bot, login, on_event), name=spec.short))
+        tasks.append(playing.create_task(play(bot, login, on_event), name=name))
         waits.append(online.wait())
     await asyncio.gather(*waits)
     return tasks
 
 
-def _start_ladders(address: str, token: str) -> None:
+def _start_ladders(address: str, token: str, names: Mapping[str, str]) -> None:
     """Start those that are new: the others continue by themselves."""
     with connected(address, token, Dialling()) as client:
         for ladder in LADDERS:
@@ -94,6 +111,6 @@ def _start_ladders(address: str, token: str) -> None:
             if name is None:
                 continue
             for bot in ladder.bots:
-                joining = JoinTournamentRequest(name=name, bot=bot_name(parse_spec(bot).short))
+                joining = JoinTournamentRequest(name=name, bot=bot_name(names[bot]))
                 client.call(client.tournaments.JoinTournament, joining)
             client.call(client.tournaments.StartTournament, StartTournamentRequest(name=name))

@@ -25,10 +25,13 @@ from noughts_server.store.engine.idempotency import idempotent
 from noughts_server.store.pairing.seeds import SeedKind
 from noughts_server.store.people.bots import BotVersion, get_bot, get_version, get_version_by_id
 from noughts_server.store.people.scopes import play_as
+from noughts_server.store.people.tokens import SITE_OWNER
 from noughts_server.store.tournaments.challenges import NewChallenge, create_challenge
 from noughts_server.store.validation import check_number
 
 _MOST_GAMES = 100
+_MOST_OF_THE_SITE = 100
+"""Open challenges of the website."""
 
 
 class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
@@ -71,7 +74,9 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
             check_settings(settings)
             drawn = SeedKind.GIVEN if request.HasField("seed") else SeedKind.DRAWN
             new = NewChallenge(challenger, opponent, settings, drawn, request.opponent_begins)
-            return create_challenge(connection, new, owner_id=who.owner_id, now_ms=now, limits=self._limits).slug
+            # The website has limits of its own for all visitors together.
+            limits = self._limits.changed(challenges=_MOST_OF_THE_SITE) if who.owner == SITE_OWNER else self._limits
+            return create_challenge(connection, new, owner_id=who.owner_id, now_ms=now, limits=limits).slug
 
         tournament = await self._director.create(idempotent(who.token_id, request, begin, now_ms=now))
         return pb.CreateChallengeResponse(tournament=tournament_message(tournament))

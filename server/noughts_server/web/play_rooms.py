@@ -10,7 +10,10 @@ import secrets
 import time
 from collections import Counter
 from dataclasses import dataclass
+from itertools import count
 from typing import NamedTuple
+
+from grpc import StatusCode
 
 from noughts_bots.bot import Bot, GameEnd, GameInfo, Resign
 from noughts_bots.errors import VariantRefused
@@ -39,6 +42,10 @@ BEGINS, CROSS, NOUGHT = "begins", "x", "o"
 _PATIENCE_SECONDS = 10.0
 """Timeout for actions that the server normally completes at once."""
 _LOGIN_VERSION = "1"
+_NAME_TAKEN = 403
+"""The status of a login under a name that belongs to another owner."""
+_MOST_NAMES = 100
+"""Numbers that the website tries for one table."""
 _SWEEP_SECONDS = 5.0
 _LONGEST_OWNER = 40
 _ALL = "on this website"
@@ -48,8 +55,11 @@ _ALL = "on this website"
 class TableSettings:
     """Limits of tables. Times in seconds."""
 
-    most: int = 8
+    most: int = 16
     """Tables at a time."""
+    kept: float = 60.0
+    """If all tables are taken, a visitor without one gets that which has had no move for the longest, and for this
+    long."""
     address_most: int = 2
     """Tables opened from one address."""
     idle: float = 600.0
@@ -60,6 +70,10 @@ class TableSettings:
     """Games that can start in a minute, at all tables together."""
     address_games: int = 10
     """Games that can start in a minute at the tables of one address."""
+    longest_move: int = 60
+    """Seconds for a move, and of an increment."""
+    longest_base: int = 900
+    """Seconds of base time."""
     pause: float = 0.4
     """Pause before each move of a reference bot, so that people can follow."""
 
@@ -86,6 +100,8 @@ class BrowserPlayer(Bot):
     def __init__(self) -> None:
         self.game: GameInfo | None = None
         self.ended: GameEnd | None = None
+        self.moved = time.monotonic()
+        """When the last game began, or its last move was made."""
         self.moves: list[int] = []
         """The moves of the game that this bot knows."""
         self._position: Position | None = None
@@ -98,7 +114,7 @@ class BrowserPlayer(Bot):
     def start(self, game: GameInfo) -> None:
         if self.game is None or game.name != self.game.name:
             self.game, self.ended, self._resigning = game, None, False
-            self.moves = []
+            self.moves, self.moved = [], time.monotonic()
         self._forget()
         self._happened()
 
@@ -124,6 +140,7 @@ class BrowserPlayer(Bot):
         if cell not in position.free:
             raise Failure(409, _not_there(position, cell))
         self._answer = None
+        self.moved = time.monotonic()
         self.moves.append(cell)
         answer.set_result(cell)
 
@@ -222,6 +239,11 @@ class PlayRoom:
         return self.guests[0 if (side == 0) == self.first_is_challenger else 1]
 
     @property
+    def moved(self) -> float:
+        """When a person has last made a move."""
+        return max((guest.moved for guest in self.guests), default=self.seen)
+
+    @property
     def over(self) -> GameEnd | None:
         """The end of the game; None while it is live."""
         return self.guests[0].ended
@@ -241,6 +263,8 @@ class PlayRooms:
         self._addresses: Counter[str] = Counter()
         """The tables by address, those that are being opened included."""
         self._numbers: set[int] = set()
+        self._foreign: set[int] = set()
+        """Numbers with which a name of a bot belongs to another owner."""
         self._begun = Recent()
         """Games by the address where they began."""
         self._sweeping: asyncio.Task[None] | None = None
@@ -265,19 +289,19 @@ class PlayRooms:
     async def open(self, wish: Wish, address: str = "") -> PlayRoom:
         """Open a table for a visitor at this address, and start a game there. Raises Failure."""
         self._check(wish)
+        owner = await self._owner()
         if self._addresses[address] >= self.settings.address_most:
             words = f"You already have {self.settings.address_most} tables."
             raise Failure(429, words, "Leave one: it is cleared after half a minute.")
-        number = next(free for free in range(1, self.settings.most + 2) if free not in self._numbers)
-        if number > self.settings.most:
-            raise Failure(429, f"All {self.settings.most} tables are taken.", "Try again in a few minutes.")
-        self._numbers.add(number)
+        if len(self._numbers) >= self.settings.most:
+            await self._clear(self._forsaken(address))
+        if len(self._numbers) >= self.settings.most:
+            raise self._full()
+        table = PlayRoom(self._free_number(), wish, address)
+        self._numbers.add(table.number)
         self._addresses[address] += 1
-        table = PlayRoom(number, wish, address)
         try:
-            owner = await self._owner()
-            for label, bot in self._players(wish):
-                table.seats += (await self._log_in(f"{owner}-{label}-{number}", bot),)
+            await self._seat(table, owner)
             table.first_is_challenger = wish.begins == YOU or (wish.begins == LOT and secrets.randbelow(2) == 0)
             await self._begin(table)
         except BaseException:
@@ -322,6 +346,39 @@ class PlayRooms:
 
     # Opening tables.
 
+    def _forsaken(self, address: str) -> PlayRoom:
+        """Return the table that a visitor at this address can have although all are taken. Raises Failure."""
+        latest = time.monotonic() - self.settings.kept
+        left = [table for table in dict.fromkeys(self._tables.values()) if table.moved <= latest]
+        if self._addresses[address] or not left:
+            raise self._full()
+        return min(left, key=lambda table: table.moved)
+
+    def _full(self) -> Failure:
+        return Failure(429, f"All {self.settings.most} tables are taken.", "Try again in a few minutes.")
+
+    def _free_number(self) -> int:
+        return next(number for number in count(1) if number not in self._numbers | self._foreign)
+
+    async def _seat(self, table: PlayRoom, owner: str) -> None:
+        """Log in the bots of a table, which gets another number if a name belongs to another owner. Raises Failure."""
+        for _ in range(_MOST_NAMES):
+            try:
+                for label, bot in self._players(table.wish):
+                    table.seats += (await self._log_in(f"{owner}-{label}-{table.number}", bot),)
+            except Failure as failure:
+                if failure.status != _NAME_TAKEN:
+                    raise
+                await self._leave(table)
+                self._foreign.add(table.number)
+                self._numbers.discard(table.number)
+                table.number = self._free_number()
+                self._numbers.add(table.number)
+            else:
+                return
+        words = f"The bots {owner}-guest-N of the website belong to another owner."
+        raise Failure(409, words, "Give the website a token of another owner.")
+
     async def _owner(self) -> str:
         """Return the owner of the token. The bots' names begin with it because a bot's name belongs to one owner."""
         try:
@@ -345,6 +402,11 @@ class PlayRooms:
             raise wrong("who moves first", wish.begins, "you, they or lot")
         if wish.mark not in (BEGINS, CROSS, NOUGHT, LOT):
             raise wrong("mark", wish.mark, "begins, x, o or lot")
+        bounds = {"move": self.settings.longest_move, "increment": self.settings.longest_move}
+        for field, most in {**bounds, "bank": self.settings.longest_base}.items():
+            seconds = getattr(wish.time, f"{field}_us") / 1e6
+            if seconds > most:
+                raise wrong(field, f"{seconds:g}", f"at most {most:,} seconds")
         kind, _, spec = wish.opponent.partition(":")
         if kind == "house":
             if spec not in HOUSE:
@@ -420,8 +482,12 @@ class PlayRooms:
         while True:
             await asyncio.sleep(min(_SWEEP_SECONDS, self.settings.idle / 10))
             left = time.monotonic() - self.settings.idle
-            for table in [each for each in dict.fromkeys(self._tables.values()) if each.seen < left]:
+            for table in [each for each in dict.fromkeys(self._tables.values()) if self._used(each) < left]:
                 await self._clear(table)
+
+    def _used(self, table: PlayRoom) -> float:
+        """Return when the table was used last. An open page is not enough to keep a bot of another owner waiting."""
+        return min(table.seen, table.moved) if table.wish.opponent.startswith("bots/") else table.seen
 
     async def _clear(self, table: PlayRoom) -> None:
         for key in table.keys:
@@ -431,11 +497,16 @@ class PlayRooms:
                 if table.guests:
                     await self._call_off(table)
         finally:
-            for seat in table.seats:
-                seat.session.cancel()
-            await asyncio.gather(*(seat.session for seat in table.seats), return_exceptions=True)
+            await self._leave(table)
             self._numbers.discard(table.number)
             add(self._addresses, table.address, -1)
+
+    async def _leave(self, table: PlayRoom) -> None:
+        """End the sessions of a table's bots."""
+        seats, table.seats = table.seats, ()
+        for seat in seats:
+            seat.session.cancel()
+        await asyncio.gather(*(seat.session for seat in seats), return_exceptions=True)
 
 
 async def log_in(bot: Bot, login: Login, tasks: asyncio.TaskGroup) -> "asyncio.Task[None]":
@@ -464,7 +535,8 @@ async def _session(bot: Bot, login: Login, online: "asyncio.Future[None]") -> No
         await play(bot, login, on_event)
     except BotRefused as refusal:
         if not online.done():
-            online.set_exception(Failure(409, f"The server rejected the players: {refusal}"))
+            taken = refusal.code is StatusCode.PERMISSION_DENIED
+            online.set_exception(Failure(_NAME_TAKEN if taken else 409, f"The server rejected the players: {refusal}"))
     except SecurityProblem as problem:
         if not online.done():
             online.set_exception(Failure(501, str(problem), problem.advice))

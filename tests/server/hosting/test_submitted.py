@@ -119,6 +119,16 @@ async def online(client: Client) -> list[str]:
     return [bot.name for bot in (await client.bots.ListBots(pb.ListBotsRequest(online_only=True))).bots]
 
 
+async def test_trial_has_the_name_of_a_real_game(client: Client) -> None:
+    watchful = GOOD + (
+        "    def start(self, game):\n"
+        "        import re\n"
+        "        if not re.fullmatch('tournaments/challenge-[0-9a-f]{10}/games/[0-9]+', game.name):\n"
+        "            raise SystemExit('this is a trial')\n"
+    )
+    assert not (await submit(client, await client.token("alice", *ALL), "watchful", watchful)).unchanged
+
+
 async def test_starting_server_removes_folders_of_killed_servers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,7 +7,16 @@ import pytest
 from noughts_server.errors import InvalidArgument, NotFound, PermissionDenied
 from noughts_server.limits import Limits
 from noughts_server.store.engine.pages import Page
-from noughts_server.store.people.bots import Bot, BotVersion, get_bot, get_version, list_bots, log_in, log_in_again
+from noughts_server.store.people.bots import (
+    Bot,
+    BotVersion,
+    get_bot,
+    get_version,
+    list_bots,
+    log_in,
+    log_in_again,
+    rename_bot,
+)
 from noughts_server.store.people.submissions import Upload, ready_submissions, store_submission
 from noughts_server.store.people.tokens import create_owner
 from tests.support.arena import NOW, Arena
@@ -131,3 +140,15 @@ async def test_submission_keeps_what_it_declared_in_its_trial(arena: Arena, decl
     stored = (await arena.store.write(store)).submission
     assert (stored.variants, stored.declines_challenges) == (["connect4"], declines)
     assert await arena.store.read(ready_submissions) == [stored]
+
+
+@pytest.mark.parametrize("name", ["site-guest-1", "Site-minimax-3", "house-random", "bob-person", "bob-guest-2"])
+async def test_names_of_the_servers_own_bots_are_reserved(arena: Arena, name: str) -> None:
+    await enter(arena, "ben", owner="bob")
+    await enter(arena, "ada")
+    with pytest.raises(PermissionDenied):
+        await enter(arena, name)
+    with pytest.raises(PermissionDenied):
+        await arena.store.write(partial(rename_bot, name="ada", new_name=name))
+    await enter(arena, name, owner=name.lower().partition("-")[0])
+    assert (await enter(arena, "carl-person")).bot == "carl-person"

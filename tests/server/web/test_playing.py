@@ -10,6 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from noughts_proto.security import Dialling
+from noughts_proto.v1 import bots_pb2
+from noughts_server.client.client import connected
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.play_rooms import BrowserPlayer, TableSettings
 from noughts_server.web.signin import Visitor
@@ -270,6 +273,31 @@ def test_who_comes_when_all_tables_are_taken_is_told_so(server: ServerUnderTest)
         assert "All 1 tables are taken." in answer.text
 
 
+def test_new_visitor_gets_the_table_that_has_had_no_move_for_long(server: ServerUnderTest) -> None:
+    settings = TableSettings(most=2, address_most=1, kept=0.5, pause=0.0)
+    form = {"opponent": "house:random", "variant": "tictactoe", "begins": "you", "mark": "begins"}
+    with site_of(server.address, token=server.token("full"), tables=settings, proxies=["127.0.0.1"]) as site:
+        first, second = (site.post("/play", form, x_real_ip=f"192.0.2.{n}").headers["location"] for n in (1, 2))
+        time.sleep(0.6)
+        move = {"game": site.get(f"{first}/state").document["game"], "cell": "4", "ply": "0"}
+        assert site.post(f"{first}/move", move).status == 200
+        assert site.get(f"{second}/state").status == 200
+        assert site.post("/play", form, x_real_ip="192.0.2.3").status == 303
+        assert (site.get(first).status, site.get(second).status) == (200, 404)
+        assert site.post("/play", form, x_real_ip="192.0.2.4").status == 429
+
+
+def test_name_that_belongs_to_another_owner_does_not_stop_visitors(server: ServerUnderTest) -> None:
+    form = {"opponent": "house:random", "variant": "tictactoe", "begins": "you", "mark": "begins"}
+    with connected(server.address, server.token("mallory"), Dialling()) as client:
+        for name in ("bots/shop-guest-1", "bots/shop-random-2"):
+            client.call(client.bots.RegisterBot, bots_pb2.RegisterBotRequest(name=name))
+    with site_of(server.address, token=server.token("shop")) as site:
+        tables = [site.post("/play", form) for _ in range(2)]
+        assert [answer.status for answer in tables] == [303, 303]
+        assert "shop-guest-3" in site.get(tables[0].headers["location"]).text
+
+
 def test_one_visitor_does_not_take_all_tables(server: ServerUnderTest) -> None:
     form = {"opponent": "house:random", "variant": "tictactoe", "begins": "you", "mark": "begins"}
     with site_of(server.address, token=server.token("greedy"), proxies=["127.0.0.1"]) as site:
@@ -366,6 +394,8 @@ def test_a_wrong_wish_is_explained_next_to_its_field(tables: Site, browser: Brow
         ({"begins": "both"}, "Who moves first: got"),
         ({"mark": "z"}, "Expected begins, x, o or lot."),
         ({"move": "-1"}, "seconds"),
+        ({"move": "86400"}, "at most 60 seconds"),
+        ({"bank": "86400"}, "at most 900 seconds"),
     ],
 )
 def test_what_cannot_be_played_is_refused_and_nothing_is_left_of_it(

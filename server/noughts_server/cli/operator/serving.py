@@ -15,15 +15,13 @@ from noughts_server.cli.texts import message
 from noughts_server.server import Server, running_server
 from noughts_server.settings import ServerSettings
 from noughts_server.store.engine.database import Connection, Store
-from noughts_server.store.people.tokens import create_token, list_tokens, revoke_token
+from noughts_server.store.people.tokens import SITE_OWNER, create_token, list_tokens, revoke_token
 from noughts_server.version import software_version
 from noughts_server.web.listener import address_of
 
 if TYPE_CHECKING:
     from noughts_server.hosting.submitted import Acceptance
 
-OWNER = "site"
-"""The owner of the bots as which visitors play in their browsers."""
 _LABEL = "people who play in their browsers"
 
 
@@ -34,7 +32,7 @@ async def site_token(store: Store) -> AsyncIterator[str]:
     def make(connection: Connection) -> str:
         now = store.now_ms()
         _revoke(connection, now)
-        made = create_token(connection, owner=OWNER, label=_LABEL, scopes=("play",), now_ms=now)
+        made = create_token(connection, owner=SITE_OWNER, label=_LABEL, scopes=("play",), now_ms=now)
         return made.secret
 
     yield await store.write(make)
@@ -43,7 +41,7 @@ async def site_token(store: Store) -> AsyncIterator[str]:
 
 def _revoke(connection: Connection, now_ms: int) -> None:
     for token in list_tokens(connection):
-        if token.owner == OWNER and token.label == _LABEL and token.revoked_at is None:
+        if token.owner == SITE_OWNER and token.label == _LABEL and token.revoked_at is None:
             revoke_token(connection, token.id, now_ms=now_ms)
 
 

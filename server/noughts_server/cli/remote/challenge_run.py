@@ -33,23 +33,32 @@ def challenge_request(
 
 
 def free_name(client: Client, label: str) -> str:
-    """Return OWNER-LABEL, with a number if a bot of that name is online: a second session would end the first."""
+    """Return OWNER-LABEL, with a number if another owner has that name, or a bot of that name is online.
+
+    A second session would end the first.
+    """
     owner = client.call(client.tokens.GetToken, tokens_pb2.GetTokenRequest(name="tokens/self")).token.owner
     wanted, number = f"{owner}-{label}"[:_LONGEST_NAME], 1
     while True:
         suffix = "" if number == 1 else f"#{number}"
         name = f"{wanted[: _LONGEST_NAME - len(suffix)]}{suffix}"
-        if not is_online(client, name):
+        bot = _known_bot(client, name)
+        if bot is None or (bot.owner == owner and not bot.online):
             return name
         number += 1
 
 
 def is_online(client: Client, name: str) -> bool:
+    bot = _known_bot(client, name)
+    return bot is not None and bot.online
+
+
+def _known_bot(client: Client, name: str) -> bots_pb2.Bot | None:
     try:
-        return client.call(client.bots.GetBot, bots_pb2.GetBotRequest(name=bot_name(name))).bot.online
+        return client.call(client.bots.GetBot, bots_pb2.GetBotRequest(name=bot_name(name))).bot
     except CallFailed as failed:
         if failed.code is StatusCode.NOT_FOUND:
-            return False
+            return None
         raise
 
 

@@ -1,5 +1,6 @@
 """Bots and their versions."""
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ from noughts_server.natural_order import natural_key
 from noughts_server.resource_names import bot_name
 from noughts_server.store.engine.pages import Page, contains, read_page
 from noughts_server.store.engine.schema import TournamentState, bot_versions, bots, entries, owners, tokens, tournaments
+from noughts_server.store.people.tokens import LIVE_OWNER, SITE_OWNER
 from noughts_server.store.validation import check_name
 
 FIRST_VERSION = "1"
@@ -20,6 +22,8 @@ FIRST_VERSION = "1"
 # Created once, because an alias of a table is hundreds of objects in reference cycles.
 _VERSIONS = bot_versions.alias()
 _NEWEST = select(func.max(_VERSIONS.c.id)).where(_VERSIONS.c.bot_id == bots.c.id).scalar_subquery()
+_CHOSEN_NAMES = re.compile(r"(?P<owner>.+)-(person|(second-)?guest-\d+)(#\d+)?", re.IGNORECASE)
+"""Names that our programs choose for an owner."""
 _UNKNOWN_BOT = (
     "`noughts bot list --server HOST:PORT` shows the registered bots. Register this one with"
     " `noughts bot register NAME`, or start it: a bot is registered when it logs in for the first time."
@@ -129,7 +133,20 @@ def register_bot(
 
 
 def check_prefix(connection: Connection, name: str, owner_id: int) -> None:
-    """Raise PermissionDenied if a bot's name begins with the login of another student of a course (the longest)."""
+    """Raise PermissionDenied if a bot's name is reserved for another owner.
+
+    The server reserves `site-...` and `house-...` for its own bots, the names that our programs choose for an owner
+    (`OWNER-person`, `OWNER-guest-1`), and names that begin with the login of a student of a course (the longest).
+    """
+    chosen = _CHOSEN_NAMES.fullmatch(name)
+    reserved = {owner for owner in (SITE_OWNER, LIVE_OWNER) if name.lower().startswith(f"{owner}-")}
+    reserved |= {chosen["owner"].lower()} if chosen else set()
+    if reserved:
+        own = connection.scalar(select(owners.c.name).where(owners.c.id == owner_id)) or ""
+        others = reserved - {own.lower()}
+        known = select(owners.c.id).where(func.lower(owners.c.name).in_(others - {SITE_OWNER, LIVE_OWNER}))
+        if others & {SITE_OWNER, LIVE_OWNER} or connection.execute(known.limit(1)).first():
+            raise PermissionDenied(bot_name(name), hint=f"It is reserved for {min(others)}. Choose another name.")
     ends = [place for place in range(1, len(name) + 1) if name[place : place + 1] in ("", "-", "_", ".")]
     starts = [name[:end].lower() for end in ends]
     students = select(owners.c.id, owners.c.name).join(tokens).where(tokens.c.label == COURSE_LABEL)

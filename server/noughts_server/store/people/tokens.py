@@ -65,6 +65,10 @@ class Caller(NamedTuple):
         return None if ADMIN in self.scopes else self.owner_id
 
 
+SITE_OWNER, LIVE_OWNER = "site", "house"
+"""The owners of the bots of the server's own website, and of `noughts live`."""
+
+
 def create_owner(connection: Connection, name: str) -> int:
     """Return the key of the owner `name`, created if new. Raises InvalidArgument."""
     check_name("owner", name)
