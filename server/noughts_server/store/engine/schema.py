@@ -37,7 +37,7 @@ from sqlalchemy import (
 
 from noughts_referee.rules import FAULTS
 
-REVISION = "0028"
+REVISION = "0029"
 """The newest migration; the revision that a database of this version of Noughts has."""
 
 
