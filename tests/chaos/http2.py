@@ -12,7 +12,8 @@ from noughts_proto.transport import TOKEN_KEY
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0"
 """What a client says first; its settings are empty."""
-_DATA, _HEADERS, _RESET, _SETTINGS, _PING, _CONTINUATION = 0, 1, 3, 4, 6, 9
+_DATA, _HEADERS, _RESET, _SETTINGS, _PING, _WINDOW, _CONTINUATION = 0, 1, 3, 4, 6, 8, 9
+_MUCH = (1 << 20).to_bytes(4, "big")
 _ACK, _END_STREAM, _END_HEADERS = 1, 1, 4
 _AT_ONCE = 200
 _LARGEST = 16_384
@@ -50,11 +51,12 @@ _CALL = _call("BotService/ListBots")
 
 
 class Deaf:
-    """A client with an HTTP/2 window of 0: it calls, and takes no byte of an answer. It answers pings."""
+    """A client with an HTTP/2 window of 0: it calls, and takes no byte of an answer unless it `reads`."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, reads: bool) -> None:
         self._reader = reader
         self._writer = writer
+        self._reads = reads
         self._streams = count(1, 2)
         self.answered = 0
         """Calls whose answer has begun or whose status has come."""
@@ -64,6 +66,8 @@ class Deaf:
     def call(self, method: str, request: bytes | None = b"", token: str = "", *, ends: bool = True) -> None:
         """Make a call; without a request, only its headers are sent. `ends` says whether no message follows."""
         stream = next(self._streams)
+        if self._reads:
+            self._writer.write(frame(_WINDOW, 0, stream, _MUCH))
         self._writer.write(frame(_HEADERS, _END_HEADERS, stream, _call(method, token)))
         if request is not None:
             message = b"\0" + len(request).to_bytes(4, "big") + request
@@ -79,17 +83,20 @@ class Deaf:
                 self.answered += kind == _HEADERS
                 if kind in (_PING, _SETTINGS) and not flags & _ACK:
                     self._writer.write(frame(kind, _ACK, 0, payload if kind == _PING else b""))
+                elif kind == _DATA and self._reads:
+                    for stream in (0, int.from_bytes(head[5:], "big")):
+                        self._writer.write(frame(_WINDOW, 0, stream, len(payload).to_bytes(4, "big")))
         self.closed.set()
 
 
 @asynccontextmanager
-async def deaf(address: str) -> AsyncIterator[Deaf]:
-    """A new connection of a deaf client to the server at HOST:PORT."""
+async def deaf(address: str, source: str = "127.0.0.1", *, reads: bool = False) -> AsyncIterator[Deaf]:
+    """A new connection of such a client from an address of this machine to the server at HOST:PORT."""
     host, _, port = address.rpartition(":")
-    reader, writer = await asyncio.open_connection(host, int(port))
+    reader, writer = await asyncio.open_connection(host, int(port), local_addr=(source, 0))
     no_window = (4).to_bytes(2, "big") + (0).to_bytes(4, "big")
     writer.write(PREFACE[:-9] + frame(_SETTINGS, 0, 0, no_window))
-    client = Deaf(reader, writer)
+    client = Deaf(reader, writer, reads=reads)
     async with asyncio.TaskGroup() as tasks:
         reading = tasks.create_task(client.read())
         try:

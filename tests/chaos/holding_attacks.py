@@ -1,0 +1,92 @@
+"""What callers do who want to hold what others need: places, memory, streams and connections."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from noughts_proto.v1 import feed_pb2, games_pb2
+from tests.chaos.http2 import Deaf, deaf
+from tests.support.agents import ToolFailed, over_http
+
+_SOURCES = ("127.0.0.3", "127.0.0.4")
+_CALLS, _STREAMS, _CONNECTIONS = 50, 250, 2_500
+_WAITS, _BODIES = 40, 80
+_PAUSE = 0.2
+
+
+async def unread_answers(target: Any) -> None:
+    """Two addresses ask for long lists, and take no byte of the answers."""
+    request = games_pb2.ListGamesRequest(parent="tournaments/fast", page_size=1_000).SerializeToString()
+
+    def ask(client: Deaf) -> None:
+        for _ in range(_CALLS):
+            client.call("GameService/ListGames", request)
+
+    await _many(target, [(source, False) for source in _SOURCES], ask)
+
+
+async def feed_streams(target: Any) -> None:
+    """Two addresses open as many streams of the feed as they can, and read them or do not."""
+    request = feed_pb2.WatchRequest(name="tournaments/fast").SerializeToString()
+
+    def watch(client: Deaf) -> None:
+        for _ in range(_STREAMS):
+            client.call("FeedService/Watch", request)
+
+    await _many(target, [(source, reads) for source in _SOURCES for reads in (True, True, False)], watch)
+
+
+async def idle_connections(target: Any) -> None:
+    """One address opens connections, and calls nothing on them."""
+    await _many(target, [(_SOURCES[0], True)] * _CONNECTIONS, lambda client: None)
+
+
+async def agent_waits(target: Any) -> None:
+    """An agent waits for its turn many times at once, and other requests have bodies that do not come."""
+    url = f"http://{target.site}/mcp"
+
+    async def wait(agent: Any) -> None:
+        while True:
+            try:
+                await agent.call("wait_for_turn", bot="idler", seconds=60)
+            except ToolFailed as failed:
+                target.told[str(failed)[:40]] += 1
+            await asyncio.sleep(_PAUSE)
+
+    async with over_http(url, target.token) as agent, asyncio.TaskGroup() as tasks:
+        await agent.call("connect_player", bot="idler")
+        for _ in range(_WAITS):
+            tasks.create_task(wait(agent))
+        for _ in range(_BODIES):
+            tasks.create_task(_slow_body(target))
+
+
+async def _slow_body(target: Any) -> None:
+    host, _, port = target.site.rpartition(":")
+    head = f"POST /mcp HTTP/1.1\r\nhost: {target.site}\r\nx-real-ip: 192.0.2.1\r\ncontent-length: 1000\r\n\r\n"
+    while True:
+        with suppress(OSError):
+            reader, writer = await asyncio.open_connection(host, int(port))
+            writer.write(head.encode())
+            target.told[f"slow body: {(await reader.read(12))[9:].decode() or 'closed'}"] += 1
+            writer.transport.abort()
+        await asyncio.sleep(_PAUSE)
+
+
+async def _many(target: Any, clients: list[tuple[str, bool]], act: Callable[[Deaf], None]) -> None:
+    """Go on with these clients, each with its address and whether it reads; a closed connection is opened again."""
+
+    async def endless(source: str, reads: bool) -> None:
+        while True:
+            with suppress(OSError):
+                async with deaf(target.address, source, reads=reads) as client:
+                    act(client)
+                    await client.closed.wait()
+                    target.told["connections closed"] += 1
+                    target.told["answers"] += client.answered
+            await asyncio.sleep(_PAUSE)
+
+    async with asyncio.TaskGroup() as tasks:
+        for source, reads in clients:
+            tasks.create_task(endless(source, reads))
