@@ -1,14 +1,15 @@
 """Admission of calls: identifies the caller and applies its limits before anything of the request is read."""
 
+import asyncio
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import AsyncIterator, Collection, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from functools import partial
 
 from noughts_proto.callers import caller_network
 from noughts_proto.transport import SITE_KEY
-from noughts_server.errors import Unauthenticated
+from noughts_server.errors import LimitReached, Unauthenticated
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import (
     NO_TOKEN,
@@ -29,6 +30,7 @@ MESSAGE_BYTES = 1_000
 """Added to the length of each message, because even an empty one costs time."""
 PROXY_KEY = "x-real-ip"
 """Metadata in which a reverse proxy reports the address of its client."""
+_STRANGERS = "concurrent calls without a token"
 _SITES, _SITE_SECONDS = 64, 60.0
 """How many tokens of websites are remembered, and for how long."""
 
@@ -46,6 +48,8 @@ class Admission:
         """Running calls by address and connection."""
         self._of_tickets: Counter[Peer] = Counter()
         """The same of bots with tickets, which have no limits."""
+        self._places: dict[Place, None] = {}
+        """Those of all unauthenticated clients, the oldest first."""
         self._sites: dict[str, tuple[float, str]] = {}
         """Owners of websites by token, and until when they are remembered."""
 
@@ -88,18 +92,35 @@ class Admission:
         return visitor
 
     @contextmanager
-    def reading(self, visitor: Visitor) -> Iterator[None]:
+    def reading(self, visitor: Visitor) -> Iterator["Place"]:
         """Limit the unauthenticated requests that are in memory at once inside the block. Raises LimitReached."""
+        place = Place(visitor.account, self.limiter.limits.strangers)
         if visitor.caller is not None or visitor.ticket:
-            yield
+            yield place
             return
         holding, caller = self.limiter.holding, visitor.account
         with holding("address_strangers", caller, f"concurrent calls without a token from {caller}"):
             if visitor.site:
-                yield
+                yield place
                 return
-            with holding("strangers", "", "concurrent calls without a token"):
-                yield
+            self._make_room()
+            self.limiter.check("strangers", _STRANGERS, len(self._places))
+            self._places[place] = None
+            try:
+                yield place
+            finally:
+                self._places.pop(place, None)
+
+    def _make_room(self) -> None:
+        """If all places are taken, end the oldest wait of the address with the most."""
+        if len(self._places) < self.limiter.limits.strangers:
+            return
+        waiting = [place for place in self._places if place.is_waiting]
+        if waiting:
+            [(greediest, _)] = Counter(place.account for place in waiting).most_common(1)
+            oldest = next(place for place in waiting if place.account == greediest)
+            del self._places[oldest]
+            oldest.give_up()
 
     def charge(self, size: int) -> None:
         """Charge the visitor for a message of `size` bytes. Raises LimitReached."""
@@ -157,6 +178,41 @@ class Admission:
             yield
         if not calls:
             del self._calls[address]
+
+
+class Place:
+    """The place of a request of an unauthenticated client, which is in memory and being answered."""
+
+    def __init__(self, account: str, limit: int) -> None:
+        """`limit` is the number of places."""
+        self.account = account
+        self._limit = limit
+        self._wait: asyncio.Timeout | None = None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Return whether the call waits for its caller."""
+        return self._wait is not None
+
+    @asynccontextmanager
+    async def waiting(self) -> AsyncIterator[None]:
+        """Wait for the caller inside the block, until the place is needed for others. Raises LimitReached."""
+        wait = asyncio.timeout(None)
+        try:
+            async with wait:
+                self._wait = wait
+                yield
+        except TimeoutError:
+            raise LimitReached(
+                "strangers", _STRANGERS, got=self._limit + 1, limit=self._limit, retry_seconds=1.0
+            ) from None
+        finally:
+            self._wait = None
+
+    def give_up(self) -> None:
+        """End the wait."""
+        if self._wait is not None:
+            self._wait.reschedule(asyncio.get_running_loop().time())
 
 
 def _site_secret(context: Context) -> str:

@@ -85,15 +85,18 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
                     await call(requests, context)
                 return
             if handler.unary_stream is not None:
-                with admission.reading(visitor):
-                    request = await _request(context)
+                with admission.reading(visitor) as place:
+                    async with place.waiting():
+                        request = await _request(context)
                 await call(request, context)
                 return
             if handler.stream_unary is not None:
                 message = serialise(await call(requests, context))
             else:
-                with admission.reading(visitor):
-                    message = serialise(await call(await _request(context), context))
+                with admission.reading(visitor) as place:
+                    async with place.waiting():
+                        request = await _request(context)
+                    message = serialise(await call(request, context))
             # The caller decides when it reads, so from here on the answer counts, not the call.
             delivery.begin(context, visitor, len(message))
             await context.write(message)

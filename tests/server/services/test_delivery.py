@@ -108,3 +108,11 @@ async def test_websites_and_owners_have_streams_of_their_own(tmp_path: Path) -> 
                 open_stream = stub.Watch(request, metadata=metadata)
                 assert isinstance(await open_stream.read(), feed_pb2.WatchResponse)
                 assert (await refused(stub.Watch(request, metadata=metadata).read())).reason == "LIMIT_REACHED"
+
+
+async def test_calls_that_send_no_request_make_room_for_others(tmp_path: Path) -> None:
+    async with with_deaf(tmp_path, strangers=4) as (client, _), deaf(client.server.address, "127.0.0.3") as other:
+        for _ in range(4):
+            other.call(LIST, request=None)
+        while not other.answered:
+            await listed(client)
