@@ -124,11 +124,13 @@ class _Game:
             if not self.has_moves and (found := _BROKEN_TAG.match(text.strip())):
                 self.error = self.error or RecordError(f"the tag {found.group()}", f'[{found.group(1)} "..."]')
                 return
-        if not self.comment_from and ";" not in text and (whole := _COMMENT.findall(text)):
+        # Beyond the last end, a search for the end of each comment would take quadratic time.
+        end = text.rfind("}") + 1
+        if not self.comment_from and ";" not in text and (whole := _COMMENT.findall(text, 0, end)):
             # Most comments are short and many: leave them out in one step.
             self._begin_comment()
             self.comment = whole[-1][1:-1][:_LONGEST_COMMENT]
-            text = _COMMENT.sub(" ", text)
+            text = _COMMENT.sub(" ", text[:end]) + text[end:]
         at = 0
         while at < len(text):
             if self.comment_from:

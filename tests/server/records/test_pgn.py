@@ -1,5 +1,7 @@
 """PGN files of other programs: no game is lost, invented or merged."""
 
+import time
+
 import pytest
 
 from noughts_server.records.pgn import pgn_text, read_pgn
@@ -149,3 +151,11 @@ def test_the_last_comment_tells_the_end_without_a_tag(comment: str, termination:
     (placed,) = read_pgn(f"{GAME}\n1. e4 {{out of time}} e5 {comment} 1-0\n".splitlines(keepends=True))
     assert isinstance(placed.game, RecordedGame)
     assert placed.game.termination == termination
+
+
+@pytest.mark.parametrize("comments", ["{" * 300_000, "{ x } " + "{" * 300_000])
+def test_braces_without_an_end_take_linear_time(comments: str) -> None:
+    began = time.process_time()
+    [placed] = read_pgn(['[White "a"]\n', '[Black "b"]\n', '[Result "1-0"]\n', "\n", f"{comments} 1-0\n"])
+    assert "a comment from line 5 that does not end" in str(placed.game)
+    assert time.process_time() - began < 5  # quadratic time is about 50 s
