@@ -18,6 +18,7 @@ from sqlalchemy.exc import DBAPIError
 
 from noughts_server.errors import DatabaseGone, DatabaseReadOnly, DatabaseTrouble, DatabaseUnusable, Draining
 from noughts_server.store.engine import dialect, sqlite
+from noughts_server.store.engine.addresses import shown_address
 from noughts_server.store.engine.migrate import check_current, upgrade
 
 Result = TypeVar("Result")
@@ -44,7 +45,7 @@ class Store:
     """
 
     def __init__(self, url: URL, busy_seconds: float) -> None:
-        self.url = url.render_as_string()
+        self.url = shown_address(url)
         """The address, without a password."""
         self.created = False
         """Whether `open` created the database."""

@@ -27,6 +27,7 @@ from noughts_server.errors import (
     DatabaseUnusable,
     NoughtsError,
 )
+from noughts_server.store.engine.addresses import shown_address, shown_text
 from noughts_server.store.engine.schema import FINISHED
 
 _DRIVER = "postgresql+psycopg"
@@ -85,16 +86,16 @@ def parse_url(url: str) -> URL:
     expected = f"e.g. `{_DRIVER}://USER@HOST/DATABASE`"
     try:
         parsed = make_url(url)
-    except ArgumentError:
-        raise BadDatabaseUrl(url.partition("@")[2] or url, expected=expected) from None
+    except (ArgumentError, ValueError):  # ValueError: the port
+        raise BadDatabaseUrl(shown_text(url), expected=expected) from None
     if parsed.drivername not in ("postgresql", "postgres", _DRIVER) or not parsed.database:
-        raise BadDatabaseUrl(parsed.render_as_string(), expected=expected)
+        raise BadDatabaseUrl(shown_address(parsed), expected=expected)
     return parsed.set(drivername=_DRIVER)
 
 
 def place(url: URL) -> str:
     """Return the name of the database for messages: its address, without a password."""
-    return url.render_as_string()
+    return shown_address(url)
 
 
 def is_new(url: URL) -> bool:

@@ -20,6 +20,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from noughts_referee.work_units import FinishedGame
 from noughts_server.errors import BadDatabaseUrl, DatabaseUnusable
 from noughts_server.store.engine import troubles
+from noughts_server.store.engine.addresses import shown_address, shown_text
 from noughts_server.store.engine.bulk import powers_of_two
 from noughts_server.store.engine.schema import FINISHED
 
@@ -44,13 +45,13 @@ def parse_url(url: str) -> URL:
     expected = "e.g. `sqlite:///relative/path.db` or `sqlite:////absolute/path.db`"
     try:
         parsed = make_url(url)
-    except ArgumentError:
-        raise BadDatabaseUrl(url, expected=expected) from None
+    except (ArgumentError, ValueError):  # ValueError: the port
+        raise BadDatabaseUrl(shown_text(url), expected=expected) from None
     if parsed.drivername not in ("sqlite", "sqlite+pysqlite"):
-        raise BadDatabaseUrl(parsed.render_as_string(), expected=expected)
+        raise BadDatabaseUrl(shown_address(parsed), expected=expected)
     if not parsed.database or parsed.database == ":memory:" or parsed.query:
         # Every thread has its own connection, and in memory each would be a separate database.
-        raise BadDatabaseUrl(url, expected=f"a file, {expected}")
+        raise BadDatabaseUrl(shown_text(url), expected=f"a file, {expected}")
     return parsed
 
 

@@ -1,0 +1,25 @@
+"""Passwords in the addresses of databases are in no message."""
+
+import pytest
+
+from noughts_server.errors import BadDatabaseUrl
+from noughts_server.store.engine import postgresql, sqlite
+
+PASSWORD = "very-secret"
+
+
+def test_name_of_a_database_has_no_password() -> None:
+    url = f"postgresql://me:{PASSWORD}@host/x?password={PASSWORD}&sslpassword={PASSWORD}&connect_timeout=3"
+    shown = postgresql.place(postgresql.parse_url(url))
+    assert shown == "postgresql+psycopg://me:***@host/x?connect_timeout=3"
+
+
+@pytest.mark.parametrize("parse", [postgresql.parse_url, sqlite.parse_url])
+@pytest.mark.parametrize(
+    "url", ["mysql://me:{}@host/x?password={}", "mysql:me:{}@host/x?password={}", "x//me:{}@host", "x://me:{}@host:y/x"]
+)
+def test_errors_about_a_wrong_address_have_no_password(parse: object, url: str) -> None:
+    assert callable(parse)
+    with pytest.raises(BadDatabaseUrl) as refused:
+        parse(url.replace("{}", PASSWORD))
+    assert PASSWORD not in str(refused.value)
