@@ -486,6 +486,17 @@ class FrameConnection:
     def _plays_with_clocks(self) -> bool:
         return any(game.conditions.timed for game in self.player.games.values())
 
+    @property
+    def rests_since(self) -> int | None:
+        """Return the number of the last frame if the bot has acknowledged it and owes no answer; otherwise None.
+
+        If it is the same at two times, the bot had nothing to do between them.
+        """
+        stream = self._stream
+        if stream is None or stream.frame > stream.done_through or self._owes_answers():
+            return None
+        return stream.frame
+
     def _owes_answers(self) -> bool:
         """Return whether a question was sent to the bot and not answered. Questions in the outbox do not count."""
         player = self.player

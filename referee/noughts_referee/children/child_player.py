@@ -49,6 +49,13 @@ class ChildProcess(Protocol):
     async def hello(self) -> pb.Hello:
         """Return the first frame. Raises NotStarted."""
 
+    @property
+    def computes(self) -> bool:
+        """Whether one of its threads runs or waits for a core."""
+
+    def give_way(self, gives: bool) -> None:
+        """Give it a lower priority than other processes, or the usual one again."""
+
     async def stop(self, reason: str = "") -> Death:
         """End the child. `reason` says why, if the referee ended it."""
 
@@ -113,7 +120,7 @@ class ChildPlayer:
         """Play until the child leaves. Return the reason if the referee ended it."""
         hello = await child.hello()
         welcome = self.accept(hello)
-        silence = _Silence(self.wire, child, self.settings)
+        silence, rest = _Silence(self.wire, child, self.settings), _Rest(self.wire, child, self.settings)
         try:
             self.wire.player.opens = hello.opens
             self.wire.player.stored_ends = hello.stored_ends
@@ -130,6 +137,7 @@ class ChildPlayer:
             return _HANG if closed.reason in _HANGS else f"was cut off: {closed}"
         finally:
             silence.stop()
+            rest.stop()
         return ""
 
 
@@ -158,3 +166,33 @@ class _Silence:
             self._wire.close(StreamClosed(grpc.StatusCode.DEADLINE_EXCEEDED, "SILENT", message))
             return
         self._timer = asyncio.get_running_loop().call_later(self._seconds / _LOOKS, self._look)
+
+
+class _Rest:
+    """Lowers the priority of a child that computes while it has nothing to do, until it rests again.
+
+    Its threads would take the time of bots that think.
+    """
+
+    def __init__(self, wire: FrameConnection, child: ChildProcess, settings: ChildSettings) -> None:
+        self._wire = wire
+        self._child = child
+        self._seconds = settings.rest
+        self._gives_way = False
+        self._looks = 0
+        """Looks in a row that call for a change."""
+        self._since: int | None = None
+        self._timer = asyncio.get_running_loop().call_later(self._seconds, self._look)
+
+    def stop(self) -> None:
+        self._timer.cancel()
+
+    def _look(self) -> None:
+        before, self._since = self._since, self._wire.rests_since
+        # Until its first answer, it loads what it needs.
+        if self._since is not None and self._since == before and self._child.frames.answered:
+            self._looks = self._looks + 1 if self._child.computes != self._gives_way else 0
+            if self._looks == _LOOKS:
+                self._looks, self._gives_way = 0, not self._gives_way
+                self._child.give_way(self._gives_way)
+        self._timer = asyncio.get_running_loop().call_later(self._seconds, self._look)

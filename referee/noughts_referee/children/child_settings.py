@@ -23,6 +23,8 @@ class ChildSettings:
     """From closing standard input to SIGTERM, and from SIGTERM to SIGKILL; for an engine, from END to SIGKILL."""
     restart: float = 5.0
     """How long an engine can take for RESTART, or continue to think about a game that is over."""
+    rest: float = 1.0
+    """How often to look whether a child computes that has nothing to do."""
     heartbeat: float = 1.0
     """Shorter than for remote bots, because heartbeats on pipes are cheap."""
     now: Now = microseconds

@@ -45,6 +45,10 @@ class Started(ABC):
         """Return its exit code after its whole session has ended; negative: the signal. Repeatable and cancellable."""
 
     @abstractmethod
+    def give_way(self, gives: bool) -> None:
+        """Give it a lower priority than other processes, or the usual one again. Does nothing without a sandbox."""
+
+    @abstractmethod
     def kill(self, signal: int) -> None:
         """Send a signal to the whole process group, if it still exists."""
 

@@ -37,6 +37,11 @@ class LockedChild(Started):
         code, self.ended_for, self.processor_seconds = await asyncio.shield(self._ended)
         return code
 
+    def give_way(self, gives: bool) -> None:
+        """Give it a lower priority than other processes, or the usual one again."""
+        if not self._ended.done():
+            self._zygote.tell({"number": self._number, "gives_way": gives})
+
     def kill(self, signal: int) -> None:
         """Send a signal to its process group, unless it has ended."""
         if not self._ended.done():
@@ -170,6 +175,11 @@ class _Zygote:
             except BlockingIOError:
                 if number in self._pids:
                     _kill_group(self._pids[number], signal_number)
+
+    def tell(self, request: dict[str, Any]) -> None:
+        """Send a request that can be lost, if the zygote is gone or busy."""
+        with suppress(OSError):
+            self._socket.send(json.dumps(request).encode())
 
     async def _send(self, packet: bytes, fds: list[int]) -> None:
         if len(packet) > LARGEST_PACKET:

@@ -13,6 +13,7 @@ from noughts_referee.children.dialled_frames import DialledFrames, Invite
 from noughts_referee.children.framing import JsonLines, LengthPrefixed
 from noughts_referee.children.launcher import ChildCommand, Launcher, Started
 from noughts_referee.children.pipe_frames import PipeFrames, Tail
+from noughts_referee.children.watch import family, running_threads
 
 
 class NotStarted(Exception):
@@ -72,6 +73,15 @@ class RunningChild:
 
     def kill(self, signal: int) -> None:
         self.started.kill(signal)
+
+    @property
+    def computes(self) -> bool:
+        """Return whether one of its threads runs or waits for a core."""
+        return any(map(running_threads, family(self.started.pid)))
+
+    def give_way(self, gives: bool) -> None:
+        """Give it a lower priority than other processes, or the usual one again."""
+        self.started.give_way(gives)
 
     @property
     def stderr(self) -> str:

@@ -133,7 +133,15 @@ def _for_family() -> Iterator[_Instruction]:
     yield from _when_any(calls.OF_A_CLOCK, _own_clock())
     yield from _when_any(calls.ADVISING, [(_RETURN, 0, 0, _PRETEND)])
     yield from _when_any(calls.UNSUPPORTED, [(_RETURN, 0, 0, _UNSUPPORTED)])
-    for table in (calls.ALLOWED, calls.STARTING, calls.SIGNALLING, calls.DESCRIBING, calls.OF_A_PROCESS, calls.ZYGOTE):
+    for table in (
+        calls.ALLOWED,
+        calls.STARTING,
+        calls.SIGNALLING,
+        calls.DESCRIBING,
+        calls.OF_A_PROCESS,
+        calls.OF_A_THREAD,
+        calls.ZYGOTE,
+    ):
         yield from _when_any(table, [])
     for numbers in (calls.PRCTL, calls.SCHED_GETAFFINITY, calls.SCHED_SETAFFINITY, calls.GETPRIORITY):
         yield from _when(numbers, [])
@@ -145,6 +153,7 @@ def _for_child(own_pid: int | None, *, tcp: bool, own_user: bool) -> Iterator[_I
     yield from _when(calls.PRCTL, [*_argument(0), *_among(_OWN_ATTRIBUTES, _REFUSE)])
     own = (0,) if own_pid is None else (0, own_pid)
     yield from _when_any(calls.OF_A_PROCESS, [*_argument(0), *_among(own, _REFUSE)])
+    yield from _when_any(calls.OF_A_THREAD, [*_argument(0), *_among(own, _PRETEND)])
     yield from _when(calls.GETPRIORITY, [*_argument(1), *_among(own, _REFUSE)])
     # C libraries ask for the cores of a thread by its number, and continue if the call does not exist.
     yield from _when(calls.SCHED_GETAFFINITY, [*_argument(0), *_among(own, _UNKNOWN)])

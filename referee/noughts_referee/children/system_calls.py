@@ -1,7 +1,7 @@
 """The system calls that a child can make, and the zygote before it becomes one, by number on x86-64 and ARM64.
 
 A call that stands nowhere here is refused, so that a call which Linux gains later is, too. `seccomp` makes a filter of
-these tables. Test a change with every kind of bot: `tests/referee/children` and `tests/system/test_languages.py`.
+these tables. Test a change with every kind of bot: `tests/referee/children/lock/test_runtimes.py`.
 """
 
 # fmt: off
@@ -76,9 +76,14 @@ DESCRIBING: dict[str, Numbers] = {
 """Calls that change the mode, owner and times of files, which Landlock does not cover."""
 
 OF_A_PROCESS: dict[str, Numbers] = {
-    "getpgid": (121, 155), "getsid": (124, 156), "sched_getscheduler": (145, 120), "sched_getparam": (143, 121),
+    "getpgid": (121, 155), "getsid": (124, 156),
 }
 """Calls that tell something about the process of their first argument."""
+
+OF_A_THREAD: dict[str, Numbers] = {
+    "sched_getscheduler": (145, 120), "sched_getparam": (143, 121),
+}
+"""Calls with which libraries ask for the priority of own threads, by number. All have the usual one, which is 0."""
 
 PASSING: dict[str, Numbers] = {
     "sendmsg": (46, 211), "sendmmsg": (307, 269),

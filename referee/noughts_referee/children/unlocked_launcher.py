@@ -56,6 +56,9 @@ class UnlockedChild(Started):
             _kill_session(self.pid)
             remove_tree(self.scratch)
 
+    def give_way(self, gives: bool) -> None:
+        """Do nothing: it is a program of this user, as others are."""
+
     def kill(self, signal: int) -> None:
         with suppress(ProcessLookupError, PermissionError):  # macOS refuses signals to a group of zombies
             os.killpg(self.pid, signal)

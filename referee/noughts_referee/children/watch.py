@@ -1,8 +1,8 @@
 """Limits that the kernel does not enforce: running threads, scratch folders, and the memory of all children.
 
 Checks run four times a second. If a child runs more threads than its share of the cores, their priority is lowered
-until they weigh as much as that share. A child that fills its scratch folder is ended. If all children together use too
-much memory, the largest is ended.
+until they weigh as much as that share. A child that computes while it has nothing to do also gets a low priority. A
+child that fills its scratch folder is ended. If all children together use too much memory, the largest is ended.
 """
 
 import math
@@ -25,6 +25,8 @@ _PATIENCE = 2
 _WEIGHT_OF_A_STEP = 1.25
 """The factor by which one nice value more reduces a thread's share of processor time."""
 _MOST_NICE = 19
+_NICE_AT_REST = 15
+"""That of a child that computes while it has nothing to do: a thirtieth of the weight of others."""
 _KIB, _MIB = 1024, 1024 * 1024
 _BLOCK = 512
 _SHARED_MEMORY = (b"/dev/zero ", b"/SYSV", b"/memfd:")
@@ -38,6 +40,8 @@ class Watched(Protocol):
     """Whether its scratch folder is a disk of its own, in memory."""
     programs: bool
     """Whether it can start other processes."""
+    gives_way: bool
+    """Whether it computes while it has nothing to do, and must not disturb others."""
 
 
 @dataclass(slots=True)
@@ -69,7 +73,7 @@ class Watch:
         share = max(1, self._cores // len(families))
         self._threads = {pid: self._threads.get(pid, _Threads()) for pid in families}
         for pid, processes in families.items():
-            self._give_way(self._threads[pid], processes, share)
+            self._give_way(self._threads[pid], processes, share, least=_NICE_AT_REST if children[pid].gives_way else 0)
         if now - self._looked_slowly < _SLOW_LOOK_SECONDS:
             return
         self._looked_slowly = now
@@ -78,10 +82,10 @@ class Watch:
                 yield pid, f"filled its scratch folder: it holds more than {what}"
         yield from self._greedy(families, children)
 
-    def _give_way(self, seen: _Threads, processes: tuple[int, ...], share: int) -> None:
-        """Set the nice value of all threads of a child if several checks call for a change."""
+    def _give_way(self, seen: _Threads, processes: tuple[int, ...], share: int, *, least: int) -> None:
+        """Set the nice value of all threads of a child, at least `least`, if several checks call for a change."""
         running = sum(map(running_threads, processes))
-        wanted = nice_for(running, share)
+        wanted = max(nice_for(running, share), least)
         change = (wanted > seen.nice) - (wanted < seen.nice)
         seen.looks = seen.looks + 1 if change == seen.change else 1
         seen.change = change

@@ -46,6 +46,8 @@ class _Child:
     programs: bool
     on_disk: bool
     """Whether its scratch folder is a disk of its own."""
+    gives_way: bool = False
+    """Whether it has a lower priority than others."""
     ended_for: str = ""
     """Why it was ended, a phrase that follows "it"; empty if it was not."""
 
@@ -109,6 +111,11 @@ class Zygote:
             for pid, child in self._children.items():
                 if child.number == request["number"]:  # not reaped yet, so the process ID is still its own
                     _kill_group(pid, request["signal"])
+            return True
+        if "gives_way" in request:
+            for child in self._children.values():
+                if child.number == request["number"]:
+                    child.gives_way = request["gives_way"]
             return True
         try:
             pid = self._start(request, pipes)

@@ -247,6 +247,14 @@ class EngineChild:
         for seat in self.frames.seats:
             seat.kill(signal)
 
+    @property
+    def computes(self) -> bool:
+        """Return False: engines can think in the time of their opponents."""
+        return False
+
+    def give_way(self, gives: bool) -> None:
+        """Do nothing."""
+
     async def stop(self, reason: str = "") -> Death:
         """End its processes. `reason` is what it did wrong; by default that of its frames."""
         said = self.stderr

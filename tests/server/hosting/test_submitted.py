@@ -458,6 +458,43 @@ async def test_whoever_has_used_up_the_day_is_not_played(tmp_path: Path) -> None
         assert (await client.get()).games_done < 1000
 
 
+RESTLESS = """
+import threading
+from noughts_bots import Bot
+
+def spin():
+    while True:
+        pass
+
+class Mine(Bot):
+    def choose(self, position):
+        if threading.active_count() == 1:
+            threading.Thread(target=spin, daemon=True).start()
+        return position.free[0]
+"""
+
+
+async def test_a_bot_that_computes_in_its_opponents_time_gives_way_and_pays(tmp_path: Path) -> None:
+    async with hosting(tmp_path, limits=Limits(processor_seconds=100)) as (client, here):
+        token = await client.token("alice", *ALL)
+        await submit(client, token, "restless", RESTLESS)
+        waiting = BOT.format(
+            "import time; time.sleep(60 if position.variant.rows == 15 else 0); return position.free[0]"
+        )
+        await submit(client, token, "slow", waiting)
+        await client.create(token, games_per_pair=2, variant="gomoku", concurrency=1)
+        for bot in ("restless", "slow"):
+            await client.join(token, bot)
+        await client.start(token)
+        await until(lambda: sorted(map(niceness, here._playing.values())) == [0, 15])
+        charged = here._time._used.total()
+        await until(lambda: here._time._used.total() > charged)
+
+
+def niceness(playing: "submitted._Playing") -> int:
+    return os.getpriority(os.PRIO_PROCESS, playing.life.started.pid) if playing.life else -1
+
+
 async def test_bots_that_crash_between_looks_are_charged_all_the_same(tmp_path: Path) -> None:
     async with hosting(tmp_path, limits=Limits(processor_seconds=2)) as (client, here):
         token = await client.token("alice", *ALL)

@@ -124,7 +124,12 @@ def read_anothers_cores(ground: Ground) -> str:
 
 
 def read_anothers_policy(ground: Ground) -> str:
-    return f"allowed: {os.sched_getscheduler(ground['victim'])}"
+    """Which exists. No process has the number behind the largest one."""
+    known = os.sched_getscheduler(ground["victim"])
+    try:
+        return _changed(known != os.sched_getscheduler((1 << 22) + 1))
+    except ProcessLookupError:
+        return f"allowed: {known}"
 
 
 def lock_a_file(ground: Ground) -> str:

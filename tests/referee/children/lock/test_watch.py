@@ -91,6 +91,17 @@ async def test_a_child_that_fills_its_scratch_folder_is_ended_and_told_why(scrat
         close(large, many, other)
 
 
+async def test_a_child_gives_way_until_it_is_told_otherwise() -> None:
+    async with started("exec sleep 600", "exec sleep 600") as (one, other):
+        one.give_way(True)
+        eventually(lambda: niceness(one.pid), lambda nice: nice == 15)
+        assert niceness(other.pid) == 0
+        if os.getuid() == 0:
+            one.give_way(False)
+            eventually(lambda: niceness(one.pid), lambda nice: nice == 0)
+        close(one, other)
+
+
 @pytest.mark.parametrize("probe", ["hold_deleted_files", "map_deleted_files"])
 async def test_a_child_that_holds_deleted_files_is_ended_and_told_why(scratch: str, probe: str, tmp_path: Path) -> None:
     launcher = LockedLauncher("noughts_bots.hosts.warm:main", Limits(scratch_bytes=4 * _MIB, file_bytes=2 * _MIB))
