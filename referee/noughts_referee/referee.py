@@ -293,6 +293,16 @@ class Referee:
             self._reconsider(room)
             self._settle()
 
+    def concede(self, tournament: int, entries: Mapping[int, str]) -> None:
+        """Begin no game of the tournament, and end the running ones of these entries as lost, with the reasons."""
+        self.withdraw(tournament)
+        room = self._tournaments.get(tournament)
+        if room is not None:
+            for entry, why in entries.items():
+                for connection in room.entries[entry].connections:
+                    self.arbiter.forfeit(connection, Termination.ADJUDICATED, why, tournament)
+            self._settle()
+
     def kept_waiting(self, tournament: int) -> Iterator[tuple[int, tuple[int, int]]]:
         """Yield the entries that keep others waiting, and by what: (game, ply) of a question without a clock, or (0, 0)
         if the entry is away and has games here."""

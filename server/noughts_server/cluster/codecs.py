@@ -9,7 +9,7 @@ from noughts_proto.v1 import cluster_pb2 as pb
 from noughts_referee.work_units import FinishedGame
 from noughts_server.feed.observer import PLAYED, GameEvent, SlotKey
 from noughts_server.runtime.recorder import COMMITTED
-from noughts_server.runtime.tournament_play import ABANDONED, CHANGED
+from noughts_server.runtime.tournament_play import ABANDONED, CHANGED, CONCEDED
 from noughts_server.store.games.results import CommitReport, TournamentProgress
 from noughts_server.store.tournaments.withdrawals import Withdrawal
 
@@ -123,6 +123,7 @@ _CODECS = {
     WANTS: _plain(pb.FeedWants),
     CHANGED: _TOURNAMENT,
     ABANDONED: _TOURNAMENT,
+    CONCEDED: _TOURNAMENT,
     PLAYED: Codec(_encode_played, _decode_played),
     COMMITTED: Codec(_encode_report, _decode_report),
 }

@@ -1,5 +1,6 @@
 """What a server of a cluster does in the place of playing: it decides, and referees elsewhere play."""
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -16,12 +17,13 @@ from noughts_server.runtime.bus import Bus
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.endless_work import running
 from noughts_server.runtime.sessions import Sessions
-from noughts_server.runtime.tournament_play import ABANDONED, CHANGED
+from noughts_server.runtime.tournament_play import ABANDONED, CHANGED, CONCEDED
 from noughts_server.store.engine.database import Store
 from noughts_server.store.nodes import Node, NodeKind
 from noughts_server.store.tournaments.tournaments import Tournament
 
 _LOOK_SECONDS = 1.0
+_CONCEDED_SECONDS = 1.0
 
 
 class RemotePlay:
@@ -42,6 +44,11 @@ class RemotePlay:
     def abandoned(self, tournament: Tournament) -> None:
         """See `TournamentPlay`."""
         self._bus.publish(ABANDONED, tournament.id)
+
+    async def conceded(self, tournament: Tournament) -> None:
+        """See `TournamentPlay`: the referees need this long to hear of it, and to store the games."""
+        self._bus.publish(CONCEDED, tournament.id)
+        await asyncio.sleep(_CONCEDED_SECONDS)
 
     def withdrawn(self, tournament: Tournament, entries: Mapping[int, str]) -> None:
         """See `TournamentPlay`."""

@@ -21,7 +21,7 @@ from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.endless_work import set_within
 from noughts_server.runtime.recorder import COMMITTED, Recorder
 from noughts_server.runtime.supply import Supply
-from noughts_server.runtime.tournament_play import ABANDONED, CHANGED, LocalPlay, log_stop
+from noughts_server.runtime.tournament_play import ABANDONED, CHANGED, CONCEDED, LocalPlay, log_stop
 from noughts_server.runtime.units_with_openings import UnitsWithOpenings
 from noughts_server.store.engine.database import Store
 from noughts_server.store.engine.schema import TournamentState
@@ -196,6 +196,7 @@ class SharedPlay:
         """Bot versions that play on the machines of others, by referee."""
         self._reasons: dict[int, str] = {}
         """Why play of running tournaments has stopped, by key."""
+        self._conceding: set[asyncio.Task[None]] = set()
         bots.is_home = self._is_home
         membership.on_change.append(self._looking.set)
         membership.on_presumed_dead.append(self.begin_anew)
@@ -206,6 +207,7 @@ class SharedPlay:
         with (
             listening(self._bus, CHANGED, lambda tournament: self.look()),
             listening(self._bus, ABANDONED, self.local.drop),
+            listening(self._bus, CONCEDED, self._concede),
             listening(self._bus, COMMITTED, self._stored),
             listening(self._bus, REFEREES, self._hear),
         ):
@@ -227,6 +229,11 @@ class SharedPlay:
     def look(self) -> None:
         """There may be more to play than before."""
         self._looking.set()
+
+    def _concede(self, key: int) -> None:
+        task = asyncio.get_running_loop().create_task(self.local.concede(key))
+        self._conceding.add(task)
+        task.add_done_callback(self._conceding.discard)
 
     def _hear(self, message: pb.RefereePresence) -> None:
         offered = set() if message.leaving else {bot.version for bot in message.offers}

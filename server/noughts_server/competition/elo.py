@@ -18,6 +18,9 @@ PROVISIONAL_GAMES = 30
 _SETTLED_GAMES = 300
 _K_PROVISIONAL, _K, _K_SETTLED = 40.0, 20.0, 10.0
 
+MOST_MOVED = 400.0
+"""By how much all games with the bots of one other owner can move a rating, up or down, if that is bounded."""
+
 _SCALE = 400.0
 
 _UNKNOWN, _Z95 = 350.0, 1.959964
@@ -41,8 +44,20 @@ class Rating:
     due: int = field(init=False, repr=False, compare=False)
     """The number of games at which its history gets its next point, after which the caller sets the next one."""
 
+    moved: dict[int, float] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """By how much the games with the bots of each other owner have moved it, by owner; only where that is bounded."""
+
     def __post_init__(self) -> None:
         self.due = next_point(self.games)
+
+    def bound(self, owner: int, before: float) -> None:
+        """Undo what a game with a bot of this owner, since the rating `before`, has moved it beyond `MOST_MOVED`."""
+        moved = self.moved.get(owner, 0.0)
+        total = moved + self.rating - before
+        if not -MOST_MOVED <= total <= MOST_MOVED:
+            total = MOST_MOVED if total > 0 else -MOST_MOVED
+            self.rating = before + (total - moved)
+        self.moved[owner] = total
 
     @property
     def provisional(self) -> bool:

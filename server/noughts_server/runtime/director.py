@@ -28,6 +28,7 @@ from noughts_server.store.tournaments.tournaments import (
     Tournament,
     cancel_tournament,
     get_tournament,
+    own_entries,
     pause_tournament,
     start_tournament,
 )
@@ -129,6 +130,8 @@ class Director:
 
     async def pause(self, slug: str, *, owner_id: int | None = None, reason: str = "", now: bool = False) -> None:
         """Begin no new game. Running games are finished and kept; with `now` they end without a result."""
+        if now and await self._concede(slug, owner_id):
+            return
         pause = partial(pause_tournament, slug=slug, owner_id=owner_id, reason=reason)
         paused = await self.store.write(pause)
         if now:
@@ -139,9 +142,28 @@ class Director:
     async def cancel(self, slug: str, *, owner_id: int | None = None, reason: str = "") -> None:
         """Ends the tournament for good; games that are running are ended void."""
         await self.play.settled()
+        if await self._concede(slug, owner_id):
+            return
         now = self.store.now_ms()
         cancel = partial(cancel_tournament, slug=slug, now_ms=now, owner_id=owner_id, reason=reason)
         self.play.changed(await self.store.write(cancel))
+
+    async def _concede(self, slug: str, owner_id: int | None) -> bool:
+        """Have the organiser's bots lose their running games in a rated tournament that it is about to stop.
+
+        Otherwise it could stop each game that it is about to lose. Return whether the tournament has ended by that.
+        """
+        tournament = await self.store.read(lambda connection: get_tournament(connection, slug))
+        stops = tournament.state in (TournamentState.RUNNING, TournamentState.PAUSED) and tournament.settings.rated
+        if not stops or owner_id != tournament.owner_id:
+            return False
+        if not await self.store.read(partial(own_entries, tournament_id=tournament.id)):
+            return False
+        await self.play.conceded(tournament)
+        after = await self.store.read(lambda connection: get_tournament(connection, slug))
+        if after.ended:
+            self.play.changed(after)
+        return after.ended
 
     async def stop_league(self, slug: str, *, owner_id: int | None = None) -> Tournament:
         """Stop the league of a season; a season that waits for its start is cancelled. Return the newest season."""

@@ -28,7 +28,12 @@ from noughts_server.store.engine.database import Store
 from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.games.results import CommitReport
 from noughts_server.store.tournaments.claims import give_up
-from noughts_server.store.tournaments.tournaments import Tournament, get_tournament_by_id, running_tournaments
+from noughts_server.store.tournaments.tournaments import (
+    Tournament,
+    get_tournament_by_id,
+    own_entries,
+    running_tournaments,
+)
 
 logger = structlog.get_logger("noughts.director")
 
@@ -38,11 +43,15 @@ CHANGED = "tournaments.changed"
 ABANDONED = "tournaments.abandoned"
 """The same for a tournament that was paused, and whose running games end at once."""
 
+CONCEDED = "tournaments.conceded"
+"""The same for a rated tournament whose organiser ends running games: its own bots lose theirs."""
+
 # A call that resumes a tournament waits so long for the games that were running when it was paused.
 _FINISHING_SECONDS = 5.0
 _DRAIN_SECONDS = 3600.0
 # The delay before a tournament that stopped is tried again. It doubles with each stop without a new game.
 _FIRST_RETRY_SECONDS, _LONGEST_RETRY_SECONDS, _MOST_DOUBLINGS = 10.0, 3600.0, 20
+_CONCEDED = "was in a game that its owner, the organiser, stopped"
 _NOT_INSTALLED = "Install the package of its variant here, in the version that the organiser used."
 
 S = TypeVar("S", bound=Supply)
@@ -79,6 +88,9 @@ class TournamentPlay(Protocol):
 
     def abandoned(self, tournament: Tournament) -> None:
         """The store has paused it, and its running games end at once, without a result. Publishes ABANDONED."""
+
+    async def conceded(self, tournament: Tournament) -> None:
+        """Return when the running games of its organiser's bots are over and stored as lost. Publishes CONCEDED."""
 
     def withdrawn(self, tournament: Tournament, entries: Mapping[int, str]) -> None:
         """These entries, by number, have left; the values say why. Publishes CHANGED."""
@@ -169,6 +181,17 @@ class LocalPlay(Generic[S]):
         """See `TournamentPlay`."""
         self.drop(tournament.id)
         self.bus.publish(ABANDONED, tournament.id)
+
+    async def conceded(self, tournament: Tournament) -> None:
+        """See `TournamentPlay`."""
+        await self.concede(tournament.id)
+        await self.recorder.flush()
+
+    async def concede(self, key: int) -> None:
+        """End the running games of the organiser's bots as lost; the tournament is not played until it is followed."""
+        own = await self.store.read_patiently(partial(own_entries, tournament_id=key))
+        self._stop(key)
+        self.referee.concede(key, dict.fromkeys(own, _CONCEDED))
 
     def follow(self, tournament: Tournament) -> None:
         """Does what the tournament's state in the store asks for; one that is played already is not, twice at once."""

@@ -4,6 +4,7 @@ from functools import partial
 
 import pytest
 
+from noughts_referee.rules import Result
 from noughts_server.errors import AlreadyExists
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.games.games import list_games
@@ -48,6 +49,31 @@ async def test_games_of_one_owners_bots_are_rated_where_that_is_wanted(arena: Ar
     assert len({frozenset((pair.first, pair.second)) for pair in pairs}) == (3 if own_rated else 2)
     page = await arena.store.read(partial(list_games, slug="cup", size=100))
     assert sum(game.rating_seq is not None for game in page.items) == counted
+
+
+async def test_bots_of_one_other_owner_move_a_rating_only_by_so_much(arena: Arena) -> None:
+    def resign(connection: Connection) -> Tournament:
+        owner = create_owner(connection, "mallory")
+        log_in(connection, owner_id=owner, name="eve", version="1", now_ms=NOW)
+        join_tournament(connection, "cup", bot="eve")
+        return start_tournament(connection, "cup", now_ms=NOW)
+
+    await arena.tournament(games_per_pair=800, start=False)
+    arena.execute("UPDATE tournaments SET own_rated = (0 = 1), bounded = (1 = 1)")
+    arena.execute("DELETE FROM entries WHERE bot_id <> (SELECT min(bot_id) FROM entries)")
+    tournament = await arena.store.write(resign)
+    won = [
+        game._replace(result=int(Result.FIRST_WINS if game.first == 0 else Result.SECOND_WINS))
+        for game in await arena.play(tournament)
+    ]
+    for start in range(0, len(won), 200):
+        await arena.commit(won[start : start + 200])
+    ((most, least, games),) = arena.rows("SELECT max(rating), min(rating), min(games) FROM ratings")
+    assert (round(most), round(least), games) == (1900, 1100, 800)
+    before = arena.snapshot()
+    report = await arena.store.write(rebuild_ratings)
+    assert (report.differences, report.history_corrected) == ([], 0)
+    assert arena.snapshot() == before
 
 
 async def test_an_entry_cannot_bear_the_name_of_somebody_elses_bot(arena: Arena) -> None:

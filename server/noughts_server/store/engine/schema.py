@@ -37,7 +37,7 @@ from sqlalchemy import (
 
 from noughts_referee.rules import FAULTS
 
-REVISION = "0029"
+REVISION = "0030"
 """The newest migration; the revision that a database of this version of Noughts has."""
 
 
@@ -215,6 +215,8 @@ tournaments = Table(
     Column("match_counts", JSON(none_as_null=True)),
     # If play has stopped while it is running: when the next attempt is due. Null: when the reason is over.
     Column("retry_at", BigInteger),
+    # Whether the bots of one other owner can move a rating only by so much (`elo.MOST_MOVED`).
+    Column("bounded", Boolean(create_constraint=False), nullable=False, server_default=false()),
     Index(None, "state"),
     Index(None, "kind"),
     # With all that its queries read: else SQLite may prefer the index of all kinds.
@@ -461,6 +463,17 @@ rating_history = Table(
     *_key("games"),
     Column("rating", Float(53), nullable=False),
     Column("at", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+# By how much the games with the bots of another owner have moved a bot's rating, in tournaments that are `bounded`.
+rating_moves = Table(
+    "rating_moves",
+    metadata,
+    Column("list_id", ForeignKey("rating_lists.id"), primary_key=True),
+    Column("bot_id", ForeignKey("bots.id"), primary_key=True),
+    Column("owner_id", ForeignKey("owners.id"), primary_key=True),
+    Column("moved", Float(53), nullable=False),
     sqlite_with_rowid=False,
 )
 

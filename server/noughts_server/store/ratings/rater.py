@@ -25,6 +25,7 @@ from noughts_server.store.engine.schema import (
     games,
     rating_history,
     rating_lists,
+    rating_moves,
     rating_runs,
     ratings,
     tournaments,
@@ -58,6 +59,8 @@ class Progress:
     """The bot of each entry."""
     owners: tuple[int, ...] | None
     """The owner of each entry's bot, if games between bots of one owner are not rated."""
+    bounded: bool
+    """Whether the bots of one other owner can move a rating only by so much."""
     rating_list: int | None
     """None if not rated."""
     met: set[tuple[int, int]] = field(default_factory=set)
@@ -125,6 +128,8 @@ class Ledger:
         """By list and bot."""
         self._now_ms = now_ms
         self._history: list[HistoryRow] = []
+        self._met: set[tuple[int, int, int]] = set()
+        """List, bot, and the owner of an opponent, where the moves of its rating are bounded."""
         self._head: Row[Any] | None = connection.execute(_NEWEST_RUN).one_or_none()
         self._read_seq = self._head.first_seq + self._head.games if self._head else 1
         self._next_seq = self._read_seq
@@ -143,7 +148,11 @@ class Ledger:
         self._changed |= {(list_id, bot): rated[bot] for bot in playing}
         if len(scores) == span:
             self._note_upset(list_id, tournament_id, progress, rated, scores)
-        rate_scores(scores, progress.bots, rated, record, progress.owners)
+        rate_scores(scores, progress.bots, rated, record, progress.owners, bounded=progress.bounded)
+        if progress.bounded and progress.owners is not None:
+            for first, second, _ in set(scores):
+                self._met.add((list_id, progress.bots[first], progress.owners[second]))
+                self._met.add((list_id, progress.bots[second], progress.owners[first]))
         self._log(list_id, tournament_id, progress.folded + 1, span)
 
     def store(self) -> None:
@@ -151,6 +160,8 @@ class Ledger:
         # Void games, and games of a bot against itself, change nothing.
         rows = [rating_row(*key, rating) for key, rating in self._changed.items() if rating.games]
         write_ratings(self._connection, rows)
+        moves = ((*key, self._changed[key[:2]].moved.get(key[2])) for key in sorted(self._met))
+        write_moves(self._connection, [(*key, moved) for *key, moved in moves if moved is not None])
         # In the order of the key, so that the rows of a bot are written together.
         write_history(self._connection, sorted(self._history))
         if self._next_seq != self._read_seq:
@@ -215,10 +226,13 @@ def rate_scores(
     rated: dict[int, Rating],
     on_point: Callable[[int, Rating], None],
     owners: Sequence[int] | None = None,
+    *,
+    bounded: bool = False,
 ) -> None:
     """Rate games in order, except games of a bot against itself and, with `owners`, those between bots of one owner.
 
-    `on_point` is called with a bot and its rating whenever its history gets a point.
+    If `bounded`, the bots of one other owner can move a rating only by so much (`Rating.bound`). `on_point` is called
+    with a bot and its rating whenever its history gets a point.
     """
     by_entry: dict[int, Rating] = {}
     for first, second, result in scores:
@@ -228,7 +242,11 @@ def rate_scores(
             first_rating = by_entry[first] = rated[bots[first]]
             second_rating = by_entry[second] = rated[bots[second]]
         if first_rating is not second_rating and (owners is None or owners[first] != owners[second]):
+            first_before, second_before = first_rating.rating, second_rating.rating
             rate_game(first_rating, second_rating, result)
+            if bounded and owners is not None:
+                first_rating.bound(owners[second], first_before)
+                second_rating.bound(owners[first], second_before)
             # After a void game the number of games is unchanged and below `due`.
             if first_rating.games == first_rating.due:
                 first_rating.due = next_point(first_rating.due)
@@ -278,6 +296,11 @@ def write_ratings(connection: Connection, rows: list[tuple[Any, ...]]) -> None:
     upsert(connection, ratings, rows, replace=("rating", "games", "wins", "draws", "losses"))
 
 
+def write_moves(connection: Connection, rows: list[tuple[Any, ...]]) -> None:
+    """Insert or overwrite by how much owners have moved ratings: list, bot, owner, points."""
+    upsert(connection, rating_moves, rows, replace=("moved",))
+
+
 def write_history(connection: Connection, rows: list[HistoryRow]) -> None:
     """Insert or overwrite points of rating histories."""
     upsert(connection, rating_history, rows, replace=("rating", "at"))
@@ -294,6 +317,7 @@ def _read_progress(connection: Connection, tournament: Row[Any]) -> Progress:
         beyond={ordinal: (first, second, result) for ordinal, first, second, result in rows},
         bots=bots_of(connection, tournament.id),
         owners=owners_of(connection, tournament),
+        bounded=tournament.bounded,
         rating_list=list_key(connection, tournament.variant, time.time_class) if tournament.rated else None,
     )
 
@@ -312,6 +336,10 @@ def _read_ratings(connection: Connection, list_id: int, bots: list[int]) -> dict
         of_bots = (ratings.c.list_id == list_id, ratings.c.bot_id.in_(batch))
         rows = connection.execute(select(ratings.c.bot_id, *columns).where(*of_bots))
         found.update({bot: Rating(*numbers) for bot, *numbers in rows})
+        moves = rating_moves.c
+        of_moves = (moves.list_id == list_id, moves.bot_id.in_(batch))
+        for bot, owner, moved in connection.execute(select(moves.bot_id, moves.owner_id, moves.moved).where(*of_moves)):
+            found[bot].moved[owner] = moved
     return found
 
 

@@ -10,7 +10,15 @@ from sqlalchemy import Connection, Row, and_, delete, func, insert, select
 from noughts_referee.rules import Result, VariantError, parse_variant
 from noughts_server.competition.elo import Rating
 from noughts_server.errors import InvalidArgument
-from noughts_server.store.engine.schema import bots, games, rating_history, rating_lists, rating_runs, ratings
+from noughts_server.store.engine.schema import (
+    bots,
+    games,
+    rating_history,
+    rating_lists,
+    rating_moves,
+    rating_runs,
+    ratings,
+)
 from noughts_server.store.ratings import rater
 
 TIME_CLASSES = ("untimed", "bullet", "blitz", "rapid", "classical")
@@ -75,7 +83,7 @@ def newest_games(connection: Connection, *, variant: str = "", time_class: str =
 
     def newest_first() -> Iterator[tuple[str, str, float]]:
         for run in connection.execute(runs):
-            playing, owners = replay.players(run.tournament_id)
+            playing, owners, _ = replay.players(run.tournament_id)
             for one, other, result in replay.scores(run, newest_first=True):
                 rated = playing[one] != playing[other] and (owners is None or owners[one] != owners[other])
                 if rated and result in _SCORES:
@@ -96,6 +104,8 @@ def rebuild_ratings(connection: Connection, on_progress: Callable[[int, int], No
         connection.execute(delete(ratings))
         rows = [rater.rating_row(*key, rating) for key, rating in replay.rebuilt.items()]
         rater.write_ratings(connection, rows)
+    connection.execute(delete(rating_moves))
+    rater.write_moves(connection, replay.moves())
     surplus, wrong = replay.surplus_points(), replay.wrong_points()
     points = rating_history.c
     for list_id, bot, count in surplus:
@@ -128,33 +138,37 @@ class Replay:
         self.slots = 0
         """The number of slots of the log that were read."""
         self._connection = connection
-        self._playing: dict[int, tuple[tuple[int, ...], tuple[int, ...] | None]] = {}
+        self._playing: dict[int, tuple[tuple[int, ...], tuple[int, ...] | None, bool]] = {}
         self._ended_at = 0
         """The end of the game that is being rated."""
 
-    def players(self, tournament: int) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
-        """Return the bot of each entry, and its owner if that matters."""
+    def players(self, tournament: int) -> tuple[tuple[int, ...], tuple[int, ...] | None, bool]:
+        """Return the bot of each entry, its owner if that matters, and whether moves of ratings are bounded."""
         if tournament not in self._playing:
             row = rater.tournament_rows(self._connection, [tournament])[tournament]
             owners = rater.owners_of(self._connection, row)
-            self._playing[tournament] = rater.bots_of(self._connection, tournament), owners
+            self._playing[tournament] = rater.bots_of(self._connection, tournament), owners, row.bounded
         return self._playing[tournament]
 
     def rate(self, run: Row[Any]) -> None:
         """Rate the next run of the log."""
-        playing, owners = self.players(run.tournament_id)
+        playing, owners, bounded = self.players(run.tournament_id)
         of_list = {bot: self.ratings.setdefault((run.list_id, bot), Rating()) for bot in playing}
 
         def record(bot: int, rating: Rating) -> None:
             self.history[run.list_id, bot, rating.games] = (rating.rating, self._ended_at)
 
-        rater.rate_scores(self.scores(run), playing, of_list, record, owners)
+        rater.rate_scores(self.scores(run), playing, of_list, record, owners, bounded=bounded)
         self.slots += run.games
 
     @property
     def rebuilt(self) -> dict[tuple[int, int], Rating]:
         """Return the ratings of bots with rated games, by list and bot."""
         return {key: rating for key, rating in self.ratings.items() if rating.games}
+
+    def moves(self) -> list[tuple[Any, ...]]:
+        """Return by how much owners have moved ratings: list, bot, owner, points."""
+        return [(*key, owner, moved) for key, rating in self.ratings.items() for owner, moved in rating.moved.items()]
 
     def differences(self) -> list[Difference]:
         """Return the stored ratings that differ."""

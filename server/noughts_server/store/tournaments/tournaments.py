@@ -135,6 +135,7 @@ def create_tournament(
         **asdict(settings.time),
         **asdict(new.joining),
         **dict.fromkeys(("games_total", "games_done", "unit_games", "folded"), 0),
+        "bounded": not new.own_rated,
         "owner_id": owner_id,
         "state": TournamentState.OPEN,
         "options": options_document(settings),
@@ -375,6 +376,15 @@ def conditions(connection: Connection, tournament_id: int) -> GameConditions:
         withdrawn={row.number: row.withdrawn_reason or "" for row in rows if row.withdrawn_at is not None},
         **{name: getattr(tournament.settings, name) for name in _SAME_CONDITIONS},
     )
+
+
+def own_entries(connection: Connection, tournament_id: int) -> list[int]:
+    """Return the numbers of the organiser's own entries in a tournament with entries of other owners, else nothing."""
+    organiser = select(tournaments.c.owner_id).where(tournaments.c.id == tournament_id).scalar_subquery()
+    chosen = select(entries.c.number, bots.c.owner_id == organiser).select_from(entries_with_bots)
+    rows = connection.execute(chosen.where(entries.c.tournament_id == tournament_id)).all()
+    own = [number for number, of_organiser in rows if of_organiser]
+    return own if len(own) < len(rows) else []
 
 
 def _number_entries(connection: Connection, tournament_id: int) -> int:

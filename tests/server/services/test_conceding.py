@@ -1,0 +1,53 @@
+"""Organisers who end rated games of their own bots: what is running then counts as lost."""
+
+import asyncio
+
+import pytest
+
+from noughts_proto.v1 import games_pb2, tournaments_pb2, types_pb2
+from tests.server.services.test_tests import Slow
+from tests.support.client import Client, bearing
+
+CANCELLED = tournaments_pb2.TOURNAMENT_STATE_CANCELLED
+
+
+async def playing(client: Client, alice: str, **settings: bool) -> None:
+    """A running game of alice's bot in a tournament of hers, against a bot of bob."""
+    await client.create(alice, variant="mnk:4,4,3", games_per_pair=10, concurrency=1, **settings)
+    await client.join(alice, "ada")
+    await client.join(await client.token("bob"), "ben")
+    await client.start(alice)
+    async with asyncio.timeout(20):
+        while not client.server.referee.in_flight():  # noqa: ASYNC110  # the referee tells nobody
+            await asyncio.sleep(0.01)
+
+
+async def results(client: Client) -> list[tuple[str, int]]:
+    """The stored games: who moved first, and the result."""
+    found = await client.games.ListGames(games_pb2.ListGamesRequest(parent="tournaments/cup"))
+    return [(game.first, game.result) for game in found.games]
+
+
+@pytest.mark.parametrize("pauses", [False, True])
+async def test_organiser_who_stops_a_running_game_of_its_own_bot_loses_it(client: Client, pauses: bool) -> None:
+    alice, bob = await client.token("alice"), await client.token("bob")
+    async with client.online(alice, "ada", bot=Slow(3_600)), client.online(bob, "ben", bot=Slow(3_600)):
+        await playing(client, alice)
+        if pauses:
+            request = tournaments_pb2.PauseTournamentRequest(name="tournaments/cup", now=True)
+            await client.tournaments.PauseTournament(request, metadata=bearing(alice))
+        else:
+            assert (await client.cancel(alice)).state == CANCELLED
+        ((first, result),) = await results(client)
+        lost = types_pb2.RESULT_SECOND_WINS if first == "ada" else types_pb2.RESULT_FIRST_WINS
+        assert result == lost
+        assert client.server.referee.in_flight() == 0
+
+
+async def test_unrated_games_and_those_that_an_admin_ends_count_as_before(client: Client) -> None:
+    alice, admin = await client.token("alice"), await client.token("alice", "admin")
+    bob = await client.token("bob")
+    async with client.online(alice, "ada", bot=Slow(3_600)), client.online(bob, "ben", bot=Slow(3_600)):
+        await playing(client, alice)
+        await client.cancel(admin)
+        assert await results(client) == []
