@@ -11,9 +11,9 @@ from tests.support.client import Client, bearing
 CANCELLED = tournaments_pb2.TOURNAMENT_STATE_CANCELLED
 
 
-async def playing(client: Client, alice: str, **settings: bool) -> None:
+async def playing(client: Client, alice: str) -> None:
     """A running game of alice's bot in a tournament of hers, against a bot of bob."""
-    await client.create(alice, variant="mnk:4,4,3", games_per_pair=10, concurrency=1, **settings)
+    await client.create(alice, variant="mnk:4,4,3", games_per_pair=10, concurrency=1)
     await client.join(alice, "ada")
     await client.join(await client.token("bob"), "ben")
     await client.start(alice)
@@ -44,7 +44,7 @@ async def test_organiser_who_stops_a_running_game_of_its_own_bot_loses_it(client
         assert client.server.referee.in_flight() == 0
 
 
-async def test_unrated_games_and_those_that_an_admin_ends_count_as_before(client: Client) -> None:
+async def test_games_that_an_admin_ends_have_no_result(client: Client) -> None:
     alice, admin = await client.token("alice"), await client.token("alice", "admin")
     bob = await client.token("bob")
     async with client.online(alice, "ada", bot=Slow(3_600)), client.online(bob, "ben", bot=Slow(3_600)):
