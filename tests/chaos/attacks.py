@@ -32,7 +32,7 @@ from noughts_proto.v1 import (
     types_pb2,
 )
 from noughts_proto.v1 import play_pb2 as pb
-from tests.chaos import http2, site_attacks, upload_attacks
+from tests.chaos import holding_attacks, http2, site_attacks, upload_attacks
 from tests.chaos.forgery import forged_messages
 
 _LARGE = 2 * 1024 * 1024 - 4_096
@@ -410,6 +410,10 @@ ATTACKS: Mapping[str, Attack] = {
     "site pages": site_attacks.pages,
     "site slow readers": site_attacks.slow_readers,
     "site tables": site_attacks.tables,
+    "site unread answers": holding_attacks.unread_answers,
+    "site feed streams": holding_attacks.feed_streams,
+    "site idle connections": holding_attacks.idle_connections,
+    "agent waits": holding_attacks.agent_waits,
     "source bomb": upload_attacks.source_bomb,
     "trial queue": upload_attacks.trial_queue,
     "forged messages": forged_messages,

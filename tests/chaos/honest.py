@@ -11,6 +11,7 @@ from contextlib import ExitStack, asynccontextmanager, closing, nullcontext, sup
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import psutil
 
@@ -76,6 +77,8 @@ class HonestWorld(World):
 
     names = tuple(f"honest{number}" for number in range(4))
     others = ("mallory",)
+    visit = b"GET /tournaments HTTP/1.0\r\n\r\n"
+    """What the other visitor of the website asks for."""
     door: tuple[str, Dialling]
     """Where all but the organiser dial, and how."""
 
@@ -144,6 +147,28 @@ class WebWorld(HonestWorld):
     served_with = ("--web", "127.0.0.1:0")
 
 
+class AgentWorld(HonestWorld):
+    """The same with tools for agents over HTTP, behind a reverse proxy on this machine."""
+
+    visit = (
+        b"POST /mcp HTTP/1.0\r\nhost: localhost:80\r\naccept: application/json, text/event-stream\r\n"
+        b"content-type: application/json\r\ncontent-length: 46\r\n\r\n"
+        b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
+    )
+
+    async def begin(self) -> None:
+        """Also starts the tools."""
+        await super().begin()
+        words = ["mcp", "--listen", "127.0.0.1:0", "--proxy", "127.0.0.1", "--server", self.address]
+        self._tools = noughts([*words, "--format", "json"], self.folder / "tools", {})
+        self.website = urlsplit((await self._announced(self._tools))["mcp"]).netloc
+
+    @property
+    def ours(self) -> tuple[Forked, ...]:
+        """The server and the tools."""
+        return (self.server, self._tools)
+
+
 class UploadWorld(HonestWorld):
     """The same with a server that takes bots in Python."""
 
@@ -206,6 +231,7 @@ class ClusterWorld(HonestWorld):
 WORLDS: Mapping[str, type[HonestWorld]] = {
     **dict.fromkeys(ENDS_AT_THE_PROXY, ProxiedWorld),
     **{name: WebWorld for name in OTHER_SURFACES if name.startswith("site ")},
+    "agent waits": AgentWorld,
     **dict.fromkeys(("source bomb", "trial queue"), UploadWorld),
     "forged messages": ClusterWorld,
 }
@@ -234,15 +260,15 @@ async def honest_matches(folder: Path, kind: type[HonestWorld] = HonestWorld) ->
             yield made
 
 
-async def _visit(website: str, siege: Siege) -> None:
+async def _visit(made: HonestWorld, siege: Siege) -> None:
     """Another visitor of the website asks for one page after the other."""
-    host, _, port = website.rpartition(":")
+    host, _, port = made.website.rpartition(":")
     while True:
         began, status = time.monotonic(), "no answer"
         with suppress(OSError):
             reader, writer = await asyncio.open_connection(host, int(port), local_addr=("127.0.0.2", 0))
             with closing(writer):
-                writer.write(b"GET /tournaments HTTP/1.0\r\n\r\n")
+                writer.write(made.visit)
                 status = (await reader.read(12)).decode().partition(" ")[2]
         siege.visits[status] += 1
         siege.page_seconds = max(siege.page_seconds, time.monotonic() - began)
@@ -272,7 +298,7 @@ async def besiege(made: HonestWorld, name: str, attack: Attack, seconds: float, 
     target = Target(address, made.tokens["mallory"], made.names, dialling, made.website, made.bus)
     attacker = Forked(made.folder / "attacker", _attack, attack, seconds, target, nice)
     async with asyncio.TaskGroup() as tasks:
-        visiting = tasks.create_task(_visit(made.website, siege) if made.website else asyncio.sleep(0))
+        visiting = tasks.create_task(_visit(made, siege) if made.website else asyncio.sleep(0))
         while attacker.alive:
             await asyncio.sleep(_LOOK)
             siege.most_mib = max(siege.most_mib, memory())

@@ -149,7 +149,7 @@ class World:
             self.tokens[owner] = made.secret
         await store.close()
         self.start_server()
-        places = await self._announced()
+        places = await self._announced(self.server)
         self.address, self.website = places["grpc"], (places["web"] or "").removeprefix("http://")
         self._channel = grpc.aio.insecure_channel(self.address, options=_OPTIONS)
         self.tournaments: Any = tournaments_pb2_grpc.TournamentServiceStub(self._channel)
@@ -220,11 +220,11 @@ class World:
                 self.tally.died.append(bot.last_line())
                 self.start_bot(name)
 
-    async def _announced(self) -> dict[str, Any]:
-        """Where the server says that it listens."""
+    async def _announced(self, process: Forked) -> dict[str, Any]:
+        """Where a process says that it listens."""
         deadline = time.monotonic() + PATIENCE
-        while not (self.server.said.exists() and (said := self.server.said.read_text()).endswith("\n")):
-            assert self.server.alive, self.log()
+        while not (process.said.exists() and (said := process.said.read_text()).endswith("\n")):
+            assert process.alive, self.log()
             assert time.monotonic() < deadline, self.log()
             await asyncio.sleep(_LOOK)
         places: dict[str, Any] = json.loads(said)
