@@ -33,11 +33,8 @@ class FeedServicer:
                 held.enter_context(self._holding("owner_watchers", who, f"watchers of {who}"))
             async with self._feed.watching(request.name, request.from_sequence, request.epoch) as watcher:
                 async for message in watcher.messages():
-                    try:
-                        with self._delivery.message(context):
-                            await context.write(message)
-                    except grpc.aio.BaseError:
-                        return  # the watcher has just disconnected
+                    with self._delivery.message(context):
+                        await context.write(message)
 
 
 def add_feed_service(servicer: FeedServicer, server: grpc.aio.Server) -> None:

@@ -130,11 +130,16 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
                 self._delivery.end(context)
             except grpc.aio.AbortError:
                 raise
+            except grpc.aio.InternalError:
+                raise asyncio.CancelledError from None  # the caller has left, or its connection was reset
             except Exception as error:
                 self._delivery.end(context)
                 status = self._status(error, method)
                 details = ((_DETAILS_KEY, status.SerializeToString()),)
-                await context.abort(_CODES[status.code], status.message, trailing_metadata=details)
+                try:
+                    await context.abort(_CODES[status.code], status.message, trailing_metadata=details)
+                except grpc.aio.InternalError:
+                    raise asyncio.CancelledError from None
 
         return guarded
 

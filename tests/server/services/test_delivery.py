@@ -116,3 +116,17 @@ async def test_calls_that_send_no_request_make_room_for_others(tmp_path: Path) -
             other.call(LIST, request=None)
         while not other.answered:
             await listed(client)
+
+
+async def test_callers_that_are_cut_off_leave_nothing_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with with_deaf(tmp_path, seconds=SHORT) as (client, other):
+        for _ in range(20):
+            other.call(LIST)
+            other.call("FeedService/Watch", WATCH)
+        async with asyncio.timeout(PATIENCE):
+            await other.closed.wait()
+        await until(lambda: not client.server.feed.counts.watchers)
+        assert not client.server.counters.errors
+    assert not [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
