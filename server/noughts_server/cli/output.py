@@ -76,15 +76,19 @@ def announce(document: Any, title: str, text: str) -> None:
     show(document, tell)
 
 
-def show_rows(document: Any, columns: Sequence[str], rows: Iterable[Sequence[object]], empty: str) -> None:
+def show_rows(
+    document: Any, columns: Sequence[str], rows: Iterable[Sequence[object]], empty: str, *, first_whole: bool = False
+) -> None:
     """Print a list: the document as JSON, or the rows as a table; if there are none, the text `empty`."""
-    show(document, lambda: print_rows(columns, rows, empty))
+    show(document, lambda: print_rows(columns, rows, empty, first_whole=first_whole))
 
 
-def print_rows(columns: Sequence[str], rows: Iterable[Sequence[object]], empty: str) -> None:
+def print_rows(
+    columns: Sequence[str], rows: Iterable[Sequence[object]], empty: str, *, first_whole: bool = False
+) -> None:
     """Print the rows as a table; if there are none, the text `empty`."""
     found = list(rows)
-    stdout().print(table(columns, found) if found else empty)
+    stdout().print(table(columns, found, first_whole=first_whole) if found else empty)
 
 
 def picked(source: object, *names: str) -> dict[str, Any]:

@@ -204,7 +204,7 @@ def runs(
         for run, each in zip(found, documents, strict=True)
     ]
     columns = ("file", "changed (UTC)", ">games", ">bytes", "")
-    output.show_rows({"runs": documents}, columns, rows, "No run is kept.")
+    output.show_rows({"runs": documents}, columns, rows, "No run is kept.", first_whole=True)
 
 
 @command(extra="server")

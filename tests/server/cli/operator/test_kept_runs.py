@@ -73,6 +73,7 @@ def test_old_runs_are_deleted_and_others_stay(tmp_path: Path, env: dict[str, str
     assert [each["would_delete"] for each in kept(env, "--prune 1d --dry-run")] == [False]
     listed = said(["db", "runs"], env | {"COLUMNS": "80"}).stdout
     assert f"{datetime.fromisoformat(run['time']):%Y-%m-%d %H:%M}" in listed
+    assert run["file"] in listed, "a path that is broken into lines cannot be copied"
     assert [each["deleted"] for each in kept(env, "--prune 1d")] == [False]
     old = (datetime.now(UTC) - timedelta(days=2)).timestamp()
     for file in tmp_path.glob("noughts/runs/*"):
