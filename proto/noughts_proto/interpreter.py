@@ -33,6 +33,6 @@ def environment(*, keeping: Iterable[str] = (), **more: str) -> dict[str, str]:
     kept = _KEPT.union(keeping)
     ours = {name: value for name, value in os.environ.items() if name in kept or name.startswith("LC_")}
     if path := ours.pop("PYTHONPATH", ""):
-        # An empty entry is the working folder.
-        ours["PYTHONPATH"] = os.pathsep.join(filter(None, path.split(os.pathsep)))
+        # An empty entry is the working folder, which can be another one for the child.
+        ours["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, filter(None, path.split(os.pathsep))))
     return ours | more
