@@ -9,6 +9,8 @@ PROTOCOL = 1
 
 TOKEN_KEY = "authorization"
 """Metadata key of `Bearer TOKEN`."""
+GUEST_KEY = "x-noughts-visitor"
+"""Metadata key of the address of the visitor for whom a website calls. It counts only with the website's own token."""
 SITE_KEY = "x-noughts-site"
 """Metadata key of a website's own token, in the calls that it makes for visitors without one."""
 

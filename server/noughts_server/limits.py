@@ -35,6 +35,8 @@ class Limits:
     """Calls a second from one address."""
     address_bytes: int = 1_000_000
     """Bytes a second in requests without a token from one address. Each message counts 1,000 bytes more."""
+    address_answer_bytes: int = 1_000_000
+    """Bytes a second in answers without a token to one address. Each row of a list counts 1,000 bytes more."""
     address_watchers: int = 100
     """Open streams of the feed to one address, without a token."""
     owner_watchers: int = 250
@@ -55,6 +57,8 @@ class Limits:
     """Calls a second with one token."""
     token_bytes: int = 16_000_000
     """Bytes a second in requests and frames with one token. Each message counts 1,000 bytes more."""
+    token_answer_bytes: int = 10_000_000
+    """Bytes a second in answers with one token. Each row of a list counts 1,000 bytes more."""
     sessions: int = 500
     """Bots connected with one token."""
     bots: int = 500

@@ -19,7 +19,7 @@ import pytest
 from rich.console import Console
 from rich.table import Table
 
-from tests.chaos.attacks import ATTACKS
+from tests.chaos.attacks import ATTACKS, OF_COST
 from tests.chaos.fuzz import fuzz
 from tests.chaos.honest import WORLDS, HonestWorld, ProxiedWorld, Siege, besiege, honest_matches
 from tests.chaos.run import run_chaos
@@ -33,6 +33,8 @@ _EVERY = 20
 _DISK_MIB = 96
 _MOST_MIB = 500
 _WARM, _GROWTH = 0.3, 1.1
+_LEAST_SHARE, _SLOWEST_MEDIAN, _MOST_MIB_OF_COST = 0.8, 0.5, 300
+"""What holds under the attacks `OF_COST`: the share of games, seconds of an answer or page, and the server's size."""
 _CONSOLE = Console(soft_wrap=True)
 
 
@@ -140,7 +142,17 @@ async def _fuzz(folder: Path, options: argparse.Namespace) -> int:
 
 async def _attacks(folder: Path, options: argparse.Namespace) -> int:
     table = Table(
-        "attack", "plies/s", "lost", "MiB before", "most", "after", "child", "page, s", "what the attacker was told"
+        "attack",
+        "plies/s",
+        "share",
+        "answer, s",
+        "lost",
+        "MiB before",
+        "most",
+        "after",
+        "child",
+        "page, s",
+        "what the attacker was told",
     )
     sieges: list[Siege] = []
     for name in options.only:
@@ -148,13 +160,15 @@ async def _attacks(folder: Path, options: argparse.Namespace) -> int:
         kind = WORLDS.get(name, HonestWorld)
         async with honest_matches(within, kind) as made:
             shown = f"{name}{', at the proxy' * (kind is ProxiedWorld)}"
-            siege = await besiege(made, shown, ATTACKS[name], options.seconds)
+            siege = await besiege(made, shown, ATTACKS[name], options.seconds, calm_seconds=options.seconds / 2)
         siege.died += bool(made.tally.traceback)
         sieges.append(siege)
         told = ", ".join(f"{what}: {times:,}" for what, times in siege.told.items())
         table.add_row(
             siege.attack + (" (the server died)" if siege.died else ""),
             f"{siege.plies / siege.seconds:.0f}",
+            f"{siege.share:.0%}",
+            f"{siege.median_seconds:.2f}",
             str(siege.lost),
             *(f"{mib:.0f}" for mib in (siege.before_mib, siege.most_mib, siege.after_mib, siege.child_mib)),
             f"{siege.page_seconds:.2f}" if siege.visits else "",
@@ -162,7 +176,15 @@ async def _attacks(folder: Path, options: argparse.Namespace) -> int:
         )
         _CONSOLE.print(siege, markup=False)
     _CONSOLE.print(table)
-    return int(any(siege.died or siege.lost or siege.most_mib > _MOST_MIB for siege in sieges))
+    return int(any(map(_is_hurt, sieges)))
+
+
+def _is_hurt(siege: Siege) -> bool:
+    if siege.died or siege.lost or siege.most_mib > _MOST_MIB:
+        return True
+    if siege.attack not in OF_COST:
+        return False
+    return siege.share < _LEAST_SHARE or siege.median_seconds > _SLOWEST_MEDIAN or siege.most_mib > _MOST_MIB_OF_COST
 
 
 if __name__ == "__main__":

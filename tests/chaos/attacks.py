@@ -24,6 +24,8 @@ from noughts_proto.v1 import (
     bots_pb2_grpc,
     challenges_pb2,
     challenges_pb2_grpc,
+    games_pb2,
+    games_pb2_grpc,
     play_pb2_grpc,
     tests_pb2,
     tests_pb2_grpc,
@@ -41,6 +43,7 @@ _CONNECTIONS, _STREAMS = 40, 50
 _ROWS = 500_000
 _STOLEN_SECONDS = 2.5
 _FLOODS = 8
+_AUTHORS_GAMES, _BOMBS_A_FRAME, _BOMB_CHARACTERS = 64, 30, 65_000
 
 
 @dataclass(slots=True)
@@ -126,8 +129,8 @@ class Puppet:
         """Takes all frames in hand."""
         await self.call.write(pb.PlayRequest(done_through=self.seen))
 
-    async def answer(self, questions: list[tuple[int, int]], *, acknowledge: bool = True) -> None:
-        """Moves somewhere in each of these games."""
+    async def answer(self, questions: list[tuple[int, int]], *, acknowledge: bool = True, comment: str = "") -> None:
+        """Moves somewhere in each of these games, with this comment."""
         request = pb.PlayRequest(done_through=self.seen if acknowledge else 0)
         for game, ply in questions:
             cell = min(set(range(225)) - self._taken[game])
@@ -135,6 +138,9 @@ class Puppet:
             request.moves.game.append(game)
             request.moves.ply.append(ply)
             request.moves.cell.append(cell)
+            if comment:
+                request.moves.commented.append(len(request.moves.comment))
+                request.moves.comment.append(comment)
         await self.call.write(request)
 
     async def play(self) -> None:
@@ -352,6 +358,52 @@ async def listing(target: Target) -> None:
             tasks.create_task(target.endless(lambda: stub.ListBots(bots_pb2.ListBotsRequest(page_size=1_000))))
 
 
+async def comment_bombs(target: Target) -> None:
+    """Two bots comment on each move as much as a frame holds, and everybody lists and reads their games."""
+    names, slug = ("novelist", "poet"), "tournaments/novels"
+
+    async def write(name: str) -> None:
+        with suppress(EOFError):
+            async with puppet(target, name, max_games=_AUTHORS_GAMES) as author:
+                for number in count():
+                    questions = await author.questions()
+                    for each in range(0, len(questions), _BOMBS_A_FRAME):
+                        text = f"{number}{'x' * _BOMB_CHARACTERS}"
+                        await author.answer(questions[each : each + _BOMBS_A_FRAME], comment=text)
+                    target.told["moves with a bomb"] += len(questions)
+
+    async with target.channel() as channel, asyncio.TaskGroup() as tasks:
+        for name in names:
+            tasks.create_task(target.endless(partial(write, name)))
+        await asyncio.sleep(1)
+        await _tournament(
+            target,
+            "novels",
+            names,
+            variant="gomoku",
+            games_per_pair=10_000,
+            concurrency=_AUTHORS_GAMES,
+            keep_scores=True,
+        )
+        games: Any = games_pb2_grpc.GameServiceStub(channel)
+        listing = games_pb2.ListGamesRequest(parent=slug, page_size=1_000, with_comments=True)
+        for _ in range(4):
+            tasks.create_task(target.endless(lambda: games.ListGames(listing)))
+            tasks.create_task(target.endless(lambda: games.GetGame(games_pb2.GetGameRequest(name=f"{slug}/games/1"))))
+
+
+async def long_lists(target: Target) -> None:
+    """Nobody in particular asks 50 times at once for a thousand games, and for all other lists."""
+    async with target.channel() as channel, asyncio.TaskGroup() as tasks:
+        games: Any = games_pb2_grpc.GameServiceStub(channel)
+        bots: Any = bots_pb2_grpc.BotServiceStub(channel)
+        request = games_pb2.ListGamesRequest(parent="tournaments/archive", page_size=1_000)
+        for _ in range(_STREAMS):
+            tasks.create_task(target.endless(lambda: games.ListGames(request)))
+        for _ in range(4):
+            tasks.create_task(target.endless(lambda: bots.ListBots(bots_pb2.ListBotsRequest(page_size=1_000))))
+
+
 async def _flood(target: Target, frames: http2.Flood) -> None:
     async with asyncio.TaskGroup() as tasks:
         for _ in range(_FLOODS):
@@ -397,6 +449,8 @@ ATTACKS: Mapping[str, Attack] = {
     "tests of guests": guest_tests,
     "silence": silence,
     "listing": listing,
+    "comment bombs": comment_bombs,
+    "long lists": long_lists,
     "nothing said": nothing_said,
     "continuations": partial(_flood, frames=http2.continuations),
     "pings": partial(_flood, frames=http2.pings),
@@ -408,6 +462,7 @@ ATTACKS: Mapping[str, Attack] = {
     "site half requests": site_attacks.half_requests,
     "site pipelines": site_attacks.pipelines,
     "site pages": site_attacks.pages,
+    "site long lists": site_attacks.long_lists,
     "site slow readers": site_attacks.slow_readers,
     "site tables": site_attacks.tables,
     "site unread answers": holding_attacks.unread_answers,
@@ -427,6 +482,10 @@ the machine what that costs. See docs/explanation/security.md; tests/system/test
 
 OTHER_SURFACES = tuple(ATTACKS)[tuple(ATTACKS).index("site streams") :]
 """What needs a server with a website, with uploads, or with a bus."""
+
+
+OF_COST = ("comment bombs", "long lists", "site long lists")
+"""Attacks by callers who ask for what costs the server much. Honest games and callers must hardly notice them."""
 
 
 async def all_at_once(target: Target, names: Iterable[str] = ()) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import random
 import sys
 import time
 from collections import Counter
@@ -10,21 +11,26 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import ExitStack, asynccontextmanager, closing, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 from typing import Any
 from urllib.parse import urlsplit
 
+import grpc.aio
 import psutil
 
 from noughts_bots import Bot
 from noughts_bots.process import allow_many_files
 from noughts_bots.session import Login, play
 from noughts_proto.security import Dialling
-from noughts_proto.v1 import bots_pb2, tournaments_pb2, types_pb2
+from noughts_proto.transport import TOKEN_KEY
+from noughts_proto.v1 import bots_pb2, status_pb2, status_pb2_grpc, tournaments_pb2, types_pb2
 from noughts_referee.rules import Position, Termination
+from noughts_referee.work_units import pack_times
 from tests.chaos.attacks import ENDS_AT_THE_PROXY, OTHER_SURFACES, Attack, Target, attack_for
 from tests.chaos.nursery import Forked, noughts
-from tests.chaos.world import World, going
+from tests.chaos.world import ORGANISER, World, going
 from tests.cluster.ground import Nats
+from tests.support.arena import open_arena
 from tests.support.databases import POSTGRESQL, databases_of, make_place, rows_of, url_of
 from tests.support.proxy import proxy_before
 
@@ -35,6 +41,8 @@ _CLOCKS = {"fast": (100_000, 16), "slow": (1_000_000, 8)}
 """Microseconds a move, and games at once."""
 _LOOK = 0.1
 _UNDER_WAY = 100
+_ARCHIVED, _ARCHIVED_PLIES = 3_000, 60
+"""Games that are over in an archive, and the plies of each."""
 _FAILURES = (Termination.TIMEOUT, Termination.DISCONNECTED, Termination.CRASHED)
 
 
@@ -46,6 +54,12 @@ class Siege:
     seconds: float = 0.0
     plies: int = 0
     """Of honest bots, in games with clocks."""
+    calm_rate: float = 0.0
+    """Plies a second before the attack; 0 if that was not measured."""
+    answer_seconds: list[float] = field(default_factory=list, repr=False)
+    """How long another caller of the server waited for each answer."""
+    visit_seconds: list[float] = field(default_factory=list, repr=False)
+    """How long another visitor of the website waited for each page."""
     lost: int = 0
     """Games of honest bots that ended on time, or by an absence."""
     page_seconds: float = 0.0
@@ -60,6 +74,16 @@ class Siege:
     """What the attacker was told."""
     visits: Counter[str] = field(default_factory=Counter)
     """What the other visitor of the website was told, by status."""
+
+    @property
+    def share(self) -> float:
+        """Return which part of the undisturbed rate was played during the attack."""
+        return self.plies / self.seconds / self.calm_rate if self.calm_rate else 1.0
+
+    @property
+    def median_seconds(self) -> float:
+        """Return the slower of the medians of answers and pages."""
+        return max((median(each) for each in (self.answer_seconds, self.visit_seconds) if each), default=0.0)
 
 
 class Paced(Bot):
@@ -169,6 +193,25 @@ class AgentWorld(HonestWorld):
         return (self.server, self._tools)
 
 
+class ArchiveWorld(HonestWorld):
+    """The same with many games that are over."""
+
+    async def begin(self) -> None:
+        async with open_arena(self.database) as arena:
+            archive = await arena.tournament("archive", variant="gomoku", games_per_pair=_ARCHIVED, rated=False)
+            games = await arena.play(archive)
+            times = pack_times([1_000] * _ARCHIVED_PLIES)
+            for number, game in enumerate(games):
+                cells = random.Random(number).sample(range(225), _ARCHIVED_PLIES)
+                games[number] = game._replace(moves=bytes(cells), times=times)
+            await arena.commit(games)
+        await super().begin()
+
+
+class WebArchiveWorld(ArchiveWorld, WebWorld):
+    """The same with a website."""
+
+
 class UploadWorld(HonestWorld):
     """The same with a server that takes bots in Python."""
 
@@ -232,6 +275,8 @@ WORLDS: Mapping[str, type[HonestWorld]] = {
     **dict.fromkeys(ENDS_AT_THE_PROXY, ProxiedWorld),
     **{name: WebWorld for name in OTHER_SURFACES if name.startswith("site ")},
     "agent waits": AgentWorld,
+    "long lists": ArchiveWorld,
+    "site long lists": WebArchiveWorld,
     **dict.fromkeys(("source bomb", "trial queue"), UploadWorld),
     "forged messages": ClusterWorld,
 }
@@ -271,12 +316,28 @@ async def _visit(made: HonestWorld, siege: Siege) -> None:
                 writer.write(made.visit)
                 status = (await reader.read(12)).decode().partition(" ")[2]
         siege.visits[status] += 1
-        siege.page_seconds = max(siege.page_seconds, time.monotonic() - began)
+        siege.visit_seconds.append(time.monotonic() - began)
+        siege.page_seconds = max(siege.visit_seconds)
         await asyncio.sleep(_LOOK)
 
 
-async def besiege(made: HonestWorld, name: str, attack: Attack, seconds: float, nice: int = _NICE) -> Siege:
-    """Attack for so long, or until the attack is done.
+async def _call(made: HonestWorld, siege: Siege) -> None:
+    """The organiser asks for the state of the server, again and again."""
+    async with grpc.aio.insecure_channel(made.address) as channel:
+        status: Any = status_pb2_grpc.StatusServiceStub(channel)
+        while True:
+            began = time.monotonic()
+            with suppress(grpc.aio.AioRpcError):
+                metadata = ((TOKEN_KEY, f"Bearer {made.tokens[ORGANISER]}"),)
+                await status.GetStatus(status_pb2.GetStatusRequest(), metadata=metadata, timeout=20)
+            siege.answer_seconds.append(time.monotonic() - began)
+            await asyncio.sleep(_LOOK)
+
+
+async def besiege(
+    made: HonestWorld, name: str, attack: Attack, seconds: float, nice: int = _NICE, *, calm_seconds: float = 0.0
+) -> Siege:
+    """Attack for so long, or until the attack is done. Before, measure for `calm_seconds` what the bots play.
 
     With the default `nice` the attacker leaves the cores to the matches; on a busy machine it hardly runs at all.
     """
@@ -293,17 +354,23 @@ async def besiege(made: HonestWorld, name: str, attack: Attack, seconds: float, 
         return max(sizes) / 2**20
 
     siege = Siege(name, before_mib=memory())
+    if calm_seconds:
+        began, (plies, _) = time.monotonic(), made.counts()
+        await asyncio.sleep(calm_seconds)
+        siege.calm_rate = (made.counts()[0] - plies) / (time.monotonic() - began)
     began, (plies, lost) = time.monotonic(), made.counts()
     address, dialling = made.door
     target = Target(address, made.tokens["mallory"], made.names, dialling, made.website, made.bus)
     attacker = Forked(made.folder / "attacker", _attack, attack, seconds, target, nice)
     async with asyncio.TaskGroup() as tasks:
         visiting = tasks.create_task(_visit(made, siege) if made.website else asyncio.sleep(0))
+        calling = tasks.create_task(_call(made, siege))
         while attacker.alive:
             await asyncio.sleep(_LOOK)
             siege.most_mib = max(siege.most_mib, memory())
             siege.child_mib = max(siege.child_mib, largest_child())
         visiting.cancel()
+        calling.cancel()
     siege.seconds = time.monotonic() - began
     siege.died += sum(not each.alive for each in made.ours)
     made.mend()

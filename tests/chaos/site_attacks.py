@@ -108,6 +108,21 @@ async def pages(target: Any) -> None:
     await _many(target, _VISITORS, send)
 
 
+async def long_lists(target: Any) -> None:
+    """A visitor asks for a thousand games, and for all games of a tournament."""
+    paths = ("/api/v1/tournaments/archive/games?page_size=1000", "/tournaments/archive/games.jsonl")
+    kinds = count()
+
+    async def send(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
+        path = paths[next(kinds) % len(paths)]
+        status = await _asked(reader, writer, f"GET {path} HTTP/1.0\r\n\r\n".encode())
+        while await reader.read(_PIECE):
+            pass
+        return f"list: {status}"
+
+    await _many(target, 4, send)
+
+
 async def tables(target: Any) -> None:
     """One visitor takes all tables, and begins games at them."""
     form = urlencode({"opponent": "house:random", "variant": "tictactoe", "begins": "they"}).encode()

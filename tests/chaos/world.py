@@ -62,7 +62,7 @@ FORMATS: Mapping[str, Mapping[str, Any]] = {
 """Those that take longest first. The ladder ends when the others have."""
 _MOST_ENTRIES = {"match": 2, "candidates": 4}
 BOTS = tuple(f"bot{number}" for number in range(6))
-_ORGANISER = "ada"
+ORGANISER = "ada"
 _CONCURRENCY = 16
 _ALL_BUT_ADMIN = ("play", "organise", "submit")
 
@@ -141,7 +141,7 @@ class World:
     async def begin(self) -> None:
         """Makes the tokens, and starts the server: from now on it has its port."""
         store = await Store.open(self.url, alone=True)
-        for owner in (_ORGANISER, *self.names, *self.others):
+        for owner in (ORGANISER, *self.names, *self.others):
             scopes = _ALL_BUT_ADMIN if owner in self.others else DEFAULT_SCOPES
             made = await store.write(
                 partial(create_token, owner=owner, scopes=scopes, now_ms=store.now_ms()),
@@ -237,7 +237,7 @@ class World:
     # Tournaments
 
     async def asked(
-        self, call: Callable[..., Awaitable[Returned]], request: object, owner: str = _ORGANISER
+        self, call: Callable[..., Awaitable[Returned]], request: object, owner: str = ORGANISER
     ) -> Returned:
         """The answer to a call, which is made again while the server is away."""
         deadline = time.monotonic() + PATIENCE

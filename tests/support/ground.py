@@ -67,10 +67,18 @@ class Ground:
                 await asyncio.sleep(0.01)
 
     async def games(self, slug: str) -> list[games_pb2.Game]:
-        """All games of the tournament, which has at most 1,000, in slot order, once it is finished."""
+        """All games of the tournament in slot order, once it is finished."""
         await self.until(slug, lambda each: each.state == tournaments_pb2.TOURNAMENT_STATE_FINISHED)
-        answer = await self._games.ListGames(games_pb2.ListGamesRequest(parent=f"tournaments/{slug}", page_size=1000))
-        return list(answer.games)
+        request, games = (
+            games_pb2.ListGamesRequest(parent=f"tournaments/{slug}", page_size=1000),
+            list[games_pb2.Game](),
+        )
+        while True:
+            page = await self._games.ListGames(request)
+            games += page.games
+            if not page.next_page_token:
+                return games
+            request.page_token = page.next_page_token
 
     async def until_frames_up(self, count: int) -> None:
         """Returns as soon as bots have sent that many frames, hellos not counted."""

@@ -62,6 +62,8 @@ class Visitor:
     """Whether the client sent a ticket of this server instead of a token."""
     site: str = ""
     """The owner of the website that asks for a visitor: it has limits of its own, and no rights."""
+    guest: str = ""
+    """The address of that visitor, as the website reports it."""
 
     @property
     def account(self) -> str:
@@ -69,6 +71,11 @@ class Visitor:
         if self.caller is not None:
             return f"owner {self.caller.owner}"
         return f"the website of {self.site}" if self.site else self.address
+
+    @property
+    def payer(self) -> str:
+        """Return the caller that answers take turns by and are charged to: each visitor of a website is one."""
+        return f"{self.account} for {self.guest}" if self.guest else self.account
 
 
 VISITOR: ContextVar[Visitor] = ContextVar("visitor")

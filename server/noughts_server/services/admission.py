@@ -8,7 +8,7 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager
 from functools import partial
 
 from noughts_proto.callers import caller_network
-from noughts_proto.transport import SITE_KEY
+from noughts_proto.transport import GUEST_KEY, SITE_KEY
 from noughts_server.errors import LimitReached, Unauthenticated
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import (
@@ -31,6 +31,7 @@ MESSAGE_BYTES = 1_000
 PROXY_KEY = "x-real-ip"
 """Metadata in which a reverse proxy reports the address of its client."""
 _STRANGERS = "concurrent calls without a token"
+_LONGEST_ADDRESS = 64
 _SITES, _SITE_SECONDS = 64, 60.0
 """How many tokens of websites are remembered, and for how long."""
 
@@ -88,7 +89,8 @@ class Admission:
                 await self._store.write(partial(touch_token, token_id=token, now_ms=self._store.now_ms()))
         if site_secret and not site:
             site = await self._new_site(site_secret)
-        VISITOR.set(visitor := Visitor(address, who, site=site))
+        guest = _told(context, GUEST_KEY)[:_LONGEST_ADDRESS] if site else ""
+        VISITOR.set(visitor := Visitor(address, who, site=site, guest=guest))
         return visitor
 
     @contextmanager
@@ -138,7 +140,7 @@ class Admission:
             if secret is None:
                 raise Unauthenticated(NO_TOKEN)
             now = self._store.now_ms()
-            return await self._store.read(partial(authenticate, secret=secret, now_ms=now))
+            return await self._store.identify(partial(authenticate, secret=secret, now_ms=now))
         except Unauthenticated:
             if access is Access.ANYONE:
                 return None
@@ -152,7 +154,7 @@ class Admission:
     async def _new_site(self, secret: str) -> str:
         """Look up the token of a website, and remember it; empty if it is wrong."""
         try:
-            who = await self._store.read(partial(authenticate, secret=secret, now_ms=self._store.now_ms()))
+            who = await self._store.identify(partial(authenticate, secret=secret, now_ms=self._store.now_ms()))
         except Unauthenticated:
             return ""
         if len(self._sites) >= _SITES:
@@ -216,7 +218,11 @@ class Place:
 
 
 def _site_secret(context: Context) -> str:
-    return next((str(value) for key, value in context.invocation_metadata() or () if key == SITE_KEY), "")
+    return _told(context, SITE_KEY)
+
+
+def _told(context: Context, name: str) -> str:
+    return next((str(value) for key, value in context.invocation_metadata() or () if key == name), "")
 
 
 @contextmanager

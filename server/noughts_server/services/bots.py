@@ -13,6 +13,7 @@ from noughts_server.resource_names import bot_id, bot_name
 from noughts_server.runtime.hosting import Hosting
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import Access, Context, caller_as, open_to, require
+from noughts_server.services.answers import answered, each, page_rows
 from noughts_server.services.limiter import Limiter
 from noughts_server.services.uploads import announced, received
 from noughts_server.store.engine.database import Connection, Store
@@ -60,7 +61,7 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
             found = submissions_of(connection, [row.id for row in versions])
             return bot, versions, {each.bot_version_id: each for each in found}
 
-        bot, versions, submitted = await self._store.read(read)
+        bot, versions, submitted = await answered(self._store, read)
         shown = (_version_message(bot.name, row.version, row.created_at, submitted.get(row.id)) for row in versions)
         return pb.GetBotResponse(bot=_message(bot, bot.id in self._sessions.bots_online()), versions=shown)
 
@@ -69,10 +70,14 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
         online = self._sessions.bots_online()
         wanted = {name: getattr(request, name) for name in ("page_token", "owner", "search")}
         bot_ids = online if request.online_only else None
-        asked = partial(list_bots, size=request.page_size, retired=request.show_retired, bot_ids=bot_ids)
-        page = await self._store.read(partial(asked, **wanted))
-        bots = [_message(bot, bot.id in online) for bot in page.items]
-        return pb.ListBotsResponse(bots=bots, next_page_token=page.next_page_token)
+        size, retired = page_rows(request.page_size), request.show_retired
+
+        def read(connection: Connection) -> pb.ListBotsResponse:
+            page = list_bots(connection, size=size, retired=retired, bot_ids=bot_ids, **wanted)
+            bots = each(lambda bot: _message(bot, bot.id in online), page.items)
+            return pb.ListBotsResponse(bots=bots, next_page_token=page.next_page_token)
+
+        return await answered(self._store, read)
 
     @open_to(Access.PLAY)
     async def UpdateBot(self, request: pb.UpdateBotRequest, context: Context) -> pb.UpdateBotResponse:

@@ -12,6 +12,7 @@ from noughts_server.messages.conversions import filled
 from noughts_server.messages.settings_codec import time_control_message
 from noughts_server.resource_names import bot_id, game_id, tournament_id
 from noughts_server.services.access import VISITOR, Access, Context, open_to
+from noughts_server.services.answers import answered, each, page_rows
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.pages import Page
 from noughts_server.store.games.bot_games import list_bot_games
@@ -33,26 +34,31 @@ class GameServicer(games_pb2_grpc.GameServiceServicer):
         # Only the bot's owner and the organiser may read what its process wrote to stderr.
         who = VISITOR.get().caller
 
-        def read(connection: Connection) -> tuple[StoredGame, dict[int, str]]:
+        def read(connection: Connection) -> tuple[pb.Game, dict[int, str]]:
             notes = {} if who is None else notes_of(connection, slug, number, owner_id=who.only_owner)
-            return get_game(connection, slug, number), notes
+            return game_message(get_game(connection, slug, number)), notes
 
-        game, notes = await self._store.read(read)
+        game, notes = await answered(self._store, read)
         # On the wire, sides are counted from 1.
         said = [pb.GameNote(side=side + 1, text=text) for side, text in notes.items()]  # type: ignore[arg-type]
-        return pb.GetGameResponse(game=game_message(game), notes=said)
+        return pb.GetGameResponse(game=game, notes=said)
 
     @open_to(Access.ANYONE)
     async def ListGames(self, request: pb.ListGamesRequest, context: Context) -> pb.ListGamesResponse:
-        page = await self._store.read(_listing(request))
-        return pb.ListGamesResponse(games=map(game_message, page.items), next_page_token=page.next_page_token)
+        listing = _listing(request)
+
+        def read(connection: Connection) -> pb.ListGamesResponse:
+            page = listing(connection)
+            return pb.ListGamesResponse(games=each(game_message, page.items), next_page_token=page.next_page_token)
+
+        return await answered(self._store, read)
 
 
 def _listing(request: pb.ListGamesRequest) -> Callable[[Connection], Page[StoredGame]]:
     result = _value(Result, "result", request.result)
     termination = _value(Termination, "termination", request.termination)
     wanted = Wanted(request.faults_only, result, termination, request.won if request.HasField("won") else None)
-    page: dict[str, Any] = {"size": request.page_size, "page_token": request.page_token}
+    page: dict[str, Any] = {"size": page_rows(request.page_size), "page_token": request.page_token}
     if request.parent.startswith("bots/"):
         for field in ("entry", "after", "with_comments"):
             if value := getattr(request, field):

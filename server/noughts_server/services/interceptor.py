@@ -21,8 +21,11 @@ from noughts_server.errors import InvalidArgument, LimitReached, MachineTrouble,
 from noughts_server.repeated_errors import RepeatedErrors
 from noughts_server.services.access import Access, Context, declared
 from noughts_server.services.admission import Admission
+from noughts_server.services.answers import page_rows
+from noughts_server.services.bills import Bill
 from noughts_server.services.delivery import Delivery
 from noughts_server.statuses import INTERNAL_REASON, to_status
+from noughts_server.store.engine.pages import DEFAULT_SIZE
 
 logger = structlog.get_logger("noughts.grpc")
 
@@ -93,10 +96,18 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             if handler.stream_unary is not None:
                 message = serialise(await call(requests, context))
             else:
+                bill = Bill(admission.limiter, visitor)
                 with admission.reading(visitor) as place:
                     async with place.waiting():
                         request = await _request(context)
-                    message = serialise(await call(request, context))
+                        await bill.grant(_rows_asked(request))
+                    try:
+                        response = await call(request, context)
+                    except NoughtsError:
+                        bill.settle_refusal()
+                        raise
+                    message = serialise(response)
+                    bill.settle(response, len(message))
             # The caller decides when it reads, so from here on the answer counts, not the call.
             delivery.begin(context, visitor, len(message))
             await context.write(message)
@@ -171,6 +182,12 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             if self._repeated.is_new(error):
                 logger.error("unexpected_error", method=method, exc_info=error)
         return error.status if isinstance(error, StreamClosed) else to_status(error)
+
+
+def _rows_asked(request: Any) -> int:
+    """Return how many rows a request wants at most, as far as it says so."""
+    asked = getattr(request, "page_size", None)
+    return 0 if asked is None else max(0, page_rows(asked or DEFAULT_SIZE))
 
 
 async def _request(context: Context) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 from noughts_server.competition.elo import PROVISIONAL_GAMES
 from noughts_server.errors import InvalidArgument
+from noughts_server.services.answers import answered
 from noughts_server.statistics.rating_table import Estimate
 from noughts_server.statistics.sequential_ratings import glicko2_ratings, openskill_ratings
 from noughts_server.store.engine.database import Store
@@ -101,14 +102,14 @@ class LeaderboardViews:
 
     async def shown(self, wanted: str, name: str, **asked: Any) -> tuple[View, Page[LeaderboardRow], Places]:
         """Return the view that is wanted, a page of a list in it, and places. Raises InvalidArgument, NotFound."""
-        state = await self._store.read(partial(list_state, name=name))
+        state = await answered(self._store, partial(list_state, name=name))
         view = view_of(wanted, state)
         of_list: dict[str, Any] = dict(zip(("variant", "time_class"), name.split("/"), strict=True))
         if view.read is None:
-            return view, await self._store.read(partial(leaderboard, **of_list, **asked)), {}
+            return view, await answered(self._store, partial(leaderboard, **of_list, **asked)), {}
         places = await self._places(view, name, state, partial(view.read, **of_list))
         page = partial(leaderboard, **of_list, **asked, view=view.name, places=places)
-        return view, await self._store.read(page), places
+        return view, await answered(self._store, page), places
 
     async def _places(self, view: View, name: str, state: ListState, games: Reader) -> Places:
         time = asyncio.get_running_loop().time
@@ -118,7 +119,7 @@ class LeaderboardViews:
         async with self._turn:
             if (view, name) not in self._known or self._known[view, name][1] != state:
                 began = time()
-                found = await self._store.read(lambda connection: (games(connection), list_bots(connection, name)))
+                found = await answered(self._store, lambda connection: (games(connection), list_bots(connection, name)))
                 places = await asyncio.to_thread(view.places, *found)
                 self._known[view, name] = places, state, time() + _REST * (time() - began)
             if len(self._known) > _MOST_KNOWN:

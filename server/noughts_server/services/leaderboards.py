@@ -12,17 +12,19 @@ from noughts_server.natural_order import natural_key
 from noughts_server.resource_names import bot_id, bot_name
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import Access, Context, open_to
+from noughts_server.services.answers import answered, each, page_rows
 from noughts_server.services.batch_ratings import BatchRater
 from noughts_server.services.games import game_message
 from noughts_server.services.leaderboard_views import VIEWS, LeaderboardViews
 from noughts_server.statistics.rating_table import Estimate
-from noughts_server.store.engine.database import Store
+from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.games.bot_games import ScoreBySide, head_to_head
-from noughts_server.store.games.bot_statistics import MoveTimes, bot_statistics
+from noughts_server.store.games.bot_statistics import BotStatistics, MoveTimes, bot_statistics
 from noughts_server.store.games.explorer import explore
 from noughts_server.store.ratings.leaderboards import (
     Filters,
     LeaderboardRow,
+    RatingPoint,
     list_bot_ratings,
     list_rating_lists,
     rating_history,
@@ -52,7 +54,7 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
         chosen = {field: getattr(request, field) for field in ("owner", "exclude_provisional", "search")}
         fewest = min(request.min_games, _MOST_GAMES)
         filters = Filters(online=online, min_games=fewest, retired=request.show_retired, **chosen)
-        asked = {"filters": filters, "size": request.page_size, "page_token": request.page_token}
+        asked = {"filters": filters, "size": page_rows(request.page_size), "page_token": request.page_token}
         view, page, places = await self._views.shown(request.view, name, **asked)
         online = self._sessions.bots_online()
         rows = [_row(row, online, *places.get(row.bot_id, ())[1:]) for row in page.items]
@@ -61,18 +63,26 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
 
     @open_to(Access.ANYONE)
     async def ListRatingLists(self, request: pb.ListRatingListsRequest, context: Context) -> pb.ListRatingListsResponse:
-        page = await self._store.read(partial(list_rating_lists, size=request.page_size, page_token=request.page_token))
-        lists = [filled(pb.RatingList, each) for each in page.items]
-        return pb.ListRatingListsResponse(rating_lists=lists, next_page_token=page.next_page_token)
+        size = page_rows(request.page_size)
+
+        def read(connection: Connection) -> pb.ListRatingListsResponse:
+            page = list_rating_lists(connection, size=size, page_token=request.page_token)
+            lists = each(partial(filled, pb.RatingList), page.items)
+            return pb.ListRatingListsResponse(rating_lists=lists, next_page_token=page.next_page_token)
+
+        return await answered(self._store, read)
 
     @open_to(Access.ANYONE)
     async def ListBotRatings(self, request: pb.ListBotRatingsRequest, context: Context) -> pb.ListBotRatingsResponse:
         bot = bot_id("bot", request.bot)
-        asked = partial(list_bot_ratings, bot=bot, size=request.page_size, page_token=request.page_token)
-        page = await self._store.read(asked)
-        online = self._sessions.bots_online()
-        rows = [pb.BotRating(rating_list=name, row=_row(row, online)) for name, row in page.items]
-        return pb.ListBotRatingsResponse(ratings=rows, next_page_token=page.next_page_token)
+        size, online = page_rows(request.page_size), self._sessions.bots_online()
+
+        def read(connection: Connection) -> pb.ListBotRatingsResponse:
+            page = list_bot_ratings(connection, bot=bot, size=size, page_token=request.page_token)
+            rows = [pb.BotRating(rating_list=name, row=_row(row, online)) for name, row in page.items]
+            return pb.ListBotRatingsResponse(ratings=rows, next_page_token=page.next_page_token)
+
+        return await answered(self._store, read)
 
     @open_to(Access.ANYONE)
     async def GetRatingHistory(
@@ -80,19 +90,19 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
     ) -> pb.GetRatingHistoryResponse:
         bot = bot_id("bot", request.bot)
         asked = partial(rating_history, bot=bot, variant=request.variant, time_class=request.time_class)
-        history = await self._store.read(asked)
-        points = [
-            filled(pb.RatingPoint, point, time=timestamp(point.at), error95=rating_error(point.games))
-            for point in history.points
-        ]
-        return filled(pb.GetRatingHistoryResponse, history, points=points)
+
+        def read(connection: Connection) -> pb.GetRatingHistoryResponse:
+            history = asked(connection)
+            return filled(pb.GetRatingHistoryResponse, history, points=list(each(_point, history.points)))
+
+        return await answered(self._store, read)
 
     @open_to(Access.ANYONE)
     async def GetBatchRatings(self, request: pb.GetBatchRatingsRequest, context: Context) -> pb.GetBatchRatingsResponse:
         name = list_name(request.variant, request.time_class)
         fewest = min(request.min_games, _MOST_GAMES)
         asked = partial(rated_pairs, variant=request.variant, time_class=request.time_class, min_games=fewest)
-        pairs = await self._store.read(asked)
+        pairs = await answered(self._store, asked)
         anchors = {bot_id("anchors", bot): rating for bot, rating in request.anchors.items()}
         answer = await self._rater.rate(pairs, anchors=anchors, prior=request.prior)
         answer.rating_list = name
@@ -101,45 +111,40 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
     @open_to(Access.ANYONE)
     async def GetHeadToHead(self, request: pb.GetHeadToHeadRequest, context: Context) -> pb.GetHeadToHeadResponse:
         bot, opponent = bot_id("bot", request.bot), bot_id("opponent", request.opponent)
-        found = await self._store.read(partial(head_to_head, bot=bot, opponent=opponent, last_games=request.last_games))
-        variants = [pb.VariantScore(variant=name, score=_by_side(score)) for name, score in found.variants.items()]
-        games = map(game_message, found.last_games)
-        return pb.GetHeadToHeadResponse(total=_by_side(found.total), variants=variants, last_games=games)
+        last_games = page_rows(request.last_games)
+
+        def read(connection: Connection) -> pb.GetHeadToHeadResponse:
+            found = head_to_head(connection, bot=bot, opponent=opponent, last_games=last_games)
+            variants = [pb.VariantScore(variant=name, score=_by_side(score)) for name, score in found.variants.items()]
+            games = each(game_message, found.last_games)
+            return pb.GetHeadToHeadResponse(total=_by_side(found.total), variants=variants, last_games=games)
+
+        return await answered(self._store, read)
 
     @open_to(Access.ANYONE)
     async def GetBotStatistics(
         self, request: pb.GetBotStatisticsRequest, context: Context
     ) -> pb.GetBotStatisticsResponse:
         bot = bot_id("bot", request.bot)
-        found = await self._store.read(partial(bot_statistics, bot=bot))
-        opponents = sorted(found.opponents.items(), key=lambda each: (-each[1].games, natural_key(each[0])))
-        times = MoveTimes.of(found.times_us)
-        return filled(
-            pb.GetBotStatisticsResponse,
-            found,
-            opponents=[
-                pb.OpponentScore(opponent=bot_name(name), score=_by_side(score))
-                for name, score in opponents[:_MOST_OPPONENTS]
-            ],
-            opponents_total=len(opponents),
-            total=_by_side(found.total),
-            terminations=[
-                pb.TerminationScore(termination=int(termination), score=_score(score))  # type: ignore[arg-type]
-                for termination, score in sorted(found.terminations.items(), key=lambda each: -each[1].games)
-            ],
-            moves=len(found.times_us),
-            **times._asdict(),
-        )
+        return await answered(self._store, lambda connection: _statistics(bot_statistics(connection, bot=bot)))
 
     @open_to(Access.ANYONE)
     async def GetOpeningMoves(self, request: pb.GetOpeningMovesRequest, context: Context) -> pb.GetOpeningMovesResponse:
         if not self._explorer:
             raise WrongState("the opening explorer", got="off", expected="on", hint="Ask the operator to turn it on.")
         asked = partial(explore, variant=request.variant, time_class=request.time_class, moves=request.moves)
-        found = await self._store.read(asked)
-        moves = [pb.OpeningMove(cells=cells, score=_score(score)) for cells, score in found.moves]
-        shown = {"moves": moves, "ended": _score(found.ended), "games": map(game_message, found.games)}
-        return filled(pb.GetOpeningMovesResponse, found, **shown)
+
+        def read(connection: Connection) -> pb.GetOpeningMovesResponse:
+            found = asked(connection)
+            moves = [pb.OpeningMove(cells=cells, score=_score(score)) for cells, score in found.moves]
+            shown = {"moves": moves, "ended": _score(found.ended), "games": list(each(game_message, found.games))}
+            return filled(pb.GetOpeningMovesResponse, found, **shown)
+
+        return await answered(self._store, read)
+
+
+def _point(point: RatingPoint) -> pb.RatingPoint:
+    return filled(pb.RatingPoint, point, time=timestamp(point.at), error95=rating_error(point.games))
 
 
 def _row(row: LeaderboardRow, online: set[int], estimate: Estimate | None = None) -> pb.LeaderboardRow:
@@ -153,3 +158,24 @@ def _by_side(score: ScoreBySide) -> pb.ScoreBySide:
 
 def _score(score: Score) -> pb.Score:
     return filled(pb.Score, score)
+
+
+def _statistics(found: BotStatistics) -> pb.GetBotStatisticsResponse:
+    opponents = sorted(found.opponents.items(), key=lambda each: (-each[1].games, natural_key(each[0])))
+    times = MoveTimes.of(found.times_us)
+    return filled(
+        pb.GetBotStatisticsResponse,
+        found,
+        opponents=[
+            pb.OpponentScore(opponent=bot_name(name), score=_by_side(score))
+            for name, score in opponents[:_MOST_OPPONENTS]
+        ],
+        opponents_total=len(opponents),
+        total=_by_side(found.total),
+        terminations=[
+            pb.TerminationScore(termination=int(termination), score=_score(score))  # type: ignore[arg-type]
+            for termination, score in sorted(found.terminations.items(), key=lambda each: -each[1].games)
+        ],
+        moves=len(found.times_us),
+        **times._asdict(),
+    )

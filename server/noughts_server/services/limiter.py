@@ -40,15 +40,23 @@ class Limiter:
 
     def take(self, name: str, who: Hashable, subject: str, amount: int = 1) -> None:
         """Charge `amount` to a limit per second. Raises LimitReached, and charges nothing then."""
-        now, limit, key = self._now(), self.limits.of(name), (name, who)
-        rested = max(self._rested.get(key, now), now)
-        ahead = rested - now + amount / limit
-        if ahead > BURST_SECONDS:
-            got = round(ahead * limit / BURST_SECONDS)
-            raise LimitReached(name, subject, got=got, limit=limit, retry_seconds=ahead - BURST_SECONDS)
+        if (wait := self.wait(name, who, amount)) > 0:
+            limit = self.limits.of(name)
+            got = round((BURST_SECONDS + wait) * limit / BURST_SECONDS)
+            raise LimitReached(name, subject, got=got, limit=limit, retry_seconds=wait)
+        self.charge(name, who, amount)
+
+    def wait(self, name: str, who: Hashable, amount: int = 0) -> float:
+        """Return after how many seconds `amount` more is within a limit per second; 0 or less if it is now."""
+        now = self._now()
+        return max(self._rested.get((name, who), now) - now, 0) + amount / self.limits.of(name) - BURST_SECONDS
+
+    def charge(self, name: str, who: Hashable, amount: int) -> None:
+        """Charge `amount` to a limit per second, whether or not it is within the limit."""
+        now, key = self._now(), (name, who)
         if len(self._rested) >= _FORGET_FROM and key not in self._rested:
             self._rested = {key: at for key, at in self._rested.items() if at > now}
-        self._rested[key] = rested + amount / limit
+        self._rested[key] = max(self._rested.get(key, now), now) + amount / self.limits.of(name)
 
     def check(self, name: str, subject: str, so_far: int) -> None:
         """Raise LimitReached if `so_far` has reached the limit."""

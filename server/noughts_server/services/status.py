@@ -14,6 +14,7 @@ from noughts_server.natural_order import natural_key
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.runtime.tournament_play import stop_reason
 from noughts_server.services.access import Access, Context, open_to
+from noughts_server.services.answers import answered
 from noughts_server.store.engine.database import Store
 from noughts_server.store.tournaments.tournaments import Tournament, running_tournaments
 from noughts_server.version import software_version
@@ -40,7 +41,7 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
     async def GetStatus(self, request: pb.GetStatusRequest, context: Context) -> pb.GetStatusResponse:
         referee, counters = self.referee, self.counters
         try:
-            running, size = await self.store.read(running_tournaments), await self.store.size_bytes()
+            running, size = await answered(self.store, running_tournaments), await self.store.size_bytes()
         except DatabaseTrouble:
             running, size = [], self.store.last_size_bytes  # `database_trouble` reports the problem
         trouble = self.store.trouble

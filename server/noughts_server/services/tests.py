@@ -16,6 +16,7 @@ from noughts_server.openings.sufficiency import usual_openings
 from noughts_server.resource_names import bot_name, bot_version_id, short, test_id, test_name
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import Access, Context, caller, open_to, require
+from noughts_server.services.answers import answered, page_rows
 from noughts_server.services.new_tournaments import (
     advised,
     canonical_variant,
@@ -77,13 +78,14 @@ class TestServicer(tests_pb2_grpc.TestServiceServicer):
     @open_to(Access.ANYONE)
     async def ListTests(self, request: pb.ListTestsRequest, context: Context) -> pb.ListTestsResponse:
         wanted = {name: getattr(request, name) for name in ("page_token", "owner", "search", "state")}
+        size = page_rows(request.page_size)
 
         def read(connection: Connection) -> tuple[list[pb.Test], str]:
-            page = list_tests(connection, size=request.page_size, **wanted)
+            page = list_tests(connection, size=size, **wanted)
             tested = tested_versions(connection, [each.id for each in page.items])
             return [_listed(each, tested[each.id]) for each in page.items], page.next_page_token
 
-        tests, more = await self.tournaments.store.read(read)
+        tests, more = await answered(self.tournaments.store, read)
         return pb.ListTestsResponse(tests=tests, next_page_token=more)
 
     @open_to(Access.ORGANISE)
@@ -110,7 +112,7 @@ class TestServicer(tests_pb2_grpc.TestServiceServicer):
 
     async def _known(self, name: str) -> str:
         """Return the ID of a test that exists. Raises InvalidArgument, NotFound."""
-        return (await self.tournaments.store.read(partial(get_test, slug=test_id("name", name)))).slug
+        return (await answered(self.tournaments.store, partial(get_test, slug=test_id("name", name)))).slug
 
     async def _full(self, slug: str) -> pb.Test:
         full = await self.tournaments.full(slug)

@@ -24,6 +24,7 @@ from noughts_server.runtime.director import Director
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.runtime.tournament_play import stop_reason
 from noughts_server.services.access import Access, Context, caller, open_to, require
+from noughts_server.services.answers import answered, each, page_rows
 from noughts_server.services.new_tournaments import advised, checked, with_priority_of
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.idempotency import idempotent
@@ -88,9 +89,15 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     async def ListTournaments(self, request: pb.ListTournamentsRequest, context: Context) -> pb.ListTournamentsResponse:
         kind = Kind.CHALLENGE if request.challenges else Kind.ORGANISED
         wanted = {name: getattr(request, name) for name in ("page_token", "owner", "search", "state")}
-        page = await self.store.read(partial(list_tournaments, size=request.page_size, kind=kind, **wanted))
-        tournaments = [self._message(tournament) for tournament in page.items]
-        return pb.ListTournamentsResponse(tournaments=tournaments, next_page_token=page.next_page_token)
+        size = page_rows(request.page_size)
+
+        def read(connection: Connection) -> pb.ListTournamentsResponse:
+            page = list_tournaments(connection, size=size, kind=kind, **wanted)
+            return pb.ListTournamentsResponse(
+                tournaments=each(self._message, page.items), next_page_token=page.next_page_token
+            )
+
+        return await answered(self.store, read)
 
     @open_to(Access.TOKEN)
     async def JoinTournament(self, request: pb.JoinTournamentRequest, context: Context) -> pb.JoinTournamentResponse:
@@ -166,18 +173,21 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     async def GetCrosstable(self, request: pb.GetCrosstableRequest, context: Context) -> pb.GetCrosstableResponse:
         slug = tournament_id("name", request.name)
         asked = partial(crosstable, page_token=request.page_token, top=request.top)
-        table = await self.store.read(lambda connection: asked(connection, get_tournament(connection, slug)))
-        return crosstable_message(table)
+
+        def read(connection: Connection) -> pb.GetCrosstableResponse:
+            return crosstable_message(asked(connection, get_tournament(connection, slug)))
+
+        return await answered(self.store, read)
 
     @open_to(Access.ANYONE)
     async def ListSeasons(self, request: pb.ListSeasonsRequest, context: Context) -> pb.ListSeasonsResponse:
-        slug = tournament_id("name", request.name)
+        slug, size = tournament_id("name", request.name), page_rows(request.page_size)
 
         def read(connection: Connection) -> pb.ListSeasonsResponse:
             league = league_of(connection, get_tournament(connection, slug).id)
             if league is None:
                 return pb.ListSeasonsResponse()
-            page = list_seasons(connection, league, size=request.page_size, page_token=request.page_token)
+            page = list_seasons(connection, league, size=size, page_token=request.page_token)
             return pb.ListSeasonsResponse(
                 league=tournament_name(league.slug),
                 repeat=pb.REPEAT_WEEKLY,
@@ -187,7 +197,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
                 next_page_token=page.next_page_token,
             )
 
-        return await self.store.read(read)
+        return await answered(self.store, read)
 
     @open_to(Access.ORGANISE)
     async def StopRepeating(self, request: pb.StopRepeatingRequest, context: Context) -> pb.StopRepeatingResponse:
@@ -204,12 +214,12 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     async def full(self, slug: str) -> pb.Tournament:
         """Return the tournament with its standings and the entries that are offline."""
 
-        def read(connection: Any) -> tuple[Tournament, list[Standing], League | None]:
+        def read(connection: Any) -> tuple[Tournament, list[Standing], League | None, pb.Tournament]:
             tournament = get_tournament(connection, slug)
-            return tournament, standings(connection, tournament), league_of(connection, tournament.id)
+            table, league = standings(connection, tournament), league_of(connection, tournament.id)
+            return tournament, table, league, self._message(tournament, table)
 
-        tournament, table, league = await self.store.read(read)
-        message = self._message(tournament, table)
+        tournament, table, league, message = await answered(self.store, read)
         if league is not None:
             message.league, message.season = tournament_name(league.slug), league.season
             message.repeat = pb.REPEAT_UNSPECIFIED if league.stopped_at else pb.REPEAT_WEEKLY

@@ -1,5 +1,6 @@
 """All games of a tournament as a file in a format of game records, streamed page by page to limit memory."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,6 +25,7 @@ from noughts_server.web.documents import Document, csv_text
 from noughts_server.web.upstream import Failure, Upstream
 
 _PAGE = 250
+_ATTEMPTS, _PAUSE_SECONDS = 30, 1.0
 _COLUMNS = (
     *("name", "variant", "first", "second", "first_bot", "second_bot", "result", "termination", "fault"),
     *("opening_plies", "moves", "times_us", "seed", "rating_seq", "end_time", "round"),
@@ -138,7 +140,7 @@ class Downloads:
         token, before = "", 0
         held: list[Document] = []  # the last game so far: only after the next page is it known to be the last of all
         while True:
-            page = await self._upstream.ask("games.ListGames", **asked, page_token=token)
+            page = await self._page(**asked, page_token=token)
             games, token = held + page["games"], page["next_page_token"]
             if not token:
                 yield await written.text(games, before, partial(self._facts, parent, before + len(games)))
@@ -147,6 +149,17 @@ class Downloads:
             if games:
                 yield await written.text(games, before, None)
                 before += len(games)
+
+    async def _page(self, **asked: Any) -> Document:
+        """Return a page of games; wait if the visitor has had much lately, because a file cannot end early."""
+        for _ in range(_ATTEMPTS):
+            try:
+                return await self._upstream.ask("games.ListGames", **asked)
+            except Failure as failure:
+                if failure.status != 429:
+                    raise
+            await asyncio.sleep(_PAUSE_SECONDS)
+        return await self._upstream.ask("games.ListGames", **asked)
 
     async def _facts(self, name: str, games: int) -> dict[str, Any]:
         """Return what no game says of its tournament, for the last one of so many. Raises Failure."""

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from contextvars import ContextVar
 from functools import cache
 from importlib import import_module
 from operator import attrgetter
@@ -13,7 +14,7 @@ import grpc.aio
 from google.protobuf.message_factory import GetMessageClass
 
 from noughts_proto.security import Dialling, SecurityProblem
-from noughts_proto.transport import SITE_KEY, TOKEN_KEY
+from noughts_proto.transport import GUEST_KEY, SITE_KEY, TOKEN_KEY
 from noughts_server.client.failures import DEADLINE_SECONDS, explain_call
 from noughts_server.client.stubs import AsyncStubs
 from noughts_server.web.documents import Document, document
@@ -38,6 +39,8 @@ _STATUSES = {
 }
 """HTTP statuses by gRPC status; 502 for all others."""
 
+GUEST: ContextVar[str] = ContextVar("guest")
+"""The address of the visitor whose request this task answers. The server shares its time among visitors."""
 _AT_ONCE = 32
 """Limit of concurrent calls; more wait. The server has its own limit per address (`limits.address_strangers`)."""
 
@@ -110,6 +113,8 @@ class Upstream(AsyncStubs):
         except SecurityProblem as problem:
             raise Failure(501, str(problem), problem.advice) from problem
         metadata = (*self.site_metadata, (TOKEN_KEY, f"Bearer {token}")) if token else self.site_metadata
+        if self.site_metadata and (guest := GUEST.get("")):
+            metadata = (*metadata, (GUEST_KEY, guest))
         try:
             async with self._room if seconds is None else self._long_room:
                 await self.connect()

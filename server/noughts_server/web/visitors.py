@@ -15,6 +15,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from noughts_proto.callers import caller_network
 from noughts_server.web.api_routes import PREFIX
+from noughts_server.web.upstream import GUEST
 
 _PROXY_HEADER = "x-real-ip"
 _LONGEST_ADDRESS = 45
@@ -258,6 +259,7 @@ class Visitors:
         if path.startswith(PREFIX) and path.endswith(_EVENTS):
             await self._app(scope, receive, send)
             return
+        GUEST.set(address)
         key = address, _limit_of(scope["method"], path)
         places = self._places.setdefault(key, asyncio.Semaphore(getattr(self._limits, key[1])))
         self._under_way[key] += 1

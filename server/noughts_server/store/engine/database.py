@@ -1,4 +1,4 @@
-"""The database: one writer thread, a few reader threads, and every access in a transaction.
+"""The database: one writer thread, a few reader threads of three kinds, and every access in a transaction.
 
 `Store.trouble` is set while the database is unavailable: from the first failure until all transactions that retry since
 then have succeeded. Other writes fail at once meanwhile.
@@ -6,7 +6,7 @@ then have succeeded. Other writes fail at once meanwhile.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -20,10 +20,15 @@ from noughts_server.errors import DatabaseGone, DatabaseReadOnly, DatabaseTroubl
 from noughts_server.store.engine import dialect, sqlite
 from noughts_server.store.engine.addresses import shown_address
 from noughts_server.store.engine.migrate import check_current, upgrade
+from noughts_server.store.engine.turns import Turns, working
 
 Result = TypeVar("Result")
 
 READERS = 4
+"""Threads for what the server reads for itself."""
+ANSWERERS = 3
+"""Threads that build the answers of callers."""
+_ALL_READERS = READERS + ANSWERERS + 1
 BUSY_SECONDS = 5.0
 
 _FIRST_RETRY_SECONDS = 0.1
@@ -70,9 +75,12 @@ class Store:
         self._hurry = asyncio.Event()
         self._patience_ends = float("inf")
         self._writing = self._dialect.make_engine(url, 1, busy_seconds, writes=True)
-        self._reading = self._dialect.make_engine(url, READERS, busy_seconds, writes=False)
+        self._reading = self._dialect.make_engine(url, _ALL_READERS, busy_seconds, writes=False)
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="store-reader")
+        self._answerers = ThreadPoolExecutor(ANSWERERS, thread_name_prefix="store-answers")
+        self._identifying = ThreadPoolExecutor(1, thread_name_prefix="store-callers")
+        self._turns = Turns(ANSWERERS)
         self._lock: dialect.Closing | None = None
         self._closed = False
 
@@ -139,6 +147,18 @@ class Store:
         """
         return await self._run(self._readers, self._read, function)
 
+    async def answer(self, function: Callable[[Connection], Result], caller: Hashable) -> Result:
+        """Run `function`, which reads and builds the answer to a caller, as `read` does, but in the caller's turn.
+
+        While other calls wait, `give_way` makes the thread rest.
+        """
+        async with self._turns.turn(caller):
+            return await self._run(self._answerers, self._answer, function)
+
+    async def identify(self, function: Callable[[Connection], Result]) -> Result:
+        """Run `function`, which looks up a caller, as `read` does, but in a thread that does nothing else."""
+        return await self._run(self._identifying, self._read, function)
+
     async def read_patiently(self, function: Callable[[Connection], Result]) -> Result:
         """Run `function` as `read` does, but retry for as long as the trouble lasts; see `lose_patience`."""
         return await self._patiently(lambda: self._run(self._readers, self._read, function))
@@ -198,7 +218,8 @@ class Store:
             raise kind.unusable(place, name) from error
 
     def _shut_down(self) -> None:
-        self._readers.shutdown(wait=True)
+        for readers in (self._readers, self._answerers, self._identifying):
+            readers.shutdown(wait=True)
         self._writer.shutdown(wait=True)
         self._writing.dispose()
         self._reading.dispose()
@@ -268,6 +289,10 @@ class Store:
         # This comes before anyone relies on the write: SQLite writes to a deleted file without an error.
         self.check_place()
         return result
+
+    def _answer(self, function: Callable[[Connection], Result]) -> Result:
+        with working(self._turns):
+            return self._read(function)
 
     def _read(self, function: Callable[[Connection], Result]) -> Result:
         try:

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 from sqlalchemy import ColumnElement, Connection, Select, or_, tuple_
 
 from noughts_server.errors import InvalidArgument
+from noughts_server.store.engine.turns import give_way
 from noughts_server.store.validation import check_text
 
 DEFAULT_SIZE = 50
@@ -64,7 +65,11 @@ def read_page(
     ordered = statement.order_by(*(column.desc() if descending else column for column in order))
     rows = connection.execute(ordered.limit(limit + 1)).all()
     more = write_page_token(method, [rows[limit - 1]._mapping[column] for column in order]) if len(rows) > limit else ""
-    return Page([read(row) for row in rows[:limit]], more)
+    items: list[Item] = []
+    for row in rows[:limit]:
+        items.append(read(row))
+        give_way()
+    return Page(items, more)
 
 
 def contains(text: str, *columns: ColumnElement[str]) -> ColumnElement[bool]:

@@ -50,6 +50,7 @@ from noughts_server.store.engine.schema import (
     pairings,
     rating_runs,
 )
+from noughts_server.store.engine.turns import give_way
 from noughts_server.store.tournaments.tournaments import Tournament, get_tournament, get_tournament_by_id, schedule_of
 
 Condition = ColumnElement[bool] | TextClause
@@ -475,6 +476,7 @@ def _games_of_rows(
             for row in sorted(its_rows, key=attrgetter("ordinal")):
                 sides = players[row.first_entry], players[row.second_entry]
                 yield _game(tournament, variant, *sides, row, agreement_of(row, labels))
+                give_way()
 
 
 def _agreements(

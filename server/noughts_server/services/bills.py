@@ -1,0 +1,55 @@
+"""What answers cost their callers: the bytes of an answer, and something for each row of a list."""
+
+import asyncio
+
+from google.protobuf.message import Message
+
+from noughts_server.services.access import Visitor
+from noughts_server.services.limiter import Limiter
+
+ROW_BYTES = 1_000
+"""Added to the bytes of an answer for each row of a list, because even an empty one costs time."""
+_PATIENCE = 2.0
+"""How long an answer can wait until the caller's limit allows it. A client that asks for page after page waits less."""
+
+
+class Bill:
+    """The bill of one answer: first for the rows that it can have, then for what it has."""
+
+    def __init__(self, limiter: Limiter, visitor: Visitor) -> None:
+        self._limiter = limiter
+        self._name, self._payer, whom = "address_answer_bytes", visitor.payer, f"without a token to {visitor.payer}"
+        if visitor.caller is not None:
+            self._name, self._payer, whom = "token_answer_bytes", str(visitor.caller.token_id), "with your token"
+        self._subject = f"bytes a second in answers {whom}"
+        self._charged = 0
+        self._is_free = visitor.ticket
+
+    async def grant(self, rows: int) -> None:
+        """Wait until the caller can have an answer of so many rows, and charge them. Raises LimitReached."""
+        if self._is_free:
+            return
+        while (wait := self._limiter.wait(self._name, self._payer)) > 0:
+            if wait > _PATIENCE:
+                self._limiter.take(self._name, self._payer, self._subject, 0)
+            await asyncio.sleep(wait)
+        self._charge(rows * ROW_BYTES)
+
+    def settle(self, answer: Message, size: int) -> None:
+        """Charge an answer of `size` bytes."""
+        self._charge(size + _rows_of(answer) * ROW_BYTES)
+
+    def settle_refusal(self) -> None:
+        """Charge a call that got an error instead of an answer."""
+        self._charge(ROW_BYTES)
+
+    def _charge(self, amount: int) -> None:
+        if not self._is_free:
+            self._limiter.charge(self._name, self._payer, amount - self._charged)
+            self._charged = amount
+
+
+def _rows_of(answer: Message) -> int:
+    """Return the number of messages in the lists of an answer."""
+    lists = (field for field in answer.DESCRIPTOR.fields if field.is_repeated and field.message_type is not None)
+    return sum(len(getattr(answer, field.name)) for field in lists)

@@ -1,0 +1,68 @@
+"""What answers cost: who builds them, and what callers are charged."""
+
+import threading
+from pathlib import Path
+
+import grpc
+import pytest
+
+from noughts_proto.transport import GUEST_KEY, SITE_KEY
+from noughts_proto.v1 import bots_pb2, games_pb2
+from noughts_server.limits import BURST_SECONDS, Limits
+from noughts_server.services import answers, games
+from noughts_server.services.bills import ROW_BYTES
+from noughts_server.store.games.games import StoredGame
+from tests.support.client import Client, bearing, client_of, refused
+
+LIST = games_pb2.ListGamesRequest(parent="tournaments/cup", page_size=1000)
+
+
+async def test_answers_are_built_outside_the_event_loop(visitor: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads, build = set[str](), games.game_message
+
+    def noted(game: StoredGame) -> games_pb2.Game:
+        threads.add(threading.current_thread().name.rpartition("_")[0])
+        return build(game)
+
+    monkeypatch.setattr(games, "game_message", noted)
+    assert len((await visitor.games.ListGames(LIST)).games) > 1
+    assert threads == {"store-answers"}
+
+
+async def test_pages_are_smaller_without_a_token(visitor: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answers, "STRANGERS_PAGE", 3)
+    page = await visitor.games.ListGames(LIST)
+    assert (len(page.games), bool(page.next_page_token)) == (3, True)
+    assert len((await visitor.games.ListGames(LIST, metadata=bearing(await visitor.token()))).games) > 3
+
+
+async def test_answers_are_charged_by_rows_and_bytes(tmp_path: Path) -> None:
+    # Enough for one page of a hundred bots, or for many pages of one.
+    limits = Limits(address_answer_bytes=100 * ROW_BYTES // BURST_SECONDS, token_answer_bytes=1)
+    async with client_of(tmp_path / "x.sqlite", limits=limits) as client:
+        await client.register(*(f"bot-{number}" for number in range(120)))
+        token = bearing(await client.token())
+        for _ in range(20):
+            await client.bots.ListBots(bots_pb2.ListBotsRequest(page_size=1))
+        everything = bots_pb2.ListBotsRequest(page_size=200)
+        assert len((await client.bots.ListBots(everything)).bots) == 120
+        refusal = await refused(client.bots.ListBots(bots_pb2.ListBotsRequest(page_size=1)))
+        assert (refusal.code, refusal.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
+        assert refusal.info.metadata["limit"] == "address_answer_bytes"
+        # A token has a limit of its own.
+        await client.bots.ListBots(everything, metadata=token)
+        refusal = await refused(client.bots.ListBots(everything, metadata=token))
+        assert refusal.info.metadata["limit"] == "token_answer_bytes"
+
+
+async def test_each_visitor_of_a_website_has_a_limit(tmp_path: Path) -> None:
+    async with client_of(tmp_path / "x.sqlite", limits=Limits(address_answer_bytes=1)) as client:
+        site = (SITE_KEY, await client.token("site"))
+        await client.register("one")
+        request = bots_pb2.ListBotsRequest()
+        await client.bots.ListBots(request, metadata=(site, (GUEST_KEY, "192.0.2.1")))
+        await refused(client.bots.ListBots(request, metadata=(site, (GUEST_KEY, "192.0.2.1"))))
+        await client.bots.ListBots(request, metadata=(site, (GUEST_KEY, "192.0.2.2")))
+        # Without the token of a website, nobody can name another visitor.
+        await client.bots.ListBots(request)
+        await refused(client.bots.ListBots(request, metadata=((GUEST_KEY, "192.0.2.3"),)))

@@ -1,0 +1,89 @@
+"""Turns of callers: no caller waits for more than one answer of each other."""
+
+import asyncio
+import threading
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from noughts_server.store.engine.database import ANSWERERS, Store
+from noughts_server.store.engine.sqlite import url_of
+from noughts_server.store.engine.turns import Turns, give_way, working
+
+PATIENCE = 20.0
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    opened = await Store.open(url_of(tmp_path / "x.sqlite"))
+    yield opened
+    await opened.close()
+
+
+async def test_callers_that_wait_take_turns() -> None:
+    turns, order = Turns(1), list[str]()
+
+    async def call(caller: str) -> None:
+        async with turns.turn(caller):
+            order.append(caller)
+            await asyncio.sleep(0)
+
+    async with asyncio.TaskGroup() as tasks:
+        for caller in ("greedy",) * 5 + ("modest", "other", "modest"):
+            tasks.create_task(call(caller))
+    assert order == ["greedy", "greedy", "modest", "other", "greedy", "modest", "greedy", "greedy"]
+    assert not turns.busy
+
+
+async def test_calls_that_are_cancelled_give_their_places_back() -> None:
+    turns = Turns(1)
+
+    async def call() -> None:
+        async with turns.turn("one"):
+            await asyncio.sleep(0)
+
+    async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
+        async with turns.turn("first"):
+            waiting = [tasks.create_task(call()) for _ in range(3)]
+            await asyncio.sleep(0)
+            waiting[0].cancel()
+        waiting[1].cancel()  # it has the place and does not know it yet
+        await asyncio.wait(waiting)
+        await call()
+    assert [task.cancelled() for task in waiting] == [True, True, False]
+
+
+async def test_a_caller_is_identified_while_all_answers_take_long(store: Store) -> None:
+    go_on = threading.Event()
+    async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
+        for caller in range(ANSWERERS + 3):
+            tasks.create_task(store.answer(lambda connection: go_on.wait(PATIENCE), caller))
+        await asyncio.sleep(0)
+        assert await store.identify(lambda connection: "known") == "known"
+        assert await store.read(lambda connection: "read by the server itself") == "read by the server itself"
+        go_on.set()
+
+
+async def test_threads_rest_between_slices_while_callers_wait() -> None:
+    turns, rests = Turns(1), dict[bool, float]()
+
+    def work() -> None:
+        # In the thread's own time: what other processes do does not count.
+        began, used = time.monotonic(), time.thread_time()
+        with working(turns):
+            while time.thread_time() - used < 0.02:
+                give_way()
+        rests[turns.busy] = time.monotonic() - began
+
+    async def wait() -> None:
+        async with turns.turn("two"):
+            pass
+
+    async with asyncio.TaskGroup() as tasks, turns.turn("one"):
+        tasks.create_task(wait())
+        await asyncio.sleep(0)
+        await asyncio.to_thread(work)
+    # A fifth of the time is work.
+    assert rests[True] > 0.08
