@@ -65,6 +65,8 @@ class Limits:
     """Bots of one owner, including retired ones."""
     versions: int = 2_000
     """Versions of all bots of one owner."""
+    renames: int = 20
+    """Renames of bots of one owner in a day."""
     tournaments: int = 200
     """Tournaments of one owner that are not over, excluding challenges."""
     submissions: int = 30

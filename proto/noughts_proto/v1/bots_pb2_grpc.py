@@ -86,7 +86,7 @@ class BotServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def UpdateBot(self, request, context):
-        """Renames a bot. The old name becomes free, entries keep their labels, and an open session continues.
+        """Renames a bot. The old name stays reserved for its owner, entries keep their labels, and an open session continues.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -85,7 +85,14 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
         who = caller_as(play_as(name))
         # Without this check, a token for one bot would soon work for any bot.
         require(who, play_as(new_name))
-        rename = partial(rename_bot, name=name, new_name=new_name, owner_id=who.only_owner)
+        rename = partial(
+            rename_bot,
+            name=name,
+            new_name=new_name,
+            now_ms=self._store.now_ms(),
+            owner_id=who.only_owner,
+            limits=self._limiter.limits,
+        )
         bot = await self._store.write(rename)
         return pb.UpdateBotResponse(bot=_message(bot, bot.id in self._sessions.bots_online()))
 

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from noughts_server.errors import InvalidArgument, NotFound, PermissionDenied
+from noughts_server.errors import InvalidArgument, LimitReached, NotFound, PermissionDenied
 from noughts_server.limits import Limits
 from noughts_server.store.engine.pages import Page
 from noughts_server.store.people.bots import (
@@ -149,6 +149,41 @@ async def test_names_of_the_servers_own_bots_are_reserved(arena: Arena, name: st
     with pytest.raises(PermissionDenied):
         await enter(arena, name)
     with pytest.raises(PermissionDenied):
-        await arena.store.write(partial(rename_bot, name="ada", new_name=name))
+        await arena.store.write(partial(rename_bot, name="ada", new_name=name, now_ms=NOW))
     await enter(arena, name, owner=name.lower().partition("-")[0])
     assert (await enter(arena, "carl-person")).bot == "carl-person"
+
+
+LIMITED = Limits(renames=1)
+
+
+async def register(arena: Arena, name: str, owner: str) -> BotVersion:
+    owner_id = await arena.store.write(partial(create_owner, name=owner))
+    return await arena.store.write(partial(log_in, owner_id=owner_id, name=name, now_ms=NOW, limits=LIMITED))
+
+
+@pytest.mark.parametrize("name", ["Careful", "carefu1", "carefuI", "careful.", "care-ful", "ca-refu-l_"])
+async def test_name_that_looks_like_that_of_another_owners_bot_is_refused(arena: Arena, name: str) -> None:
+    await register(arena, "careful", "alice")
+    with pytest.raises(PermissionDenied):
+        await register(arena, name, "bob")
+    assert (await register(arena, name, "alice")).bot == name
+
+
+@pytest.mark.parametrize("name", ["Minimax", "minirnax", "minimax.", "m1nimax", "rninimax:depth=2"])
+async def test_reference_names_cannot_be_imitated_but_used(arena: Arena, name: str) -> None:
+    with pytest.raises(PermissionDenied):
+        await register(arena, name, "bob")
+    assert (await register(arena, "minimax:depth=2", "bob")).bot == "minimax:depth=2"
+
+
+async def test_old_name_stays_its_owners_and_renames_are_limited(arena: Arena) -> None:
+    ada = await register(arena, "ada", "alice")
+    rename = partial(rename_bot, now_ms=NOW, owner_id=ada.owner_id, limits=LIMITED)
+    await arena.store.write(partial(rename, name="ada", new_name="eva"))
+    with pytest.raises(PermissionDenied):
+        await register(arena, "Ada", "bob")
+    with pytest.raises(LimitReached):
+        await arena.store.write(partial(rename, name="eva", new_name="ada"))
+    later = partial(rename, now_ms=NOW + 25 * 3600 * 1000)
+    assert (await arena.store.write(partial(later, name="eva", new_name="ada"))).name == "ada"

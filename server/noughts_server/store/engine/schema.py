@@ -37,7 +37,7 @@ from sqlalchemy import (
 
 from noughts_referee.rules import FAULTS
 
-REVISION = "0030"
+REVISION = "0031"
 """The newest migration; the revision that a database of this version of Noughts has."""
 
 
@@ -119,6 +119,20 @@ bots = Table(
     Column("open_to_tests", Boolean, nullable=False, server_default=false()),
     Index(None, "owner_id"),
     Index(None, "retired_at"),
+)
+
+# Every name that a bot has or had: it stays its owner's.
+bot_names = Table(
+    "bot_names",
+    metadata,
+    Column("name", String(63), primary_key=True),
+    # See `confusable_names`.
+    Column("skeleton", String(63), nullable=False),
+    Column("owner_id", ForeignKey("owners.id"), nullable=False),
+    # When a bot was given this name instead of another; null: it was registered with it.
+    Column("renamed_at", BigInteger),
+    Index(None, "skeleton"),
+    Index(None, "owner_id", "renamed_at"),
 )
 
 bot_versions = Table(

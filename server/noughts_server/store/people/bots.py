@@ -11,8 +11,19 @@ from noughts_server.errors import AlreadyExists, NotFound, PermissionDenied, Wro
 from noughts_server.limits import Limits
 from noughts_server.natural_order import natural_key
 from noughts_server.resource_names import bot_name
+from noughts_server.store.engine.bulk import upsert
 from noughts_server.store.engine.pages import Page, contains, read_page
-from noughts_server.store.engine.schema import TournamentState, bot_versions, bots, entries, owners, tokens, tournaments
+from noughts_server.store.engine.schema import (
+    TournamentState,
+    bot_names,
+    bot_versions,
+    bots,
+    entries,
+    owners,
+    tokens,
+    tournaments,
+)
+from noughts_server.store.people.confusable_names import imitated_reference, skeleton
 from noughts_server.store.people.tokens import LIVE_OWNER, SITE_OWNER
 from noughts_server.store.validation import check_name
 
@@ -22,6 +33,7 @@ FIRST_VERSION = "1"
 # Created once, because an alias of a table is hundreds of objects in reference cycles.
 _VERSIONS = bot_versions.alias()
 _NEWEST = select(func.max(_VERSIONS.c.id)).where(_VERSIONS.c.bot_id == bots.c.id).scalar_subquery()
+_DAY_MS = 24 * 3600 * 1000
 _CHOSEN_NAMES = re.compile(r"(?P<owner>.+)-(person|(second-)?guest-\d+)(#\d+)?", re.IGNORECASE)
 """Names that our programs choose for an owner."""
 _UNKNOWN_BOT = (
@@ -85,9 +97,11 @@ def log_in(
     if found is None:
         check_prefix(connection, name, owner_id)
         if limits is not None:
+            check_look_alikes(connection, name, owner_id)
             limits.check("bots", "bots of yours", _count(connection, select(bots).where(bots.c.owner_id == owner_id)))
         row = {"name": name, "owner_id": owner_id, "created_at": now_ms}
         bot_id = connection.execute(insert(bots).returning(bots.c.id), row).scalar_one()
+        _keep_name(connection, name, owner_id)
     elif found.owner_id != owner_id:
         raise PermissionDenied(bot_name(name), hint="Choose another name for your bot.")
     else:
@@ -155,6 +169,22 @@ def check_prefix(connection: Connection, name: str, owner_id: int) -> None:
         raise PermissionDenied(bot_name(name), hint="Begin its name with your own login, not another student's.")
 
 
+def check_look_alikes(connection: Connection, name: str, owner_id: int) -> None:
+    """Raise PermissionDenied if a new name looks like one that a bot of another owner has or had, or like a reference.
+
+    A reference bot's exact name is free: whoever runs that bot can register it.
+    """
+    same = select(bot_names.c.name).where(bot_names.c.skeleton == skeleton(name), bot_names.c.owner_id != owner_id)
+    other = connection.scalar(same.order_by(bot_names.c.name).limit(1)) or imitated_reference(name)
+    if other:
+        raise PermissionDenied(bot_name(name), hint=f"It looks like {other}. Choose another name for your bot.")
+
+
+def _keep_name(connection: Connection, name: str, owner_id: int, renamed_at: int | None = None) -> None:
+    row = (name, skeleton(name), owner_id, renamed_at)
+    upsert(connection, bot_names, [row], replace=("owner_id", "renamed_at"))
+
+
 def log_in_again(connection: Connection, *, owner_id: int, name: str, version: str = "") -> BotVersion:
     """Log in a known version as `log_in` does; write nothing. Raises NotFound, PermissionDenied, WrongState."""
     found = get_version(connection, name, version or FIRST_VERSION)
@@ -204,17 +234,31 @@ def require_in_service(name: str, retired_at: int | None) -> None:
         raise WrongState(bot_name(name), got="retired", expected="an active bot", hint=hint)
 
 
-def rename_bot(connection: Connection, name: str, new_name: str, *, owner_id: int | None = None) -> Bot:
-    """Rename a bot (with `owner_id`, only of this owner); the old name becomes free.
+def rename_bot(
+    connection: Connection,
+    name: str,
+    new_name: str,
+    *,
+    now_ms: int,
+    owner_id: int | None = None,
+    limits: Limits | None = None,
+) -> Bot:
+    """Rename a bot (with `owner_id`, only of this owner). Its old name stays reserved for its owner.
 
-    Raises NotFound, PermissionDenied, InvalidArgument, AlreadyExists.
+    Raises NotFound, PermissionDenied, InvalidArgument, AlreadyExists, LimitReached.
     """
     bot = _owned(connection, name, owner_id)
     check_name("new_name", new_name)
     check_prefix(connection, new_name, bot.owner_id)
     if new_name != name and connection.execute(select(bots.c.id).where(bots.c.name == new_name)).first():
         raise AlreadyExists(bot_name(new_name))
+    if limits is not None:
+        check_look_alikes(connection, new_name, bot.owner_id)
+        lately = (bot_names.c.owner_id == bot.owner_id, bot_names.c.renamed_at > now_ms - _DAY_MS)
+        so_far = _count(connection, select(bot_names.c.name).where(*lately))
+        limits.check("renames", "renames of your bots in a day", so_far)
     connection.execute(update(bots).where(bots.c.id == bot.id).values(name=new_name))
+    _keep_name(connection, new_name, bot.owner_id, now_ms)
     return get_bot(connection, new_name)
 
 

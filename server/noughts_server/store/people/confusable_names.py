@@ -1,0 +1,29 @@
+"""Names of bots that look alike. Names are ASCII (see `check_name`), so a short table is enough."""
+
+import re
+
+from noughts_bots.reference.registry import REFERENCE_BOTS
+
+_SEPARATORS = re.compile(r"(?<!\d)[\-_.:=,#+]+|[\-_.:=,#+]+(?!\d)")
+"""Signs that count only between two digits: `bot-1.0` and `bot-10` are different."""
+_BETWEEN_DIGITS = re.compile(r"[\-_.:=,#+]+")
+_PAIRS = (("rn", "m"), ("vv", "w"), ("cl", "d"))
+_ALIKE = str.maketrans("01i5", "olls")
+
+
+def skeleton(name: str) -> str:
+    """Return a text that is equal for names that look alike: `minimax`, `Minimax`, `rninimax`, `mini-max.`."""
+    text = _BETWEEN_DIGITS.sub("-", _SEPARATORS.sub("", name.lower()))
+    for pair, letter in _PAIRS:
+        text = text.replace(pair, letter)
+    return text.translate(_ALIKE)
+
+
+_REFERENCES = {skeleton(name): name for name in REFERENCE_BOTS}
+
+
+def imitated_reference(name: str) -> str:
+    """Return the reference bot whose name this one imitates, also with options after a colon; empty if none."""
+    base = name.partition(":")[0]
+    found = _REFERENCES.get(skeleton(base), "")
+    return "" if found == base else found
