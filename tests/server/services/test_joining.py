@@ -289,7 +289,7 @@ async def names(client: Client, *, retired: bool = False) -> list[str]:
     return [bot.name for bot in answer.bots]
 
 
-async def test_a_renamed_bot_plays_on_under_its_label_and_the_old_name_is_free(client: Client) -> None:
+async def test_renamed_bot_keeps_its_label_and_its_old_name_stays_its_owners(client: Client) -> None:
     token = await client.token()
     async with client.online(token, "ada", "bob"):
         await client.create(token)
@@ -305,7 +305,8 @@ async def test_a_renamed_bot_plays_on_under_its_label_and_the_old_name_is_free(c
     }
     assert await names(client) == ["bots/bob", "bots/eve"]
     stranger = await client.token("mallory")
-    assert (await client.first_frame(hello(), bearing(stranger))).welcome.bot == "bots/ada"
+    assert (await refused(client.first_frame(hello(), bearing(stranger)))).reason == "PERMISSION_DENIED"
+    assert (await client.first_frame(hello(), bearing(token))).welcome.bot == "bots/ada"
 
 
 async def test_only_its_owner_renames_or_retires_a_bot_and_only_to_a_free_good_name(client: Client) -> None:

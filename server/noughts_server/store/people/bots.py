@@ -172,7 +172,7 @@ def check_prefix(connection: Connection, name: str, owner_id: int) -> None:
 def check_look_alikes(connection: Connection, name: str, owner_id: int) -> None:
     """Raise PermissionDenied if a new name looks like one that a bot of another owner has or had, or like a reference.
 
-    A reference bot's exact name is free: whoever runs that bot can register it.
+    A reference bot's exact name is free: anyone who runs that bot can register it.
     """
     same = select(bot_names.c.name).where(bot_names.c.skeleton == skeleton(name), bot_names.c.owner_id != owner_id)
     other = connection.scalar(same.order_by(bot_names.c.name).limit(1)) or imitated_reference(name)
