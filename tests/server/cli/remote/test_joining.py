@@ -233,7 +233,7 @@ def test_challenges_that_cannot_be_are_refused_in_one_message(
 def test_interrupted_challenge_is_given_up(start: Any, ask: Ask, bob: Any, env: dict[str, str]) -> None:
     bob.send_signal(signal.SIGSTOP)  # it will not answer
     try:
-        with start("challenge bot:bob --time 600/move", env) as challenge:
+        with start("challenge bot:bob --time 60/move", env) as challenge:
             assert "against bots/bob" in challenge.stderr.readline()
             challenge.send_signal(signal.SIGINT)
             challenge.communicate(timeout=20)
