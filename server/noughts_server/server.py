@@ -182,7 +182,7 @@ async def running_server(
         limiter = Limiter(settings.limits)
         admission = Admission(store, sessions, limiter, settings.proxies)
         connections = Connections(settings.limits, admission.busy, settings.proxies)
-        delivery = Delivery(settings.limits, connections.reset, settings.answer_seconds)
+        delivery = Delivery(settings.limits, connections.reset, settings.answer_seconds, counters.refused)
         interceptor = CallInterceptor(admission, delivery, counters.errors, counters.refused)
         authorities = settings.client_authorities
         grpc_server, address = bound_server(

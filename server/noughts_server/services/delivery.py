@@ -24,12 +24,14 @@ _RETRY_SECONDS = 1.0
 class Delivery:
     """The answers that callers have not read yet."""
 
-    def __init__(self, limits: Limits, reset: Callable[[Peer], None], seconds: float) -> None:
-        """`reset` closes the connection of a caller that takes longer than `seconds` for what it is sent."""
-        self.cuts = 0
-        """How often a connection was reset because its caller did not read."""
+    def __init__(self, limits: Limits, reset: Callable[[Peer], None], seconds: float, refused: Counter[str]) -> None:
+        """`reset` closes the connection of a caller that takes longer than `seconds` for what it is sent.
+
+        `refused` counts exceeded limits by name.
+        """
         self._limits = limits
         self._reset = reset
+        self._refused = refused
         self._seconds = seconds
         self._answers: dict[_Answer, None] = {}
         """Those that are counted, the oldest first."""
@@ -65,7 +67,7 @@ class Delivery:
 
     def cut_off(self, peer: str) -> None:
         """Close the connection of a caller that does not read: gRPC has no other way to end the call."""
-        self.cuts += 1
+        self._refused["unread_bytes"] += 1
         self._reset(peer_of(peer))
 
     def _make_room(self) -> None:

@@ -59,6 +59,7 @@ async def test_a_caller_that_does_not_read_is_disconnected(tmp_path: Path, metho
         async with asyncio.timeout(PATIENCE):
             await other.closed.wait()
         await listed(client)
+        assert client.server.counters.refused["unread_bytes"]
 
 
 async def test_unread_bytes_of_one_caller_are_limited(tmp_path: Path) -> None:
