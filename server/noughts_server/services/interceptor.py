@@ -25,7 +25,7 @@ from noughts_server.services.answers import page_rows
 from noughts_server.services.bills import Bill
 from noughts_server.services.delivery import Delivery
 from noughts_server.statuses import INTERNAL_REASON, to_status
-from noughts_server.store.engine.pages import DEFAULT_SIZE
+from noughts_server.store.engine.pages import DEFAULT_SIZE, LARGEST_SIZE
 
 logger = structlog.get_logger("noughts.grpc")
 
@@ -187,7 +187,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
 def _rows_asked(request: Any) -> int:
     """Return how many rows a request wants at most, as far as it says so."""
     asked = getattr(request, "page_size", None)
-    return 0 if asked is None else max(0, page_rows(asked or DEFAULT_SIZE))
+    return 0 if asked is None else min(max(0, page_rows(asked or DEFAULT_SIZE)), LARGEST_SIZE)
 
 
 async def _request(context: Context) -> Any:

@@ -1,5 +1,6 @@
 """What answers cost: who builds them, and what callers are charged."""
 
+import asyncio
 import threading
 from pathlib import Path
 
@@ -53,6 +54,13 @@ async def test_answers_are_charged_by_rows_and_bytes(tmp_path: Path) -> None:
         await client.bots.ListBots(everything, metadata=token)
         refusal = await refused(client.bots.ListBots(everything, metadata=token))
         assert refusal.info.metadata["limit"] == "token_answer_bytes"
+
+
+async def test_page_of_any_size_is_charged_for_the_rows_it_can_have(visitor: Client) -> None:
+    token = bearing(await visitor.token())
+    huge = games_pb2.ListGamesRequest(parent="tournaments/cup", page_size=(1 << 31) - 1)
+    # While they are answered, each is charged for a whole page.
+    await asyncio.gather(*(visitor.games.ListGames(huge, metadata=token) for _ in range(5)))
 
 
 async def test_each_visitor_of_a_website_has_a_limit(tmp_path: Path) -> None:
