@@ -57,9 +57,12 @@ _NOT_INSTALLED = "Install the package of its variant here, in the version that t
 S = TypeVar("S", bound=Supply)
 
 
-def stop_reason(tournament: Tournament, problems: Mapping[int, str]) -> str:
+def stop_reason(tournament: Tournament, problems: Mapping[int, str], trouble: DatabaseTrouble | None) -> str:
     """Return why a tournament is not played; empty if it is. `problems` has what is not stored yet, by key."""
-    return tournament.reason or problems.get(tournament.id, "")
+    reason = tournament.reason or problems.get(tournament.id, "")
+    if not reason and trouble is not None and tournament.state is TournamentState.RUNNING:
+        return f"no result can be stored in the database, because {trouble.problem}. Fix: {trouble.remedy}"
+    return reason
 
 
 def log_stop(tournament: str, reason: str, error: str, hint: str, retry_seconds: float) -> None:

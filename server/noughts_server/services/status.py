@@ -82,6 +82,6 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
             games_total=tournament.games_total,
             games_in_flight=self.referee.in_flight(tournament.id),
             games_per_second=self.counters.tournament_rate(tournament.id),
-            problem=stop_reason(tournament, self.problems),
+            problem=stop_reason(tournament, self.problems, self.store.trouble),
             retry_time=timestamp(tournament.retry_at),
         )

@@ -232,7 +232,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
 
     def _message(self, tournament: Tournament, table: Sequence[Standing] = ()) -> pb.Tournament:
         message = tournament_message(tournament, table)
-        message.reason = stop_reason(tournament, self.problems)
+        message.reason = stop_reason(tournament, self.problems, self.store.trouble)
         return message
 
 

@@ -69,7 +69,7 @@ async def test_reason_that_is_not_stored_yet_is_told_everywhere(tmp_path: Path) 
     path = tmp_path / "noughts.db"
     async with open_arena(path) as arena:
         await arena.tournament()
-    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+    with closing(sqlite3.connect(path, isolation_level=None)) as other, capture_logs() as logs:
         async with running_server(ServerSettings(listen="127.0.0.1:0", database=url_of(path))) as server:
             assert server.play is not None
             server.play.first_retry_seconds = 0.1
@@ -80,16 +80,44 @@ async def test_reason_that_is_not_stored_yet_is_told_everywhere(tmp_path: Path) 
             other.execute("UPDATE tournaments SET reason = NULL, retry_at = NULL")
             other.execute("BEGIN IMMEDIATE")  # now nothing can be stored
             async with grpc.aio.insecure_channel(server.address) as channel:
+                before = len(logs)
+                await until(lambda: any(entry["event"] == "tournament_stopped" for entry in logs[before:]))
                 tournaments = tournaments_pb2_grpc.TournamentServiceStub(channel)
-                reason = ""
-                while not reason:
-                    status = await status_pb2_grpc.StatusServiceStub(channel).GetStatus(status_pb2.GetStatusRequest())
-                    reason = status.tournaments[0].problem
+                status = await status_pb2_grpc.StatusServiceStub(channel).GetStatus(status_pb2.GetStatusRequest())
+                reason = status.tournaments[0].problem
                 shown = await tournaments.GetTournament(pb.GetTournamentRequest(name="tournaments/cup"))
                 listed = await tournaments.ListTournaments(pb.ListTournamentsRequest())
             other.execute("ROLLBACK")
     assert "unheard-of" in reason
     assert [shown.tournament.reason, listed.tournaments[0].reason] == [reason, reason]
+
+
+async def test_running_tournament_says_that_its_results_cannot_be_stored(tmp_path: Path) -> None:
+    path = tmp_path / "noughts.db"
+    async with open_arena(path) as arena:
+        await arena.tournament(games_per_pair=1_000)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        async with (
+            running_server(ServerSettings(listen="127.0.0.1:0", database=url_of(path))) as server,
+            asyncio.TaskGroup() as tasks,
+            grpc.aio.insecure_channel(server.address) as channel,
+        ):
+            bots = [tasks.create_task(_play(server, name)) for name in ("ada", "bob")]
+            await cup(server, lambda found: found.games_done > 0)
+            other.execute("BEGIN IMMEDIATE")  # now nothing can be stored
+            await until(lambda: server.store.trouble is not None)
+            tournaments = tournaments_pb2_grpc.TournamentServiceStub(channel)
+            shown = await tournaments.GetTournament(pb.GetTournamentRequest(name="tournaments/cup"))
+            status = await status_pb2_grpc.StatusServiceStub(channel).GetStatus(status_pb2.GetStatusRequest())
+            other.execute("ROLLBACK")
+            await until(lambda: server.store.trouble is None)
+            later = await tournaments.GetTournament(pb.GetTournamentRequest(name="tournaments/cup"))
+            for bot in bots:
+                bot.cancel()
+    reason = "no result can be stored in the database, because another process has locked it. Fix: "
+    assert shown.tournament.reason.startswith(reason)
+    assert status.tournaments[0].problem == shown.tournament.reason
+    assert later.tournament.reason == ""
 
 
 async def _play(server: Server, name: str) -> None:
