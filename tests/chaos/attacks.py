@@ -484,8 +484,18 @@ OTHER_SURFACES = tuple(ATTACKS)[tuple(ATTACKS).index("site streams") :]
 """What needs a server with a website, with uploads, or with a bus."""
 
 
-OF_COST = ("comment bombs", "long lists", "site long lists")
-"""Attacks by callers who ask for what costs the server much. Honest games and callers must hardly notice them."""
+OF_COST = (
+    "comment bombs",
+    "long lists",
+    "site long lists",
+    "site unread answers",
+    "site feed streams",
+    "site idle connections",
+    "agent waits",
+)
+"""Attacks by callers who ask for what costs the server much, or hold what others need.
+
+Honest games and callers must hardly notice them."""
 
 
 async def all_at_once(target: Target, names: Iterable[str] = ()) -> None:
