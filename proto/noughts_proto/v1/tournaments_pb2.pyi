@@ -574,6 +574,7 @@ class Season(_message.Message):
     ENTRIES_FIELD_NUMBER: _builtins.int
     GAMES_DONE_FIELD_NUMBER: _builtins.int
     WINNER_FIELD_NUMBER: _builtins.int
+    WINNERS_FIELD_NUMBER: _builtins.int
     number: _builtins.int
     """From 1."""
     tournament: _builtins.str
@@ -592,6 +593,10 @@ class Season(_message.Message):
     def start_time(self) -> _timestamp_pb2.Timestamp: ...
     @_builtins.property
     def end_time(self) -> _timestamp_pb2.Timestamp: ...
+    @_builtins.property
+    def winners(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The labels of all entries that share the first rank of a finished season."""
+
     def __init__(
         self,
         *,
@@ -605,10 +610,11 @@ class Season(_message.Message):
         entries: _builtins.int = ...,
         games_done: _builtins.int = ...,
         winner: _builtins.str = ...,
+        winners: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time", "start_at", b"start_at", "start_time", b"start_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time", "entries", b"entries", "games_done", b"games_done", "number", b"number", "start_at", b"start_at", "start_time", b"start_time", "state", b"state", "title", b"title", "tournament", b"tournament", "winner", b"winner"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time", "entries", b"entries", "games_done", b"games_done", "number", b"number", "start_at", b"start_at", "start_time", b"start_time", "state", b"state", "title", b"title", "tournament", b"tournament", "winner", b"winner", "winners", b"winners"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

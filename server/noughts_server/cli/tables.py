@@ -56,6 +56,8 @@ def tables(
         write = as_csv if output_format is TablesFormat.CSV else as_markdown
         sys.stdout.write("\n".join(map(write, made)))
         sys.stdout.flush()
+        if output_format is TablesFormat.CSV and tally.unknown:
+            output.stderr().print(output.printable(tally.unknown), soft_wrap=True)
 
 
 def _document(title: str, tally: Tally, made: list[Table]) -> dict[str, Any]:
@@ -65,6 +67,7 @@ def _document(title: str, tally: Tally, made: list[Table]) -> dict[str, Any]:
         "void": tally.void,
         "distinct_games": tally.distinct,
         "variants": dict(sorted(tally.variants.items())),
+        "unknown": tally.unknown or None,
         **tally.about.document(),
     }
     return head | {

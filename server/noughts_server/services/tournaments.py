@@ -250,8 +250,9 @@ def _interval_ms(message: pb.Tournament) -> int:
 
 
 def season_message(number: int, season: Tournament, table: Sequence[Standing]) -> pb.Season:
-    """Return a season of a league with its winner."""
+    """Return a season of a league with its winners, several if they share the first rank."""
     finished = season.state is TournamentState.FINISHED and season.games_done > 0
+    first = [row.label for row in table if row.rank == table[0].rank] if finished else []
     return pb.Season(
         number=number,
         tournament=season.name,
@@ -262,7 +263,8 @@ def season_message(number: int, season: Tournament, table: Sequence[Standing]) -
         end_time=timestamp(season.ended_at),
         entries=len(table),
         games_done=season.games_done,
-        winner=table[0].label if finished and table else "",
+        winner=first[0] if first else "",
+        winners=first,
     )
 
 

@@ -115,6 +115,8 @@ def _handlers(pages: Pages) -> "dict[type[Exception] | int, Callable[[Request, E
 
     async def refused(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
+        if status == 405 and request.method in ("GET", "HEAD"):
+            status = 404  # only a form is sent to this address
         words = {
             404: ("There is no such page.", "Check the address, or go to the start page."),
             405: ("This address is read-only.", ""),

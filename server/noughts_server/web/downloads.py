@@ -15,6 +15,7 @@ from noughts_server.competition.bracket import Decision
 from noughts_server.competition.formats import format_named
 from noughts_server.messages.settings_codec import time_control
 from noughts_server.records.json_lines import json_line
+from noughts_server.records.pgn import pgn_text
 from noughts_server.records.recorded_game import RecordError, comments_by_ply, margins_of_moves, score_column
 from noughts_server.records.sgf import sgf_text
 from noughts_server.resource_names import tournament_name
@@ -65,7 +66,8 @@ class CsvFile:
     has_comments = False
 
     async def text(self, games: Sequence[Document], before: int, facts: _Facts | None) -> str:
-        return csv_text(games, _COLUMNS, head=not before)
+        rows = [game | {"round": game["round"] or ""} for game in games]  # no format counts rounds from 0
+        return csv_text(rows, _COLUMNS, head=not before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,7 @@ _SGF = RecordFile("sgf", "application/x-go-sgf", sgf_text)
 _FORMATS: tuple[FileFormat, ...] = (
     RecordFile("jsonl", "application/x-ndjson", lambda game, number: json_line(game), has_comments=True),
     _SGF,
+    RecordFile("pgn", "application/vnd.chess-pgn", lambda game, number: pgn_text(game)),
     CsvFile(),
 )
 

@@ -37,7 +37,13 @@ def test_results_without_a_tournament_say_what_is_unknown(tmp_path: Path, nought
     games, results = tmp_path / "games.jsonl", tmp_path / f"games.{kind}"
     noughts(f"{RUN} --schedule swiss --rounds 3 -o {games}")
     noughts(f"records convert {games} {results}")
-    assert UNKNOWN in " ".join(noughts(f"tournament tables {results} --kind standings").stdout.split())
+    command = f"tournament tables {results} --kind standings"
+    for style in ("text", "markdown", "json"):
+        assert UNKNOWN in " ".join(noughts(f"{command} --format {style}").stdout.split())
+    table = noughts(f"{command} --format csv")
+    assert UNKNOWN in table.stderr
+    assert UNKNOWN not in table.stdout
+    assert UNKNOWN not in noughts(f"tournament tables {games} --kind standings --format csv").stderr
 
 
 def test_a_part_of_a_file_is_not_taken_for_the_whole(tmp_path: Path, noughts: Any) -> None:

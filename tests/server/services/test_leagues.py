@@ -59,6 +59,16 @@ async def test_seasons_follow_each_other_also_after_a_restart(tmp_path: Path) ->
     assert all(each.winner in ("ada", "bob") for each in listed.seasons)
 
 
+async def test_season_names_all_bots_that_share_its_first_place(client: Client) -> None:
+    token = await client.token()
+    async with client.online(token, "ada", "bob"):
+        await begin(client, token, games_per_pair=2, draw_after=3)
+    cup = await client.get()
+    first = [each.label for each in cup.standings if each.rank == 1]
+    (season,) = (await seasons(client)).seasons
+    assert (len(first), list(season.winners), season.winner) == (2, first, first[0])
+
+
 async def test_repeating_is_stopped_by_its_owner_only(client: Client) -> None:
     token, other = await client.token(), await client.token("bob")
     async with client.online(token, "ada", "bob"):

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from noughts_server.records.json_lines import json_line, read_json_lines
+from noughts_server.records.pgn import read_pgn
 from noughts_server.records.sgf import read_sgf
 from noughts_server.tables.recorded_game import RecordedGame
 from noughts_server.tables.tally import Tally
@@ -55,6 +56,20 @@ def test_a_line_of_a_file_is_that_of_the_command_line(site: Site, cup: str, serv
     (again,) = (placed.game for placed in read_json_lines([json.dumps(line)]))
     assert isinstance(again, RecordedGame)
     assert json.loads(json_line(again)) == line
+
+
+def test_results_of_a_tournament_come_as_pgn(site: Site, cup: str) -> None:
+    assert f'href="/{cup}/games.pgn"' in site.get(f"/{cup}").text
+    read = [placed.game for placed in read_pgn(site.get(f"/{cup}/games.pgn").text.splitlines())]
+    games = site.get(f"/api/v1/{cup}/games").document["games"]
+    assert [(game.first, game.second, game.result) for game in read if isinstance(game, RecordedGame)] == [
+        (game["first"], game["second"], game["result"]) for game in games
+    ]
+
+
+def test_round_is_empty_where_no_rounds_are(site: Site, cup: str) -> None:
+    rows = list(csv.DictReader(io.StringIO(site.get(f"/{cup}/games.csv").text)))
+    assert {row["round"] for row in rows} == {""}
 
 
 @pytest.mark.parametrize("schedule", ["swiss", "knockout", "danish"])

@@ -599,6 +599,13 @@ def test_a_mistake_of_the_sites_own_has_a_page_that_tells_nothing_else(
     assert "secret" not in answer.text
 
 
+@pytest.mark.parametrize("path", ["/tournaments/cup/start", "/tournaments/cup/games.png", "/challenges", "/signout"])
+def test_address_of_a_form_is_no_page(site: Site, path: str) -> None:
+    answer = site.get(path)
+    assert answer.status == 404
+    assert "There is no such page." in answer.text
+
+
 def test_what_is_sent_to_a_page_that_is_only_read_is_refused(site: Site) -> None:
     answer = site.post("/bots", {})
     assert (answer.status, answer.headers["allow"]) == (405, "GET, HEAD")

@@ -63,7 +63,8 @@ def _row(season: pb.Season) -> tuple[object, ...]:
     began = milliseconds(season, "start_time") or milliseconds(season, "start_at")
     moment = clock(began) if began else ""
     games = f"{season.games_done:,}"
-    return season.number, short(season.tournament), _state(season), moment, season.entries, games, season.winner
+    winners = ", ".join(season.winners) or season.winner
+    return season.number, short(season.tournament), _state(season), moment, season.entries, games, winners
 
 
 def _document(season: pb.Season) -> dict[str, Any]:
@@ -77,4 +78,5 @@ def _document(season: pb.Season) -> dict[str, Any]:
         "entries": season.entries,
         "games": season.games_done,
         "winner": season.winner or None,
+        "winners": list(season.winners),
     }
