@@ -20,6 +20,7 @@ from noughts_server.runtime.supply import Supply
 from noughts_server.runtime.tournament_play import LocalPlay, TournamentPlay
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.schema import TournamentState
+from noughts_server.store.games.endings import start_or_finish
 from noughts_server.store.tournaments.entries import withdraw_entry
 from noughts_server.store.tournaments.extensions import extend_tournament
 from noughts_server.store.tournaments.leagues import ended_leagues, open_next_season, stop_league
@@ -30,7 +31,6 @@ from noughts_server.store.tournaments.tournaments import (
     get_tournament,
     own_entries,
     pause_tournament,
-    start_tournament,
 )
 
 logger = structlog.get_logger("noughts.director")
@@ -104,7 +104,7 @@ class Director:
         what the store raises.
         """
         await self.play.settled(await self.store.read(lambda connection: get_tournament(connection, slug)))
-        start = partial(start_tournament, slug=slug, now_ms=self.store.now_ms(), owner_id=owner_id)
+        start = partial(start_or_finish, slug=slug, now_ms=self.store.now_ms(), owner_id=owner_id)
         self.play.changed(await self.store.write(start))
 
     async def create(self, create: Callable[[Connection], str]) -> Tournament:

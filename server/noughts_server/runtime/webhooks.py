@@ -29,6 +29,8 @@ _NO_PREVIEWS = 1 << 2
 _ASCII_PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 _LONGEST_NAME = 200
 """Characters of a name or reason in a sentence. Discord accepts messages of up to 2,000 characters."""
+_MOST_WINNERS = 6
+"""Winners that a sentence names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,9 +165,14 @@ def request_content(event: Event, timestamp: int) -> bytes:
 
 def sentence(event: str, format: str, facts: Mapping[str, Any]) -> str:
     """Return the sentence of an event, with its names and reasons as the format needs them."""
-    literal = FORMATS[format].literal
-    shown = {
-        name: literal(" ".join(fact.split())[:_LONGEST_NAME]) if isinstance(fact, str) else fact
-        for name, fact in facts.items()
-    }
-    return EVENTS[event].format_map(shown)
+
+    def shown(fact: object) -> object:
+        return FORMATS[format].literal(" ".join(fact.split())[:_LONGEST_NAME]) if isinstance(fact, str) else fact
+
+    text = EVENTS[event].format_map({name: shown(fact) for name, fact in facts.items()})
+    winners = facts.get("winners", ())
+    if not winners:
+        return text
+    named = ", ".join(str(shown(label)) for label in winners[:_MOST_WINNERS])
+    more = f" and {len(winners) - _MOST_WINNERS:,} more" if len(winners) > _MOST_WINNERS else ""
+    return f"{text} {'Winner' if len(winners) == 1 else 'Winners'}: {named}{more}."

@@ -43,7 +43,7 @@ from noughts_server.store.tournaments.tournaments import (
     get_tournament,
     list_tournaments,
 )
-from noughts_server.tables.standings import Standing
+from noughts_server.tables.standings import Standing, first_places
 
 
 @dataclass(eq=False)
@@ -252,7 +252,7 @@ def _interval_ms(message: pb.Tournament) -> int:
 def season_message(number: int, season: Tournament, table: Sequence[Standing]) -> pb.Season:
     """Return a season of a league with its winners, several if they share the first rank."""
     finished = season.state is TournamentState.FINISHED and season.games_done > 0
-    first = [row.label for row in table if row.rank == table[0].rank] if finished else []
+    first = first_places(table) if finished else []
     return pb.Season(
         number=number,
         tournament=season.name,

@@ -156,6 +156,11 @@ def in_order(entries: Iterable[RankedEntry], *, bracket: bool = False) -> list[R
     return ranked
 
 
+def first_places(table: Iterable[Standing]) -> list[str]:
+    """Return the labels of all entries with rank 1 in these standings; several if they share it."""
+    return [row.label for row in table if row.rank == 1]
+
+
 def _order(entry: RankedEntry) -> tuple[int, float, float, float, int]:
     return entry.order
 

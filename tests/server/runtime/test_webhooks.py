@@ -92,6 +92,7 @@ async def test_each_event_arrives_once_in_order_and_signed(arena: Arena, receive
     document = receiver.good()[1].document
     assert (document["id"], document["event"], document["entry"]) == (second, LEFT, "cleo")
     assert receiver.good()[2].document["games_done"] == 6
+    assert receiver.good()[2].document["winners"]
     after = await now(arena, webhook)
     assert (after.waiting, after.failures, after.problem) == (0, 0, None)
 
@@ -275,6 +276,29 @@ def test_discord_shows_every_name_of_a_sentence_as_it_is(event: str) -> None:
 def test_longest_texts_fit_into_a_message_of_discord(event: str) -> None:
     facts: dict[str, Any] = dict.fromkeys(re.findall(r"{(\w+)}", EVENTS[event]), "*" * 10_000)
     assert len(sentence(event, "discord", facts | {"games_done": 1, "llr": 1.0})) < 2_000
+
+
+@pytest.mark.parametrize("format", ["discord", "slack"])
+@pytest.mark.parametrize(
+    "winners, end",
+    [
+        ([], "6 games were played."),
+        (["ada"], "6 games were played. Winner: ada."),
+        (["ada", "bob"], "6 games were played. Winners: ada, bob."),
+        (list("abcdefgh"), "6 games were played. Winners: a, b, c, d, e, f and 2 more."),
+    ],
+)
+def test_sentence_about_an_end_names_the_winners(format: str, winners: list[str], end: str) -> None:
+    facts = {"title": "cup", "state": "finished", "games_done": 6}
+    assert sentence(END, format, facts | {"winners": winners}).endswith(end)
+    assert sentence(END, format, facts).endswith("6 games were played.")  # an event stored by an earlier version
+
+
+def test_winners_in_a_sentence_are_escaped_and_cut() -> None:
+    facts = {"title": "*" * 10_000, "state": "finished", "games_done": 6, "winners": ["a_#2" + "_" * 59] * 9}
+    text = sentence(END, "discord", facts)
+    assert r"Winners: a\_\#2\_" in text
+    assert len(text) < 2_000
 
 
 @pytest.mark.parametrize("format", FORMATS)

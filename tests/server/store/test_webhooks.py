@@ -1,5 +1,6 @@
 """Webhooks, and the events that wait for them."""
 
+import json
 from functools import partial
 from typing import Any
 
@@ -11,6 +12,8 @@ from noughts_server.competition.formats import MATCH
 from noughts_server.errors import LimitReached, NotFound, PermissionDenied
 from noughts_server.limits import Limits
 from noughts_server.store.engine.database import Connection
+from noughts_server.store.engine.schema import TournamentState
+from noughts_server.store.games.endings import start_or_finish
 from noughts_server.store.people import webhooks
 from noughts_server.store.people.tokens import create_owner
 from noughts_server.store.people.webhooks import Event, Webhook
@@ -45,6 +48,12 @@ async def due(arena: Arena, now_ms: int = NOW) -> list[Event]:
     return await arena.store.read(partial(webhooks.due_events, now_ms=now_ms))
 
 
+async def winners(arena: Arena) -> list[list[str]]:
+    """The winners in the documents of the outbox."""
+    stored = arena.rows("SELECT CAST(document AS TEXT) FROM outbox ORDER BY id")
+    return [json.loads(document)["winners"] for (document,) in stored]
+
+
 async def change(arena: Arena, function: Any, **values: Any) -> Any:
     return await arena.store.write(partial(function, **values))
 
@@ -74,6 +83,44 @@ async def test_webhook_receives_only_the_events_that_it_names(arena: Arena) -> N
     await change(arena, cancel_tournament, slug="cup", now_ms=NOW)
     [event] = await due(arena)
     assert (event.event, event.document["state"], event.webhook_id) == (END, "cancelled", mine.id)
+
+
+async def test_end_of_a_tournament_names_all_bots_on_the_first_rank(arena: Arena) -> None:
+    await hook(arena, events=END)
+    for slug, shared in (("alone", False), ("shared", True)):
+        cup = await arena.tournament(slug, bots=("ada", "bob", "cleo"))
+        # Ada always wins; in the other tournament the first mover does.
+        await arena.commit(
+            [won(game, by=0 if not shared and game.second == 0 else game.first) for game in await arena.play(cup)]
+        )
+    await arena.tournament("stopped")
+    await change(arena, cancel_tournament, slug="stopped", now_ms=NOW)
+    assert await winners(arena) == [["ada"], ["ada", "bob", "cleo"], []]
+
+
+async def test_resumed_tournament_without_games_left_names_its_winners(arena: Arena) -> None:
+    await hook(arena, events=END)
+    cup = await arena.tournament()
+    await arena.commit([won(game, by=1) for game in await arena.play(cup)])
+    arena.execute(f"UPDATE tournaments SET state = {int(TournamentState.PAUSED)}, ended_at = NULL")
+    ended = await change(arena, start_or_finish, slug="cup", now_ms=NOW)
+    assert (ended.state, ended.ended_at) == (TournamentState.FINISHED, NOW)
+    assert await winners(arena) == [["bob"], ["bob"]]
+
+
+async def test_costly_facts_are_computed_only_for_a_waiting_webhook(arena: Arena) -> None:
+    cup = await arena.tournament()
+    for events, calls in ((None, 0), (LEFT, 0), (END, 1), ("", 1)):
+        if events is not None:
+            await hook(arena, events=events)
+        called: list[int] = []
+
+        def costly(called: list[int] = called) -> dict[str, object]:
+            called.append(1)
+            return {"winners": ["ada"]}
+
+        await change(arena, webhooks.report_event, event=END, tournament=cup.id, now_ms=NOW, costly=costly)
+        assert len(called) == calls
 
 
 async def test_owner_of_a_bot_hears_of_its_withdrawal_only(arena: Arena) -> None:

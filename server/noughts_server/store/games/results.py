@@ -25,11 +25,11 @@ from noughts_server.store.engine.schema import (
     units,
 )
 from noughts_server.store.engine.schema import games as games_table
+from noughts_server.store.games.endings import report_end
 from noughts_server.store.journal import forget_all, forget_played, keep_so_far
 from noughts_server.store.pairing.ladders import append_to_ladder
 from noughts_server.store.pairing.matches import stored_match
 from noughts_server.store.pairing.rounds import append_batch
-from noughts_server.store.people.webhooks import report_event
 from noughts_server.store.ratings.rater import (
     FoldingState,
     Ledger,
@@ -184,7 +184,7 @@ def _commit_tournament(
             match.report_decision(connection, now_ms)
             if reason := match.undecided_reason():
                 connection.execute(update(tournaments).where(tournaments.c.id == row.id).values(reason=reason))
-        report_event(connection, "tournament.finished", row.id, now_ms)
+        report_end(connection, row.id, now_ms)
     report.games += stored
     report.progress.append(
         TournamentProgress(row.id, tournament_name(row.slug), progress.games_done, total, finished, leaving)

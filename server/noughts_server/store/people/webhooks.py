@@ -5,7 +5,7 @@ To report a further event, add a line to `EVENTS` and call `report_event` in the
 
 import secrets
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, delete, func, insert, or_, select, update
@@ -75,11 +75,19 @@ def delete_webhook(connection: Connection, webhook_id: int, *, owner_id: int | N
 
 
 def report_event(
-    connection: Connection, event: str, tournament: int, now_ms: int, *, only: int | None = None, **facts: object
+    connection: Connection,
+    event: str,
+    tournament: int,
+    now_ms: int,
+    *,
+    only: int | None = None,
+    costly: Callable[[], Mapping[str, object]] | None = None,
+    **facts: object,
 ) -> None:
     """Put an event of a tournament into the outbox, for the webhooks of its owner and of the owners of its entries.
 
-    With `only`, the number of an entry, the owners of other entries do not receive it. Challenges have no events.
+    With `only`, the number of an entry, the owners of other entries do not receive it. `costly` returns further facts;
+    it is called once, and only if a webhook waits for the event. Challenges have no events.
     """
     playing = select(schema.bots.c.owner_id).select_from(entries).join(schema.bot_versions).join(schema.bots)
     playing = playing.where(entries.c.tournament_id == tournament)
@@ -89,12 +97,14 @@ def report_event(
     found = select(webhooks.c.id.label("webhook"), webhooks.c.events, tournaments).where(
         tournaments.c.id == tournament, tournaments.c.kind != schema.Kind.CHALLENGE, concerned
     )
-    for row in connection.execute(found).all():
-        if not row.events or event in row.events.split():
-            document = {"tournament": tournament_name(row.slug), "title": row.title or row.slug}
-            document |= {"variant": row.variant, "state": str(schema.TournamentState(row.state))}
-            document |= {"games_total": row.games_total, "games_done": row.games_done, **facts}
-            _append(connection, row.webhook, event, document, now_ms)
+    waiting = [row for row in connection.execute(found).all() if not row.events or event in row.events.split()]
+    if waiting and costly is not None:
+        facts |= costly()
+    for row in waiting:
+        document = {"tournament": tournament_name(row.slug), "title": row.title or row.slug}
+        document |= {"variant": row.variant, "state": str(schema.TournamentState(row.state))}
+        document |= {"games_total": row.games_total, "games_done": row.games_done, **facts}
+        _append(connection, row.webhook, event, document, now_ms)
 
 
 def queue_test(connection: Connection, webhook_id: int, *, now_ms: int, owner_id: int | None = None) -> None:

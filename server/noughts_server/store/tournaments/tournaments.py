@@ -219,7 +219,7 @@ def running_tournaments(connection: Connection) -> list[Tournament]:
 
 
 def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id: int | None = None) -> Tournament:
-    """Start a tournament and make its entries final; resume a paused one, or finish it if no game is left.
+    """Start a tournament and make its entries final, or resume a paused one. `start_or_finish` also ends it.
 
     With `owner_id`, the tournament must belong to this owner. Raises NotFound, PermissionDenied, WrongState (also with
     too few entries, and before its scheduled start or the end of its join window).
@@ -233,8 +233,6 @@ def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id
         if tournament.settings.schedule.follows_results and tournament.games_done == tournament.games_total:
             pair_next(connection, tournament.id)
             tournament = get_tournament_by_id(connection, tournament.id)
-        if tournament.games_done == tournament.games_total and not tournament.settings.schedule.endless:
-            return _end(connection, tournament, now_ms, state=TournamentState.FINISHED)
         return change_tournament(connection, tournament, state=TournamentState.RUNNING, reason=None)
     require_state(tournament, TournamentState.OPEN, TournamentState.PAUSED)
     waiting_for = tournament.joining.not_yet(now_ms)
@@ -299,13 +297,16 @@ def cancel_tournament(
     require_state(tournament, TournamentState.OPEN, TournamentState.RUNNING, TournamentState.PAUSED)
     rater.fold_rest(connection, tournament.id, now_ms=now_ms)
     forget_all(connection, tournament.id)
-    return _end(connection, tournament, now_ms, state=TournamentState.CANCELLED, reason=reason or None)
-
-
-def _end(connection: Connection, tournament: Tournament, now_ms: int, **values: Any) -> Tournament:
-    ended = change_tournament(connection, tournament, ended_at=now_ms, retry_at=None, **values)
-    report_event(connection, "tournament.finished", tournament.id, now_ms)
-    return ended
+    cancelled = change_tournament(
+        connection,
+        tournament,
+        state=TournamentState.CANCELLED,
+        ended_at=now_ms,
+        retry_at=None,
+        reason=reason or None,
+    )
+    report_event(connection, "tournament.finished", tournament.id, now_ms, winners=[])
+    return cancelled
 
 
 def require_state(tournament: Tournament, *states: TournamentState, hint: str = "") -> None:
