@@ -110,6 +110,8 @@ def test_a_course_from_the_class_list_to_the_reports(tmp_path: Path) -> None:
         ("ada\n", "--nightly 25:00", "--nightly '25:00': expected HH:MM"),
         ("ada\n", "--closes 2020-01-01T00:00", "which is in the past"),
         ("ada\n", "--accept dll", "--accept 'dll': expected py, wasm"),
+        ("ada\n", "--games 3", "--games 3: expected an even number from 2 to 1,000"),
+        ("ada\n", "--public-url games --server games:7450", "--public-url 'games': expected http:// or https://"),
     ],
 )
 def test_what_makes_no_course_is_refused(tmp_path: Path, content: str, options: str, complaint: str) -> None:

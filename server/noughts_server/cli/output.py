@@ -21,9 +21,12 @@ from noughts_server import plain_text
 _LEAST_COLUMNS = 20
 _LONGEST_NAME = 63
 _SHORTEST_TEXT = 8
+"""Characters of a text that a table shows on a line, however narrow the output is."""
+_SHORT_TEXT = 24
+"""Characters of a text that a table shows on one line, if all other texts keep the following number."""
+_ROOM_FOR_TEXT = 12
 _TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
 """What `times.clock` returns."""
-"""Characters of a text that a table shows on a line, however narrow the output is."""
 
 
 Format = StrEnum("Format", ["TEXT", "JSON"])
@@ -183,11 +186,11 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, first_who
     """A table for people. Columns whose name begins with `>` hold numbers and are aligned to the right.
 
     Cells without spaces (names, IDs) and times are not broken into lines, and with `first_whole` none of the first
-    column.
+    column. If there is room, short texts such as states are not broken either: longer texts next to them are.
     """
     texts = [tuple(printable(str(cell)) for cell in row) for row in rows]
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False, header_style="bold")
-    least = 0
+    least, usual, breakable = 0, 0, []
     for number, name in enumerate(columns):
         right = name.startswith(">")
         cells = [row[number] for row in texts]
@@ -196,7 +199,15 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, first_who
         is_name = longest <= _LONGEST_NAME and not any(" " in cell and not _TIME.fullmatch(cell) for cell in cells)
         whole = right or is_name or (first_whole and number == 0)
         least += 2 + (longest if whole else min(longest, _SHORTEST_TEXT))
+        usual += 2 + (longest if whole else min(longest, _ROOM_FOR_TEXT))
+        if not whole and longest <= _SHORT_TEXT:
+            breakable.append((number, longest))
         grid.add_column(name.lstrip(">"), justify="right" if right else "left", overflow="fold", no_wrap=whole)
+    for number, longest in breakable:
+        more = max(0, longest - _ROOM_FOR_TEXT)
+        if usual + more <= stdout().width:
+            usual += more
+            grid.columns[number].no_wrap = True
     for row in texts:
         grid.add_row(*map(Text, row))
     if least > stdout().width:

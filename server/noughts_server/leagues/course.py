@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import MISSING, dataclass, fields
 from datetime import datetime
+from urllib.parse import urlsplit
 
 from noughts_proto.transport import DEFAULT_SERVER
 from noughts_referee.clock import TimeControlError, parse_time_control
@@ -14,6 +15,9 @@ from noughts_server.openings.settings import Openings
 
 MOST_GAMES = 1_000
 """The largest number of games of a pair each night."""
+GAMES = f"an even number from 2 to {MOST_GAMES:,}, because both bots of a pair move first equally often"
+"""What the games of a pair must be."""
+SITE = "http:// or https:// with a host"
 _CLOCK = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
 _KINDS = {"py", "wasm"}
 
@@ -97,11 +101,35 @@ def _is_time(text: str) -> bool:
     return False
 
 
+def is_site(text: str) -> bool:
+    """Return whether this is the address of a website: http:// or https:// with a host."""
+    with suppress(ValueError):  # a wrong port, or brackets that do not match
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and text.isprintable() and parts.port != 0
+    return False
+
+
+def _are_packages(text: str) -> bool:
+    return all(name.strip().isidentifier() for name in text.split(",") if name.strip())
+
+
+def _is_server(text: str) -> bool:
+    host, _, port = text.rpartition(":")
+    is_host = (host.startswith("[") and host.endswith("]")) or (bool(host) and not set(host) & set("[]/: @"))
+    return is_host and port.isascii() and port.isdigit() and len(port) <= 5 and int(port) < 65_536
+
+
 _EXPECTED: Mapping[str, tuple[Callable[[str], bool], str]] = {
     "variant": (_is_variant, "a variant, e.g. connect4"),
     "time": (_is_time, "a time control, e.g. 1/move or 60+0.5"),
     "nightly": (is_clock, "HH:MM, e.g. 02:00"),
     "closes": (_is_moment, "a time with its zone, e.g. 2026-12-18T23:59:00+01:00, or an empty text"),
+    "address": (is_site, f"{SITE}, e.g. https://games.example"),
+    "server": (_is_server, f"HOST:PORT, e.g. {DEFAULT_SERVER}"),
+    "python_packages": (
+        _are_packages,
+        "import names of packages separated by commas, e.g. numpy,scipy, or an empty text",
+    ),
     "accept": (are_kinds, "py, wasm, or both separated by a comma"),
 }
 """How to tell whether the text of a key is right, and what it should be."""
@@ -118,9 +146,10 @@ def _problems(document: Mapping[str, object]) -> Iterator[str]:
             continue
         value = document[key]
         if key == "games_per_pair":
-            if type(value) is not int or not 2 <= value <= MOST_GAMES:
-                yield f"{key}: got {value!r}, expected a number from 2 to {MOST_GAMES:,}"
+            if type(value) is not int or not 2 <= value <= MOST_GAMES or value % 2:
+                yield f"{key}: got {value!r}, expected {GAMES}"
         elif not isinstance(value, str):
-            yield f"{key}: got {value!r}, expected a text"
+            what = f": {_EXPECTED[key][1]}" if key in _EXPECTED else ""
+            yield f"{key}: got {value!r}, expected a text{what}"
         elif key in _EXPECTED and not _EXPECTED[key][0](value):
             yield f"{key}: got {value!r}, expected {_EXPECTED[key][1]}"

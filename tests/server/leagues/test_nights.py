@@ -124,12 +124,19 @@ def test_a_night_is_estimated_from_the_last_one() -> None:
     "key, value, expected",
     [
         ("nightly", "25:00", "nightly: got '25:00', expected HH:MM, e.g. 02:00"),
-        ("games_per_pair", "10", "games_per_pair: got '10', expected a number from 2 to 1,000"),
+        ("games_per_pair", "10", "games_per_pair: got '10', expected an even number from 2 to 1,000"),
+        ("games_per_pair", 3, "games_per_pair: got 3, expected an even number from 2 to 1,000"),
+        ("address", "games", "address: got 'games', expected http:// or https:// with a host"),
+        ("address", "https://games.example:x", "address: got 'https://games.example:x', expected http://"),
+        ("address", "ftp://games.example", "address: got 'ftp://games.example', expected http://"),
+        ("server", "::1:7450", "server: got '::1:7450', expected HOST:PORT"),
+        ("server", "games.example", "server: got 'games.example', expected HOST:PORT"),
+        ("server", "https://games.example:7450", "server: got 'https://games.example:7450', expected HOST:PORT"),
         ("variant", "chess", "variant: got 'chess', expected a variant, e.g. connect4"),
         ("time", "fast", "time: got 'fast', expected a time control"),
         ("closes", "soon", "closes: got 'soon', expected a time with its zone"),
         ("accept", "dll", "accept: got 'dll', expected py, wasm, or both"),
-        ("python_packages", ["numpy"], "python_packages: got ['numpy'], expected a text"),
+        ("python_packages", ["numpy"], "python_packages: got ['numpy'], expected a text: import names"),
         ("night", "02:00", "night: got an unknown key, expected one of name, variant"),
         ("name", None, "name: got None, expected a text"),
     ],
@@ -144,7 +151,11 @@ def test_a_wrong_key_of_course_json_is_named(tmp_path: Path, key: str, value: ob
 @pytest.mark.parametrize(
     "key, value, expected",
     [
-        ("python_packages", "nosuch", "python_packages: got nosuch, expected import names of packages"),
+        (
+            "python_packages",
+            "nosuch",
+            "python_packages: got nosuch, expected import names of packages that are installed",
+        ),
         ("openings", "nosuch", "openings: nosuch: there is no such file; expected `none`"),
         ("openings", "random:x", "openings: random:x: got 'x' plies, expected a number"),
     ],
@@ -154,6 +165,7 @@ def test_serving_a_course_names_the_wrong_key(tmp_path: Path, key: str, value: s
     folder.settings.write_text(json.dumps({**asdict(COURSE), key: value}))
     refused = told(["course", "serve", str(tmp_path)], environment(), code=1).stderr
     assert f"{folder.settings}: {expected}" in " ".join(refused.split())
+    assert "\nFix: " in refused
 
 
 def test_instructions_name_the_packages_that_the_server_allows(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from noughts_server.cli.operator.web_minder import dialled
 from noughts_server.cli.signals import run_loop
 from noughts_server.cli.times import length, read_moment
 from noughts_server.leagues import nights
-from noughts_server.leagues.course import MOST_GAMES, Course, are_kinds, is_clock
+from noughts_server.leagues.course import GAMES, MOST_GAMES, SITE, Course, are_kinds, is_clock, is_site
 from noughts_server.leagues.course_folder import CourseFolder
 from noughts_server.leagues.nights import Night, NightEstimate
 from noughts_server.leagues.students import read_class
@@ -72,6 +72,10 @@ def init(
         raise UsageProblem(f"--nightly {nightly!r}: expected HH:MM, e.g. 02:00")
     if not are_kinds(accept):
         raise UsageProblem(f"--accept {accept!r}: expected py, wasm, or both separated by a comma")
+    if not is_site(address):
+        raise UsageProblem(f"--public-url {address!r}: expected {SITE}, e.g. https://games.example")
+    if games % 2:
+        raise UsageProblem(f"--games {games}: expected {GAMES}")
     options.read_time(time)  # it is one
     end = None if closes is None else read_moment(closes, "--closes")
     server = server_address or f"{_host_of(address)}:{DEFAULT_SERVER.rpartition(':')[2]}"
@@ -235,7 +239,8 @@ def _key(files: CourseFolder, key: str) -> Iterator[None]:
         yield
     except UsageProblem as wrong:
         what = wrong.message.removeprefix(f"--{key.replace('_', '-')}").lstrip(": ").replace("--accept", "accept")
-        raise Problem(f"{files.settings}: {key}: {what}", wrong.hint) from wrong
+        hint = wrong.hint or "Correct this key in the file, then run the command again."
+        raise Problem(f"{files.settings}: {key}: {what}", hint) from wrong
 
 
 def _tell(begun: Night) -> None:
@@ -265,8 +270,6 @@ def _check_sign_in(web: str, *, protected: bool) -> None:
 
 
 def _host_of(site: str) -> str:
-    """The host of a website's address; IPv6 addresses in brackets. Raises UsageProblem."""
-    host = urlsplit(site).hostname
-    if not host:
-        raise UsageProblem(f"--public-url {site!r}: expected an address, e.g. https://games.example")
+    """The host of a website's address, which is valid; IPv6 addresses in brackets."""
+    host = urlsplit(site).hostname or ""
     return f"[{host}]" if ":" in host else host

@@ -122,6 +122,9 @@ def read_absence(text: str) -> float:
     return 0.0 if text == "0" else read_duration(text, "--inactivity-timeout").total_seconds()
 
 
+_INSTALL = "Install them into the Python environment of this command, or leave them out."
+
+
 def read_acceptance(command: str, accept: str | None, packages: str) -> "Acceptance | None":
     """Which bots are taken; None: none. A kind whose extra is missing is a Problem if it was asked for."""
     kinds = tuple(dict.fromkeys(filter(None, (part.strip() for part in (accept or "").split(",")))))
@@ -136,7 +139,7 @@ def read_acceptance(command: str, accept: str | None, packages: str) -> "Accepta
         raise UsageProblem("--python-packages: requires --accept py, because only Python bots import packages")
     if missing := [name for name in names if not name.isidentifier() or find_spec(name) is None]:
         expected = "import names of packages that are installed on this machine"
-        raise UsageProblem(f"--python-packages: got {', '.join(missing)}, expected {expected}")
+        raise UsageProblem(f"--python-packages: got {', '.join(missing)}, expected {expected}", _INSTALL)
     if accept is not None and "wasm" in kinds:
         require_extra(f"{command} --accept wasm", "wasm")
     if not kinds:

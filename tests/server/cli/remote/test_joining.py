@@ -150,6 +150,13 @@ def test_join_window_and_start_are_told_in_peoples_words(ask: Ask, noughts: Any,
     noughts("tournament create over --start-at 2020-01-01", code=2, env=env)
 
 
+def test_a_state_stays_on_one_line_at_eighty_columns(ask: Ask, noughts: Any, env: dict[str, str]) -> None:
+    ask("tournament create spring-cup --start-at +7d --title 'The spring cup of the club 2026'")
+    lines = noughts("tournament list", env={**env, "COLUMNS": "80"}).stdout.splitlines()
+    assert any("open, starts in 7 days" in line for line in lines)
+    assert max(map(len, lines)) == 80
+
+
 def test_tournament_without_entries_says_why_it_was_cancelled(ask: Ask, noughts: Any, env: dict[str, str]) -> None:
     ask("tournament create soon --start-at +2s")
     while (shown := ask("tournament show soon"))["state"] == "open":
