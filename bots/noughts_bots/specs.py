@@ -65,10 +65,15 @@ class BotSpec:
     def short(self) -> str:
         """The spec as a valid name on a server: paths cut to their last part, other characters replaced by `_`."""
         if self.kind in BUILT_IN_KINDS and (named := self.options.get(BUILT_IN_KINDS[self.kind].label)):
-            return _NOT_IN_NAMES.sub("_", _last_part(named))[:_LONGEST_NAME]
+            return name_from(_last_part(named))
         files = {key: _last_part(value) for key, value in self.options.items()}
         target = " ".join(map(_last_part, self.target.split()))
-        return _NOT_IN_NAMES.sub("_", str(replace(self, target=target, options=files)))[:_LONGEST_NAME]
+        return name_from(str(replace(self, target=target, options=files)))
+
+
+def name_from(text: str) -> str:
+    """Return the text as a name on a server: other characters replaced by `_`, and not too long."""
+    return _NOT_IN_NAMES.sub("_", text)[:_LONGEST_NAME]
 
 
 def _last_part(text: str) -> str:

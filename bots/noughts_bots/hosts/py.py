@@ -140,7 +140,9 @@ def _only_bot(module: ModuleType, where: str, subject: str) -> str:
     bots = _bots_of(module)
     if len(bots) != 1:
         got = f"{len(bots)} classes that are bots" + (f" ({', '.join(bots)})" if bots else "")
-        advice = f"name one: py:{where}:{bots[0] if bots else 'Class'}"
+        advice = f"write `class Mine(Bot)`, or name a function that returns a bot: py:{where}:FUNCTION"
+        if bots:
+            advice = f"name one: py:{where}:{bots[0]}"
         raise BotSpecError(subject, got, f"one in {where}", advice)
     return bots[0]
 

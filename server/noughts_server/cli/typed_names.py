@@ -30,6 +30,15 @@ def read_game(text: str) -> str:
     return game_name(tournament_name(parts[0]), parts[1])
 
 
+def read_numbered_game(text: str, number: int | None) -> str:
+    """The name of a game from `ID/NUMBER`, or from `ID` and its number."""
+    if number is None:
+        return read_game(text)
+    if "/" in text.removeprefix("tournaments/"):
+        raise UsageProblem(f"N: got {number} after {text!r}, which names a game", "Leave the number out.")
+    return game_name(read_tournament(text), number)
+
+
 def read_watched(text: str) -> str:
     """`featured`, a tournament's name or a game's, from that or from its short form; nothing means `featured`."""
     if text in ("", "featured"):

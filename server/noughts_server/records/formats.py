@@ -26,6 +26,8 @@ PARQUET = ".parquet"
 FORMATS = (".jsonl", ".sgf", ".psq", PARQUET, ".pgn", ".csv")
 WITHOUT_MOVES = (".pgn", ".csv")
 """Formats with results only."""
+WITH_TOURNAMENTS = (".jsonl", ".sgf", PARQUET)
+"""Formats whose last game can report byes, withdrawals and a bracket."""
 _READERS = {".jsonl": read_json_lines, ".pgn": read_pgn, ".csv": read_csv}
 GUESSED = "guessed"
 """The format of a file with another name: JSON lines if it begins with `{`, otherwise CSV."""

@@ -112,14 +112,15 @@ _COUNTED = (
 )
 
 
-def _counted(counts: Counts, total: int) -> tuple[Value, ...]:
+def _counted(counts: Counts, tally: Tally) -> tuple[Value, ...]:
     score, games = counts.score, counts.games
-    return games, games / total, *score.counts, _share(score), counts.plies / games
+    plies = counts.plies / games if tally.has_moves else None
+    return games, games / tally.games, *score.counts, _share(score), plies
 
 
 def _terminations(tally: Tally, limit: int | None) -> Table:
     found = sorted(tally.terminations.items(), key=lambda item: (-item[1].games, item[0]))
-    rows = [(name, *_counted(counts, tally.games)) for name, counts in found]
+    rows = [(name, *_counted(counts, tally)) for name, counts in found]
     guilty = sorted(tally.faults.items(), key=lambda item: (-item[1].total(), natural_key(item[0])))
     notes = [f"{label} lost {_by_fault(kinds)}." for label, kinds in guilty[: min(limit or _MOST_NOTES, _MOST_NOTES)]]
     notes += _left_out(len(notes), len(guilty), "entries that lost through a fault")
@@ -132,11 +133,13 @@ def _by_fault(kinds: Mapping[str, int]) -> str:
 
 
 def _openings(tally: Tally, limit: int | None) -> Table:
-    found = sorted(tally.openings.items(), key=lambda item: (-item[1].games, item[0]))
+    found = sorted(tally.openings.items(), key=lambda item: (-item[1].games, item[0])) if tally.has_moves else []
     named = _naming(tally)
-    rows = [(named(cells), *_counted(counts, tally.games)) for cells, counts in found[:limit]]
+    rows = [(named(cells), *_counted(counts, tally)) for cells, counts in found[:limit]]
     notes = ["plies: the mean length of the games, the opening among them."]
-    if not any(tally.openings):
+    if tally.games and not tally.has_moves:
+        notes = ["These games have no moves, so their openings are unknown."]
+    elif not any(tally.openings):
         notes = ["No game began with an opening." if found else "No games yet."]
     notes += _left_out(len(rows), len(found), "openings")
     return Table(TableKind.OPENINGS, "By opening", (Column("opening", "opening"), *_COUNTED), rows, notes)

@@ -130,6 +130,11 @@ class Tally:
         return self.variants.total()
 
     @property
+    def has_moves(self) -> bool:
+        """Return whether any game has moves; files of results have none."""
+        return any(counts.plies for counts in self.terminations.values())
+
+    @property
     def void(self) -> int:
         return sum(counts.void for counts in self.pairs.values())
 

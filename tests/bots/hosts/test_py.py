@@ -127,7 +127,10 @@ def test_options_are_converted_where_annotations_say_so(tmp_path: Path) -> None:
         ("builtins:dict", "got {}, expected a noughts_bots.Bot"),
         ("centre", "got name 'centre', expected"),
         ("two.py", "got 2 classes that are bots (A, B), expected one in two.py; name one: py:two.py:A"),
-        ("none.py", "got 0 classes that are bots, expected one in none.py; name one: py:none.py:Class"),
+        (
+            "none.py",
+            "got 0 classes that are bots, expected one in none.py; write `class Mine(Bot)`, or name a function",
+        ),
     ],
 )
 def test_what_names_no_bot_is_refused_on_one_line(centre: Path, target: str, complaint: str) -> None:
@@ -136,6 +139,13 @@ def test_what_names_no_bot_is_refused_on_one_line(centre: Path, target: str, com
     said = refused("py", target, cwd=centre)
     assert said.startswith(f"bot 'py:{target}': got ")
     assert complaint in said
+
+
+def test_file_in_the_users_folder_is_named_as_it_was_typed(centre: Path) -> None:
+    (centre / "none.py").write_text("from noughts_bots import Bot\n")
+    said = refused("py", centre.resolve() / "none.py", cwd=centre.resolve())
+    assert said.startswith("bot 'py:none.py': got 0 classes that are bots, expected one in none.py;")
+    assert said.endswith("or name a function that returns a bot: py:none.py:FUNCTION")
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,25 @@ def test_words_for_results_are_the_same_in_files_and_at_a_server(
             assert shown[0] == shown[1]
 
 
+def test_show_and_explain_take_a_game_in_the_same_forms(
+    noughts: Any, server: str, env: dict[str, str], token: str
+) -> None:
+    with online(server, token, one="random", two="random"):
+        for line in ("create pair --games 2 --seed 1", "join pair --bot one --bot two", "start pair", "wait pair"):
+            noughts(f"tournament {line}", env=env)
+    for command in ("show", "explain"):
+        told = {noughts(f"game {command} {game}", env=env).stdout for game in ("pair/2", "pair 2")}
+        assert len(told) == 1
+        assert "got 1 after 'pair/2', which names a game" in noughts(f"game {command} pair/2 1", code=2, env=env).stderr
+        assert "tournaments/nofile" in noughts(f"game {command} nofile 1", code=1, env=env).stderr
+
+
+def test_show_of_a_file_names_the_command_for_files(noughts: Any, tmp_path: Path) -> None:
+    (tmp_path / "cup.jsonl").touch()
+    told = noughts(f"game show {tmp_path}/cup.jsonl 3 --server 127.0.0.1:1", code=2).stderr
+    assert f"Fix: Show a game of a file: noughts records show {tmp_path}/cup.jsonl 3" in told
+
+
 def test_missing_file_of_games_is_no_game_on_a_server(noughts: Any) -> None:
     for name in ("nofile", "nofile.jsonl", "folder/nofile.SGF"):
         told = noughts(f"game explain {name} --server 127.0.0.1:1", code=2).stderr

@@ -93,6 +93,13 @@ def test_table_of_openings_says_if_there_are_none() -> None:
     assert make_table(TableKind.OPENINGS, Tally(GAMES)).notes == ["No game began with an opening."]
 
 
+def test_results_without_moves_have_no_length_and_no_opening() -> None:
+    results = [game("A", "B", moves=()), game("B", "A", "0-1", moves=())]
+    assert [row["plies"] for row in rows(TableKind.TERMINATIONS, *results)] == [None]
+    openings = make_table(TableKind.OPENINGS, Tally(results))
+    assert (openings.rows, openings.notes) == ([], ["These games have no moves, so their openings are unknown."])
+
+
 def test_openings_are_named_by_their_cells_the_most_played_first() -> None:
     opened = [game("A", "B", opening_plies=2), game("B", "A", "0-1", opening_plies=2), game("A", "B")]
     table = rows(TableKind.OPENINGS, *opened)

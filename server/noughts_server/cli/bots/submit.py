@@ -11,6 +11,7 @@ from typing import Annotated
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
 from typer import Argument, Option
 
+from noughts_bots.specs import name_from
 from noughts_proto.child_kinds import module_and_class
 from noughts_proto.v1 import bots_pb2 as pb
 from noughts_proto.v1 import tests_pb2, tokens_pb2, tournaments_pb2
@@ -21,12 +22,15 @@ from noughts_server.cli.errors import Problem, UsageProblem, problems_with
 from noughts_server.cli.openings_options import read_openings
 from noughts_server.cli.typed_names import read_tournament
 from noughts_server.client.client import Client
+from noughts_server.client.failures import CallFailed
 from noughts_server.client.submissions import TRIAL_SECONDS, kind_of, submission_requests
 from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.errors import InvalidArgument
 from noughts_server.messages.settings_codec import openings_message
 from noughts_server.openings.settings import OpeningsKind
 from noughts_server.resource_names import bot_name, short
 from noughts_server.store.people.scopes import ORGANISE, PLAY, permits, play_as
+from noughts_server.store.validation import check_name
 
 _TRIAL = "The server tests the bot, for at most 90 s once it is its turn."
 _MOST_FILES = 1_000
@@ -67,8 +71,10 @@ def submit(
     content, kind = _read(file)
     if not file.is_dir():
         entry = entry.removeprefix(file.name)  # the server gives a single file a name of its own
+    with problems_with("--name" if name else f"{file}", InvalidArgument, hint="Name the bot: --name NAME."):
+        name = check_name("the bot's name", name or name_from(file.resolve().stem))
     announced = pb.Submission(
-        bot=name or file.resolve().stem, version=version, kind=kind, entry=entry, file_name=file.resolve().name,
+        bot=name, version=version, kind=kind, entry=entry, file_name=file.resolve().name,
         variant=variant,
     )  # fmt: skip
     entered = [read_tournament(each) for each in enter or ()]
@@ -88,7 +94,8 @@ def submit(
             _require_version(client, announced.bot, test_against)
         with _progress(len(content)) as sent:
             requests = submission_requests(announced, content, sent)
-            answer = client.call(client.bots.SubmitBot, requests, seconds=TRIAL_SECONDS)
+            with _in_users_words(file, entry.strip(":")):
+                answer = client.call(client.bots.SubmitBot, requests, seconds=TRIAL_SECONDS)
         made = answer.version
         label = f"{announced.bot}, version {made.submission.version}"
         if test_against and answer.unchanged:
@@ -128,6 +135,27 @@ def submit(
     output.show(document, "\n".join(said))
     if not entered and not test and not answer.unchanged:
         output.hint(f"Enter it: noughts tournament join TOURNAMENT --bot {announced.bot}")
+
+
+@contextmanager
+def _in_users_words(file: Path, entry: str) -> Iterator[None]:
+    """The server's errors about fields of the submission name the option, or the file, that was typed instead."""
+    words = {
+        "submission.bot": "--name",
+        "import": "import",
+        "submission.version": "--version",
+        "submission.variant": "--variant",
+        "submission.entry": f"--class {entry}" if entry else f"{file}",
+    }
+    try:
+        yield
+    except CallFailed as failure:
+        if failure.field.partition(".")[0] not in ("submission", "chunk", "zip", "import"):
+            raise
+        problem = failure.message.removeprefix(failure.field)
+        if file.suffix == ".py" and not file.is_dir():
+            problem = problem.replace("bot.py", file.name)  # the server gives a single file a name of its own
+        raise UsageProblem(f"{words.get(failure.field, file)}{problem}", failure.hint) from failure
 
 
 def _openings(text: str, variant: str) -> tournaments_pb2.Openings:

@@ -15,7 +15,7 @@ from noughts_server.cli.errors import Problem, UsageProblem, problems_with
 from noughts_server.cli.game_sources import FileDialect, games_in, record_of
 from noughts_server.cli.local.records import require_moves
 from noughts_server.cli.local.records_show import game_in
-from noughts_server.cli.typed_names import read_game
+from noughts_server.cli.typed_names import read_numbered_game
 from noughts_server.records.explaining import explanation, sentences
 from noughts_server.records.formats import FORMATS
 from noughts_server.records.recorded_game import RecordError
@@ -25,7 +25,7 @@ from noughts_server.records.recorded_game import RecordError
 def explain(
     name: Annotated[str, Argument(metavar="GAME")],
     files: FileDialect,
-    number: Annotated[int, Argument(metavar="N")] = 1,
+    number: Annotated[int | None, Argument(metavar="N")] = None,
     at: AtServer = AtServer(),
 ) -> None:
     """Report the moves that turned a game: those that made its value worse for the mover, the first one first.
@@ -36,16 +36,18 @@ def explain(
     """
     if Path(name).exists():
         require_moves(name)
-        game, called = game_in(name, number, partial(games_in, dialect=files.dialect)), f"{name}, game {number}"
-    elif Path(name).suffix.lower() in FORMATS or "/" not in name:
+        place = 1 if number is None else number
+        game, called = game_in(name, place, partial(games_in, dialect=files.dialect)), f"{name}, game {place}"
+    elif Path(name).suffix.lower() in FORMATS or (number is None and "/" not in name):
         raise UsageProblem(
             f"GAME: got {name!r}, expected an existing file of games, or a game on a server, e.g. `spring/7`",
             "Check the path.",
         )
     else:
+        wanted = read_numbered_game(name, number)
         with at.connected() as client:
-            game = record_of(client.call(client.games.GetGame, pb.GetGameRequest(name=read_game(name))).game)
-        called = name
+            game = record_of(client.call(client.games.GetGame, pb.GetGameRequest(name=wanted)).game)
+        called = name if number is None else f"{name}/{number}"
     with problems_with(called, RecordError, raises=Problem), counting("Positions") as show:
         told = explanation(game, show)
     text = [f"{called}: {game.first} (X) - {game.second} (O), {game.result}; {game.variant}", *sentences(told)]

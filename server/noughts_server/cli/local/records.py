@@ -17,7 +17,14 @@ from noughts_server.cli.game_sources import FileDialect, TournamentPlace, games_
 from noughts_server.cli.local.records_show import show_game
 from noughts_server.records.data_set import DataSet, Rows
 from noughts_server.records.filters import Wanted
-from noughts_server.records.formats import WITHOUT_MOVES, format_of, read_games, replacing, writing_games
+from noughts_server.records.formats import (
+    WITH_TOURNAMENTS,
+    WITHOUT_MOVES,
+    format_of,
+    read_games,
+    replacing,
+    writing_games,
+)
 from noughts_server.records.json_lines import json_document
 from noughts_server.records.recorded_game import RecordError
 from noughts_server.records.replay import Finding, check_games
@@ -51,15 +58,28 @@ def convert(
         if kinds[0] in WITHOUT_MOVES and kinds[1] not in WITHOUT_MOVES:
             words = f"{source}: got results without moves, expected games for {target}: .jsonl, .sgf, .psq or .parquet"
             raise UsageProblem(words, "Convert to .csv or .pgn, or name the file that has the moves.")
-        count = 0
+        count, lost = 0, False
         with counting("Games") as show, writing_games(target, DataSet(rows, license, source)) as write:
             for placed in read_games(file, dialect=files.dialect):
                 with problems_with(place_in(source, placed), RecordError, raises=Problem):
-                    write(valid_game(source, placed))
+                    game = valid_game(source, placed)
+                    write(game)
+                lost = lost or (kinds[1] not in WITH_TOURNAMENTS and _has_more_than_games(game))
                 count += 1
                 show(count, None)
+    if lost:
+        output.warn(
+            f"{target}: {kinds[1]} files cannot hold the byes, withdrawn bots and bracket of a tournament, so their "
+            f"tables count games only. Files that can: {', '.join(WITH_TOURNAMENTS)}."
+        )
     told = f"{output.count(count, 'game')} from {source} to {target}."
     output.show({"games": count, "from": kinds[0][1:], "to": kinds[1][1:]}, lambda: output.note(told))
+
+
+def _has_more_than_games(game: RecordedGame) -> bool:
+    """Return whether the game says what decided its tournament apart from its games."""
+    facts = game.more.get("tournament")
+    return isinstance(facts, dict) and any(facts.get(name) for name in ("byes", "withdrawn", "pairings", "bracket"))
 
 
 @command()
@@ -110,16 +130,17 @@ def list_games(
     chosen = ((number, game) for number, game in enumerate(games_in(file, files.dialect), start=1) if wanted(game))
     rows = options.limited(lambda most: islice(chosen, most), limit)
     columns = (">#", "first", "second", "result", "termination", ">plies", "opening")
+    has_moves = format_of(file) not in WITHOUT_MOVES
     output.show_each(
         ({"number": number, **json_document(game)} for number, game in rows),
-        lambda: output.print_rows(columns, map(_row, rows), f"No such games in {file}."),
+        lambda: output.print_rows(columns, (_row(*row, has_moves) for row in rows), f"No such games in {file}."),
     )
 
 
-def _row(numbered: tuple[int, RecordedGame]) -> tuple[object, ...]:
-    number, game = numbered
+def _row(number: int, game: RecordedGame, has_moves: bool) -> tuple[object, ...]:
     opening = cells_text(game.variant, game.opening[:_MOST_SHOWN])
-    return number, game.first, game.second, game.result, game.termination or "-", len(game.moves), opening
+    plies = len(game.moves) if has_moves else "-"
+    return number, game.first, game.second, game.result, game.termination or "-", plies, opening
 
 
 @command(extra="server")

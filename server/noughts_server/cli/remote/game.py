@@ -1,9 +1,11 @@
 """`noughts game`: the record of games."""
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any
 
 from typer import Argument
@@ -16,7 +18,7 @@ from noughts_server.cli.command import command
 from noughts_server.cli.drawing.boards import cells_text, print_board
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.times import exact
-from noughts_server.cli.typed_names import read_game, read_tournament
+from noughts_server.cli.typed_names import read_numbered_game, read_tournament
 from noughts_server.client.client import Client
 from noughts_server.messages.settings_codec import time_control
 from noughts_server.records.recorded_game import comments_by_ply, margins_of_moves, score_column
@@ -106,15 +108,23 @@ def _row(row: pb.Game) -> tuple[object, ...]:
 
 
 @command()
-def show(name: Annotated[str, Argument(metavar="NAME")], at: AtServer = AtServer()) -> None:
+def show(
+    name: Annotated[str, Argument(metavar="NAME")],
+    number: Annotated[int | None, Argument(metavar="N")] = None,
+    at: AtServer = AtServer(),
+) -> None:
     """Show one game: its moves, its last position, and the cause of a bot's fault.
 
     A live game with a long time control shows its moves so far (termination `going_on`).
 
     Only a bot's owner, the organiser and admins can see its output, so the command needs a token to show it.
     """
+    if Path(name).is_file():
+        fix = f"Show a game of a file: noughts records show {shlex.quote(name)} {number or 1}"
+        raise UsageProblem(f"NAME: got {name!r}, a file, expected a game on a server, e.g. `spring/7`", fix)
+    wanted = read_numbered_game(name, number)
     with at.connected() as client:
-        answer = client.call(client.games.GetGame, pb.GetGameRequest(name=read_game(name)))
+        answer = client.call(client.games.GetGame, pb.GetGameRequest(name=wanted))
     sides = {1: "first", 2: "second"}
     notes = [{"side": sides.get(note.side, str(note.side)), "text": note.text} for note in answer.notes]
     shown = {**document(answer.game), **({"notes": notes} if notes else {})}

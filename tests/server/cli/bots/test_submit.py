@@ -46,6 +46,37 @@ def test_new_version_plays_a_match_against_an_earlier_one(tmp_path: Path) -> Non
         assert (over["title"], over["rated"]) == ("mine@2 against mine@1", False)
 
 
+def test_refused_bot_is_reported_in_the_words_that_were_typed(tmp_path: Path) -> None:
+    data = environment(XDG_DATA_HOME=str(tmp_path / "data"))
+    sources = {
+        "none.py": "x = 1\n",
+        "broken.py": "def (:\n",
+        "ctype.py": "import ctypes\n",
+        "a bot.py": BOT.format("position.free[0]"),
+    }
+    for name, source in sources.items():
+        (tmp_path / name).write_text(source)
+    (tmp_path / "torn.zip").write_bytes(b"PK\x03\x04 and no more")
+    with ExitStack() as stack:
+        serving = "serve --listen 127.0.0.1:0 --no-web --accept py --format json"
+        address = json.loads(first_line(stack.enter_context(started(serving.split(), data))))["grpc"]
+        token = asked("token create --owner ada --scope submit", data)["token"]
+        env = {**data, "NOUGHTS_SERVER": address, "NOUGHTS_TOKEN": token}
+        for typed, complaint in {
+            "none.py": "none.py: got '0 classes that are bots', expected one in none.py",
+            "broken.py": "broken.py: got 'broken.py: invalid syntax",
+            "ctype.py": "import: got 'ctypes at ctype.py:1'",
+            "torn.zip": "torn.zip: got 'one that cannot be unpacked",
+            "none.py --class a.py:B": "--class a.py:B: got 'no file a.py'",
+            "none.py --name a/b": "--name: the bot's name: got 'a/b'",
+        }.items():
+            name, *options = typed.split()
+            refused = told(["bot", "submit", str(tmp_path / name), *options], env, code=2).stderr
+            assert complaint.replace(name, str(tmp_path / name), 1) in refused or complaint in refused
+        made = json.loads(told(["bot", "submit", str(tmp_path / "a bot.py"), "--format", "json"], env).stdout)
+        assert made["bot_version"] == "bots/a_bot/versions/1"
+
+
 def test_version_is_tested_in_the_first_variant_that_it_declares(tmp_path: Path) -> None:
     data = environment(XDG_DATA_HOME=str(tmp_path / "data"))
     file = tmp_path / "mine.py"

@@ -145,6 +145,22 @@ def test_results_go_to_programs_that_rate(noughts: Any, file: Path, tmp_path: Pa
     assert (tmp_path / "again.csv").read_text() == (tmp_path / "games.csv").read_text()
 
 
+def test_conversion_that_loses_byes_warns_once(noughts: Any, tmp_path: Path) -> None:
+    facts = {"schedule": "swiss", "time": "none", "finished": True, "games": 1, "entries": ["ada", "bob"]}
+    games = [GAMES[0] | {"tournament": facts | more} for more in ({}, {"byes": {"ada": 1}, "bye_points": {"ada": 2}})]
+    for name, game in zip(("plain", "byes"), games, strict=True):
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps(game) + "\n")
+        for ending, loses in ((".pgn", True), (".csv", True), (".psq", True), (".sgf", False), (".parquet", False)):
+            told = noughts(f"records convert {tmp_path}/{name}.jsonl {tmp_path}/{name}{ending}").stderr
+            assert told.count(f"{ending} files cannot hold the byes") == (loses and name == "byes")
+
+
+def test_list_of_results_shows_no_length(noughts: Any, file: Path, tmp_path: Path) -> None:
+    noughts(f"records convert {file} {tmp_path}/games.csv")
+    shown = noughts(f"records list {tmp_path}/games.csv").stdout.splitlines()
+    assert shown[2].split() == ["1", "ada", "bob", "1-0", "line", "-"]
+
+
 @pytest.mark.parametrize(
     "command",
     [
