@@ -195,6 +195,8 @@ async def running_server(
         if control is not None:
             await stack.enter_async_context(control.taking_part(sessions))
         await stack.enter_async_context(running(connections.run(int(address.rpartition(":")[2]))))
+        if hosting is not None:
+            await hosting.prepare()
         await stack.enter_async_context(answering(grpc_server, sessions, feed))
         webhooks = WebhookDelivery(store, leads, private=settings.private_webhooks).run()
         tokens = closing_ended_sessions(store, sessions)

@@ -218,11 +218,20 @@ def without_name(processes: Iterable[int], largest: int) -> int:
     return sum(sizes.values())
 
 
+def nicer(nice: int) -> int:
+    """Return a nice value that is this much above the one of this process, as far as there is such a value."""
+    return min(_MOST_NICE, os.getpriority(os.PRIO_PROCESS, 0) + nice)
+
+
 def _renice(pid: int, nice: int) -> None:
-    """Set the nice value of all threads of a process, and of its autogroup if the kernel schedules by sessions."""
+    """Set the nice value of all threads of a process, and of its autogroup if the kernel schedules by sessions.
+
+    The value is relative to this process, because an operator can run all of Noughts with a low priority. An autogroup
+    does not inherit that priority.
+    """
     with suppress(OSError):
         for thread in os.listdir(f"/proc/{pid}/task"):
             with suppress(OSError):  # only root can lower a nice value again
-                os.setpriority(os.PRIO_PROCESS, int(thread), nice)
+                os.setpriority(os.PRIO_PROCESS, int(thread), nicer(nice))
     with suppress(OSError), open(f"/proc/{pid}/autogroup", "w") as group:
         group.write(str(nice))

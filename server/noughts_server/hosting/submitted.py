@@ -26,7 +26,7 @@ from noughts_referee.children.forfeiting_players import ForfeitingPlayers
 from noughts_referee.children.launcher import ChildCommand, Launcher, Started
 from noughts_referee.children.running_child import RunningChild
 from noughts_referee.children.scratch import OwnedFolder
-from noughts_referee.children.watch import processor_seconds
+from noughts_referee.children.watch import nicer, processor_seconds
 from noughts_referee.referee import Referee
 from noughts_referee.rules import VariantError, first_common, parse_variant
 from noughts_server.bot_check.check_steps import run_steps
@@ -138,7 +138,7 @@ class _Metered:
         child = await self._launcher.start(command)
         self._children.append(child)
         with suppress(ProcessLookupError):
-            os.setpriority(os.PRIO_PROCESS, child.pid, _TRIAL_NICE)
+            os.setpriority(os.PRIO_PROCESS, child.pid, nicer(_TRIAL_NICE))
         return child
 
     async def close(self) -> None:
@@ -287,6 +287,11 @@ class SubmittedBots:
 
     # Play.
 
+    async def prepare(self) -> None:
+        """Let submitted bots count as online."""
+        await self._read()
+        self._stand_by()
+
     async def look(self) -> None:
         """Check which bots exist and which are needed. Return when the online bots are up to date."""
         looked = self._looked
@@ -352,10 +357,7 @@ class SubmittedBots:
         for each in playing.values():
             if each.life is not None:
                 self._charge_life(each, processor_seconds(each.life.started.pid))
-        ready = [submission for submission in self._ready if not self._time.is_spent(submission.owner_id)]
-        known = sessions.logins_here()
-        logins = {bot.bot_version_id: OnlineBot.submitted(bot) for bot in ready}
-        sessions.stand_by({version: known.get(version) or login for version, login in logins.items()})
+        self._stand_by()
         needed = {each.bot_version_id: each for each in self._needed if not self._time.is_spent(each.owner_id)}
         for key, submission in needed.items():
             if key not in playing and key not in self._benched and len(playing) < MOST_PLAYING:
@@ -364,6 +366,13 @@ class SubmittedBots:
             idle = not sessions.wire(key).player.games
             if key not in needed and (idle or self._time.is_spent(each.submission.owner_id)):
                 each.task.cancel()
+
+    def _stand_by(self) -> None:
+        """Let the bots count as online whose owners have processor time left."""
+        ready = [submission for submission in self._ready if not self._time.is_spent(submission.owner_id)]
+        known = self._host.sessions.logins_here()
+        logins = {bot.bot_version_id: OnlineBot.submitted(bot) for bot in ready}
+        self._host.sessions.stand_by({version: known.get(version) or login for version, login in logins.items()})
 
     def _charge_life(self, playing: _Playing, seconds: float) -> None:
         """Charge the new part of a process's total time, including what it used between looks if it has ended."""

@@ -18,6 +18,9 @@ class Hosting(Protocol):
         Raises InvalidArgument for one that is no bot, LimitReached for an owner with too many trials.
         """
 
+    async def prepare(self) -> None:
+        """Let the submitted bots count as online before the server answers its first call."""
+
     async def look(self) -> None:
         """Check the bots after a change. On return a submitted bot counts as online, and a retired one does not."""
 

@@ -263,7 +263,9 @@ async def _all_refuse(client: Client, token: str) -> None:
     request = tests_pb2.CreateTestRequest(test=test)
     refusal = await refused(client.tests.CreateTest(request, metadata=bearing(token)))
     assert "expected a bot that plays tictactoe" in refusal.trailing
-    challenge = challenges_pb2.CreateChallengeRequest(challenger="bots/mine", opponent="bots/other", games=2)
+    challenge = challenges_pb2.CreateChallengeRequest(
+        challenger="bots/mine", opponent="bots/other", variant="tictactoe", games=2
+    )
     refusal = await refused(client.challenges.CreateChallenge(challenge, metadata=bearing(token)))
     assert "expected a bot that plays tictactoe" in refusal.trailing
 

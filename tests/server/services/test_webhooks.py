@@ -103,7 +103,7 @@ async def test_unknown_formats_and_events_are_refused(client: Client) -> None:
 async def test_private_addresses_are_refused_at_the_creation(tmp_path: Path) -> None:
     async with client_of(tmp_path / "x.sqlite") as client:
         token = await client.token()
-        for url in ("http://localhost:1/", "http://10.0.0.1/", "http://[::1]/", "http://169.254.169.254/"):
+        for url in ("http://localhost/", "http://10.0.0.1/", "http://[::1]/", "http://169.254.169.254/"):
             refusal = await refused(create(client, token, url=url))
             assert "has no public address" in refusal.status.message
             assert "--allow-private-webhooks" in refusal.info.metadata["hint"]
