@@ -96,7 +96,7 @@ def test_named_variants_of_engines_are_in_the_protocol() -> None:
 @pytest.mark.parametrize("command", ["bot check py:wrong.py", "match py:wrong.py random"])
 @pytest.mark.parametrize(
     "declared, error",
-    [('"conect4",', "did you mean connect4?"), ('"connect4"', 'Fix: Write variants = ("connect4",).')],
+    [('"conect4",', "Did you mean connect4?"), ('"connect4"', 'Fix: Write variants = ("connect4",).')],
 )
 def test_misspelt_variants_of_a_bot_are_named(noughts: Any, command: str, declared: str, error: str) -> None:
     Path("wrong.py").write_text(BOTS.format(declared))
