@@ -79,7 +79,7 @@ def test_metrics_beyond_this_machine_are_a_usage_error(noughts: Any) -> None:
     [
         ("--limit sessions", "expected NAME=NUMBER"),
         ("--limit sessions=many", "expected NAME=NUMBER"),
-        ("--limit rockets=3", "got 'rockets', expected address_bytes"),
+        ("--limit rockets=3", "got 'rockets', expected address_answer_bytes, address_bytes"),
         ("--limit sessions=0", "limit sessions"),
         ("--proxy example.org", "expected an address"),
     ],
