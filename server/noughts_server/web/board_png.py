@@ -2,6 +2,7 @@
 
 The renderer (resvg) gets only numbers and our own style sheet: no names, no fonts and no addresses. Each picture has a
 process of its own, one at a time, because the renderer would block the website's event loop for a tenth of a second.
+The process has the lowest priority: pictures that visitors ask for again and again must not take processors from games.
 """
 
 import asyncio
@@ -22,7 +23,7 @@ _drawn: dict[str, bytes] = {}
 # One thread, so that two pictures are never drawn at once, even if a request gives up.
 _drawer = ThreadPoolExecutor(1, "png")
 _RENDER = (
-    "import sys, resvg_py;"
+    "import os, sys; os.nice(19) if hasattr(os, 'nice') else None; import resvg_py;"
     " sys.stdout.buffer.write(resvg_py.svg_to_bytes(svg_string=sys.stdin.read(), skip_system_fonts=True))"
 )
 

@@ -3,8 +3,10 @@
 import asyncio
 import struct
 import subprocess
+from contextlib import suppress
 from typing import Any
 
+import psutil
 import pytest
 
 from noughts_server.board_geometry import geometry
@@ -48,6 +50,19 @@ async def test_boards_of_every_look_are_drawn() -> None:
     drawn = [await png(game_of(variant), 2) for variant in VARIANTS]
     assert all(size(each) == SIZE for each in drawn)
     assert len(set(drawn)) == len(VARIANTS)
+
+
+async def test_pictures_are_drawn_with_the_lowest_priority() -> None:
+    priorities = set[int]()
+    async with asyncio.TaskGroup() as tasks:
+        drawing = tasks.create_task(png(game_of("mnk:30,30,5"), 1))
+        while not drawing.done():
+            with suppress(psutil.Error):
+                children = psutil.Process().children(recursive=True)
+                priorities |= {child.nice() for child in children if "resvg_py" in " ".join(child.cmdline())}
+            await asyncio.sleep(0.001)
+    assert size(drawing.result()) == SIZE
+    assert max(priorities) == 19
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
