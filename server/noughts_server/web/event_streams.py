@@ -7,7 +7,7 @@ waits in the bounded buffer of their `Watcher`. A browser that reads too slowly 
 
 import asyncio
 import json
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -90,8 +90,8 @@ class Hub:
             raise Failure(429, f"{settings.address_watchers} pages from {address} are already open.", hint)
         self._watchers_of[address] += 1
         try:
-            stream = await self._following(name)
-            watcher = stream.join(last_event, transport)
+            stream = await self._following(name, address)
+            watcher = stream.join(last_event, transport, address)
             if self._beating is None:
                 self._beating = self._tasks.create_task(self._beat(), name="heartbeats of events")
             try:
@@ -130,19 +130,19 @@ class Hub:
             for stream in list(self._streams.values()):
                 stream.tell(_HEARTBEAT)
 
-    async def _following(self, name: str) -> "Stream":
+    async def _following(self, name: str, address: str | None = None) -> "Stream":
         if self._closed:
             raise Failure(503, "This website is restarting.", "It will be back shortly.")
         stream = self._streams.get(name)
         if stream is None:
-            if not self._has_room(name):
+            if not self._has_room(name, address):
                 words = f"{self.settings.most_followed} games and tournaments are already being followed."
                 raise Failure(503, words, "Try again in a minute.")
-            stream = self._streams[name] = self._follow(name, self._streams)
+            stream = self._streams[name] = self._follow(name, self._streams, address)
         return await self._begun(stream)
 
-    def _follow(self, name: str, streams: "dict[str, Stream]") -> "Stream":
-        stream = Stream(name, self._upstream, self.settings, streams)
+    def _follow(self, name: str, streams: "dict[str, Stream]", address: str | None = None) -> "Stream":
+        stream = Stream(name, self._upstream, self.settings, streams, address)
         stream.task = self._tasks.create_task(stream.run(), name=f"follow {name}")
         return stream
 
@@ -158,19 +158,41 @@ class Hub:
             raise stream.failure.with_traceback(None)
         return stream
 
-    def _has_room(self, name: str) -> bool:
-        """Return whether one more resource can be followed; if necessary, stop one without watchers."""
+    def _has_room(self, name: str, address: str | None = None) -> bool:
+        """Return whether one more resource can be followed; if necessary, stop another one.
+
+        That is one without watchers, or one that only the address with the most such resources watches.
+        """
         if len(self._streams) >= self.settings.most_followed:
             unwatched = next((stream for stream in self._streams.values() if stream.idle), None)
-            if unwatched is not None:
-                unwatched.stop()
+            if stopped := unwatched or self._excess(address):
+                stopped.stop()
         return len(self._streams) < self.settings.most_followed or name == _FEATURED
+
+    def _excess(self, address: str | None) -> "Stream | None":
+        """Return the resource that is stopped for this address; None if no address has two more of its own."""
+        if address is None:
+            return None
+        of: defaultdict[str | None, list[Stream]] = defaultdict(list)
+        for name, stream in self._streams.items():
+            if name != _FEATURED and len(watching := stream.addresses) == 1:
+                of[watching.pop()].append(stream)
+        greediest = max(of.values(), key=len, default=[])
+        return greediest[0] if len(greediest) > len(of[address]) + 1 else None
 
 
 class Stream:
     """One resource of the server's feed."""
 
-    def __init__(self, name: str, upstream: Upstream, settings: LiveSettings, streams: "dict[str, Stream]") -> None:
+    def __init__(
+        self,
+        name: str,
+        upstream: Upstream,
+        settings: LiveSettings,
+        streams: "dict[str, Stream]",
+        address: str | None = None,
+    ) -> None:
+        """`address` asked for the resource first."""
         self.watchers: set[Watcher] = set()
         self.task: asyncio.Task[None] | None = None
         self.begun = asyncio.Event()
@@ -179,6 +201,7 @@ class Stream:
         self.over = False
         """Whether no more events will follow."""
         self._name = name
+        self._address = address
         self._upstream = upstream
         self._settings = settings
         self._streams = streams
@@ -197,12 +220,19 @@ class Stream:
         """Whether nobody watches and it is only followed in case a browser reconnects."""
         return self._leaving is not None and not self.watchers
 
-    def join(self, last_event: str, transport: asyncio.WriteTransport | None = None) -> "Watcher":
+    @property
+    def addresses(self) -> set[str | None]:
+        """Return the addresses that watch; if none watches yet, the one that asked."""
+        return {watcher.address for watcher in self.watchers} or {self._address}
+
+    def join(
+        self, last_event: str, transport: asyncio.WriteTransport | None = None, address: str | None = None
+    ) -> "Watcher":
         """Return a new watcher that begins with the events it missed, or with a snapshot if they are not kept."""
         if self._leaving is not None:
             self._leaving.cancel()
             self._leaving = None
-        watcher = Watcher(self, self._settings, transport)
+        watcher = Watcher(self, self._settings, transport, address)
         missed = self._missed(last_event)
         for event in [self.snapshot_event()] if missed is None else missed:
             watcher.offer(event)
@@ -342,9 +372,22 @@ class Watcher:
     """One browser that watches."""
 
     # With slots, the loop over thousands of watchers reads less memory.
-    __slots__ = ("_behind", "_ended", "_settings", "_something", "_stream", "_transport", "_waiting", "direct")
+    __slots__ = (
+        "_behind",
+        "_ended",
+        "_settings",
+        "_something",
+        "_stream",
+        "_transport",
+        "_waiting",
+        "address",
+        "direct",
+    )
 
-    def __init__(self, stream: Stream, settings: LiveSettings, transport: asyncio.WriteTransport | None) -> None:
+    def __init__(
+        self, stream: Stream, settings: LiveSettings, transport: asyncio.WriteTransport | None, address: str | None
+    ) -> None:
+        self.address = address
         self.direct: asyncio.WriteTransport | None = None
         """The transport, only while the reader of `events` has sent everything and waits for more."""
         self._stream = stream

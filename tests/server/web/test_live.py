@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from contextlib import ExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -253,5 +253,23 @@ async def test_there_are_only_so_many_watchers(server: ServerUnderTest) -> None:
             with pytest.raises(Failure, match="1 browsers are already watching") as caught:
                 await hub.watching("featured").__aenter__()
         assert caught.value.status == 503
+        hub.close()
+        await upstream.close()
+
+
+async def test_address_that_follows_most_makes_room_for_others(server: ServerUnderTest, cup: str) -> None:
+    def watching(address: str, game: int) -> AbstractAsyncContextManager[Watcher]:
+        return hub.watching(f"{cup}/games/{game}", address)
+
+    async with asyncio.TaskGroup() as tasks:
+        upstream = Upstream(server.address, Dialling())
+        hub = Hub(upstream, tasks, LiveSettings(most_followed=3))
+        async with AsyncExitStack() as open_streams:
+            for game in (1, 2, 3):
+                await open_streams.enter_async_context(watching("192.0.2.1", game))
+            await open_streams.enter_async_context(watching("192.0.2.2", 4))
+            assert hub.followed == 3
+            with pytest.raises(Failure, match="3 games and tournaments are already being followed"):
+                await watching("192.0.2.2", 5).__aenter__()
         hub.close()
         await upstream.close()
