@@ -38,15 +38,15 @@ class Limits:
     address_answer_bytes: int = 1_000_000
     """Bytes a second in answers without a token to one address. Each row of a list counts 1,000 bytes more."""
     address_watchers: int = 100
-    """Open streams of the feed to one address, without a token."""
+    """Open streams of the feed, health and reflection to one address, without a token."""
     owner_watchers: int = 250
-    """Open streams of the feed with the tokens of one owner, including those of a website with such a token."""
+    """Open streams of the feed, health and reflection with the tokens of one owner, including those of its website."""
     address_strangers: int = 50
     """Concurrent calls without a token from one address, excluding open streams."""
     strangers: int = 100
     """Concurrent calls without a token from all addresses, excluding open streams."""
     watchers: int = 1_000
-    """Open streams of the feed without a token to all addresses."""
+    """Open streams of the feed, health and reflection without a token to all addresses."""
     caller_unread_bytes: int = 16 << 20
     """Bytes of answers that one address, or one owner, has not read yet. Each answer counts 32,000 bytes more."""
     unread_bytes: int = 48 << 20

@@ -1,7 +1,5 @@
 """FeedService: streams games and tournaments to watchers."""
 
-from contextlib import ExitStack
-
 import grpc
 
 from noughts_proto.v1 import feed_pb2 as pb
@@ -19,18 +17,11 @@ class FeedServicer:
     def __init__(self, feed: Feed, limiter: Limiter, delivery: Delivery) -> None:
         self._feed = feed
         self._delivery = delivery
-        self._holding = limiter.holding
+        self._limiter = limiter
 
     @open_to(Access.ANYONE)
     async def Watch(self, request: pb.WatchRequest, context: Context) -> None:
-        visitor = VISITOR.get()
-        who = visitor.account
-        with ExitStack() as held:
-            if visitor.caller is None and not visitor.site:
-                held.enter_context(self._holding("watchers", "", "watchers without a token"))
-                held.enter_context(self._holding("address_watchers", who, f"watchers at {who}"))
-            else:
-                held.enter_context(self._holding("owner_watchers", who, f"watchers of {who}"))
+        with self._limiter.watching(VISITOR.get()):
             async with self._feed.watching(request.name, request.from_sequence, request.epoch) as watcher:
                 async for message in watcher.messages():
                     with self._delivery.message(context):

@@ -83,7 +83,8 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
                 raise
             if handler.stream_stream is not None:
                 if inspect.isasyncgenfunction(call):
-                    await self._reflected(call, requests, context)
+                    with admission.limiter.watching(visitor):
+                        await self._reflected(call, requests, context)
                 else:
                     await call(requests, context)
                 return
@@ -91,7 +92,11 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
                 with admission.reading(visitor) as place:
                     async with place.waiting():
                         request = await _request(context)
-                await call(request, context)
+                if declared(call) is None:  # the stream of a library, which applies no limits itself
+                    with admission.limiter.watching(visitor):
+                        await call(request, context)
+                else:
+                    await call(request, context)
                 return
             if handler.stream_unary is not None:
                 message = serialise(await call(requests, context))

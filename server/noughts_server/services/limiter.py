@@ -3,10 +3,11 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from noughts_server.errors import LimitReached
 from noughts_server.limits import BURST_SECONDS, Limits
+from noughts_server.services.access import Visitor
 
 _RETRY_SECONDS = 1.0
 """Retry delay for concurrent uses, which usually end soon."""
@@ -37,6 +38,18 @@ class Limiter:
             self._held[key] -= 1
             if not self._held[key]:
                 del self._held[key]
+
+    @contextmanager
+    def watching(self, visitor: Visitor) -> Iterator[None]:
+        """Count one more stream that lasts as long as its caller likes inside the block. Raises LimitReached."""
+        who = visitor.account
+        with ExitStack() as held:
+            if visitor.caller is None and not visitor.site:
+                held.enter_context(self.holding("watchers", "", "watchers without a token"))
+                held.enter_context(self.holding("address_watchers", who, f"watchers at {who}"))
+            else:
+                held.enter_context(self.holding("owner_watchers", who, f"watchers of {who}"))
+            yield
 
     def take(self, name: str, who: Hashable, subject: str, amount: int = 1) -> None:
         """Charge `amount` to a limit per second. Raises LimitReached, and charges nothing then."""

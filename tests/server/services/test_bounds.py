@@ -10,6 +10,8 @@ from typing import Any
 import grpc
 import pytest
 from google.rpc.error_details_pb2 import RetryInfo
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from noughts_bots.events import ConnectionLost, Online, SessionEvent
 from noughts_bots.reference.random_ import Random
@@ -175,6 +177,19 @@ async def test_watchers_of_an_address_are_bounded(tmp_path: Path) -> None:
         with pytest.raises(grpc.aio.AioRpcError, match="watchers at"):
             async with watching(client, 1):
                 pass
+
+
+async def test_health_and_reflection_streams_count_as_watchers(tmp_path: Path) -> None:
+    async with bounded(tmp_path, address_watchers=1) as client, watching(client, 1):
+        channel = grpc.aio.insecure_channel(client.server.address)
+        health: Any = health_pb2_grpc.HealthStub(channel)
+        reflection: Any = reflection_pb2_grpc.ServerReflectionStub(channel)
+        listing = reflection_pb2.ServerReflectionRequest(list_services="")
+        async with channel:
+            streams = health.Watch(health_pb2.HealthCheckRequest()), reflection.ServerReflectionInfo(iter([listing]))
+            for stream in streams:
+                with pytest.raises(grpc.aio.AioRpcError, match="watchers at"):
+                    await stream.read()
 
 
 async def test_bots_versions_sessions_tournaments_and_tokens_of_an_owner_are_bounded(tmp_path: Path) -> None:
