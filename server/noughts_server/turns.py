@@ -1,30 +1,39 @@
-"""Turns of callers: a few calls are answered at a time, and callers that wait take turns.
+"""Turns of callers: a few calls are answered at a time, and of the callers that wait, the one that used least is next.
 
-A caller that asks for much waits for its own earlier calls, and no other caller does. While callers wait, the threads
-that answer them rest between slices of work: games and their clocks share the interpreter with these threads.
+So a caller that asks for much waits, and others do not, even if it has many addresses: a new caller has used nothing.
+While callers wait, the threads that answer them rest between slices of work: games and their clocks share the
+interpreter with these threads.
 """
 
 import asyncio
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Hashable, Iterator
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 _SLICE_SECONDS = 0.001
 _SHORTEST_REST_SECONDS = 0.00005
 _SHARE = 0.2
 """The share of one processor core that all threads together use while callers wait."""
+_HALF_LIFE_SECONDS = 10.0
+"""After so many seconds, half of what a caller used is forgotten."""
+_REMEMBERED = 10_000
+"""Callers whose use is remembered."""
 
 
 class Turns:
     """The turns of all callers. Use it from one event loop; threads only read `busy`."""
 
-    def __init__(self, places: int) -> None:
+    def __init__(self, places: int, now: Callable[[], float] = time.monotonic) -> None:
+        """`now` is a monotonic clock in seconds."""
         self.places = places
         self._free = places
+        self._now = now
         self._waiting: OrderedDict[Hashable, deque[asyncio.Future[None]]] = OrderedDict()
-        """The calls that wait, by caller. The next turn is that of the first caller."""
+        """The calls that wait, by caller. Among callers that used as much, the first has the next turn."""
+        self._used: dict[Hashable, tuple[float, float]] = {}
+        """The seconds that each caller had used, and when; the callers that were charged last are at the end."""
 
     @property
     def busy(self) -> bool:
@@ -42,6 +51,18 @@ class Turns:
             yield
         finally:
             self._pass_on()
+
+    def charge(self, caller: Hashable, seconds: float) -> None:
+        """Count what a turn of this caller used."""
+        used = self._used_by(caller) + seconds
+        self._used.pop(caller, None)
+        self._used[caller] = used, self._now()
+        if len(self._used) > _REMEMBERED:
+            del self._used[next(iter(self._used))]
+
+    def _used_by(self, caller: Hashable) -> float:
+        seconds, then = self._used.get(caller, (0.0, 0.0))
+        return seconds and float(seconds * 0.5 ** ((self._now() - then) / _HALF_LIFE_SECONDS))
 
     async def _wait(self, caller: Hashable) -> None:
         granted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -63,9 +84,10 @@ class Turns:
                 del self._waiting[caller]
 
     def _pass_on(self) -> None:
-        """Give the place to the next caller, who then is the last in line."""
+        """Give the place to the waiting caller that used least, which then is the last in line."""
         while self._waiting:
-            caller, line = self._waiting.popitem(last=False)
+            caller = min(self._waiting, key=self._used_by)
+            line = self._waiting.pop(caller)
             granted = line.popleft()
             if line:
                 self._waiting[caller] = line

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 _PAUSE = 0.05
 _STREAMS, _HALVES, _HEADS, _READERS, _VISITORS = 1_000, 3_000, 256, 300, 300
+_ADDRESSES = 60
 _PIPELINED = 20_000
 _PIECE = 16_384
 
@@ -123,6 +124,21 @@ async def long_lists(target: Any) -> None:
     await _many(target, 4, send)
 
 
+async def held_downloads(target: Any) -> None:
+    """Sixty addresses begin to download all games, two files each, and read only their beginnings."""
+    kinds = count()
+
+    async def send(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
+        suffix = ("sgf", "jsonl")[next(kinds) % 2]
+        status = await _asked(reader, writer, f"GET /tournaments/fast/games.{suffix} HTTP/1.0\r\n\r\n".encode())
+        await asyncio.sleep(30)
+        return f"download: {status}"
+
+    async with asyncio.TaskGroup() as tasks:
+        for number in range(_ADDRESSES):
+            tasks.create_task(_many(target, 2, send, f"127.0.1.{number}"))
+
+
 async def tables(target: Any) -> None:
     """One visitor takes all tables, and begins games at them."""
     form = urlencode({"opponent": "house:random", "variant": "tictactoe", "begins": "they"}).encode()
@@ -149,12 +165,12 @@ async def _status(reader: asyncio.StreamReader) -> str:
     return line.split(b" ")[1].decode() if line.startswith(b"HTTP/") else "closed"
 
 
-async def _many(target: Any, at_once: int, sending: Sending) -> None:
-    """Goes on with so many connections at once."""
+async def _many(target: Any, at_once: int, sending: Sending, source: str = "127.0.0.1") -> None:
+    """Goes on with so many connections at once from this address."""
     host, _, port = target.site.rpartition(":")
 
     async def attempt() -> None:
-        reader, writer = await asyncio.open_connection(host, int(port))
+        reader, writer = await asyncio.open_connection(host, int(port), local_addr=(source, 0))
         try:
             target.told[await sending(reader, writer)] += 1
         finally:

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from noughts_server.services.access import VISITOR
 from noughts_server.store.engine.database import Connection, Store
-from noughts_server.store.engine.turns import give_way
+from noughts_server.turns import give_way
 
 Answer = TypeVar("Answer")
 Row = TypeVar("Row")

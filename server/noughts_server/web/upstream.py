@@ -1,7 +1,9 @@
 """The server behind the website, and what its errors mean to a browser."""
 
 import asyncio
-from collections.abc import Mapping
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from functools import cache
 from importlib import import_module
@@ -17,6 +19,7 @@ from noughts_proto.security import Dialling, SecurityProblem
 from noughts_proto.transport import GUEST_KEY, SITE_KEY, TOKEN_KEY
 from noughts_server.client.failures import DEADLINE_SECONDS, explain_call
 from noughts_server.client.stubs import AsyncStubs
+from noughts_server.turns import Turns
 from noughts_server.web.documents import Document, document
 
 AWAY_HINT = "Running games resume when it is back, and so does this page."
@@ -42,7 +45,9 @@ _STATUSES = {
 GUEST: ContextVar[str] = ContextVar("guest")
 """The address of the visitor whose request this task answers. The server shares its time among visitors."""
 _AT_ONCE = 32
-"""Limit of concurrent calls; more wait. The server has its own limit per address (`limits.address_strangers`)."""
+"""Limit of concurrent calls; more wait, and visitors take turns.
+
+The server has its own limit per address (`limits.address_strangers`)."""
 
 Request = TypeVar("Request")
 Response = TypeVar("Response")
@@ -86,7 +91,7 @@ class Upstream(AsyncStubs):
         # A connection has a limit on concurrent calls. The long calls of the feed must not use up that of the others.
         self._feed_channels = dialling.async_channels(address, apart=True)
         super().__init__(cast(grpc.aio.Channel, self._channels), cast(grpc.aio.Channel, self._feed_channels))
-        self._room = asyncio.Semaphore(_AT_ONCE)
+        self._turns = Turns(_AT_ONCE)
         self._long_room = asyncio.Semaphore(_AT_ONCE)
         """For calls with their own deadline: uploads that wait for their trials must not block other calls."""
 
@@ -116,13 +121,24 @@ class Upstream(AsyncStubs):
         if self.site_metadata and (guest := GUEST.get("")):
             metadata = (*metadata, (GUEST_KEY, guest))
         try:
-            async with self._room if seconds is None else self._long_room:
+            async with self._turn() if seconds is None else self._long_room:
                 await self.connect()
                 return await method(request, timeout=seconds or DEADLINE_SECONDS, metadata=metadata)
         except grpc.aio.AioRpcError as error:
             raise self.failure(error, seconds or DEADLINE_SECONDS) from error
         except grpc.aio.UsageError as error:  # the channels are closed
             raise Failure(503, "the client is closed", "Try again in a moment.") from error
+
+    @asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        """Wait for the visitor's turn, and keep a place inside the block. The turn costs the visitor its duration."""
+        visitor = GUEST.get("")
+        async with self._turns.turn(visitor):
+            began = time.monotonic()
+            try:
+                yield
+            finally:
+                self._turns.charge(visitor, time.monotonic() - began)
 
     def failure(self, error: grpc.aio.AioRpcError, seconds: float = DEADLINE_SECONDS) -> Failure:
         """Return what the error of a call with this deadline means to a browser."""

@@ -1,16 +1,17 @@
-"""Turns of callers: no caller waits for more than one answer of each other."""
+"""Turns of callers: of those that wait, the one that used least is next."""
 
 import asyncio
 import threading
 import time
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from noughts_server.store.engine.database import ANSWERERS, Store
 from noughts_server.store.engine.sqlite import url_of
-from noughts_server.store.engine.turns import Turns, give_way, working
+from noughts_server.turns import Turns, give_way, working
 
 PATIENCE = 20.0
 
@@ -35,6 +36,62 @@ async def test_callers_that_wait_take_turns() -> None:
             tasks.create_task(call(caller))
     assert order == ["greedy", "greedy", "modest", "other", "greedy", "modest", "greedy", "greedy"]
     assert not turns.busy
+
+
+async def test_a_new_caller_is_next_although_many_others_wait() -> None:
+    now, order = 0.0, list[str]()
+    turns = Turns(1, lambda: now)
+
+    async def call(caller: str) -> None:
+        async with turns.turn(caller):
+            order.append(caller)
+
+    greedy = [f"address {number}" for number in range(3)]
+    for seconds, caller in enumerate(greedy, 3):
+        turns.charge(caller, seconds)
+    async with asyncio.TaskGroup() as tasks, turns.turn("first"):
+        for caller in (*reversed(greedy), *greedy, "new"):
+            tasks.create_task(call(caller))
+        await asyncio.sleep(0)
+        now = 60.0  # what was used long ago hardly counts
+        turns.charge(greedy[0], 1)
+    assert order == ["new", *(caller for caller in greedy[1:] for _ in range(2)), greedy[0], greedy[0]]
+
+
+async def test_a_cancelled_turn_costs_what_its_thread_used(store: Store) -> None:
+    started, order = threading.Event(), list[str]()
+    all_threads = threading.Barrier(ANSWERERS)
+
+    def work(connection: object) -> None:
+        started.set()
+        began = time.thread_time()
+        while time.thread_time() - began < 0.05:
+            pass
+
+    def wait(event: threading.Event, connection: object) -> None:
+        event.wait(PATIENCE)
+
+    def note(caller: str, connection: object) -> None:
+        order.append(caller)
+
+    async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
+        costly = tasks.create_task(store.answer(work, "costly"))
+        await asyncio.to_thread(started.wait, PATIENCE)
+        costly.cancel()
+        # Answers that need all threads wait until that of the cancelled call has done its work.
+        meeting = [store.answer(lambda connection: all_threads.wait(PATIENCE), number) for number in range(ANSWERERS)]
+        await asyncio.gather(*meeting)
+        holds = [threading.Event() for _ in range(ANSWERERS)]
+        for hold in holds:
+            tasks.create_task(store.answer(partial(wait, hold), hold))
+        await asyncio.sleep(0)
+        waiting = [tasks.create_task(store.answer(partial(note, caller), caller)) for caller in ("costly", "new")]
+        await asyncio.sleep(0)
+        holds[0].set()
+        await asyncio.wait(waiting)
+        for hold in holds:
+            hold.set()
+    assert order == ["new", "costly"]
 
 
 async def test_calls_that_are_cancelled_give_their_places_back() -> None:

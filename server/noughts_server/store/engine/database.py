@@ -20,7 +20,7 @@ from noughts_server.errors import DatabaseGone, DatabaseReadOnly, DatabaseTroubl
 from noughts_server.store.engine import dialect, sqlite
 from noughts_server.store.engine.addresses import shown_address
 from noughts_server.store.engine.migrate import check_current, upgrade
-from noughts_server.store.engine.turns import Turns, working
+from noughts_server.turns import Turns, working
 
 Result = TypeVar("Result")
 
@@ -150,10 +150,22 @@ class Store:
     async def answer(self, function: Callable[[Connection], Result], caller: Hashable) -> Result:
         """Run `function`, which reads and builds the answer to a caller, as `read` does, but in the caller's turn.
 
-        While other calls wait, `give_way` makes the thread rest.
+        While other calls wait, `give_way` makes the thread rest. The caller's turns cost the processor time of the
+        thread, also if the call is cancelled: the thread finishes its work.
         """
+        loop = asyncio.get_running_loop()
+
+        def answer(function: Callable[[Connection], Result]) -> Result:
+            began = time.thread_time()
+            try:
+                with working(self._turns):
+                    return self._read(function)
+            finally:
+                with suppress(RuntimeError):  # the loop is closed
+                    loop.call_soon_threadsafe(self._turns.charge, caller, time.thread_time() - began)
+
         async with self._turns.turn(caller):
-            return await self._run(self._answerers, self._answer, function)
+            return await self._run(self._answerers, answer, function)
 
     async def identify(self, function: Callable[[Connection], Result]) -> Result:
         """Run `function`, which looks up a caller, as `read` does, but in a thread that does nothing else."""
@@ -289,10 +301,6 @@ class Store:
         # This comes before anyone relies on the write: SQLite writes to a deleted file without an error.
         self.check_place()
         return result
-
-    def _answer(self, function: Callable[[Connection], Result]) -> Result:
-        with working(self._turns):
-            return self._read(function)
 
     def _read(self, function: Callable[[Connection], Result]) -> Result:
         try:

@@ -50,8 +50,8 @@ from noughts_server.store.engine.schema import (
     pairings,
     rating_runs,
 )
-from noughts_server.store.engine.turns import give_way
 from noughts_server.store.tournaments.tournaments import Tournament, get_tournament, get_tournament_by_id, schedule_of
+from noughts_server.turns import give_way
 
 Condition = ColumnElement[bool] | TextClause
 _Entry = Row[Any]
