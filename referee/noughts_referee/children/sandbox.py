@@ -26,7 +26,9 @@ _RESERVED_BYTES = 4096 * _MIB
 
 _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
 _PROGRAMS = ("/bin", "/usr/bin", "/usr/local/bin", "/usr/libexec", "/usr/share")
-_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+_DEVICES = ("/dev/null", "/dev/full", "/dev/random", "/dev/urandom")
+_ZEROS = "/dev/zero"
+"""Only for reading: a child that could also write to it could map shared memory that nothing counts."""
 _SINGLE_FILES = (
     "/etc/ld.so.cache", "/etc/localtime", "/etc/ssl/openssl.cnf",
     "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu/online",
@@ -168,7 +170,8 @@ def _for_everybody(programs: bool) -> list[tuple[str, int]]:
     places = {Path(path).resolve() for path in readable if os.path.exists(path)}
     # Without those inside another: each path costs every child some microseconds.
     outermost = sorted(str(place) for place in places if not places.intersection(place.parents))
-    return [*((path, reading) for path in outermost), *((path, USE) for path in _DEVICES)]
+    devices = ((path, USE) for path in _DEVICES)
+    return [*((path, reading) for path in outermost), *devices, (_ZEROS, READ)]
 
 
 def _own_pipes() -> list[tuple[str, int]]:

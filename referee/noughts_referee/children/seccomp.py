@@ -29,10 +29,18 @@ _UNSUPPORTED, _NO_TERMINAL, _INVALID = _FAIL | errno.EOPNOTSUPP, _FAIL | errno.E
 _LOAD, _IF_EQUAL, _IF_GREATER, _IF_ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x25, 0x45, 0x54, 0x06
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
 
-_THREAD, _NAME_SPACES = 0x10000, 0x7E020000
+_THREAD = 0x10000
+_NAME_SPACES_AND_SIBLINGS = 0x7E020000 | 0x8000
+"""CLONE_PARENT is the last: the zygote would be the parent of a process that no limit of its child counts."""
+_HIDDEN_MEMORY = 0x21
+"""MAP_SHARED and MAP_ANONYMOUS. If a child unmaps most of such a mapping, its memory remains, and nothing counts it."""
+_GROWING_MEMORY = 0x100
+"""MAP_GROWSDOWN: the kernel counts it as a stack, not as private memory."""
 _KIND_OF_SOCKET, _STREAM, _FAST_OPEN = 0xF, 1, 0x20000000
 _BPF_ON_SOCKETS = (26, 27, 36, 50, 51, 52)
 """Options of `SOL_SOCKET` that attach, detach and lock programs of the kernel."""
+_SIZES_OF_BUFFERS = (7, 8)
+"""SO_SNDBUF and SO_RCVBUF: no check counts the memory of buffers."""
 _DEVICE_CONTROLS = (
     0x5401, 0x5413, 0x540F,  # TCGETS, TIOCGWINSZ and TIOCGPGRP, which fail on a pipe and say that it is no terminal
     0x541B, 0x5421, 0x5450, 0x5451,  # FIONREAD, FIONBIO, FIONCLEX, FIOCLEX
@@ -117,7 +125,7 @@ def _for_family() -> Iterator[_Instruction]:
     yield from _if(_IF_GREATER, _NEWEST, _UNKNOWN)
     # Its flags are not visible. Libraries use clone instead.
     yield from _when(calls.CLONE3, [(_RETURN, 0, 0, _UNKNOWN)])
-    yield from _when(calls.CLONE, [*_argument(0), *_if(_IF_ANY_BIT, _NAME_SPACES, _REFUSE)])
+    yield from _when(calls.CLONE, [*_argument(0), *_if(_IF_ANY_BIT, _NAME_SPACES_AND_SIBLINGS, _REFUSE)])
     yield from _when(calls.PRLIMIT64, [*_argument(0), *_unless(_IF_EQUAL, 0, _REFUSE)])
     yield from _when(calls.SOCKET, _tcp_socket())
     yield from _when(calls.SOCKETPAIR, [*_argument(0), *_unless(_IF_EQUAL, AF_UNIX, _REFUSE), *_stream()])
@@ -129,6 +137,7 @@ def _for_family() -> Iterator[_Instruction]:
     locking, others = _if_any(_FILE_LOCKS, _PRETEND), _among(_FILE_CONTROLS, _REFUSE)
     yield from _when(calls.FCNTL, [*_argument(1), *locking, *others])
     yield from _when(calls.FLOCK, [(_RETURN, 0, 0, _PRETEND)])
+    yield from _when(calls.MMAP, _counted_memory())
     yield from _when(calls.MADVISE, [*_argument(2), *_if_any(_SHARED_MEMORY_ADVICE, _INVALID)])
     yield from _when_any(calls.OF_A_CLOCK, _own_clock())
     yield from _when_any(calls.ADVISING, [(_RETURN, 0, 0, _PRETEND)])
@@ -220,7 +229,13 @@ def _tcp_socket() -> list[_Instruction]:
 
 def _socket_option() -> list[_Instruction]:
     of_sockets = [*_argument(1), *_unless(_IF_EQUAL, SOL_SOCKET, _ALLOW)]
-    return [*of_sockets, *_argument(2), *_if_any(_BPF_ON_SOCKETS, _REFUSE)]
+    bpf, sizes = _if_any(_BPF_ON_SOCKETS, _REFUSE), _if_any(_SIZES_OF_BUFFERS, _PRETEND)
+    return [*of_sockets, *_argument(2), *bpf, *sizes]
+
+
+def _counted_memory() -> list[_Instruction]:
+    growing = [*_argument(3), *_if(_IF_ANY_BIT, _GROWING_MEMORY, _REFUSE)]
+    return [*growing, (_AND, 0, 0, _HIDDEN_MEMORY), *_if(_IF_EQUAL, _HIDDEN_MEMORY, _REFUSE)]
 
 
 def _own_clock() -> list[_Instruction]:

@@ -32,7 +32,7 @@ ALLOWED: dict[str, Numbers] = {
     "connect": (42, 203), "getsockname": (51, 204), "getpeername": (52, 205), "getsockopt": (55, 209),
     "recvfrom": (45, 207), "recvmsg": (47, 212), "recvmmsg": (299, 243), "shutdown": (48, 210),
     # Its memory. mincore tells only about files that the child can write.
-    "mmap": (9, 222), "munmap": (11, 215), "mremap": (25, 216), "mprotect": (10, 226), "brk": (12, 214),
+    "munmap": (11, 215), "mremap": (25, 216), "mprotect": (10, 226), "brk": (12, 214),
     "mlock": (149, 228), "mlock2": (325, 284), "munlock": (150, 229), "mincore": (27, 232), "msync": (26, 227),
     "membarrier": (324, 283), "get_mempolicy": (239, 236), "map_shadow_stack": (453, None), "mseal": (462, 462),
     # Its signals.
@@ -130,6 +130,7 @@ GETPRIORITY: Numbers = (140, 141)
 IOCTL: Numbers = (16, 29)
 FCNTL: Numbers = (72, 25)
 FLOCK: Numbers = (73, 32)
+MMAP: Numbers = (9, 222)
 MADVISE: Numbers = (28, 233)
 SETSOCKOPT: Numbers = (54, 208)
 SENDTO: Numbers = (44, 206)

@@ -68,12 +68,17 @@ REFUSED = [
     "limit_others",
     "raise_limits",
     "become_root",
+    "map_shared",
+    "map_shared_zeros",
+    "map_a_growing_stack",
+    "start_a_sibling",
+    "enlarge_buffers",
     "allocate",
     "anonymous_file",
     "fill_a_file",
     "open_many_files",
 ]
-REFUSED_TO_PLUGINS = ["fork", "execute", "kill_everybody", "map_shared", "pass_a_file"]
+REFUSED_TO_PLUGINS = ["fork", "execute", "kill_everybody", "pass_a_file"]
 ALLOWED_WITHOUT = [
     "read_passwd",
     "read_home",
@@ -103,6 +108,11 @@ ALLOWED_WITHOUT = [
     "send_udp",
     "connect_unix",
     "trace_self",
+    "map_shared",
+    "map_shared_zeros",
+    "map_a_growing_stack",
+    "start_a_sibling",
+    "enlarge_buffers",
     "anonymous_file",
     "allocate",
     "fill_a_file",
