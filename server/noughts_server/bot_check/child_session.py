@@ -25,8 +25,10 @@ from noughts_referee.children.running_child import ChildSettings, Death, NotStar
 from noughts_referee.frame_encoding import reasons
 from noughts_referee.rules import VOID, Outcome, Position, PositionError, Variant, covers, members, placed_wrongly
 from noughts_server.engines.frames import EngineChild
+from noughts_server.errors import InvalidArgument
 from noughts_server.launching.players import Player, start_player
 from noughts_server.resource_names import bot_name
+from noughts_server.runtime.sessions import check_hello
 from noughts_server.version import software_version
 
 _NAMES_KEY = secrets.token_bytes(16)
@@ -86,6 +88,10 @@ class ChildSession:
             raise await self._gone("a hello", str(failure)) from None
         if hello.protocol != PROTOCOL:
             raise self.fault(f"protocol {hello.protocol}", f"{PROTOCOL}, in a hello as its first frame")
+        try:
+            check_hello(hello)
+        except InvalidArgument as error:  # each question about very many variants would take seconds
+            raise self.fault(f"a hello with {error.got}", error.expected) from None
         self.name, self.variants = hello.bot, tuple(hello.variants)
         self.declines_challenges = hello.declines_challenges
         version = bot_name(self.name, "1")

@@ -8,9 +8,10 @@ from types import ModuleType
 from typing import TYPE_CHECKING, cast
 
 from noughts_server.cli.options import LogFormat, LogLevel
+from noughts_server.plain_text import without_controls
 
 if TYPE_CHECKING:
-    from structlog.typing import Processor
+    from structlog.typing import EventDict, Processor
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +86,13 @@ def _rendering(form: LogFormat, *, terminal: bool) -> "list[Processor]":
         form = LogFormat.CONSOLE if terminal else LogFormat.LOGFMT
     if form is LogFormat.CONSOLE:
         plain = structlog.dev.plain_traceback
-        return [structlog.dev.ConsoleRenderer(colors=terminal, exception_formatter=plain)]
+        return [_harmless, structlog.dev.ConsoleRenderer(colors=terminal, exception_formatter=plain)]
     if form is LogFormat.JSON:
         return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
     first = ["timestamp", "level", "event"]
-    return [structlog.processors.format_exc_info, structlog.processors.LogfmtRenderer(key_order=first)]
+    return [structlog.processors.format_exc_info, _harmless, structlog.processors.LogfmtRenderer(key_order=first)]
+
+
+def _harmless(logger: object, method: str, event: "EventDict") -> "EventDict":
+    """Replace characters that steer a terminal: logs quote the output of bots. JSON escapes them."""
+    return {key: without_controls(value) if isinstance(value, str) else value for key, value in event.items()}

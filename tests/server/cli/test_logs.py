@@ -15,6 +15,7 @@ from noughts_server.cli.options import LogFormat, LogLevel
 configure_logs(LogLevel.INFO, LogFormat(sys.argv[1]))
 structlog.get_logger("ours").info("from structlog", game="tournaments/cup/games/7")
 logging.getLogger("theirs").warning("from %s", "logging")
+structlog.get_logger("ours").info("said", said="\\x1b]0;title\\x07 \\x9b2J \\r level=error")
 structlog.get_logger("ours").debug("too fine")
 logging.getLogger("theirs").debug("too fine")
 try:
@@ -32,7 +33,7 @@ def log(form: str) -> list[str]:
 
 
 def test_json_log_has_an_object_a_line_whoever_wrote_it() -> None:
-    first, second, third = map(json.loads, log("json"))
+    first, second, _, third = map(json.loads, log("json"))
     assert (first["event"], first["level"], first["game"]) == ("from structlog", "info", "tournaments/cup/games/7")
     assert (second["event"], second["level"]) == ("from logging", "warning")
     assert "ZeroDivisionError" in third["exception"]
@@ -41,7 +42,7 @@ def test_json_log_has_an_object_a_line_whoever_wrote_it() -> None:
 
 @pytest.mark.parametrize("form", ["auto", "logfmt"])
 def test_log_for_files_has_a_line_a_record(form: str) -> None:
-    first, second, _ = log(form)
+    first, second, *_ = log(form)
     assert 'event="from structlog"' in first
     assert "game=tournaments/cup/games/7" in first
     assert 'event="from logging"' in second
@@ -51,3 +52,8 @@ def test_console_log_has_no_colours_where_there_is_no_terminal() -> None:
     lines = log("console")
     assert not any("\x1b" in line for line in lines)
     assert "tournaments/cup/games/7" in lines[0]
+
+
+@pytest.mark.parametrize("form", ["console", "logfmt", "json"])
+def test_no_text_of_a_bot_in_a_log_steers_a_terminal(form: str) -> None:
+    assert not [line for line in log(form) if not line.isprintable()]

@@ -419,6 +419,12 @@ async def test_hostile_code_is_refused_with_what_it_did(
     assert await stored(client) == (0, 0, 0)
 
 
+async def test_trial_reads_the_hello_of_a_bot_within_its_limits(client: Client) -> None:
+    many = BOT.format("return position.free[0]\n\n    variants = tuple(map(str, range(10_000)))")
+    refusal = await refused(submit(client, await client.token("alice", *ALL), "mine", many))
+    assert "a hello with 10000 names, expected at most 100" in refusal.trailing
+
+
 async def test_a_trial_that_takes_too_long_is_refused_in_the_words_of_its_author(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
