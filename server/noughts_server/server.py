@@ -232,7 +232,7 @@ def _add_services(
         store=store,
         sessions=sessions,
         director=director,
-        limits=limiter.limits,
+        limiter=limiter,
         rate_own_games=settings.rate_own_games,
         absence=absence,
         problems=problems,
@@ -249,7 +249,7 @@ def _add_services(
     tokens_pb2_grpc.add_TokenServiceServicer_to_server(TokenServicer(store, sessions, limiter.limits), grpc_server)
     webhooks = WebhookServicer(store, limiter.limits, private=settings.private_webhooks)
     webhooks_pb2_grpc.add_WebhookServiceServicer_to_server(webhooks, grpc_server)
-    challenges = ChallengeServicer(store, sessions, director, limiter.limits)
+    challenges = ChallengeServicer(store, sessions, director, limiter)
     challenges_pb2_grpc.add_ChallengeServiceServicer_to_server(challenges, grpc_server)
     status_pb2_grpc.add_StatusServiceServicer_to_server(status, grpc_server)
     add_feed_service(FeedServicer(server.feed, limiter, delivery), grpc_server)

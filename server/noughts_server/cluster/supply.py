@@ -91,7 +91,7 @@ class SharedSupply(Supply):
             self._changed = False
             full = self.conditions = await self._read_conditions()
             self.withdrawn(full.withdrawn)
-            opened = UnitsWithOpenings(tournament.settings, full)
+            opened = UnitsWithOpenings(tournament.settings, full, tournament.owner_id, self._others_play)
             while not self._changed:
                 self._news.clear()
                 playing = self.share(full)

@@ -78,7 +78,7 @@ class Supply:
         playing = self.conditions = await self._read_conditions()
         units = await self._unfinished()
         logger.info("tournament_started", tournament=playing.name, bots=len(playing.players), units=len(units))
-        opened = UnitsWithOpenings(tournament.settings, playing)
+        opened = UnitsWithOpenings(tournament.settings, playing, tournament.owner_id, self._others_play)
         # Pairings can follow while games are running; then units are whole, so that a claimed one does not grow.
         kind = tournament.settings.schedule
         ahead = kind.endless or kind.pairs_ahead
@@ -100,6 +100,10 @@ class Supply:
             units = units if idle else range(claimed, units.stop)
         referee.evict(key)
         logger.info("tournament_played", tournament=playing.name)
+
+    def _others_play(self) -> bool:
+        """Return whether games of other tournaments are running."""
+        return self.referee.in_flight() > self.referee.in_flight(self.key)
 
     async def _hand_out(
         self, units: range, playing: GameConditions, opened: UnitsWithOpenings, tournament: Tournament

@@ -1,8 +1,8 @@
 """Units with the openings of their games, where the tournament has some."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from functools import lru_cache
+from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
 
 from noughts_referee.work_units import GameConditions, Unit
 from noughts_server.competition.tournament_settings import TournamentSettings
@@ -10,6 +10,7 @@ from noughts_server.errors import WrongState
 from noughts_server.openings.choosing import OpeningChoice, opening_of
 from noughts_server.openings.legality import OpeningError
 from noughts_server.openings.settings import OpeningsKind
+from noughts_server.runtime.computing import compute
 
 # A game begins as soon as it has its opening: those that are searched for are made a few at a time.
 _SEARCHED_AT_ONCE = 8
@@ -21,10 +22,16 @@ _MOST_KEPT = 20_000
 class UnitsWithOpenings:
     """Hands out a tournament's units with openings, in parts as they become ready."""
 
-    def __init__(self, settings: TournamentSettings, conditions: GameConditions) -> None:
+    def __init__(
+        self, settings: TournamentSettings, conditions: GameConditions, owner_id: int, disturbs: Callable[[], bool]
+    ) -> None:
+        """`owner_id` is the tournament's owner, whose turn a search takes; `disturbs` is that of `compute`."""
         self._openings = settings.openings
         self._conditions = conditions
-        self._opening = lru_cache(_MOST_KEPT)(self._made)
+        self._owner_id = owner_id
+        self._disturbs = disturbs
+        self._is_searched = settings.openings.kind is OpeningsKind.BALANCED
+        self._known: dict[int, OpeningChoice] = {}
 
     async def parts(self, unit: Unit, encounters: Sequence[int]) -> AsyncIterator[Unit]:
         """The unit's slots with their openings, in their order; `encounters` has the number of each slot's.
@@ -36,18 +43,23 @@ class UnitsWithOpenings:
             if unit.slots:
                 yield unit
             return
-        searched = self._openings.kind is OpeningsKind.BALANCED
-        size = _SEARCHED_AT_ONCE if searched else _AT_ONCE
+        size = _SEARCHED_AT_ONCE if self._is_searched else _AT_ONCE
         for begin in range(0, len(unit.slots), size):
             slots, numbers = unit.slots[begin : begin + size], encounters[begin : begin + size]
-            # A search is a thread's: games that run meanwhile must not wait for it.
-            found = await asyncio.to_thread(self._openings_of, numbers) if searched else self._openings_of(numbers)
+            found = [await self._opening(each) for each in numbers]
             openings = {slot.ordinal: opening for slot, opening in zip(slots, found, strict=True)}
             yield unit._replace(slots=slots, openings=openings)
             await asyncio.sleep(0)
 
-    def _openings_of(self, encounters: Sequence[int]) -> list[OpeningChoice]:
-        return list(map(self._opening, encounters))
+    async def _opening(self, encounter: int) -> OpeningChoice:
+        known = self._known.get(encounter)
+        if known is None:
+            make = partial(self._made, encounter)
+            known = await compute(self._owner_id, make, self._disturbs) if self._is_searched else make()
+            if len(self._known) >= _MOST_KEPT:
+                del self._known[next(iter(self._known))]
+            self._known[encounter] = known
+        return known
 
     def _made(self, encounter: int) -> OpeningChoice:
         playing = self._conditions

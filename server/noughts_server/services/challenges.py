@@ -2,23 +2,27 @@
 
 import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 from noughts_proto.v1 import challenges_pb2 as pb
 from noughts_proto.v1 import challenges_pb2_grpc
-from noughts_server.errors import InvalidArgument, PermissionDenied, WrongState
-from noughts_server.limits import Limits
+from noughts_server.errors import InvalidArgument, NoughtsError, PermissionDenied, WrongState
 from noughts_server.messages.conversions import tournament_message
 from noughts_server.messages.settings_codec import challenge_settings
 from noughts_server.resource_names import bot_name, bot_version_id
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.sessions import OnlineBot, Sessions
 from noughts_server.services.access import Access, Context, caller_as, open_to
+from noughts_server.services.limiter import Limiter
 from noughts_server.services.new_tournaments import (
     canonical_variant,
     check_guest_clocks,
+    check_openings_of,
     check_settings,
     common_variant,
+    computed,
 )
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.idempotency import idempotent
@@ -37,9 +41,10 @@ _MOST_OF_THE_SITE = 100
 class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
     """Checks whether the two bots can play, and starts their games."""
 
-    def __init__(self, store: Store, sessions: Sessions, director: Director, limits: Limits) -> None:
+    def __init__(self, store: Store, sessions: Sessions, director: Director, limiter: Limiter) -> None:
         self._store = store
-        self._limits = limits
+        self._limiter = limiter
+        self._limits = limiter.limits
         self._sessions = sessions
         self._director = director
 
@@ -49,7 +54,7 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
         who, now = caller_as(play_as(name)), self._store.now_ms()
         online = self._sessions.logins_online()
 
-        def begin(connection: Connection) -> str:
+        def chosen(connection: Connection) -> NewChallenge:
             challenger = _online(connection, online, name, version)
             if who.only_owner not in (None, challenger.owner_id):
                 raise PermissionDenied(bot_name(name))
@@ -73,11 +78,25 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
             check_number("games", settings.games_per_pair, 1, _MOST_GAMES)
             check_settings(settings)
             drawn = SeedKind.GIVEN if request.HasField("seed") else SeedKind.DRAWN
-            new = NewChallenge(challenger, opponent, settings, drawn, request.opponent_begins)
+            return NewChallenge(challenger, opponent, settings, drawn, request.opponent_begins)
+
+        def begin(connection: Connection) -> str:
+            new = chosen(connection)
+            if new.settings.openings and new.settings.variant != variant_of_openings:
+                hint = "Try again: one of the bots has another name since the request arrived."
+                raise WrongState(bot_name(name), got="renamed", expected="unchanged", hint=hint)
             # The website has limits of its own for all visitors together.
             limits = self._limits.changed(challenges=_MOST_OF_THE_SITE) if who.owner == SITE_OWNER else self._limits
             return create_challenge(connection, new, owner_id=who.owner_id, now_ms=now, limits=limits).slug
 
+        variant_of_openings = ""
+        if request.HasField("openings"):
+            # If this fails, the transaction fails too, unless it repeats an answer.
+            with suppress(NoughtsError):
+                new = await self._store.read(chosen)
+                variant_of_openings = new.settings.variant
+            if variant_of_openings:
+                await computed(self._limiter, who.owner_id, partial(check_openings_of, new.settings))
         tournament = await self._director.create(idempotent(who.token_id, request, begin, now_ms=now))
         return pb.CreateChallengeResponse(tournament=tournament_message(tournament))
 

@@ -1,7 +1,8 @@
 """Check the settings of a new tournament. The store does not check them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
+from typing import TypeVar
 
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import VariantError, first_common, parse_variant
@@ -13,10 +14,14 @@ from noughts_server.openings.choosing import check_openings
 from noughts_server.openings.legality import OpeningError
 from noughts_server.openings.settings import LONGEST_NAME, MOST_CHARACTERS, MOST_OPENINGS
 from noughts_server.openings.sufficiency import shortage
+from noughts_server.runtime.computing import compute
+from noughts_server.services.limiter import Limiter
 from noughts_server.store.people.tokens import Caller
 from noughts_server.store.tournaments.join_window import FEWEST_ENTRIES, LATEST, MOST_ENTRIES, Joining, utc
 from noughts_server.store.tournaments.tournaments import MOST_GAMES_PER_PAIR, NewTournament
 from noughts_server.store.validation import check_name, check_number, check_slug, check_text
+
+Result = TypeVar("Result")
 
 _MOST_CONCURRENCY = 65_536
 _LONGEST_TITLE = 200
@@ -24,7 +29,10 @@ _LONGEST_TIME_US = 7 * 24 * 3600 * 1_000_000
 
 
 def checked(new: NewTournament, now_ms: int) -> NewTournament:
-    """Return a new tournament with its variant's canonical name and its format's limit. Raises InvalidArgument."""
+    """Return a new tournament with its variant's canonical name and its format's limit. Raises InvalidArgument.
+
+    It does not check the openings, which can take seconds: see `check_openings_of`.
+    """
     check_slug("tournament.name", new.slug)
     check_settings(new.settings)
     joining = replace(new.joining, entries_max=min(new.joining.entries_max, new.settings.schedule.most_entries))
@@ -40,20 +48,22 @@ def with_priority_of(who: Caller, new: NewTournament) -> NewTournament:
 
 
 def advised(new: NewTournament) -> NewTournament:
-    """Return the tournament with advice if it compares bots and its openings are too few. Raises InvalidArgument.
+    """Check all settings of the tournament; add advice if it compares bots and its openings are too few.
 
-    This can take some tenths of a second.
+    This can take seconds: it must run in `compute`, and not in a transaction. Raises InvalidArgument.
     """
+    check_slug("tournament.name", new.slug)
     settings = new.settings
+    check_settings(settings)
+    check_openings_of(settings)
     if settings.schedule.base is None:
         return new
-    check_settings(settings)
     variant = parse_variant(canonical_variant(settings.variant))
     return replace(new, advice=shortage(settings.openings, variant, settings.games_per_pair))
 
 
 def check_settings(settings: TournamentSettings) -> None:
-    """Raise InvalidArgument for invalid settings."""
+    """Raise InvalidArgument for invalid settings, except openings."""
     check_text("tournament.title", settings.title, _LONGEST_TITLE)
     check_number("tournament.games_per_pair", settings.games_per_pair, 1, MOST_GAMES_PER_PAIR)
     fewest = min(1, usual_concurrency(settings.schedule, settings.throughput))
@@ -62,7 +72,6 @@ def check_settings(settings: TournamentSettings) -> None:
     _check_format(settings)
     _check_time("tournament.time", settings.time)
     _check_own_times(settings)
-    _check_openings(settings)
 
 
 def check_guest_clocks(settings: TournamentSettings, limits: Limits) -> None:
@@ -158,7 +167,14 @@ def _check_own_times(settings: TournamentSettings) -> None:
         raise InvalidArgument.of("tournament.rated", "true", expected)
 
 
-def _check_openings(settings: TournamentSettings) -> None:
+async def computed(limiter: Limiter, owner_id: int, work: Callable[[], Result]) -> Result:
+    """Return or raise what a check of openings does, when it is this owner's turn. Raises LimitReached."""
+    with limiter.holding("owner_checks", owner_id, "checks of openings of yours that are not done"):
+        return await compute(owner_id, work)
+
+
+def check_openings_of(settings: TournamentSettings) -> None:
+    """Raise InvalidArgument if the openings do not fit the other settings. This can take seconds."""
     openings = settings.openings
     if len(openings.text) > MOST_CHARACTERS:
         expected = f"at most {MOST_CHARACTERS} characters"

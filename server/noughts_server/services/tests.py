@@ -1,6 +1,5 @@
 """TestService: tests of versions of bots against each other, each played by a tournament with the same ID."""
 
-import asyncio
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,6 +22,7 @@ from noughts_server.services.new_tournaments import (
     check_guest_clocks,
     checked,
     common_variant,
+    computed,
     with_priority_of,
 )
 from noughts_server.services.tournaments import TournamentServicer
@@ -53,20 +53,20 @@ class TestServicer(tests_pb2_grpc.TestServiceServicer):
         who, wanted, parts = caller(), request.test, self.tournaments
         require(who, play_as(bot_version_id("test.new_version", wanted.new_version)[0]))
         variant = wanted.tournament.variant or await parts.store.read(partial(self._common_variant, wanted=wanted))
-        match, now = await asyncio.to_thread(_match, wanted, variant), parts.store.now_ms()
+        match, now = await computed(parts.limiter, who.owner_id, partial(_match, wanted, variant)), parts.store.now_ms()
 
         def create(connection: Connection) -> str:
             new, base = _versions(connection, wanted)
             right = with_priority_of(who, checked(match, now))
             _check_versions(parts.sessions, who, new, base)
             if base.owner_id != new.owner_id:
-                check_guest_clocks(right.settings, parts.limits)
+                check_guest_clocks(right.settings, parts.limiter.limits)
             for field, version in (("test.new_version", new), ("test.base_version", base)):
                 parts.sessions.check_plays(connection, version.id, field, right.settings.variant)
             title = right.settings.title or f"{new.bot}@{new.version} against {base.bot}@{base.version}"[:200]
             slug, settings = right.slug if wanted.name else "", replace(right.settings, title=title)
             test = NewTest(replace(right, slug=slug, settings=settings), new, base)
-            return create_test(connection, test, owner_id=who.owner_id, now_ms=now, limits=parts.limits).slug
+            return create_test(connection, test, owner_id=who.owner_id, now_ms=now, limits=parts.limiter.limits).slug
 
         made = await parts.director.create(idempotent(who.token_id, request, create, now_ms=now))
         return pb.CreateTestResponse(test=await self._full(made.slug))

@@ -1,6 +1,5 @@
 """TournamentService: organises tournaments."""
 
-import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,7 +9,6 @@ from typing import Any
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_proto.v1 import tournaments_pb2_grpc
 from noughts_server.errors import InvalidArgument
-from noughts_server.limits import Limits
 from noughts_server.messages.conversions import (
     match_message,
     milliseconds,
@@ -25,7 +23,8 @@ from noughts_server.runtime.sessions import Sessions
 from noughts_server.runtime.tournament_play import stop_reason
 from noughts_server.services.access import Access, Context, caller, open_to, require
 from noughts_server.services.answers import answered, each, page_rows
-from noughts_server.services.new_tournaments import advised, checked, with_priority_of
+from noughts_server.services.limiter import Limiter
+from noughts_server.services.new_tournaments import advised, checked, computed, with_priority_of
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.idempotency import idempotent
 from noughts_server.store.engine.schema import Kind, TournamentState
@@ -53,7 +52,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     store: Store
     sessions: Sessions
     director: Director
-    limits: Limits
+    limiter: Limiter
     rate_own_games: bool
     absence: float
     """The inactivity timeout: how many seconds an entry may keep games waiting; 0: unlimited."""
@@ -67,13 +66,13 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
         who = caller()
         now = self.store.now_ms()
         new, interval_ms = _new_tournament(request.tournament), _interval_ms(request.tournament)
-        if new.settings.sprt:
-            new = await asyncio.to_thread(advised, new)
+        if new.settings.sprt or new.settings.openings:
+            new = await computed(self.limiter, who.owner_id, partial(advised, new))
         new = replace(new, own_rated=self.rate_own_games)
 
         def create(connection: Connection) -> str:
             right = with_priority_of(who, checked(new, now))
-            made = create_tournament(connection, right, owner_id=who.owner_id, now_ms=now, limits=self.limits)
+            made = create_tournament(connection, right, owner_id=who.owner_id, now_ms=now, limits=self.limiter.limits)
             if interval_ms:
                 create_league(connection, made, interval_ms, now_ms=now)
             return made.slug

@@ -14,7 +14,7 @@ from noughts_server.errors import InvalidArgument
 from noughts_server.openings.choosing import opening_of
 from noughts_server.openings.settings import MOST_CHARACTERS, Openings, OpeningsKind
 from noughts_server.runtime.units_with_openings import UnitsWithOpenings
-from noughts_server.services.new_tournaments import check_settings
+from noughts_server.services.new_tournaments import check_openings_of
 from noughts_server.store.tournaments.claims import claim_unit, unfinished_units
 from noughts_server.store.tournaments.tournaments import NewTournament, conditions, get_tournament
 from tests.support.arena import Arena, make_tournament
@@ -33,7 +33,7 @@ async def begun(arena: Arena, openings: Openings, **more: object) -> list[tuple[
 async def handed_out(arena: Arena, slug: str) -> list[tuple[int, int, int, tuple[int, ...]]]:
     tournament = await arena.store.read(partial(get_tournament, slug=slug))
     playing = await arena.store.read(partial(conditions, tournament_id=tournament.id))
-    opened = UnitsWithOpenings(tournament.settings, playing)
+    opened = UnitsWithOpenings(tournament.settings, playing, tournament.owner_id, lambda: False)
     found = []
     for number in await arena.store.read(partial(unfinished_units, tournament_id=tournament.id)):
         claim = await arena.store.write(partial(claim_unit, tournament_id=tournament.id, number=number))
@@ -82,5 +82,5 @@ async def test_what_is_stored_is_read_again(arena: Arena) -> None:
 )
 def test_openings_that_no_game_could_begin_with_are_refused(settings: TournamentSettings, message: str) -> None:
     with pytest.raises(InvalidArgument) as refused:
-        check_settings(settings)
+        check_openings_of(settings)
     assert message in str(refused.value)

@@ -1,0 +1,45 @@
+"""Checks of openings can take seconds: they hold up neither the database nor other owners."""
+
+import asyncio
+from functools import partial
+from typing import Any
+
+import grpc
+
+from noughts_proto.v1.tournaments_pb2 import Openings
+from noughts_server.runtime.computing import compute
+from tests.support.client import Client, refused
+
+SLOW: dict[str, Any] = {"variant": "mnk:30,30,5", "openings": Openings(kind="balanced", plies=1)}
+"""No such opening is balanced, which is known only after 200 searches."""
+
+
+async def test_writes_continue_while_openings_are_checked(client: Client) -> None:
+    token, store = await client.token(), client.server.store
+    check = asyncio.create_task(refused(client.create(token, **SLOW)))
+    writes = 0
+    while not check.done():
+        await store.write(lambda connection: None)
+        writes += 1
+        await asyncio.sleep(0.01)
+    assert (await check).code is grpc.StatusCode.INVALID_ARGUMENT
+    assert writes > 10
+
+
+async def test_one_owner_has_eight_checks_of_openings_at_once(client: Client) -> None:
+    token = await client.token()
+    checks = [asyncio.create_task(refused(client.create(token, f"cup-{number}", **SLOW))) for number in range(9)]
+    done, _ = await asyncio.wait(checks, return_when=asyncio.FIRST_COMPLETED)
+    for check in checks:
+        check.cancel()
+    refusal = await done.pop()
+    assert (refusal.reason, refusal.info.metadata["limit"]) == ("LIMIT_REACHED", "owner_checks")
+    await client.create(token, "plain")  # without openings, it waits for no check
+
+
+async def test_owners_compute_by_turns() -> None:
+    order: list[str] = []
+    async with asyncio.TaskGroup() as tasks:
+        for owner, name in ((1, "a0"), (1, "a1"), (1, "a2"), (2, "b0")):
+            tasks.create_task(compute(owner, partial(order.append, name), lambda: False))
+    assert order == ["a0", "a1", "b0", "a2"]
