@@ -69,6 +69,8 @@ class Limits:
     """Renames of bots of one owner in a day."""
     tournaments: int = 200
     """Tournaments of one owner that are not over, excluding challenges."""
+    owner_entries: int = 64
+    """Entries of one owner in a tournament of another owner, and at most half of its places."""
     owner_checks: int = 8
     """Tournaments, tests and challenges of one owner whose openings are being checked, or wait for that."""
     submissions: int = 30

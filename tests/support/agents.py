@@ -69,7 +69,8 @@ async def over_pipes(address: str, token: str) -> AsyncIterator[Agent]:
 
 
 @asynccontextmanager
-async def _tools(address: str, proxies: tuple[str, ...]) -> AsyncIterator[str]:
+async def running_tools(address: str, proxies: tuple[str, ...]) -> AsyncIterator[str]:
+    """The address of the tools over HTTP, which are served in this loop."""
     upstream, listener = Upstream(address, Dialling(), HINTS), listening("127.0.0.1", 0)
     try:
         async with serving_mcp(Backend(upstream, explain), listener, proxies):
@@ -80,7 +81,7 @@ async def _tools(address: str, proxies: tuple[str, ...]) -> AsyncIterator[str]:
 
 def tools_over_http(address: str, proxies: tuple[str, ...] = ()) -> AbstractContextManager[str]:
     """The address of the tools over HTTP, which are served in a thread of their own."""
-    return entered(_tools(address, proxies))
+    return entered(running_tools(address, proxies))
 
 
 @asynccontextmanager

@@ -33,13 +33,13 @@ Language: TypeAlias = Literal[tuple(LANGUAGES)]  # type: ignore[valid-type]
 
 
 class BotTools:
-    """The tools. Of those that compute for long, two run at a time, and one of each token."""
+    """The tools. Of those that compute for long, two run at a time, and one of each owner."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self._computing = asyncio.Semaphore(2)
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        """By token."""
+        """By owner."""
 
     async def new_bot(
         self, name: Annotated[str, Field(pattern=f"^{NAME_PATTERN}$")], language: Language = "python"
@@ -85,12 +85,13 @@ class BotTools:
 
     async def _compute(self, caller: Caller, scope: str, file: str, content: bytes, *words: str) -> Document:
         """Return what a command says about a file. Over HTTP the caller's token needs the scope. Raises Failure."""
-        token = self._backend.token(caller)
+        token = owner = self._backend.token(caller)
         if self._backend.only_token is None:
             held = await self._backend.upstream.ask("tokens.GetToken", token, name="tokens/self")
             if not permits(held["token"]["scopes"], scope):
                 raise Failure(403, f"the token lacks the scope `{scope}`", "Use the command line on your own machine.")
-        turn = self._turns.setdefault(token, asyncio.Lock())
+            owner = held["token"]["owner"]
+        turn = self._turns.setdefault(owner, asyncio.Lock())
         try:
             async with turn, self._computing, asyncio.timeout(_LONGEST_SECONDS):
                 with tempfile.TemporaryDirectory(prefix="noughts-mcp-") as folder:

@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import threading
+from collections import Counter
 from concurrent.futures import Future
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from urllib.parse import urlsplit
@@ -37,16 +38,48 @@ _SPECIAL_IPV6 = [
     IPv6Network("2620:4f:8000::/48"),
     IPv6Network("3fff::/20"),
 ]
+OWNER_LOOKUPS, MOST_LOOKUPS = 4, 64
+"""Concurrent lookups of names for one owner and for all."""
 _WEB_PORTS = {"http": 80, "https": 443}
 _FIRST_FREE_PORT = 1025
 # No machine has these addresses. A system on which a program can use them lets programs use any address.
 _NOBODYS = {socket.AF_INET: "240.0.0.1", socket.AF_INET6: "100::1"}
 
 
-async def find_addresses(url: str, *, private: bool) -> tuple[list[str], int]:
+class LookupsBusy(OSError):
+    """Too many lookups of names are running, because the name servers do not answer."""
+
+
+class _Lookups:
+    """Counts the lookups that are running. Nothing can end one, and each has a thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: Counter[int] = Counter()
+        """By owner."""
+
+    def begin(self, owner_id: int) -> None:
+        """Count one more. Raises LookupsBusy."""
+        with self._lock:
+            if self._running[owner_id] >= OWNER_LOOKUPS or self._running.total() >= MOST_LOOKUPS:
+                raise LookupsBusy(f"{self._running[owner_id]} of your lookups of names are running")
+            self._running[owner_id] += 1
+
+    def end(self, owner_id: int) -> None:
+        with self._lock:
+            self._running[owner_id] -= 1
+            if not self._running[owner_id]:
+                del self._running[owner_id]
+
+
+_LOOKUPS = _Lookups()
+
+
+async def find_addresses(url: str, *, private: bool, owner_id: int) -> tuple[list[str], int]:
     """Return the addresses of a URL's host and its port. Raises OSError if it has none to which requests can go.
 
-    Without `private`, these are public addresses of other machines, and the ports 80, 443 and above 1024.
+    Without `private`, these are public addresses of other machines, and the ports 80, 443 and above 1024. `owner_id` is
+    the owner of the webhook. Raises LookupsBusy.
     """
     parts, found = urlsplit(url), Future[list[str]]()
     host, port = parts.hostname, _WEB_PORTS[parts.scheme] if parts.port is None else parts.port
@@ -59,9 +92,16 @@ async def find_addresses(url: str, *, private: bool) -> tuple[list[str], int]:
             found.set_result([str(row[4][0]) for row in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)])
         except Exception as error:
             found.set_exception(error)
+        finally:
+            _LOOKUPS.end(owner_id)
 
     # In a thread of its own, because a lookup that hangs must delay neither others nor the end of the server.
-    threading.Thread(target=look_up, daemon=True).start()
+    _LOOKUPS.begin(owner_id)
+    try:
+        threading.Thread(target=look_up, daemon=True).start()
+    except RuntimeError:  # no further thread can be started
+        _LOOKUPS.end(owner_id)
+        raise
     addresses = await asyncio.wrap_future(found)
     if not private:
         public = [each for each in addresses if is_public(each)]

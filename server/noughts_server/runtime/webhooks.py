@@ -116,7 +116,7 @@ class WebhookDelivery:
 
     async def _status(self, event: Event) -> int:
         url, content = urlsplit(event.url), request_content(event, self._store.now_ms() // 1_000)
-        reader, writer = await self._connected(event.url)
+        reader, writer = await self._connected(event.url, event.owner_id)
         try:
             writer.write(f"POST {url.path or '/'}{url.query and '?'}{url.query} HTTP/1.1\r\n".encode())
             writer.write(f"Host: {url.netloc}\r\nConnection: close\r\n".encode() + content)
@@ -127,10 +127,10 @@ class WebhookDelivery:
             raise ValueError("the answer is not HTTP/1.1")
         return int(found[1])
 
-    async def _connected(self, url: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def _connected(self, url: str, owner_id: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Connect to the addresses that were checked: a second look at the name could find others."""
         parts = urlsplit(url)
-        addresses, port = await find_addresses(url, private=self._private)
+        addresses, port = await find_addresses(url, private=self._private, owner_id=owner_id)
         is_tls = parts.scheme == "https"
         connect = partial(
             asyncio.open_connection,

@@ -115,7 +115,14 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
             entering, variant = get_version(connection, bot, version), get_tournament(connection, slug).settings.variant
             self.sessions.check_plays(connection, entering.id, "bot", variant)
             entry = join_tournament(
-                connection, slug, bot=bot, version=version, label=request.label, owner_id=who.only_owner, now_ms=now
+                connection,
+                slug,
+                bot=bot,
+                version=version,
+                label=request.label,
+                owner_id=who.only_owner,
+                now_ms=now,
+                limits=self.limiter.limits,
             )
             return f"{entry.label} {entry.bot_version}"
 

@@ -10,7 +10,7 @@ from noughts_server.errors import InvalidArgument
 from noughts_server.limits import Limits
 from noughts_server.messages.conversions import filled, timestamp
 from noughts_server.resource_names import webhook_id, webhook_name
-from noughts_server.runtime.public_addresses import find_addresses
+from noughts_server.runtime.public_addresses import LookupsBusy, find_addresses
 from noughts_server.runtime.webhooks import FORMATS, TIMEOUT_SECONDS
 from noughts_server.services.access import Access, Context, caller, open_to
 from noughts_server.store.engine.database import Store
@@ -38,20 +38,25 @@ class WebhookServicer(webhooks_pb2_grpc.WebhookServiceServicer):
             for name in names:
                 if name not in known:
                     raise InvalidArgument.of(f"webhook.{field}", name, ", ".join(known))
-        await self._check_url(wanted.url)
+        await self._check_url(wanted.url, who.owner_id)
         events, now = " ".join(dict.fromkeys(wanted.events)), self._store.now_ms()
         create = partial(webhooks.create_webhook, owner_id=who.owner_id, url=wanted.url, format=format, events=events)
         made = await self._store.write(partial(create, now_ms=now, limits=self._limits))
         return pb.CreateWebhookResponse(webhook=_message(made), secret=made.secret)
 
-    async def _check_url(self, url: str) -> None:
+    async def _check_url(self, url: str, owner_id: int) -> None:
         """Raise InvalidArgument unless requests can go to this address."""
         if not _URL.fullmatch(url) or len(url) > _LONGEST_URL:
             expected = f"http:// or https://, a host and a path, at most {_LONGEST_URL} characters"
             raise InvalidArgument.of("webhook.url", url, expected)
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
-                await find_addresses(url, private=self._private)
+                await find_addresses(url, private=self._private, owner_id=owner_id)
+        except LookupsBusy as error:
+            hint = "Try again in a minute."
+            raise InvalidArgument.of(
+                "webhook.url", f"{url} ({error})", "an address that is found", hint=hint
+            ) from error
         except (OSError, ValueError) as error:
             hint = (
                 "Use a public address and the port 80, 443 or one above 1024."

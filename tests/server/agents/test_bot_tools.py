@@ -1,6 +1,8 @@
 """Tools for authors of bots, and about the games."""
 
+import asyncio
 from collections.abc import Iterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,8 @@ from mcp import MCPError
 
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web import handbook
-from tests.support.agents import TIMED, ToolFailed, over_http, over_pipes, tools_over_http
+from tests.support.agents import TIMED, Agent, ToolFailed, over_http, over_pipes, running_tools, tools_over_http
+from tests.support.client import client_of
 
 
 async def test_a_new_bot_passes_the_check(server: ServerUnderTest) -> None:
@@ -113,3 +116,20 @@ async def test_games_are_found_by_the_name_that_other_tools_return(server: Serve
                 await agent.call(tool, game="cup")
             with pytest.raises(ToolFailed, match=r"game: expected its name, e\.g\. tournaments/spring/games/7, or"):
                 await agent.call(tool, tournament=cup)
+
+
+async def test_tokens_of_one_owner_share_one_turn_to_compute(tmp_path: Path) -> None:
+    async with client_of(tmp_path / "x.sqlite") as client, AsyncExitStack() as stack:
+        url = await stack.enter_async_context(running_tools(client.server.address, ()))
+        tokens = [await client.token(owner, "submit") for owner in ("eve", "eve", "bob")]
+        first, second, bob = [await stack.enter_async_context(over_http(url, token)) for token in tokens]
+
+        async def check(agent: Agent, content: str) -> None:
+            with pytest.raises(ToolFailed, match="got 0 classes that are bots"):
+                await agent.call("check_bot", content=content)
+
+        async with asyncio.TaskGroup() as tasks:
+            slow = [tasks.create_task(check(agent, "import time\ntime.sleep(6)")) for agent in (first, second)]
+            await asyncio.sleep(1)  # both calls have arrived
+            await check(bob, "print(1)")
+            assert not all(each.done() for each in slow)

@@ -1,12 +1,16 @@
 """Requests for others go to public addresses of other machines. Addresses are real; nothing is sent to them."""
 
+import asyncio
+import socket
 import subprocess
 import sys
+import threading
 from functools import partial
+from typing import Any
 
 import pytest
 
-from noughts_server.runtime.public_addresses import find_addresses, is_own, is_public
+from noughts_server.runtime.public_addresses import OWNER_LOOKUPS, LookupsBusy, find_addresses, is_own, is_public
 from tests.support.namespaces import another_host
 
 PRIVATE = [
@@ -43,10 +47,12 @@ def test_addresses_of_other_machines_are_not_its_own(address: str) -> None:
 ADDRESSES = ["8.8.8.8", "9.9.9.10", "9.9.9.11", "2606:4700::1111", "::ffff:8.8.8.8"]
 OWN = """
 import asyncio
-from noughts_server.runtime.public_addresses import find_addresses
+import socket
+import threading
+from noughts_server.runtime.public_addresses import OWNER_LOOKUPS, LookupsBusy, find_addresses
 for host in "8.8.8.8", "9.9.9.10", "9.9.9.11", "[2606:4700::1111]", "[::ffff:8.8.8.8]", "1.1.1.1":
     try:
-        print(*asyncio.run(find_addresses(f"http://{host}/", private=False)))
+        print(*asyncio.run(find_addresses(f"http://{host}/", private=False, owner_id=1)))
     except OSError as error:
         print(error)
 """
@@ -78,17 +84,40 @@ def test_public_addresses_of_this_machine_are_refused(binds_any: bool) -> None:
     ],
 )
 async def test_ports_of_the_web_and_above_1024_are_allowed(url: str, port: int) -> None:
-    assert await find_addresses(url, private=False) == (["8.8.8.8"], port)
+    assert await find_addresses(url, private=False, owner_id=1) == (["8.8.8.8"], port)
 
 
 @pytest.mark.parametrize("port", [0, 1, 22, 25, 53, 110, 445, 1024])
 async def test_ports_of_other_services_are_refused_unless_allowed(port: int) -> None:
     with pytest.raises(OSError, match=f"port {port}, expected 80, 443 or above 1024"):
-        await find_addresses(f"http://8.8.8.8:{port}/", private=False)
-    assert await find_addresses(f"http://8.8.8.8:{port}/", private=True) == (["8.8.8.8"], port)
+        await find_addresses(f"http://8.8.8.8:{port}/", private=False, owner_id=1)
+    assert await find_addresses(f"http://8.8.8.8:{port}/", private=True, owner_id=1) == (["8.8.8.8"], port)
 
 
 @pytest.mark.parametrize("host", ["2130706433", "0x7f.1", "0177.0.0.1", "127.1", "localhost", "[::ffff:7f00:1]"])
 async def test_other_spellings_of_private_addresses_are_refused(host: str) -> None:
     with pytest.raises(OSError, match="has no public address"):
-        await find_addresses(f"http://{host}/", private=False)
+        await find_addresses(f"http://{host}/", private=False, owner_id=1)
+
+
+async def test_an_owner_has_four_lookups_that_delay_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    answered = threading.Event()
+
+    def look_up(*_: Any, **__: Any) -> list[Any]:
+        answered.wait(30)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("8.8.8.8", 80))]
+
+    async def find(owner_id: int) -> tuple[list[str], int]:
+        return await find_addresses("http://hooks.example/", private=True, owner_id=owner_id)
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    async with asyncio.TaskGroup() as tasks:
+        finds = [tasks.create_task(find(1)) for _ in range(OWNER_LOOKUPS)]
+        await asyncio.sleep(0)
+        finds[0].cancel()  # its thread continues
+        with pytest.raises(LookupsBusy):
+            await find(1)
+        finds.append(tasks.create_task(find(2)))
+        await asyncio.sleep(0)
+        answered.set()
+    assert [each.result() for each in finds[1:]] == [(["8.8.8.8"], 80)] * OWNER_LOOKUPS

@@ -16,22 +16,24 @@ SLOW: dict[str, Any] = {"variant": "mnk:30,30,5", "openings": Openings(kind="bal
 
 async def test_writes_continue_while_openings_are_checked(client: Client) -> None:
     token, store = await client.token(), client.server.store
-    check = asyncio.create_task(refused(client.create(token, **SLOW)))
     writes = 0
-    while not check.done():
-        await store.write(lambda connection: None)
-        writes += 1
-        await asyncio.sleep(0.01)
-    assert (await check).code is grpc.StatusCode.INVALID_ARGUMENT
+    async with asyncio.TaskGroup() as tasks:
+        check = tasks.create_task(refused(client.create(token, **SLOW)))
+        while not check.done():
+            await store.write(lambda connection: None)
+            writes += 1
+            await asyncio.sleep(0.01)
+    assert check.result().code is grpc.StatusCode.INVALID_ARGUMENT
     assert writes > 10
 
 
 async def test_one_owner_has_eight_checks_of_openings_at_once(client: Client) -> None:
     token = await client.token()
-    checks = [asyncio.create_task(refused(client.create(token, f"cup-{number}", **SLOW))) for number in range(9)]
-    done, _ = await asyncio.wait(checks, return_when=asyncio.FIRST_COMPLETED)
-    for check in checks:
-        check.cancel()
+    async with asyncio.TaskGroup() as tasks:
+        calls = [tasks.create_task(refused(client.create(token, f"cup-{number}", **SLOW))) for number in range(9)]
+        done, waiting = await asyncio.wait(calls, return_when=asyncio.FIRST_COMPLETED)
+        for call in waiting:
+            call.cancel()
     refusal = await done.pop()
     assert (refusal.reason, refusal.info.metadata["limit"]) == ("LIMIT_REACHED", "owner_checks")
     await client.create(token, "plain")  # without openings, it waits for no check

@@ -399,3 +399,19 @@ async def consent(client: Client, token: str, bot: str, agrees: bool) -> None:
     request = bots_pb2.RegisterBotRequest(name=f"bots/{bot}", open_to_organisers=agrees)
     registered = await client.bots.RegisterBot(request, metadata=bearing(token))
     assert registered.bot.open_to_organisers == agrees
+
+
+async def test_an_owner_takes_half_of_the_places_of_another_owner_at_most(client: Client) -> None:
+    alice, bob = await client.token(), await client.token("bob")
+    await client.register("a1", "a2", "a3")
+    await client.register("b1", "b2", "b3", owner="bob")
+    await client.create(alice, entries_max=4)
+    for bot in ("b1", "b2"):
+        await client.join(bob, bot)
+    refusal = await refused(client.join(bob, "b3"))
+    assert (refusal.reason, refusal.info.metadata["limit"]) == ("LIMIT_REACHED", "owner_entries")
+    for bot in ("a1", "a2"):
+        await client.join(alice, bot)
+    await client.create(bob, "own", entries_max=3)
+    for bot in ("b1", "b2", "b3"):
+        await client.join(bob, bot, "own")

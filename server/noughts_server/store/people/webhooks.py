@@ -36,7 +36,7 @@ PERIOD_MS, LONGEST_DELAY_MS = 1_000, 3_600_000
 Webhook = Row[Any]
 """The columns of `webhooks`; `owner`, a name; `waiting`, the number of undelivered events."""
 Event = Row[Any]
-"""The columns of `outbox`, and `url`, `format`, `secret`, `tried_at` and `failures` of its webhook."""
+"""The columns of `outbox`, and `owner_id`, `url`, `format`, `secret`, `tried_at` and `failures` of its webhook."""
 
 _WAITING = select(func.count()).where(outbox.c.webhook_id == webhooks.c.id).correlate(webhooks).scalar_subquery()
 _WEBHOOKS: Select[Any] = select(webhooks, owners.c.name.label("owner"), _WAITING.label("waiting")).join(owners)
@@ -129,7 +129,7 @@ def due_events(connection: Connection, *, now_ms: int) -> list[Event]:
     """Return the oldest event of each webhook that can receive one now."""
     waiting = outbox.alias()
     oldest = select(func.min(waiting.c.id)).where(waiting.c.webhook_id == webhooks.c.id).scalar_subquery()
-    columns = (webhooks.c[name] for name in ("url", "format", "secret", "tried_at", "failures"))
+    columns = (webhooks.c[name] for name in ("owner_id", "url", "format", "secret", "tried_at", "failures"))
     found = connection.execute(select(outbox, *columns).join(webhooks).where(outbox.c.id == oldest))
     delayed = ((row, min(PERIOD_MS << min(row.failures, 12), LONGEST_DELAY_MS)) for row in found)
     return [row for row, delay_ms in delayed if row.tried_at + delay_ms <= now_ms]

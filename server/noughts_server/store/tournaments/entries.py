@@ -8,6 +8,7 @@ from sqlalchemy import Connection, Row, and_, delete, exists, func, insert, sele
 from noughts_proto.child_kinds import child_kind
 from noughts_server.competition.formats.tournament_format import LateEntries
 from noughts_server.errors import AlreadyExists, InvalidArgument, NotFound, PermissionDenied, TooManyEntries, WrongState
+from noughts_server.limits import Limits
 from noughts_server.resource_names import bot_name, entry_name, tournament_name
 from noughts_server.store.engine.schema import TournamentState, bot_versions, bots, entries, tournaments
 from noughts_server.store.people.bots import BotVersion, get_version, require_in_service
@@ -48,13 +49,15 @@ def join_tournament(
     label: str = "",
     owner_id: int | None = None,
     now_ms: int | None = None,
+    limits: Limits | None = None,
 ) -> Entry:
     """Enter a version of a bot (default: the newest) under a label (default: its name, or `NAME#2` if that is taken).
 
     With `owner_id`, the bot must belong to this owner, or be open to organisers and the tournament belong to this
     owner; with `now_ms`, the join window must be open. Raises NotFound,
     PermissionDenied, WrongState (also if the bot is retired), InvalidArgument, AlreadyExists (the label, or this
-    version of the bot), TooManyEntries, ResourceExhausted (too many games).
+    version of the bot), TooManyEntries, ResourceExhausted (too many games), LimitReached (too many
+    bots of one owner in a tournament of another; `limits` None: unlimited).
     """
     tournament = get_tournament(connection, slug)
     entering = get_version(connection, bot, version)
@@ -81,6 +84,8 @@ def join_tournament(
     if joined >= tournament.joining.entries_max:
         raise TooManyEntries(tournament.name, got=joined + 1, limit=tournament.joining.entries_max)
     check_size(tournament, joined + 1)
+    if limits is not None and owner_id == entering.owner_id != tournament.owner_id:
+        _check_share(connection, tournament, entering.owner_id, limits)
     number = 0 if last is None else last + 1
     label = _label(connection, tournament, label, entering)
     row = {
@@ -159,6 +164,15 @@ def pinned_elsewhere(connection: Connection, bot_version_id: int) -> list[str]:
         .limit(_MOST_WAITED_FOR)
     )
     return [tournament_name(row.slug) for row in connection.execute(statement)]
+
+
+def _check_share(connection: Connection, tournament: Tournament, owner_id: int, limits: Limits) -> None:
+    """Raise LimitReached if an owner would leave too few places to others in a tournament of another owner."""
+    most = min(limits.owner_entries, (tournament.joining.entries_max + 1) // 2)
+    chosen = select(func.count()).select_from(entries).join(bots, bots.c.id == entries.c.bot_id)
+    so_far = connection.execute(chosen.where(entries.c.tournament_id == tournament.id, bots.c.owner_id == owner_id))
+    subject = f"entries of yours in {tournament.name}"
+    limits.changed(owner_entries=most).check("owner_entries", subject, so_far.scalar_one())
 
 
 def _check_absent(connection: Connection, tournament: Tournament, entering: BotVersion) -> None:
