@@ -76,7 +76,9 @@ def test_test_is_stopped_and_resumed(ask: Ask, noughts: Any, env: dict[str, str]
     )
 
 
-def test_test_that_stops_now_and_its_concurrency_are_options(ask: Ask, bots: None) -> None:
+def test_test_that_stops_now_and_its_concurrency_are_options(ask: Ask) -> None:
+    for bot in ("best", "worst"):  # offline, so that no test ends before it is stopped
+        ask(f"bot register {bot}")
     made = ask("test create best worst --name follows")
     assert (made["concurrency"], ask("test stop follows --now")["state"]) == (0, "paused")
     assert ask("test create best worst --name four --concurrency 4 --sprt elo0=0,elo1=900")["concurrency"] == 4
