@@ -18,6 +18,7 @@ from collections.abc import Coroutine, Iterator
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -33,6 +34,7 @@ from noughts_server.server import Server, running_server
 from noughts_server.settings import ServerSettings
 from noughts_server.store.engine.sqlite import url_of
 from noughts_server.store.games.games import ExportedGame, export
+from noughts_server.store.people.scopes import DEFAULT_SCOPES
 from noughts_server.store.people.tokens import create_token
 from noughts_server.store.tournaments.tournaments import get_tournament
 
@@ -69,11 +71,12 @@ class ServerUnderTest:
         """HOST:PORT, for `noughts_bots.run` or the environment's NOUGHTS_SERVER."""
         return self._server.address
 
-    def token(self, owner: str = "tester") -> str:
-        """A new token of this owner, who is made if new."""
+    def token(self, owner: str = "tester", *scopes: str) -> str:
+        """A new token of this owner, who is made if new. By default, it permits playing and organising."""
         store = self._server.store
         now = store.now_ms()
-        making = store.write(lambda connection: create_token(connection, owner=owner, now_ms=now))
+        wanted = partial(create_token, owner=owner, scopes=scopes or DEFAULT_SCOPES, now_ms=now)
+        making = store.write(wanted)
         return _result(making, self._on_server, _START_SECONDS).secret
 
     def match(

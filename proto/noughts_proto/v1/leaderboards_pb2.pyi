@@ -50,6 +50,40 @@ ADVANTAGE_BOUND_CONFOUNDED: AdvantageBound.ValueType  # 4
 """The games do not separate it from the strengths of the bots."""
 Global___AdvantageBound: _TypeAlias = AdvantageBound  # noqa: Y015
 
+class _SuspiciousPattern:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _SuspiciousPatternEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_SuspiciousPattern.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    SUSPICIOUS_PATTERN_UNSPECIFIED: _SuspiciousPattern.ValueType  # 0
+    SUSPICIOUS_PATTERN_RATING_MOVED: _SuspiciousPattern.ValueType  # 1
+    """The bots of one other owner have moved the bot's rating by 300 points or more, up or down. The limit is 400."""
+    SUSPICIOUS_PATTERN_GIVEN_UP: _SuspiciousPattern.ValueType  # 2
+    """At least 10 of the bot's losses against one owner, and at least half of them, are resignations or faults of its own. Against
+    other owners, their share is at most half as large.
+    """
+    SUSPICIOUS_PATTERN_SHORT_LOSSES: _SuspiciousPattern.ValueType  # 3
+    """The same for losses in less than a third of the moves that are usual in the variant."""
+    SUSPICIOUS_PATTERN_CONCEDED: _SuspiciousPattern.ValueType  # 4
+    """At least three games of an organiser's own bots were lost because the organiser stopped its tournament while they ran."""
+
+class SuspiciousPattern(_SuspiciousPattern, metaclass=_SuspiciousPatternEnumTypeWrapper):
+    """What makes results suspicious."""
+
+SUSPICIOUS_PATTERN_UNSPECIFIED: SuspiciousPattern.ValueType  # 0
+SUSPICIOUS_PATTERN_RATING_MOVED: SuspiciousPattern.ValueType  # 1
+"""The bots of one other owner have moved the bot's rating by 300 points or more, up or down. The limit is 400."""
+SUSPICIOUS_PATTERN_GIVEN_UP: SuspiciousPattern.ValueType  # 2
+"""At least 10 of the bot's losses against one owner, and at least half of them, are resignations or faults of its own. Against
+other owners, their share is at most half as large.
+"""
+SUSPICIOUS_PATTERN_SHORT_LOSSES: SuspiciousPattern.ValueType  # 3
+"""The same for losses in less than a third of the moves that are usual in the variant."""
+SUSPICIOUS_PATTERN_CONCEDED: SuspiciousPattern.ValueType  # 4
+"""At least three games of an organiser's own bots were lost because the organiser stopped its tournament while they ran."""
+Global___SuspiciousPattern: _TypeAlias = SuspiciousPattern  # noqa: Y015
+
 @_typing.final
 class LeaderboardRow(_message.Message):
     """A bot's row in a leaderboard."""
@@ -1134,3 +1168,107 @@ class GetOpeningMovesResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetOpeningMovesResponse: _TypeAlias = GetOpeningMovesResponse  # noqa: Y015
+
+@_typing.final
+class SuspiciousResult(_message.Message):
+    """A suspicious pattern, and the figures behind it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PATTERN_FIELD_NUMBER: _builtins.int
+    BOT_FIELD_NUMBER: _builtins.int
+    OWNER_FIELD_NUMBER: _builtins.int
+    OPPONENT_FIELD_NUMBER: _builtins.int
+    OTHER_OWNER_FIELD_NUMBER: _builtins.int
+    GAMES_FIELD_NUMBER: _builtins.int
+    LOSSES_FIELD_NUMBER: _builtins.int
+    COUNTED_FIELD_NUMBER: _builtins.int
+    SHARE_ELSEWHERE_FIELD_NUMBER: _builtins.int
+    RATING_LIST_FIELD_NUMBER: _builtins.int
+    POINTS_FIELD_NUMBER: _builtins.int
+    NEWEST_GAME_FIELD_NUMBER: _builtins.int
+    pattern: Global___SuspiciousPattern.ValueType
+    bot: _builtins.str
+    """`bots/NAME`: the bot whose rating was moved, or that lost. Of several bots of an organiser, the one with the most such games."""
+    owner: _builtins.str
+    """The bot's owner."""
+    opponent: _builtins.str
+    """`bots/NAME`: the bot of the other owner with the most of these games."""
+    other_owner: _builtins.str
+    games: _builtins.int
+    """The games between the bot and the other owner's bots; of a conceding organiser, those of its bots in its own tournaments. If a
+    rating was moved, these are all games of the list's variant, else the newest rated games.
+    """
+    losses: _builtins.int
+    """Those of them that the bot lost."""
+    counted: _builtins.int
+    """The losses that show the pattern; 0 if a rating was moved."""
+    share_elsewhere: _builtins.float
+    """The share of such losses among the bot's losses against all other owners; unset if there are none."""
+    rating_list: _builtins.str
+    """If a rating was moved: its list, e.g. `tictactoe/untimed`, and by how much."""
+    points: _builtins.float
+    newest_game: _builtins.str
+    """`tournaments/ID/games/N`: the newest of the counted losses; empty if a rating was moved."""
+    def __init__(
+        self,
+        *,
+        pattern: Global___SuspiciousPattern.ValueType = ...,
+        bot: _builtins.str = ...,
+        owner: _builtins.str = ...,
+        opponent: _builtins.str = ...,
+        other_owner: _builtins.str = ...,
+        games: _builtins.int = ...,
+        losses: _builtins.int = ...,
+        counted: _builtins.int = ...,
+        share_elsewhere: _builtins.float | None = ...,
+        rating_list: _builtins.str = ...,
+        points: _builtins.float = ...,
+        newest_game: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_share_elsewhere", b"_share_elsewhere", "share_elsewhere", b"share_elsewhere"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_share_elsewhere", b"_share_elsewhere", "bot", b"bot", "counted", b"counted", "games", b"games", "losses", b"losses", "newest_game", b"newest_game", "opponent", b"opponent", "other_owner", b"other_owner", "owner", b"owner", "pattern", b"pattern", "points", b"points", "rating_list", b"rating_list", "share_elsewhere", b"share_elsewhere"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__share_elsewhere: _TypeAlias = _typing.Literal["share_elsewhere"]  # noqa: Y015
+    _WhichOneofArgType__share_elsewhere: _TypeAlias = _typing.Literal["_share_elsewhere", b"_share_elsewhere"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__share_elsewhere) -> _WhichOneofReturnType__share_elsewhere | None: ...
+
+Global___SuspiciousResult: _TypeAlias = SuspiciousResult  # noqa: Y015
+
+@_typing.final
+class FindSuspiciousResultsRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FindSuspiciousResultsRequest: _TypeAlias = FindSuspiciousResultsRequest  # noqa: Y015
+
+@_typing.final
+class FindSuspiciousResultsResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RESULTS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def results(self) -> _containers.RepeatedCompositeFieldContainer[Global___SuspiciousResult]:
+        """By pattern, the largest figures first; at most 50 of each pattern."""
+
+    def __init__(
+        self,
+        *,
+        results: _abc.Iterable[Global___SuspiciousResult] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["results", b"results"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FindSuspiciousResultsResponse: _TypeAlias = FindSuspiciousResultsResponse  # noqa: Y015

@@ -75,6 +75,11 @@ class LeaderboardServiceStub(object):
                 request_serializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetOpeningMovesRequest.SerializeToString,
                 response_deserializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetOpeningMovesResponse.FromString,
                 _registered_method=True)
+        self.FindSuspiciousResults = channel.unary_unary(
+                '/noughts.v1.LeaderboardService/FindSuspiciousResults',
+                request_serializer=noughts__proto_dot_v1_dot_leaderboards__pb2.FindSuspiciousResultsRequest.SerializeToString,
+                response_deserializer=noughts__proto_dot_v1_dot_leaderboards__pb2.FindSuspiciousResultsResponse.FromString,
+                _registered_method=True)
 
 
 class LeaderboardServiceServicer(object):
@@ -137,6 +142,13 @@ class LeaderboardServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def FindSuspiciousResults(self, request, context):
+        """Rated results that look as if they were arranged. Each is a reason to look at the games, not a proof.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_LeaderboardServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -179,6 +191,11 @@ def add_LeaderboardServiceServicer_to_server(servicer, server):
                     servicer.GetOpeningMoves,
                     request_deserializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetOpeningMovesRequest.FromString,
                     response_serializer=noughts__proto_dot_v1_dot_leaderboards__pb2.GetOpeningMovesResponse.SerializeToString,
+            ),
+            'FindSuspiciousResults': grpc.unary_unary_rpc_method_handler(
+                    servicer.FindSuspiciousResults,
+                    request_deserializer=noughts__proto_dot_v1_dot_leaderboards__pb2.FindSuspiciousResultsRequest.FromString,
+                    response_serializer=noughts__proto_dot_v1_dot_leaderboards__pb2.FindSuspiciousResultsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -398,6 +415,33 @@ class LeaderboardService(object):
             '/noughts.v1.LeaderboardService/GetOpeningMoves',
             noughts__proto_dot_v1_dot_leaderboards__pb2.GetOpeningMovesRequest.SerializeToString,
             noughts__proto_dot_v1_dot_leaderboards__pb2.GetOpeningMovesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def FindSuspiciousResults(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/noughts.v1.LeaderboardService/FindSuspiciousResults',
+            noughts__proto_dot_v1_dot_leaderboards__pb2.FindSuspiciousResultsRequest.SerializeToString,
+            noughts__proto_dot_v1_dot_leaderboards__pb2.FindSuspiciousResultsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -49,6 +49,8 @@ class LeaderboardServiceStub:
     """A bot's score against each opponent, how its games ended, and how long its moves took."""
     GetOpeningMoves: _grpc.UnaryUnaryMultiCallable[_leaderboards_pb2.GetOpeningMovesRequest, _leaderboards_pb2.GetOpeningMovesResponse]
     """The moves that were played in a position of a list's games, with their results: the opening explorer."""
+    FindSuspiciousResults: _grpc.UnaryUnaryMultiCallable[_leaderboards_pb2.FindSuspiciousResultsRequest, _leaderboards_pb2.FindSuspiciousResultsResponse]
+    """Rated results that look as if they were arranged. Each is a reason to look at the games, not a proof."""
 
 @_typing.type_check_only
 class LeaderboardServiceAsyncStub(LeaderboardServiceStub):
@@ -71,6 +73,8 @@ class LeaderboardServiceAsyncStub(LeaderboardServiceStub):
     """A bot's score against each opponent, how its games ended, and how long its moves took."""
     GetOpeningMoves: _aio.UnaryUnaryMultiCallable[_leaderboards_pb2.GetOpeningMovesRequest, _leaderboards_pb2.GetOpeningMovesResponse]  # type: ignore[assignment]
     """The moves that were played in a position of a list's games, with their results: the opening explorer."""
+    FindSuspiciousResults: _aio.UnaryUnaryMultiCallable[_leaderboards_pb2.FindSuspiciousResultsRequest, _leaderboards_pb2.FindSuspiciousResultsResponse]  # type: ignore[assignment]
+    """Rated results that look as if they were arranged. Each is a reason to look at the games, not a proof."""
 
 class LeaderboardServiceServicer(metaclass=_abc_1.ABCMeta):
     """The leaderboards, one for each variant and time class, and the results behind them."""
@@ -138,5 +142,13 @@ class LeaderboardServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_leaderboards_pb2.GetOpeningMovesResponse, _abc.Awaitable[_leaderboards_pb2.GetOpeningMovesResponse]]:
         """The moves that were played in a position of a list's games, with their results: the opening explorer."""
+
+    @_abc_1.abstractmethod
+    def FindSuspiciousResults(
+        self,
+        request: _leaderboards_pb2.FindSuspiciousResultsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_leaderboards_pb2.FindSuspiciousResultsResponse, _abc.Awaitable[_leaderboards_pb2.FindSuspiciousResultsResponse]]:
+        """Rated results that look as if they were arranged. Each is a reason to look at the games, not a proof."""
 
 def add_LeaderboardServiceServicer_to_server(servicer: LeaderboardServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -29,6 +29,7 @@ from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.games.results import CommitReport
 from noughts_server.store.tournaments.claims import give_up
 from noughts_server.store.tournaments.tournaments import (
+    CONCEDED_FAULT,
     Tournament,
     get_tournament_by_id,
     own_entries,
@@ -51,7 +52,6 @@ _FINISHING_SECONDS = 5.0
 _DRAIN_SECONDS = 3600.0
 # The delay before a tournament that stopped is tried again. It doubles with each stop without a new game.
 _FIRST_RETRY_SECONDS, _LONGEST_RETRY_SECONDS, _MOST_DOUBLINGS = 10.0, 3600.0, 20
-_CONCEDED = "was in a game that its owner, the organiser, stopped"
 _NOT_INSTALLED = "Install the package of its variant here, in the version that the organiser used."
 
 S = TypeVar("S", bound=Supply)
@@ -194,7 +194,7 @@ class LocalPlay(Generic[S]):
         """End the running games of the organiser's bots as lost; the tournament is not played until it is followed."""
         own = await self.store.read_patiently(partial(own_entries, tournament_id=key))
         self._stop(key)
-        self.referee.concede(key, dict.fromkeys(own, _CONCEDED))
+        self.referee.concede(key, dict.fromkeys(own, CONCEDED_FAULT))
 
     def follow(self, tournament: Tournament) -> None:
         """Does what the tournament's state in the store asks for; one that is played already is not, twice at once."""

@@ -13,7 +13,7 @@ import grpc
 
 from noughts_proto.transport import TOKEN_KEY
 from noughts_server.errors import ScopeMissing, Unauthenticated
-from noughts_server.store.people.scopes import ORGANISE, SUBMIT
+from noughts_server.store.people.scopes import ADMIN, ORGANISE, SUBMIT
 from noughts_server.store.people.tokens import Caller
 
 Context = grpc.aio.ServicerContext[Any, Any]
@@ -33,6 +33,7 @@ class Access(Enum):
     PLAY = "a token with the scope `play`, or `play:NAME` of the bot that the request is about"
     SUBMIT = "a token with the scope `submit`"
     ORGANISE = "a token with the scope `organise`"
+    ADMIN = "a token with the scope `admin`"
 
 
 def open_to(access: Access) -> Callable[[Method], Method]:
@@ -127,6 +128,8 @@ def require_declared(who: Caller, access: Access) -> None:
         require(who, ORGANISE)
     elif access is Access.SUBMIT:
         require(who, SUBMIT)
+    elif access is Access.ADMIN:
+        require(who, ADMIN)
 
 
 def _quoted(scopes: Iterable[str], word: str) -> str:

@@ -31,6 +31,7 @@ from noughts_server.store.ratings.leaderboards import (
 )
 from noughts_server.store.ratings.rated_pairs import rated_pairs
 from noughts_server.store.ratings.rating_lists import list_name
+from noughts_server.store.ratings.suspicious import Suspicion, find_suspicions
 
 _MOST_OPPONENTS = 100
 _MOST_GAMES = (1 << 63) - 1
@@ -141,6 +142,33 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
             return filled(pb.GetOpeningMovesResponse, found, **shown)
 
         return await answered(self._store, read)
+
+
+    @open_to(Access.ADMIN)
+    async def FindSuspiciousResults(
+        self, request: pb.FindSuspiciousResultsRequest, context: Context
+    ) -> pb.FindSuspiciousResultsResponse:
+        def read(connection: Connection) -> pb.FindSuspiciousResultsResponse:
+            return pb.FindSuspiciousResultsResponse(results=list(each(_suspicious, find_suspicions(connection))))
+
+        return await answered(self._store, read)
+
+
+def _suspicious(found: Suspicion) -> pb.SuspiciousResult:
+    return pb.SuspiciousResult(
+        pattern=int(found.pattern),  # type: ignore[arg-type]
+        bot=found.bot,
+        owner=found.owner,
+        opponent=found.opponent,
+        other_owner=found.other_owner,
+        games=found.games,
+        losses=found.losses,
+        counted=found.counted,
+        share_elsewhere=found.share_elsewhere,
+        rating_list=found.rating_list,
+        points=found.points,
+        newest_game=found.newest_game,
+    )
 
 
 def _point(point: RatingPoint) -> pb.RatingPoint:

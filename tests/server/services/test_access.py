@@ -177,6 +177,7 @@ async def test_no_method_is_answered_to_a_token_of_another_scope(client: Client)
         Access.PLAY: (await client.token("alice", "organise"), await client.token("alice", "play:bob")),
         Access.SUBMIT: (await client.token("alice", "play", "organise"),),
         Access.ORGANISE: (await client.token("alice", "play"),),
+        Access.ADMIN: (await client.token("alice", "play", "submit", "organise"),),
         Access.TOKEN: (await client.token("alice", "play:bob"),),
     }
     async with grpc.aio.insecure_channel(client.server.address) as channel:

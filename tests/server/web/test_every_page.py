@@ -56,7 +56,7 @@ PAGES = (
     "/nothing",
 )
 """Every address that is a page, and one that is none."""
-SIGNED_IN = ("/me", "/me?tab=upload", "/me?tab=tokens", "/organise", "/{opened}")
+SIGNED_IN = ("/me", "/me?tab=upload", "/me?tab=tokens", "/organise", "/suspicious", "/{opened}")
 """Those for people with a token; a tournament has something to do for them."""
 MOST_BYTES = 150_000
 # A fifth of what is called good: the sum of how far things move after they were seen, as a share of the window.
@@ -86,7 +86,7 @@ def site(server: ServerUnderTest) -> Iterator[Site]:
 
 @pytest.fixture(scope="module")
 def token(server: ServerUnderTest) -> str:
-    return server.token("ada")
+    return server.token("ada", "admin")
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,15 @@
-"""`noughts ratings`: maintenance of the rating lists. Works on the database itself."""
+"""`noughts ratings`: maintenance of the rating lists in the database itself, and a server's suspicious results."""
 
 from typing import TYPE_CHECKING, Any
 
+from noughts_proto.v1 import leaderboards_pb2 as pb
 from noughts_server.cli import options, output
+from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
 from noughts_server.cli.database import in_database
 from noughts_server.cli.drawing.progress import counting
 from noughts_server.competition.elo import Rating
+from noughts_server.resource_names import short
 
 if TYPE_CHECKING:
     from noughts_server.store.ratings.rating_lists import RebuildReport
@@ -25,6 +28,56 @@ def rebuild(database: options.DatabaseOption = None) -> None:
             database, lambda store: store.write(lambda connection: rebuild_ratings(connection, show)), alone=True
         )
     output.show(_document(report), lambda: _print(report))
+
+
+@command()
+def suspicious(at: AtServer = AtServer()) -> None:
+    """List rated results that look as if they were arranged. Needs a token with the scope `admin`.
+
+    Each row is a reason to look at the games, not a proof. `rating-moved`: the bots of one other owner have moved the
+    rating by at least 300 points. `given-up`: at least half of the bot's losses against one owner, and at least 10, are
+    resignations or its own faults. `short-losses`: the same for games of less than a third of the usual moves.
+    `conceded`: an organiser's bots lost at least three games because it stopped its tournament while they ran.
+    """
+    with at.connected(token_needed=True) as client:
+        found = client.call(client.leaderboards.FindSuspiciousResults, pb.FindSuspiciousResultsRequest()).results
+
+    def show() -> None:
+        columns = ("pattern", "bot", "owner", "against", "owner", ">games", ">lost", ">counted", ">points", "newest game")
+        output.print_rows(columns, map(_row, found), "Nothing looks suspicious.")
+
+    output.show({"results": list(map(_suspicious_document, found))}, show)
+
+
+def _pattern(result: pb.SuspiciousResult) -> str:
+    name = pb.SuspiciousPattern.Name(result.pattern)
+    return name.removeprefix("SUSPICIOUS_PATTERN_").lower().replace("_", "-")
+
+
+def _row(result: pb.SuspiciousResult) -> tuple[object, ...]:
+    return (
+        _pattern(result),
+        short(result.bot),
+        result.owner,
+        short(result.opponent),
+        result.other_owner,
+        f"{result.games:,}",
+        f"{result.losses:,}",
+        f"{result.counted:,}" if result.counted else "",
+        f"{result.points:+.0f}" if result.rating_list else "",
+        short(result.newest_game).replace("/games/", "/"),
+    )
+
+
+def _suspicious_document(result: pb.SuspiciousResult) -> dict[str, Any]:
+    return {
+        "pattern": _pattern(result),
+        **output.picked(result, "bot", "owner", "opponent", "other_owner", "games", "losses", "counted"),
+        "share_elsewhere": result.share_elsewhere if result.HasField("share_elsewhere") else None,
+        "rating_list": result.rating_list or None,
+        "points": result.points if result.rating_list else None,
+        "newest_game": result.newest_game or None,
+    }
 
 
 def _document(report: "RebuildReport") -> dict[str, Any]:

@@ -37,7 +37,7 @@ from sqlalchemy import (
 
 from noughts_referee.rules import FAULTS
 
-REVISION = "0031"
+REVISION = "0032"
 """The newest migration; the revision that a database of this version of Noughts has."""
 
 
@@ -480,6 +480,10 @@ rating_history = Table(
     sqlite_with_rowid=False,
 )
 
+LARGE_MOVE = 300
+LARGE_MOVES = text(f"(moved >= {LARGE_MOVE} OR moved <= {-LARGE_MOVE})")
+"""A condition on `rating_moves`: the operator should look at it. Literal SQL, as `LOST_BY_FAULT` is."""
+
 # By how much the games with the bots of another owner have moved a bot's rating, in tournaments that are `bounded`.
 rating_moves = Table(
     "rating_moves",
@@ -488,6 +492,7 @@ rating_moves = Table(
     Column("bot_id", ForeignKey("bots.id"), primary_key=True),
     Column("owner_id", ForeignKey("owners.id"), primary_key=True),
     Column("moved", Float(53), nullable=False),
+    Index("ix_rating_moves_large", "moved", sqlite_where=LARGE_MOVES),
     sqlite_with_rowid=False,
 )
 

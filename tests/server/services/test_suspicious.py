@@ -1,0 +1,26 @@
+"""Admins, and nobody else, see results that look as if they were arranged."""
+
+from pathlib import Path
+
+import grpc
+
+from noughts_proto.v1 import leaderboards_pb2 as pb
+from tests.support.arena import open_arena
+from tests.support.arranged import ROUNDS, arrange
+from tests.support.client import bearing, client_of, refused
+
+
+async def test_only_an_admin_gets_suspicious_results_with_their_figures(tmp_path: Path) -> None:
+    async with open_arena(tmp_path / "x.sqlite") as arena:
+        await arrange(arena)
+    async with client_of(tmp_path / "x.sqlite") as client:
+        asked = client.leaderboards.FindSuspiciousResults
+        organiser = bearing(await client.token("alice"))
+        refusal = await refused(asked(pb.FindSuspiciousResultsRequest(), metadata=organiser))
+        assert (refusal.code, refusal.reason) == (grpc.StatusCode.PERMISSION_DENIED, "SCOPE_MISSING")
+        admin = bearing(await client.token("root", "admin"))
+        found = (await asked(pb.FindSuspiciousResultsRequest(), metadata=admin)).results
+    assert {row.pattern for row in found} == set(pb.SuspiciousPattern.values()) - {0}
+    (given_up,) = (row for row in found if row.pattern == pb.SUSPICIOUS_PATTERN_GIVEN_UP)
+    assert (given_up.bot, given_up.other_owner, given_up.counted) == ("bots/eve", "alice", ROUNDS)
+    assert given_up.HasField("share_elsewhere") and not given_up.rating_list
