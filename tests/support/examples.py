@@ -35,7 +35,7 @@ ON_A_SCREEN = ("noughts play",)
 OF_A_CLUSTER = ("noughts referee", "noughts nodes")
 AT_A_SERVER = re.compile(
     r"noughts (bot (run|submit|show|history|games|register|rename|retire)|tournament (?!run|tables)|test|watch|"
-    r"challenge|leaderboard|rating-lists|head-to-head|game|web|webhook|mcp|status|health|course (night|report))\b"
+    r"challenge|leaderboard|rating-lists|head-to-head|game|web|webhook|mcp|status|health|course (night|report)|ratings suspicious)\b"
 )
 FILES = {
     "class.csv": "login,name\nada,Ada\nben,Ben\n",
@@ -117,6 +117,7 @@ class Playground:
         address = json.loads(first_line(self._staying.enter_context(started(serving.split(), self._local))))["grpc"]
         tokens = {owner: self._token(owner) for owner in ("alice", "bob")}
         Path("token.txt").write_text(tokens["alice"])
+        Path("admin.token").write_text(self._token("root", "--scope admin"))
         there = {**self._local, "NOUGHTS_SERVER": address, "NOUGHTS_TOKEN": tokens["alice"]}
         self._staying.enter_context(online(address, tokens["alice"], mybot="pascal:level=1"))
         self._staying.enter_context(online(address, tokens["bob"], rival="random"))
@@ -145,14 +146,14 @@ class Playground:
         """The address of a receiver of webhooks."""
         return self._staying.enter_context(receiving("/hook")).url
 
-    def _token(self, owner: str) -> str:
-        rights = "--scope play --scope organise --scope submit"
+    def _token(self, owner: str, rights: str = "--scope play --scope organise --scope submit") -> str:
         secret: str = asked(f"token create --owner {owner} {rights} --db server.db", self._local)["token"]
         return secret
 
-    def ran(self, command: str) -> str:
-        """Return what a command that ends by itself prints, on either stream."""
+    def ran(self, command: str, server: str = "") -> str:
+        """Return what a command that ends by itself prints, on either stream; `server` instead of the usual one."""
         env = self._there if AT_A_SERVER.match(command) or USUAL_SERVER in command else self._local
+        env = {**env, "NOUGHTS_SERVER": server} if server else env
         command = command.replace(USUAL_SERVER, env.get("NOUGHTS_SERVER", USUAL_SERVER))
         if USUAL_RECEIVER in command:
             command = command.replace(USUAL_RECEIVER, self._receiver)
@@ -178,9 +179,9 @@ class Playground:
         if example.section in STAYING:
             return self._until_shown(example)
         if re.match("noughts course (night|report)", example.command):
-            self._there["NOUGHTS_SERVER"] = self._course()
+            course = self._course()
             # The night begins a moment later.
-            return eventually(lambda: self.ran(example.command), lambda shown: "Error" not in shown)
+            return eventually(lambda: self.ran(example.command, course), lambda shown: "Error" not in shown)
         return self.ran(example.command)
 
     def _until_shown(self, example: Example) -> str:

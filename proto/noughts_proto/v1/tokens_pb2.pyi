@@ -43,7 +43,8 @@ class Token(_message.Message):
     @_builtins.property
     def scopes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The scopes: `play` (as any bot of the owner), `play:NAME` (as that bot), `submit` (upload bots), `organise`
-        (tournaments), `admin` (everything, and what belongs to others). None means `play` and `organise`.
+        (tournaments), `site` (as many open challenges as a website needs), `admin` (everything, and what belongs to others). None
+        means `play` and `organise`.
         """
 
     @_builtins.property

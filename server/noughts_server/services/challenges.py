@@ -28,14 +28,13 @@ from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.idempotency import idempotent
 from noughts_server.store.pairing.seeds import SeedKind
 from noughts_server.store.people.bots import BotVersion, get_bot, get_version, get_version_by_id
-from noughts_server.store.people.scopes import play_as
-from noughts_server.store.people.tokens import SITE_OWNER
+from noughts_server.store.people.scopes import SITE, play_as
 from noughts_server.store.tournaments.challenges import NewChallenge, create_challenge
 from noughts_server.store.validation import check_number
 
 _MOST_GAMES = 100
-_MOST_OF_THE_SITE = 100
-"""Open challenges of the website."""
+_MOST_OF_A_SITE = 100
+"""Limit of the open challenges of a website."""
 
 
 class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
@@ -85,8 +84,10 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
             if new.settings.openings and new.settings.variant != variant_of_openings:
                 hint = "Try again: one of the bots has another name since the request arrived."
                 raise WrongState(bot_name(name), got="renamed", expected="unchanged", hint=hint)
-            # The website has limits of its own for all visitors together.
-            limits = self._limits.changed(challenges=_MOST_OF_THE_SITE) if who.owner == SITE_OWNER else self._limits
+            # A website has limits of its own for all visitors together.
+            limits = self._limits
+            if SITE in who.scopes:
+                limits = limits.changed(challenges=max(_MOST_OF_A_SITE, limits.challenges))
             return create_challenge(connection, new, owner_id=who.owner_id, now_ms=now, limits=limits).slug
 
         variant_of_openings = ""

@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 
 from noughts_server.errors import InvalidArgument
-from noughts_server.store.people.scopes import ADMIN, DEFAULT_SCOPES, ORGANISE, PLAY, SUBMIT
+from noughts_server.store.people.scopes import ADMIN, DEFAULT_SCOPES, ORGANISE, PLAY, SITE, SUBMIT
 from noughts_server.store.validation import check_name, check_number, check_text
 
 _LONGEST_LABEL = 200
 _LONGEST_LIFE_MS = 100 * 365 * 24 * 3600 * 1000
 _MOST_CHARACTERS = 400
-_EXPECTED = "`play`, `play:NAME`, `submit`, `organise` or `admin`"
+_EXPECTED = "`play`, `play:NAME`, `submit`, `organise`, `site` or `admin`"
 
 
 def check_token(label: str, life_ms: int | None) -> None:
@@ -24,7 +24,7 @@ def check_scopes(scopes: Iterable[str]) -> tuple[str, ...]:
     wanted = tuple(dict.fromkeys(scopes)) or DEFAULT_SCOPES
     for scope in wanted:
         kind, colon, bot = scope.partition(":")
-        if kind not in (PLAY, SUBMIT, ORGANISE, ADMIN) or (colon and kind != PLAY):
+        if kind not in (PLAY, SUBMIT, ORGANISE, SITE, ADMIN) or (colon and kind != PLAY):
             raise InvalidArgument.of("token.scopes", scope, _EXPECTED)
         if colon:
             check_name("token.scopes", bot)

@@ -212,6 +212,16 @@ async def an_owner_begins_no_more(client: Client) -> None:
         await client.cancel(token, made.name.removeprefix("tournaments/"))
 
 
+async def test_token_of_a_website_begins_challenges_beyond_the_limit_of_an_owner(tmp_path: Path) -> None:
+    async with client_of(tmp_path / "y.sqlite", limits=Limits(challenges=1)) as client:
+        token, site = await client.token("shop"), await client.token("shop", "play", "site")
+        async with client.online(token, "ada"), playing(client, token, "bob", Undecided()):
+            made = [await challenge(client, site) for _ in range(2)]
+            assert (await refused(challenge(client, token))).info.metadata["subject"] == "open challenges of yours"
+            for each in made:
+                await client.cancel(token, each.name.removeprefix("tournaments/"))
+
+
 async def test_a_challenge_whose_bot_has_left_for_good_is_cancelled_with_the_reason(client: Client) -> None:
     token = await client.token()
     async with client.online(token, "ada"):

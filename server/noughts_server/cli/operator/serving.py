@@ -15,6 +15,7 @@ from noughts_server.cli.texts import message
 from noughts_server.server import Server, running_server
 from noughts_server.settings import ServerSettings
 from noughts_server.store.engine.database import Connection, Store
+from noughts_server.store.people.scopes import PLAY, SITE
 from noughts_server.store.people.tokens import SITE_OWNER, create_token, list_tokens, revoke_token
 from noughts_server.version import software_version
 from noughts_server.web.listener import address_of
@@ -32,7 +33,7 @@ async def site_token(store: Store) -> AsyncIterator[str]:
     def make(connection: Connection) -> str:
         now = store.now_ms()
         _revoke(connection, now)
-        made = create_token(connection, owner=SITE_OWNER, label=_LABEL, scopes=("play",), now_ms=now)
+        made = create_token(connection, owner=SITE_OWNER, label=_LABEL, scopes=(PLAY, SITE), now_ms=now)
         return made.secret
 
     yield await store.write(make)

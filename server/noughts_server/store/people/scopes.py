@@ -4,6 +4,7 @@
     play:NAME    the same for that bot only
     submit       submit bots of the owner as files, which the server plays
     organise     create, start, pause and cancel tournaments of the owner
+    site         have as many open challenges as a website needs for its visitors
     admin        everything, also what belongs to others
 
 Callers ask for the narrowest scope that is enough: a token with `play` also permits `play:ada`.
@@ -11,7 +12,7 @@ Callers ask for the narrowest scope that is enough: a token with `play` also per
 
 from collections.abc import Iterable
 
-PLAY, SUBMIT, ORGANISE, ADMIN = "play", "submit", "organise", "admin"
+PLAY, SUBMIT, ORGANISE, SITE, ADMIN = "play", "submit", "organise", "site", "admin"
 DEFAULT_SCOPES = (PLAY, ORGANISE)
 
 
