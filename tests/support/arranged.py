@@ -6,10 +6,11 @@ from functools import partial
 from noughts_referee.rules import Result, Termination
 from noughts_referee.work_units import FinishedGame, pack_times
 from noughts_server.store.engine.database import Connection
+from noughts_server.store.engine.schema import CONCEDED_FAULT
 from noughts_server.store.people.bots import log_in
 from noughts_server.store.people.tokens import create_owner
 from noughts_server.store.tournaments.entries import join_tournament
-from noughts_server.store.tournaments.tournaments import CONCEDED_FAULT, Tournament, start_tournament
+from noughts_server.store.tournaments.tournaments import Tournament, start_tournament
 from tests.support.arena import NOW, Arena
 
 ADA, EVE, ZED = range(3)
@@ -37,8 +38,7 @@ async def arrange(arena: Arena) -> None:
 def _result(game: FinishedGame, conceding: Iterator[int]) -> FinishedGame:
     ended = partial(game._replace, moves=bytes(range(9)), times=pack_times([1000] * 9), termination=Termination.LINE)
     if {game.first, game.second} == {ADA, EVE}:
-        resigned = {"termination": Termination.RESIGNED, "moves": b"", "times": b""}
-        return ended(result=_won_by(ADA, game), **resigned)
+        return ended(result=_won_by(ADA, game), termination=Termination.RESIGNED, moves=b"", times=b"")
     if {game.first, game.second} == {ADA, ZED} and next(conceding, None) is not None:
         return ended(result=_won_by(ZED, game), termination=Termination.ADJUDICATED, fault=CONCEDED_FAULT)
     return ended(result=Result.FIRST_WINS)

@@ -25,11 +25,10 @@ from noughts_server.runtime.recorder import COMMITTED, DAMAGED, STORE_SECONDS, R
 from noughts_server.runtime.supply import Progress, Supply
 from noughts_server.runtime.throughput_queue import ThroughputQueue
 from noughts_server.store.engine.database import Store
-from noughts_server.store.engine.schema import TournamentState
+from noughts_server.store.engine.schema import CONCEDED_FAULT, TournamentState
 from noughts_server.store.games.results import CommitReport
 from noughts_server.store.tournaments.claims import give_up
 from noughts_server.store.tournaments.tournaments import (
-    CONCEDED_FAULT,
     Tournament,
     get_tournament_by_id,
     own_entries,

@@ -143,7 +143,6 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
 
         return await answered(self._store, read)
 
-
     @open_to(Access.ADMIN)
     async def FindSuspiciousResults(
         self, request: pb.FindSuspiciousResultsRequest, context: Context

@@ -215,7 +215,6 @@ class People:
         await self._upstream.ask("bots.RetireBot", person.visitor.token, name=name, undo=bool(form.get("undo")))
         return RedirectResponse("/me", 303)
 
-
     async def _suspicious(self, request: Request, person: Person) -> Response:
         """Return the page of results that look arranged. The server refuses it to anyone but admins."""
         found = await self._upstream.ask("leaderboards.FindSuspiciousResults", person.visitor.token)

@@ -23,4 +23,5 @@ async def test_only_an_admin_gets_suspicious_results_with_their_figures(tmp_path
     assert {row.pattern for row in found} == set(pb.SuspiciousPattern.values()) - {0}
     (given_up,) = (row for row in found if row.pattern == pb.SUSPICIOUS_PATTERN_GIVEN_UP)
     assert (given_up.bot, given_up.other_owner, given_up.counted) == ("bots/eve", "alice", ROUNDS)
-    assert given_up.HasField("share_elsewhere") and not given_up.rating_list
+    assert given_up.HasField("share_elsewhere")
+    assert not given_up.rating_list

@@ -24,7 +24,8 @@ async def test_bot_that_resigns_to_one_owner_is_found_by_each_pattern(arena: Are
         assert row.newest_game == f"tournaments/cup/games/{newest}"
     moved = {(row.bot, row.other_owner): row for row in rows[Pattern.RATING_MOVED]}
     up, down = moved["bots/ada", "mallory"], moved["bots/eve", "alice"]
-    assert 300 <= up.points <= 400 and -400 <= down.points <= -300
+    assert 300 <= up.points <= 400
+    assert -400 <= down.points <= -300
     assert (up.games, up.losses, down.games, down.losses) == (ROUNDS, 0, ROUNDS, ROUNDS)
     assert (up.opponent, up.rating_list) == ("bots/eve", "tictactoe/untimed")
 

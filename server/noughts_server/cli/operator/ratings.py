@@ -43,7 +43,18 @@ def suspicious(at: AtServer = AtServer()) -> None:
         found = client.call(client.leaderboards.FindSuspiciousResults, pb.FindSuspiciousResultsRequest()).results
 
     def show() -> None:
-        columns = ("pattern", "bot", "owner", "against", "owner", ">games", ">lost", ">counted", ">points", "newest game")
+        columns = (
+            "pattern",
+            "bot",
+            "owner",
+            "against",
+            "owner",
+            ">games",
+            ">lost",
+            ">counted",
+            ">points",
+            "newest game",
+        )
         output.print_rows(columns, map(_row, found), "Nothing looks suspicious.")
 
     output.show({"results": list(map(_suspicious_document, found))}, show)

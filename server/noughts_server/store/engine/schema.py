@@ -346,6 +346,9 @@ nodes = Table(
     Column("joined_at", BigInteger, nullable=False, server_default="0"),
 )
 
+CONCEDED_FAULT = "was in a game that its owner, the organiser, stopped"
+"""In `games.fault`: why a bot lost a game of a rated tournament that its owner ended while it ran."""
+
 LOST_BY_FAULT = text(f"termination IN ({', '.join(str(int(each)) for each in sorted(FAULTS))})")
 """A condition on `games`. It is literal SQL because SQLite does not match parameters to the partial index."""
 

@@ -17,6 +17,7 @@ from noughts_referee.rules import FORFEITS, Result, Termination
 from noughts_server.resource_names import bot_name, game_name, tournament_name
 from noughts_server.store.engine.bulk import in_batches
 from noughts_server.store.engine.schema import (
+    CONCEDED_FAULT,
     LARGE_MOVES,
     bot_scores,
     bots,
@@ -29,7 +30,6 @@ from noughts_server.store.engine.schema import (
     tournaments,
 )
 from noughts_server.store.engine.turns import give_way
-from noughts_server.store.tournaments.tournaments import CONCEDED_FAULT
 
 MOST_ROWS = 50
 """Of each pattern."""
@@ -305,7 +305,8 @@ def _rows(
 
 
 def _names(connection: Connection, keys: Iterable[int]) -> dict[int, Row[Any]]:
+    found: dict[int, Row[Any]] = {}
     chosen = select(bots.c.id, bots.c.name, owners.c.name.label("owner")).join(owners)
-    return {
-        row.id: row for batch in in_batches(keys) for row in connection.execute(chosen.where(bots.c.id.in_(batch)))
-    }
+    for batch in in_batches(keys):
+        found.update({row.id: row for row in connection.execute(chosen.where(bots.c.id.in_(batch)))})
+    return found

@@ -42,8 +42,6 @@ from noughts_server.store.tournaments.join_window import Joining
 
 MOST_GAMES = 100_000_000
 MOST_GAMES_PER_PAIR = 1_000_000
-CONCEDED_FAULT = "was in a game that its owner, the organiser, stopped"
-"""Why a bot lost a game of a rated tournament that its owner ended while it ran."""
 _JOIN = "Let more bots join: `noughts tournament join {} --bot BOT`."
 # Slots of a unit while pairings are still to come: few, so that all games of a round can be concurrent.
 _GROWING_UNIT = 8

@@ -40,9 +40,16 @@ def test_admin_gets_suspicious_results_as_a_table_and_as_json(noughts: Any, admi
     assert newest.startswith("tournaments/cup/games/")
     assert row == {
         "pattern": "given-up",
-        **{"bot": "bots/eve", "owner": "mallory", "opponent": "bots/ada", "other_owner": "alice"},
-        **{"games": ROUNDS, "losses": ROUNDS, "counted": ROUNDS, "share_elsewhere": 0.0},
-        **{"rating_list": None, "points": None},
+        "bot": "bots/eve",
+        "owner": "mallory",
+        "opponent": "bots/ada",
+        "other_owner": "alice",
+        "games": ROUNDS,
+        "losses": ROUNDS,
+        "counted": ROUNDS,
+        "share_elsewhere": 0.0,
+        "rating_list": None,
+        "points": None,
     }
 
 
