@@ -29,7 +29,7 @@ from noughts_server.store.engine.schema import (
     rating_runs,
     tournaments,
 )
-from noughts_server.store.engine.turns import give_way
+from noughts_server.turns import give_way
 
 MOST_ROWS = 50
 """Of each pattern."""
