@@ -1,28 +1,36 @@
-"""Batch ratings of a list from all its games, computed in a thread, one list at a time."""
+"""Batch ratings of a list from all its games, computed in a thread, one list at a time, in the turns of the callers."""
 
 import asyncio
-from collections.abc import Mapping
+import time
+from collections.abc import Hashable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 from noughts_proto.v1 import leaderboards_pb2 as pb
 from noughts_server.errors import InvalidArgument
 from noughts_server.messages.conversions import filled
 from noughts_server.resource_names import bot_name
 from noughts_server.store.ratings.rated_pairs import RatedPair
+from noughts_server.turns import Turns
 
 MOST_BOTS = 2_000
 """Limit of bots in one fit, which then takes seconds and hundreds of megabytes."""
 
 _LARGEST_RATING = 100_000
+_REST = 4
+"""A fit is followed by a rest of so many times its processor time: fits use at most a fifth of a processor."""
 
 
 class BatchRater:
     """Fits ratings for one request at a time, because a fit keeps a processor busy."""
 
     def __init__(self) -> None:
-        self._turn = asyncio.Lock()
+        self._turns = Turns(1)
+        self._computing = ThreadPoolExecutor(1, "batch-ratings")
+        """One thread, which finishes its work and rests also if the call is cancelled."""
 
     async def rate(
-        self, pairs: list[RatedPair], *, anchors: Mapping[str, float], prior: bool
+        self, pairs: list[RatedPair], *, anchors: Mapping[str, float], prior: bool, caller: Hashable = ""
     ) -> pb.GetBatchRatingsResponse:
         """Return ratings without the list's name. Raises InvalidArgument: an anchor without games, too many bots."""
         bots = {name for pair in pairs for name in (pair.first, pair.second)}
@@ -34,8 +42,20 @@ class BatchRater:
                 raise InvalidArgument.of("anchors", name, "a bot that has games in this list")
             if not abs(rating) <= _LARGEST_RATING:
                 raise InvalidArgument.of("anchors", rating, f"-{_LARGEST_RATING:,} to {_LARGEST_RATING:,}")
-        async with self._turn:
-            return await asyncio.to_thread(_fitted, pairs, anchors, prior)
+        loop = asyncio.get_running_loop()
+
+        def fit() -> pb.GetBatchRatingsResponse:
+            began = time.thread_time()
+            try:
+                return _fitted(pairs, anchors, prior)
+            finally:
+                used = time.thread_time() - began
+                with suppress(RuntimeError):  # the loop is closed
+                    loop.call_soon_threadsafe(self._turns.charge, caller, used)
+                    self._computing.submit(time.sleep, _REST * used)
+
+        async with self._turns.turn(caller):
+            return await loop.run_in_executor(self._computing, fit)
 
 
 def _fitted(pairs: list[RatedPair], anchors: Mapping[str, float], prior: bool) -> pb.GetBatchRatingsResponse:

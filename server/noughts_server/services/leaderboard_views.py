@@ -2,7 +2,9 @@
 
 import asyncio
 import math
+import time
 from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -99,6 +101,8 @@ class LeaderboardViews:
         self._known: dict[tuple[View, str], tuple[Places, ListState, float]] = {}
         """By view and list: places, the state from which they follow, and the time until which the list rests."""
         self._turn = asyncio.Lock()
+        self._computing = ThreadPoolExecutor(1, "leaderboard-view")
+        """One thread, which finishes its work also if the call is cancelled."""
 
     async def shown(self, wanted: str, name: str, **asked: Any) -> tuple[View, Page[LeaderboardRow], Places]:
         """Return the view that is wanted, a page of a list in it, and places. Raises InvalidArgument, NotFound."""
@@ -112,16 +116,30 @@ class LeaderboardViews:
         return view, await answered(self._store, page), places
 
     async def _places(self, view: View, name: str, state: ListState, games: Reader) -> Places:
-        time = asyncio.get_running_loop().time
-        places, known, rests_until = self._known.get((view, name), ({}, None, 0.0))
-        if known and (known == state or time() < rests_until or self._turn.locked()):
-            return places
+        known = self._known.get((view, name))
+        if known and (self._turn.locked() or self._is_recent(view, name, state)):
+            return known[0]
         async with self._turn:
-            if (view, name) not in self._known or self._known[view, name][1] != state:
-                began = time()
+            if not self._is_recent(view, name, state):
                 found = await answered(self._store, lambda connection: (games(connection), list_bots(connection, name)))
-                places = await asyncio.to_thread(view.places, *found)
-                self._known[view, name] = places, state, time() + _REST * (time() - began)
+                await asyncio.get_running_loop().run_in_executor(
+                    self._computing, self._compute, view, name, state, *found
+                )
+            return self._known[view, name][0]
+
+    def _is_recent(self, view: View, name: str, state: ListState) -> bool:
+        """Return whether the view need not be computed now."""
+        _, known, rests_until = self._known.get((view, name), ({}, None, 0.0))
+        return known is not None and (known == state or time.monotonic() < rests_until)
+
+    def _compute(
+        self, view: View, name: str, state: ListState, games: list[Any], bots: dict[str, tuple[int, bool]]
+    ) -> None:
+        """Keep the places of the view, unless a call that was cancelled meanwhile has had them computed."""
+        if not self._is_recent(view, name, state):
+            began = time.monotonic()
+            places = view.places(games, bots)
+            now = time.monotonic()
+            self._known[view, name] = places, state, now + _REST * (now - began)
             if len(self._known) > _MOST_KNOWN:
                 del self._known[next(iter(self._known))]
-            return self._known[view, name][0]

@@ -11,7 +11,7 @@ from noughts_server.messages.conversions import filled, timestamp
 from noughts_server.natural_order import natural_key
 from noughts_server.resource_names import bot_id, bot_name
 from noughts_server.runtime.sessions import Sessions
-from noughts_server.services.access import Access, Context, open_to
+from noughts_server.services.access import VISITOR, Access, Context, open_to
 from noughts_server.services.answers import answered, each, page_rows
 from noughts_server.services.batch_ratings import BatchRater
 from noughts_server.services.games import game_message
@@ -105,7 +105,8 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
         asked = partial(rated_pairs, variant=request.variant, time_class=request.time_class, min_games=fewest)
         pairs = await answered(self._store, asked)
         anchors = {bot_id("anchors", bot): rating for bot, rating in request.anchors.items()}
-        answer = await self._rater.rate(pairs, anchors=anchors, prior=request.prior)
+        payer = VISITOR.get().payer
+        answer = await self._rater.rate(pairs, anchors=anchors, prior=request.prior, caller=payer)
         answer.rating_list = name
         return answer
 

@@ -1,17 +1,21 @@
 """The views of a leaderboard: which is shown, its order, its ranks, and when it is computed."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Collection
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from noughts_referee.rules import Result
 from noughts_server.competition.elo import Rating, rate_game
 from noughts_server.errors import InvalidArgument
-from noughts_server.services.leaderboard_views import MOST_BOTS, VIEWS, LeaderboardViews, view_of
+from noughts_server.services.leaderboard_views import MOST_BOTS, VIEWS, LeaderboardViews, View, view_of
+from noughts_server.statistics.rating_table import Estimate
 from noughts_server.store.people.bots import retire_bot
-from noughts_server.store.ratings.leaderboards import Filters, ListState, leaderboard
+from noughts_server.store.ratings.leaderboards import Filters, ListState, leaderboard, list_state
 from noughts_server.store.ratings.rating_lists import newest_games
 from tests.support.arena import NOW, Arena, open_arena
 
@@ -69,6 +73,29 @@ async def test_pages_of_a_view_hold_each_bot_once_in_order(arena: Arena, name: s
     token = (await views.shown(name, LIST, size=3))[1].next_page_token
     with pytest.raises(InvalidArgument, match="page_token"):
         await views.shown(next(each for each in COMPUTED if each != name), LIST, page_token=token)
+
+
+async def test_calls_that_are_cancelled_compute_a_view_once(arena: Arena) -> None:
+    begun, go_on, computed = threading.Event(), threading.Event(), list[object]()
+
+    def rate(games: list[Any], active: Collection[str]) -> dict[str, Estimate]:
+        computed.append(games)
+        begun.set()
+        go_on.wait(20)
+        return {}
+
+    views, slow = LeaderboardViews(arena.store), View("slow", "Slow", "a test", newest_games, rate)
+    state = await arena.store.read(partial(list_state, name=LIST))
+    async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
+        for _ in range(3):
+            call = tasks.create_task(views._places(slow, LIST, state, newest_games))
+            await asyncio.to_thread(begun.wait, 20)
+            await asyncio.sleep(0.1)  # until the later calls have read the games
+            call.cancel()
+            await asyncio.wait([call])
+        go_on.set()
+        await views._places(slow, LIST, state, newest_games)
+    assert len(computed) == 1
 
 
 async def test_unknown_views_and_too_many_bots_are_refused() -> None:
