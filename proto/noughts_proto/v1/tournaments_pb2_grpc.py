@@ -132,7 +132,8 @@ class TournamentServiceServicer(object):
 
     def WithdrawTournament(self, request, context):
         """Withdraws an entry, also after the join window. In a tournament that has begun, the entry loses its remaining
-        games.
+        games. Its owner and the tournament's owner can do that; in a rated tournament that has begun and has bots of both,
+        only its owner.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

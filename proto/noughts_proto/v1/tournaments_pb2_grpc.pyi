@@ -45,7 +45,8 @@ class TournamentServiceStub:
     """
     WithdrawTournament: _grpc.UnaryUnaryMultiCallable[_tournaments_pb2.WithdrawTournamentRequest, _tournaments_pb2.WithdrawTournamentResponse]
     """Withdraws an entry, also after the join window. In a tournament that has begun, the entry loses its remaining
-    games.
+    games. Its owner and the tournament's owner can do that; in a rated tournament that has begun and has bots of both,
+    only its owner.
     """
     ExtendTournament: _grpc.UnaryUnaryMultiCallable[_tournaments_pb2.ExtendTournamentRequest, _tournaments_pb2.ExtendTournamentResponse]
     """Adds games for each pair, or rounds of a Swiss, to a tournament that has begun. A finished tournament plays them at
@@ -86,7 +87,8 @@ class TournamentServiceAsyncStub(TournamentServiceStub):
     """
     WithdrawTournament: _aio.UnaryUnaryMultiCallable[_tournaments_pb2.WithdrawTournamentRequest, _tournaments_pb2.WithdrawTournamentResponse]  # type: ignore[assignment]
     """Withdraws an entry, also after the join window. In a tournament that has begun, the entry loses its remaining
-    games.
+    games. Its owner and the tournament's owner can do that; in a rated tournament that has begun and has bots of both,
+    only its owner.
     """
     ExtendTournament: _aio.UnaryUnaryMultiCallable[_tournaments_pb2.ExtendTournamentRequest, _tournaments_pb2.ExtendTournamentResponse]  # type: ignore[assignment]
     """Adds games for each pair, or rounds of a Swiss, to a tournament that has begun. A finished tournament plays them at
@@ -154,7 +156,8 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_tournaments_pb2.WithdrawTournamentResponse, _abc.Awaitable[_tournaments_pb2.WithdrawTournamentResponse]]:
         """Withdraws an entry, also after the join window. In a tournament that has begun, the entry loses its remaining
-        games.
+        games. Its owner and the tournament's owner can do that; in a rated tournament that has begun and has bots of both,
+        only its owner.
         """
 
     @_abc_1.abstractmethod

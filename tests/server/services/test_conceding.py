@@ -1,12 +1,14 @@
-"""Organisers who end rated games of their own bots: what is running then counts as lost."""
+"""Organisers who end rated games of their own bots get no advantage from it."""
 
 import asyncio
+from collections.abc import Awaitable
 
+import grpc
 import pytest
 
 from noughts_proto.v1 import games_pb2, tournaments_pb2, types_pb2
 from tests.server.services.test_tests import Slow
-from tests.support.client import Client, bearing
+from tests.support.client import Client, bearing, refused
 
 CANCELLED = tournaments_pb2.TOURNAMENT_STATE_CANCELLED
 
@@ -51,3 +53,30 @@ async def test_games_that_an_admin_ends_have_no_result(client: Client) -> None:
         await playing(client, alice)
         await client.cancel(admin)
         assert await results(client) == []
+
+
+async def test_organiser_cannot_win_rated_games_by_withdrawing_the_opponent(client: Client) -> None:
+    alice, bob, admin = await client.token("alice"), await client.token("bob"), await client.token("alice", "admin")
+
+    def withdraw(token: str) -> Awaitable[object]:
+        request = tournaments_pb2.WithdrawTournamentRequest(name="tournaments/cup", label="ben")
+        return client.tournaments.WithdrawTournament(request, metadata=bearing(token))
+
+    async with client.online(alice, "ada", bot=Slow(3_600)), client.online(bob, "ben", bot=Slow(3_600)):
+        await playing(client, alice)
+        refusal = await refused(withdraw(alice))
+        assert refusal.code == grpc.StatusCode.PERMISSION_DENIED
+        assert "rated wins that nobody played" in refusal.trailing
+        assert await results(client) == []
+        await withdraw(admin)
+
+
+async def test_organiser_withdraws_entries_of_a_rated_tournament_without_own_bots(client: Client) -> None:
+    alice, bob, cleo = await client.token("alice"), await client.token("bob"), await client.token("cleo")
+    async with client.online(cleo, "cat", bot=Slow(3_600)), client.online(bob, "ben", bot=Slow(3_600)):
+        await client.create(alice, variant="mnk:4,4,3", games_per_pair=10, concurrency=1)
+        await client.join(cleo, "cat")
+        await client.join(bob, "ben")
+        await client.start(alice)
+        request = tournaments_pb2.WithdrawTournamentRequest(name="tournaments/cup", label="ben")
+        await client.tournaments.WithdrawTournament(request, metadata=bearing(alice))

@@ -14,7 +14,13 @@ from noughts_server.store.engine.schema import TournamentState, bot_versions, bo
 from noughts_server.store.people.bots import BotVersion, get_version, require_in_service
 from noughts_server.store.people.submissions import submissions_of
 from noughts_server.store.tournaments.extensions import add_late_entry
-from noughts_server.store.tournaments.tournaments import Tournament, check_size, get_tournament, require_state
+from noughts_server.store.tournaments.tournaments import (
+    Tournament,
+    check_size,
+    get_tournament,
+    own_entries,
+    require_state,
+)
 from noughts_server.store.tournaments.withdrawals import Withdrawal, withdraw
 from noughts_server.store.validation import check_name
 
@@ -28,6 +34,10 @@ _EXTEND = "`noughts tournament extend {}` opens it again: then bots can join, an
 _CONSENT = (
     "Its owner can enter it, or let organisers enter it: `noughts bot register {bot} --open-to-organisers`. After that,"
     " the organiser of a tournament can join it."
+)
+_WINS_OF_ORGANISER = (
+    "The tournament is rated and bots of yours play in it, so they would get rated wins that nobody played. The owner"
+    " of the entry or an admin can withdraw it."
 )
 _SHOW = "`noughts tournament show {}` lists the entries."
 
@@ -133,8 +143,9 @@ def withdraw_entry(
 ) -> list[Withdrawal]:
     """Withdraw an entry, also after the join window; its owner and the tournament's owner can.
 
-    Before the start the entry is deleted; then it loses its remaining games. Returns the withdrawals that the referee
-    must know. Raises NotFound, PermissionDenied, WrongState.
+    Before the start the entry is deleted; then it loses its remaining games. In a rated tournament in which bots of the
+    organiser play, only its own owner can withdraw it then. Returns the withdrawals that the referee must know. Raises
+    NotFound, PermissionDenied, WrongState.
     """
     tournament = get_tournament(connection, slug)
     entry = _entry(connection, tournament, label)
@@ -145,6 +156,10 @@ def withdraw_entry(
         this = and_(entries.c.tournament_id == tournament.id, entries.c.number == entry.number)
         connection.execute(delete(entries).where(this))
         return []
+    as_organiser = owner_id is not None and owner_id != entry.owner_id
+    if as_organiser and tournament.settings.rated and own_entries(connection, tournament.id):
+        # Otherwise an organiser could give its own bots rated wins that nobody played.
+        raise PermissionDenied(entry_name(tournament.name, label), hint=_WINS_OF_ORGANISER)
     return withdraw(connection, tournament.id, [entry.number], reason, now_ms=now_ms)
 
 
