@@ -12,7 +12,7 @@ A label ends before the first `:` or `{`, so the `=` of an option does not count
 import re
 import shlex
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path, PurePath
@@ -97,7 +97,7 @@ def parse_spec(text: str) -> BotSpec:
 
 def _is_python_file(head: str) -> bool:
     """Tell a file of Python, perhaps with spaces in its path, from a command such as `python bot.py`."""
-    return head.endswith(".py") and (len(head.split()) == 1 or Path(head).expanduser().is_file())
+    return head.endswith(".py") and (len(head.split()) == 1 or _is_there(head, Path.is_file))
 
 
 def _head(text: str) -> str:
@@ -242,7 +242,7 @@ def _advice(text: str, name: str, known: Iterable[str]) -> str:
         return f"did you mean {before}dll:{name}?"
     if suffix == ".py" and shutil.which(program) is None:
         return f"a Python file is {before}py:{name}; check that it exists"
-    if name and Path(name).is_dir():
+    if name and _is_there(name, Path.is_dir):
         file = shlex.quote(f"{before}{next(iter(sorted(Path(name).glob('*.py'))), Path(name, 'FILE.py'))}")
         return f"name a file in this folder, such as {file}"
     if "/" in name or "\\" in name or program != name:
@@ -251,6 +251,14 @@ def _advice(text: str, name: str, known: Iterable[str]) -> str:
             f" {before}gomocup:{name} (a Gomocup engine) or {before}exec:{name} (frames)"
         )
     return did_you_mean(name.lower(), known) or "`noughts bot list --reference` shows them"
+
+
+def _is_there(name: str, kind: Callable[[Path], bool]) -> bool:
+    """Return whether this kind of path exists; a name that cannot be a path does not."""
+    try:
+        return kind(Path(name).expanduser())
+    except (OSError, RuntimeError):  # too long, or the folder of a user who does not exist
+        return False
 
 
 def _read_options(row: BuiltIn, spec: BotSpec) -> dict[str, Any]:

@@ -125,7 +125,7 @@ def test_start_in_ten_minutes_is_by_the_clock_of_the_server(
 @pytest.mark.parametrize(
     "line, error, fix",
     [
-        ("match py:raises.py random", "got ValueError: boom, expected a module", "Fix: Correct {}/raises.py."),
+        ("match py:raises.py random", "got ValueError: boom, expected a module", "Fix: Correct raises.py."),
         ("match py:bot.py:Missing random", "got name 'Missing', expected a class", "Fix: Write py:"),
         ("match py:none.py random", "which is not a file", "Fix: Check the path, which starts at this folder."),
         ("match py:/none.py random", "got /none.py, which is not a file", "Fix: Check the path.\n"),
