@@ -157,9 +157,13 @@ class ResourceExhausted(NoughtsError):
 class LimitReached(ResourceExhausted):
     """The caller has reached the limit that the metadata field `limit` names. RetryInfo says when to try again."""
 
-    def __init__(self, name: str, subject: str, *, got: int, limit: int, retry_seconds: float) -> None:
+    def __init__(
+        self, name: str, subject: str, *, got: int, limit: int, retry_seconds: float, instead: str = ""
+    ) -> None:
+        """`instead` is what the caller can do at once; without it, a long wait is one for fewer of the subject."""
         wait = f"in {retry_seconds:.1f} s" if retry_seconds < LONG_SECONDS else "when there are fewer"
-        hint = f"Try again {wait}; the operator can raise the limit: noughts serve --set-limit {name}=NUMBER"
+        again = f"{instead}, or try again in {retry_seconds:,.0f} s" if instead else f"Try again {wait}"
+        hint = f"{again}; the operator can raise the limit: noughts serve --set-limit {name}=NUMBER"
         super().__init__(subject, got=got, limit=limit, hint=hint)
         self.name = name
         self.retry_seconds = retry_seconds

@@ -12,6 +12,10 @@ ABSENCE_SECONDS = 600.0
 """Default of the time for which an entry can keep the games of others waiting."""
 BURST_SECONDS = 10
 """After so many quiet seconds a caller can use as many seconds' worth of a limit per second at once."""
+DAY_SECONDS = 86_400
+"""After so many quiet seconds a caller can use all of a limit of a day at once."""
+DAILY = frozenset({"settings_bytes"})
+"""The limits of a day that return evenly. The others with a rate are those of a second."""
 
 _MOST = 1_000_000_000
 
@@ -69,6 +73,8 @@ class Limits:
     """Renames of bots of one owner in a day."""
     tournaments: int = 200
     """Tournaments of one owner that are not over, excluding challenges."""
+    settings_bytes: int = 64 << 20
+    """Bytes of settings and lists of openings in tournaments, tests and challenges that one owner creates in a day."""
     owner_entries: int = 64
     """Entries of one owner in a tournament of another owner, and at most half of its places."""
     owner_checks: int = 8

@@ -48,8 +48,9 @@ def bot_for(kind: str, target: str, options: Mapping[str, str]) -> Bot:
     hosted = [known.name for known in CHILD_KINDS.values() if known.hosted]
     if kind not in hosted:
         raise BotSpecError(f"kind {kind!r}", "an unsupported kind", f"one of {', '.join(hosted)}", "check the spec")
-    # The referee made the path of a file absolute; messages name it as its author typed it.
-    target = target.removeprefix(f"{folder()}/")
+    if not CHILD_KINDS[kind].starts_programs:
+        # The referee made the path of a file absolute; messages name it as its author typed it.
+        target = target.removeprefix(f"{folder()}/")
     own = dict(options)
     variants = tuple(own.pop(VARIANTS, "").split())
     for name in variants:

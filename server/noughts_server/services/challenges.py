@@ -15,6 +15,7 @@ from noughts_server.resource_names import bot_name, bot_version_id
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.sessions import OnlineBot, Sessions
 from noughts_server.services.access import Access, Context, caller_as, open_to
+from noughts_server.services.creations import Creation
 from noughts_server.services.limiter import Limiter
 from noughts_server.services.new_tournaments import (
     canonical_variant,
@@ -25,7 +26,6 @@ from noughts_server.services.new_tournaments import (
     computed,
 )
 from noughts_server.store.engine.database import Connection, Store
-from noughts_server.store.engine.idempotency import idempotent
 from noughts_server.store.pairing.seeds import SeedKind
 from noughts_server.store.people.bots import BotVersion, get_bot, get_version, get_version_by_id
 from noughts_server.store.people.scopes import SITE, play_as
@@ -51,7 +51,7 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
     async def CreateChallenge(self, request: pb.CreateChallengeRequest, context: Context) -> pb.CreateChallengeResponse:
         name, version = bot_version_id("challenger", request.challenger)
         who, now = caller_as(play_as(name)), self._store.now_ms()
-        online = self._sessions.logins_online()
+        online, asked = self._sessions.logins_online(), challenge_settings(request, seed=secrets.randbits(64))
 
         def chosen(connection: Connection) -> NewChallenge:
             challenger = _online(connection, online, name, version)
@@ -62,12 +62,11 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
                 raise InvalidArgument.of("opponent", request.opponent, "a bot other than the challenger")
             if opponent.owner_id != who.owner_id:
                 online[opponent.id].check_accepts()
-            settings = challenge_settings(request, seed=secrets.randbits(64))
             if opponent.owner_id != challenger.owner_id:
-                check_guest_clocks(settings, self._limits)
+                check_guest_clocks(asked, self._limits)
             declared = {login.name: login.variants for login in (online[challenger.id], online[opponent.id])}
             variant = request.variant or common_variant("variant", declared)
-            settings = replace(settings, variant=canonical_variant(variant, field="variant"))
+            settings = replace(asked, variant=canonical_variant(variant, field="variant"))
             online[challenger.id].check_plays("challenger", settings.variant)
             online[opponent.id].check_plays("opponent", settings.variant)
             names = (challenger.bot, opponent.bot)
@@ -98,7 +97,7 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
                 variant_of_openings = new.settings.variant
             if variant_of_openings:
                 await computed(self._limiter, who.owner_id, partial(check_openings_of, new.settings))
-        tournament = await self._director.create(idempotent(who.token_id, request, begin, now_ms=now))
+        tournament = await Creation(who, request, asked, begin).by(self._director, self._limiter, now_ms=now)
         return pb.CreateChallengeResponse(tournament=tournament_message(tournament))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import ExitStack, contextmanager
 
 from noughts_server.errors import LimitReached
-from noughts_server.limits import BURST_SECONDS, Limits
+from noughts_server.limits import BURST_SECONDS, DAILY, DAY_SECONDS, Limits
 from noughts_server.services.access import Visitor
 
 _RETRY_SECONDS = 1.0
@@ -51,26 +51,34 @@ class Limiter:
                 held.enter_context(self.holding("owner_watchers", who, f"watchers of {who}"))
             yield
 
-    def take(self, name: str, who: Hashable, subject: str, amount: int = 1) -> None:
-        """Charge `amount` to a limit per second. Raises LimitReached, and charges nothing then."""
+    def take(self, name: str, who: Hashable, subject: str, amount: int = 1, *, instead: str = "") -> None:
+        """Charge `amount` to a limit per second or day. Raises LimitReached, and charges nothing then."""
         if (wait := self.wait(name, who, amount)) > 0:
-            limit = self.limits.of(name)
-            got = round((BURST_SECONDS + wait) * limit / BURST_SECONDS)
-            raise LimitReached(name, subject, got=got, limit=limit, retry_seconds=wait)
+            limit, burst = self.limits.of(name), _burst(name)
+            got = round((burst + wait) * limit / burst)
+            raise LimitReached(name, subject, got=got, limit=limit, retry_seconds=wait, instead=instead)
         self.charge(name, who, amount)
 
     def wait(self, name: str, who: Hashable, amount: int = 0) -> float:
-        """Return after how many seconds `amount` more is within a limit per second; 0 or less if it is now."""
+        """Return after how many seconds `amount` more is within a limit with a rate; 0 or less if it is now."""
         now = self._now()
-        return max(self._rested.get((name, who), now) - now, 0) + amount / self.limits.of(name) - BURST_SECONDS
+        return max(self._rested.get((name, who), now) - now, 0) + self._seconds(name, amount) - _burst(name)
 
     def charge(self, name: str, who: Hashable, amount: int) -> None:
-        """Charge `amount` to a limit per second, whether or not it is within the limit."""
+        """Charge `amount` to a limit per second or day, also beyond the limit. A negative one is given back."""
         now, key = self._now(), (name, who)
         if len(self._rested) >= _FORGET_FROM and key not in self._rested:
             self._rested = {key: at for key, at in self._rested.items() if at > now}
-        self._rested[key] = max(self._rested.get(key, now), now) + amount / self.limits.of(name)
+        self._rested[key] = max(self._rested.get(key, now), now) + self._seconds(name, amount)
 
     def check(self, name: str, subject: str, so_far: int) -> None:
         """Raise LimitReached if `so_far` has reached the limit."""
         self.limits.check(name, subject, so_far, retry_seconds=_RETRY_SECONDS)
+
+    def _seconds(self, name: str, amount: int) -> float:
+        """Return in how many seconds a used `amount` of a limit is whole again."""
+        return amount / self.limits.of(name) * (DAY_SECONDS if name in DAILY else 1)
+
+
+def _burst(name: str) -> int:
+    return DAY_SECONDS if name in DAILY else BURST_SECONDS

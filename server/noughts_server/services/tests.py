@@ -16,6 +16,7 @@ from noughts_server.resource_names import bot_name, bot_version_id, short, test_
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import Access, Context, caller, open_to, require
 from noughts_server.services.answers import answered, page_rows
+from noughts_server.services.creations import Creation
 from noughts_server.services.new_tournaments import (
     advised,
     canonical_variant,
@@ -27,7 +28,6 @@ from noughts_server.services.new_tournaments import (
 )
 from noughts_server.services.tournaments import TournamentServicer
 from noughts_server.store.engine.database import Connection
-from noughts_server.store.engine.idempotency import idempotent
 from noughts_server.store.pairing.seeds import SeedKind
 from noughts_server.store.people.bots import BotVersion, get_version
 from noughts_server.store.people.scopes import play_as
@@ -68,7 +68,7 @@ class TestServicer(tests_pb2_grpc.TestServiceServicer):
             test = NewTest(replace(right, slug=slug, settings=settings), new, base)
             return create_test(connection, test, owner_id=who.owner_id, now_ms=now, limits=parts.limiter.limits).slug
 
-        made = await parts.director.create(idempotent(who.token_id, request, create, now_ms=now))
+        made = await Creation(who, request, match.settings, create).by(parts.director, parts.limiter, now_ms=now)
         return pb.CreateTestResponse(test=await self._full(made.slug))
 
     @open_to(Access.ANYONE)

@@ -23,6 +23,7 @@ from noughts_server.runtime.sessions import Sessions
 from noughts_server.runtime.tournament_play import stop_reason
 from noughts_server.services.access import Access, Context, caller, open_to, require
 from noughts_server.services.answers import answered, each, page_rows
+from noughts_server.services.creations import Creation
 from noughts_server.services.limiter import Limiter
 from noughts_server.services.new_tournaments import advised, checked, computed, with_priority_of
 from noughts_server.store.engine.database import Connection, Store
@@ -34,7 +35,7 @@ from noughts_server.store.people.bots import get_version
 from noughts_server.store.people.scopes import ORGANISE, play_as
 from noughts_server.store.tournaments.entries import entry_owners, join_tournament
 from noughts_server.store.tournaments.join_window import FEWEST_ENTRIES, MOST_ENTRIES, Joining
-from noughts_server.store.tournaments.leagues import WEEK_MS, League, create_league, league_of, list_seasons
+from noughts_server.store.tournaments.leagues import MOST_EMPTY, WEEK_MS, League, create_league, league_of, list_seasons
 from noughts_server.store.tournaments.tournaments import (
     NewTournament,
     Tournament,
@@ -77,7 +78,9 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
                 create_league(connection, made, interval_ms, now_ms=now)
             return made.slug
 
-        made = await self.director.create(idempotent(who.token_id, request, create, now_ms=now))
+        copies = MOST_EMPTY if interval_ms else 1
+        creation = Creation(who, request, new.settings, create, copies)
+        made = await creation.by(self.director, self.limiter, now_ms=now)
         return pb.CreateTournamentResponse(tournament=await self.full(made.slug))
 
     @open_to(Access.ANYONE)

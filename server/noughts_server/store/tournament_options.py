@@ -1,5 +1,6 @@
 """Rarely used settings, as the JSON document in a tournament's row. Defaults are omitted; most rows have none."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,6 +16,16 @@ def options_document(settings: TournamentSettings) -> dict[str, Any] | None:
     if settings.openings:
         document["openings"] = settings.openings.document()
     return document or None
+
+
+def own_times_document(settings: TournamentSettings) -> dict[str, str] | None:
+    """Return the time controls of single entries for the row; None if there are none."""
+    return {label: str(time) for label, time in settings.own_times.items()} or None
+
+
+def stored_bytes(settings: TournamentSettings) -> int:
+    """Return the bytes of both documents. The rest of the row is short."""
+    return len(json.dumps((options_document(settings), own_times_document(settings))))
 
 
 def read_options(document: Mapping[str, Any] | None) -> dict[str, Any]:

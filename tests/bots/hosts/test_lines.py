@@ -12,7 +12,7 @@ import pytest
 
 from noughts_bots.bot import Move, Resign
 from noughts_bots.errors import BotSpecError
-from noughts_bots.hosts import bot_for
+from noughts_bots.hosts import FOLDER_VARIABLE, bot_for
 from noughts_bots.hosts.lines import LinesBot, question, read_answer
 from noughts_bots.specs import Speech, parse_spec, speech
 from noughts_referee.children.command import resolve
@@ -106,6 +106,17 @@ def test_a_program_resigns_with_a_reason_or_without() -> None:
 def test_one_process_answers_all_questions_in_their_order(tmp_path: Path) -> None:
     with loaded(program(tmp_path, "print(number, flush=True)")) as bot:
         assert [bot.choose(Position(TICTACTOE)).cell for _ in range(5)] == [0, 1, 2, 3, 4]
+
+
+def test_program_in_the_users_folder_starts_from_another_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bot_file = tmp_path / "bot"
+    bot_file.write_text("#!/bin/sh\nwhile read -r line; do echo 4; done\n")
+    bot_file.chmod(0o755)
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
+    with loaded(str(bot_file)) as bot:
+        assert bot.choose(Position(TICTACTOE)).cell == 4
 
 
 def test_after_a_line_that_is_no_answer_a_new_process_is_asked(tmp_path: Path) -> None:

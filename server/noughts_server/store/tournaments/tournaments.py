@@ -37,7 +37,7 @@ from noughts_server.store.pairing.seeds import SeedKind, signed, stored_seed
 from noughts_server.store.people.webhooks import report_event
 from noughts_server.store.ratings import rater
 from noughts_server.store.ratings.rating_lists import ensure_list
-from noughts_server.store.tournament_options import options_document, read_options
+from noughts_server.store.tournament_options import options_document, own_times_document, read_options
 from noughts_server.store.tournaments.join_window import Joining
 
 MOST_GAMES = 100_000_000
@@ -139,7 +139,7 @@ def create_tournament(
         "owner_id": owner_id,
         "state": TournamentState.OPEN,
         "options": options_document(settings),
-        "own_times": {label: str(time) for label, time in settings.own_times.items()} or None,
+        "own_times": own_times_document(settings),
         "schedule": settings.schedule.number,
         "seed": signed(settings.seed),
         "created_at": now_ms,

@@ -1,0 +1,54 @@
+"""The creation of tournaments, tests and challenges by callers, and what their stored settings cost."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from google.protobuf.message import Message
+
+from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.runtime.director import Director
+from noughts_server.services.limiter import Limiter
+from noughts_server.store.engine.database import Connection
+from noughts_server.store.engine.idempotency import idempotent
+from noughts_server.store.people.tokens import Caller
+from noughts_server.store.tournament_options import stored_bytes
+from noughts_server.store.tournaments.tournaments import Tournament
+
+_SUBJECT = "bytes of settings in your new tournaments, tests and challenges of a day"
+_INSTEAD = "Send fewer openings, or name random:N or balanced:N, which store none"
+
+
+@dataclass(frozen=True, slots=True)
+class Creation:
+    """What a request asks for. `create` returns the ID of the new tournament."""
+
+    who: Caller
+    request: Message
+    settings: TournamentSettings
+    create: Callable[[Connection], str]
+    copies: int = 1
+    """How often the settings are stored, if the caller cancels what is created as soon as it can."""
+
+    async def by(self, director: Director, limiter: Limiter, *, now_ms: int) -> Tournament:
+        """Create it, and charge its owner for the bytes of its settings, unless this is an admin.
+
+        A repeated request and one that fails cost nothing. Raises LimitReached and the errors of `create`.
+        """
+        who, is_new = self.who, False
+        size = 0 if who.only_owner is None else self.copies * stored_bytes(self.settings)
+
+        def create(connection: Connection) -> str:
+            nonlocal is_new
+            is_new = True
+            return self.create(connection)
+
+        if size:
+            limiter.take("settings_bytes", who.owner_id, _SUBJECT, size, instead=_INSTEAD)
+        try:
+            made = await director.create(idempotent(who.token_id, self.request, create, now_ms=now_ms))
+        except Exception:  # not if the caller cancels the call: the creation continues then
+            limiter.charge("settings_bytes", who.owner_id, -size)
+            raise
+        if not is_new:
+            limiter.charge("settings_bytes", who.owner_id, -size)
+        return made
