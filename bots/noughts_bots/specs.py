@@ -257,7 +257,7 @@ def _is_there(name: str, kind: Callable[[Path], bool]) -> bool:
     """Return whether this kind of path exists; a name that cannot be a path does not."""
     try:
         return kind(Path(name).expanduser())
-    except (OSError, RuntimeError):  # too long, or the folder of a user who does not exist
+    except (OSError, RuntimeError, ValueError):  # too long, a user who does not exist, a null character
         return False
 
 

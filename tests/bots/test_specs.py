@@ -264,7 +264,7 @@ def test_label_given_twice_is_an_error() -> None:
         unique_labels(map(parse_spec, ("A=random", "A=minimax")))
 
 
-@pytest.mark.parametrize("text", ["x" * 5_000, "a b" * 2_000 + ".py", "~nobody-here/a b.py"])
+@pytest.mark.parametrize("text", ["x" * 5_000, "a b" * 2_000 + ".py", "~nobody-here/a b.py", "~\0/a b.py"])
 def test_text_that_cannot_be_a_path_is_no_bot(text: str) -> None:
     with pytest.raises(BotSpecError, match="expected one of random"):
         parse_spec(text)
