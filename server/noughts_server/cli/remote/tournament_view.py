@@ -131,12 +131,15 @@ def _match(row: pb.Match) -> MatchRow:
 def _print(shown: pb.Tournament, tables: TournamentTables) -> None:
     console = output.stdout()
     output.heading(console, f"{shown.name} ({shown.title})" if shown.title else shown.name)
-    played = f", {shown.games_done:,} of {shown.games_total:,} games played" if shown.games_total else ""
+    state = state_wording(shown)
+    if shown.games_total:
+        separator = "." if shown.reason else ","
+        state = f"{state.rstrip('.')}{separator} {shown.games_done:,} of {shown.games_total:,} games played"
     rated = "unrated"
     if shown.rated:
         rated = "rated" if shown.own_rated else "rated, except games between bots of one owner"
     console.print(
-        f"{state_wording(shown)}{played}\n"
+        f"{state}\n"
         f"{_format(shown)}, {shown.variant}, time {time_wording(shown)}{_own_times(shown)}{_margin(shown)},"
         f" {output.count(shown.games_per_pair, 'game')} a pair,"
         f" {rated}, organised by {output.printable(shown.owner)}"
