@@ -318,6 +318,15 @@ async def guest_tests(target: Target) -> None:
                     target.told["questions not answered"] += 1
 
 
+async def refused_calls(target: Target) -> None:
+    """An owner repeats calls that are refused, as often as its token may: each is a transaction."""
+    request = tournaments_pb2.JoinTournamentRequest(name="tournaments/archive", bot="bots/nobody")
+    async with target.channel() as channel, asyncio.TaskGroup() as tasks:
+        stub: Any = tournaments_pb2_grpc.TournamentServiceStub(channel)
+        for _ in range(_STREAMS):
+            tasks.create_task(target.endless(lambda: stub.JoinTournament(request, metadata=target.bearing)))
+
+
 async def silence(target: Target) -> None:
     """A bot takes as many untimed games as it is given, and never says a word in them."""
     async with puppet(target, "mute", max_games=64) as mute, puppet(target, "waiting", max_games=64) as waiting:
@@ -447,6 +456,7 @@ ATTACKS: Mapping[str, Attack] = {
     "late answers": late_answers,
     "seats": seats,
     "tests of guests": guest_tests,
+    "refused calls": refused_calls,
     "silence": silence,
     "listing": listing,
     "comment bombs": comment_bombs,
@@ -486,6 +496,8 @@ OTHER_SURFACES = tuple(ATTACKS)[tuple(ATTACKS).index("site streams") :]
 
 
 OF_COST = (
+    "tests of guests",
+    "refused calls",
     "comment bombs",
     "long lists",
     "site long lists",

@@ -28,7 +28,7 @@ from noughts_server.engines.frames import EngineChild
 from noughts_server.errors import InvalidArgument
 from noughts_server.launching.players import Player, start_player
 from noughts_server.resource_names import bot_name
-from noughts_server.runtime.sessions import check_hello
+from noughts_server.runtime.hello import check_hello
 from noughts_server.version import software_version
 
 _NAMES_KEY = secrets.token_bytes(16)

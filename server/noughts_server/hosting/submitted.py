@@ -42,8 +42,9 @@ from noughts_server.launching.players import start_process
 from noughts_server.limits import Limits
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.endless_work import set_within
+from noughts_server.runtime.hello import check_hello
 from noughts_server.runtime.recorder import COMMITTED
-from noughts_server.runtime.sessions import OnlineBot, Sessions, check_hello
+from noughts_server.runtime.sessions import OnlineBot, Sessions
 from noughts_server.runtime.tournament_play import CHANGED
 from noughts_server.server import Server
 from noughts_server.store.engine.database import Connection, Store

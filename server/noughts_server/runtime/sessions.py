@@ -19,33 +19,21 @@ from noughts_referee.referee import ConnectedPlayer
 from noughts_referee.referee_protocols import PlayerReferee
 from noughts_referee.rules import covers
 from noughts_referee.stream_closed import StreamClosed
-from noughts_server.errors import InvalidArgument, NoughtsError, ProtocolUnsupported, WrongState
+from noughts_server.errors import InvalidArgument, NoughtsError, WrongState
 from noughts_server.resource_names import bot_name
 from noughts_server.runtime.bus import Bus
+from noughts_server.runtime.hello import check_hello
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.people.bots import BotVersion
 from noughts_server.store.people.submissions import Submission, submissions_of
-from noughts_server.store.validation import check_text
 from noughts_server.version import software_version
 
-_LONGEST_AGENT = 200
-_MOST_VARIANTS = 100
 _FORGET_SECONDS = 3_600.0
 """How long the wire of a version that has gone is kept."""
 _FORGET_AT_ONCE = 100
 
 PRESENCE = "sessions.presence"
 """Subject on which the key of a bot version is published when it comes or goes."""
-
-
-def check_hello(hello: pb.Hello) -> None:
-    """Raises ProtocolUnsupported, and InvalidArgument for what is too long."""
-    if hello.protocol != PROTOCOL:
-        raise ProtocolUnsupported(got=hello.protocol, minimum=PROTOCOL, maximum=PROTOCOL)
-    if len(hello.variants) > _MOST_VARIANTS:
-        raise InvalidArgument.of("hello.variants", f"{len(hello.variants)} names", f"at most {_MOST_VARIANTS}")
-    for text in (hello.agent, *hello.variants):
-        check_text("hello", text, _LONGEST_AGENT)
 
 
 @dataclass(frozen=True, slots=True)

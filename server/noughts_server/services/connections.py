@@ -4,6 +4,7 @@ Only the operating system knows which sockets they are, so this module looks at 
 """
 
 import asyncio
+import errno
 import os
 import socket
 import stat
@@ -70,9 +71,15 @@ class Connections:
             self._wanted.clear()
             doomed, self._doomed = self._doomed, set()
             busy = frozenset(self._busy())
-            if doomed or len(os.listdir(_FILES)) - len(busy) > min(self._most, self._room):
-                await asyncio.to_thread(self._close, port, doomed, busy)
-                await asyncio.sleep(_TOGETHER_SECONDS)
+            try:
+                if doomed or len(os.listdir(_FILES)) - len(busy) > min(self._most, self._room):
+                    await asyncio.to_thread(self._close, port, doomed, busy)
+                    await asyncio.sleep(_TOGETHER_SECONDS)
+            except OSError as error:
+                if error.errno not in (errno.EMFILE, errno.ENFILE):
+                    raise
+                self._doomed |= doomed  # the process can open no file: they are closed at the next look
+                await asyncio.sleep(_COUNT_SECONDS)
 
     def _close(self, port: int, doomed: set[Peer], busy: frozenset[Peer]) -> None:
         peers: dict[str, list[Peer]] = defaultdict(list)

@@ -56,6 +56,7 @@ bot history best
 bot games best
 leaderboard --fit
 rating-lists
+ratings suspicious
 head-to-head best worst
 rate tournaments/cup
 report tournaments/cup -o report.html
@@ -106,7 +107,7 @@ def env(
     Path("class.csv").write_text("login\nada\n")
     Path("mine.py").write_text(BOT)
     noughts("course init course --students class.csv --variant tictactoe")
-    rights = "--scope play --scope organise --scope submit"
+    rights = "--scope play --scope organise --scope submit --scope admin"
     token = json.loads(noughts(f"token create --owner alice {rights} --db {DATABASE} --format json").stdout)["token"]
     serving = f"serve --listen 127.0.0.1:0 --no-web --accept py --allow-private-webhooks --db {DATABASE} --format json"
     with start(serving) as process:

@@ -1,0 +1,19 @@
+"""What a hello may contain, for the server and for `noughts bot check`, which works without a database."""
+
+from noughts_proto.transport import PROTOCOL
+from noughts_proto.v1 import play_pb2 as pb
+from noughts_server.errors import InvalidArgument, ProtocolUnsupported
+from noughts_server.store.validation import check_text
+
+_LONGEST_AGENT = 200
+_MOST_VARIANTS = 100
+
+
+def check_hello(hello: pb.Hello) -> None:
+    """Raises ProtocolUnsupported, and InvalidArgument for what is too long."""
+    if hello.protocol != PROTOCOL:
+        raise ProtocolUnsupported(got=hello.protocol, minimum=PROTOCOL, maximum=PROTOCOL)
+    if len(hello.variants) > _MOST_VARIANTS:
+        raise InvalidArgument.of("hello.variants", f"{len(hello.variants)} names", f"at most {_MOST_VARIANTS}")
+    for text in (hello.agent, *hello.variants):
+        check_text("hello", text, _LONGEST_AGENT)
