@@ -152,7 +152,7 @@ async def _attacks(folder: Path, options: argparse.Namespace) -> int:
         "after",
         "child",
         "page, s",
-        "what the attacker was told",
+        "answers to the attacker",
     )
     sieges: list[Siege] = []
     for name in options.only:

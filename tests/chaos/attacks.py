@@ -368,7 +368,7 @@ async def listing(target: Target) -> None:
 
 
 async def comment_bombs(target: Target) -> None:
-    """Two bots comment on each move as much as a frame holds, and everybody lists and reads their games."""
+    """Two bots comment on each move as much as a frame holds, and clients list and read their games."""
     names, slug = ("novelist", "poet"), "tournaments/novels"
 
     async def write(name: str) -> None:

@@ -1,4 +1,4 @@
-"""Challenges and tests of guests take no seat from tournaments, and are never played beside their games with clocks."""
+"""Challenges and tests of guests take no seat from tournaments, and wait while their bots play games with clocks."""
 
 import pytest
 

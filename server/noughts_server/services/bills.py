@@ -51,5 +51,5 @@ class Bill:
 
 def _rows_of(answer: Message) -> int:
     """Return the number of messages in the lists of an answer."""
-    lists = (field for field in answer.DESCRIPTOR.fields if field.is_repeated and field.message_type is not None)
-    return sum(len(getattr(answer, field.name)) for field in lists)
+    present = answer.ListFields()
+    return sum(len(value) for field, value in present if field.is_repeated and field.message_type is not None)

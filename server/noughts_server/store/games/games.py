@@ -153,7 +153,7 @@ class StoredGame:
     scores: Mapping[int, float] = field(default_factory=dict)
     """The mover's scores by ply, if the tournament keeps them; of a game in progress only with `live_scores`."""
     comments: Mapping[int, str] = field(default_factory=dict)
-    """The bots' comments by ply, if the tournament keeps scores and they were asked for; none of a game in progress."""
+    """The bots' comments by ply, if the tournament keeps scores and a caller requests them; none of running games."""
     round: int = 0
     """Of a Swiss, Danish or knockout tournament, or the number of the pairing in a ladder, from 1; else 0."""
     clocks_us: tuple[int, int] | None = None
