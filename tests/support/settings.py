@@ -1,6 +1,6 @@
 """How much is tried: the same every time, a part of it in `make test`, all of it in `make soak`.
 
-`NOUGHTSTHOROUGH=1` tries all.
+`NOUGHTS_THOROUGH=1` tries all.
 """
 
 import os
@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from hypothesis import HealthCheck, settings
 
-THOROUGH = os.environ.get("NOUGHTSTHOROUGH") == "1"
+THOROUGH = os.environ.get("NOUGHTS_THOROUGH") == "1"
 _TIMES = 10 if THOROUGH else 1
 
 T = TypeVar("T")
