@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 import subprocess
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -130,6 +131,19 @@ async def test_bot_keeps_its_time_at_half_a_second_a_move(bot: Path, ground: Gro
         games = await ground.games("cup")
     assert len(games) == 20
     assert {game.termination for game in games} <= BLAMELESS
+
+
+async def test_bot_prints_the_fault_by_which_it_lost_a_game(bot: Path, ground: Ground, tmp_path: Path) -> None:
+    faulty = tmp_path / "faulty"
+    shutil.copytree(bot, faulty, symlinks=True)
+    (faulty / "player.js").write_text(
+        f"export {{ parseVariant }} from {json.dumps(str(bot / 'player.js'))};\n"
+        "export const choose = (variant, moves) => (moves.length ? moves[0] : 0);\n"
+    )
+    async with ground.opponent("first-free"), playing(faulty, ground) as node:
+        await ground.start("cup", "node", "first-free", games_per_pair=1, seed=3)
+        await ground.games("cup")
+        await node.until("TERMINATION_ILLEGAL_MOVE, this bot placed a stone on a3 (cell 0), which is occupied")
 
 
 async def test_games_go_on_where_they_were_after_the_connection_is_cut(bot: Path, ground: Ground) -> None:

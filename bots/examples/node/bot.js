@@ -21,7 +21,6 @@ const CHANNEL_OPTIONS = {
 };
 // Coming back helps against these; any other status is an answer that will not change.
 const PASSING = new Set(['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'CANCELLED', 'INTERNAL']);
-const BLAMELESS = new Set(['TERMINATION_LINE', 'TERMINATION_BOARD_FULL']);
 
 const folder = (path) => fileURLToPath(new URL(path, import.meta.url));
 
@@ -59,7 +58,7 @@ class Games {
       moves.ply.push(ply);
       moves.cell.push(cell);
     });
-    frame.ends?.game.forEach((handle, row) => this.end(handle, frame.ends, row));
+    if (frame.ends) this.end(frame.ends);
     return moves;
   }
 
@@ -74,12 +73,12 @@ class Games {
     });
   }
 
-  end(handle, ends, row) {
-    this.running.delete(handle);
-    this.finished += 1;
-    if (!BLAMELESS.has(ends.termination[row])) {
-      console.error(`game ${handle}: ${ends.result[row]}, ${ends.termination[row]} after ${ends.plies[row]} plies`);
-    }
+  end(ends) {
+    for (const handle of ends.game) this.running.delete(handle);
+    this.finished += ends.game.length;
+    ends.faulted.forEach((row, index) => {
+      console.error(`game ${ends.game[row]}: ${ends.termination[row]}, this bot ${ends.fault[index]}`);
+    });
   }
 }
 

@@ -40,9 +40,10 @@ SlotResult = tuple[int, int, int]
 HistoryRow = tuple[int, int, int, float, int]
 """A row of `rating_history`: list, bot, number of games, rating, time in milliseconds since 1970."""
 
+_LEAST_UPSET = 100
+"""Points by which the loser's rating must exceed the winner's for a game to be reported as an upset."""
 
 # Built once, because every commit needs them and building takes longer than executing.
-_LEAST_UPSET = 100
 _NEWEST_RUN = select(rating_runs).order_by(rating_runs.c.first_seq.desc()).limit(1)
 _TOURNAMENTS = select(tournaments).where(tournaments.c.id.in_(bindparam("ids", expanding=True)))
 
