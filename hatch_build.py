@@ -9,7 +9,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-COMMIT_FILE = "noughts_server/commit.txt"
+COMMIT_FILE = "noughts_server/core/commit.txt"
 
 
 def commit_of(root: Path) -> str:

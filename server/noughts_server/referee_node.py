@@ -22,11 +22,11 @@ from noughts_server.cluster.nats_bus import NatsBus
 from noughts_server.cluster.remote_bots import RemoteBots
 from noughts_server.cluster.silence import Limit, Silence, usual_limit
 from noughts_server.cluster.supply import SharedPlay
+from noughts_server.core.limits import ABSENCE_SECONDS, Limits
 from noughts_server.feed.observer import PLAYED, FeedObserver, GameEvent, SlotKey
 from noughts_server.hosting.offers import Offer, Offers, register
 from noughts_server.hosting.submitted import Acceptance, Host, submitted_bots
 from noughts_server.launching.launcher import Locking, launching
-from noughts_server.limits import ABSENCE_SECONDS, Limits
 from noughts_server.messages.conversions import filled
 from noughts_server.monitoring.event_log import logging_events
 from noughts_server.runtime.absences import Absences

@@ -7,8 +7,8 @@ from noughts_proto.security import Identity
 from noughts_proto.transport import DEFAULT_SERVER
 from noughts_referee.clock import GRACE_SECONDS, HEARTBEAT_SECONDS, MARGIN_US, NETWORK_CAP_US
 from noughts_server.cluster.bus_settings import BusSettings
+from noughts_server.core.limits import Limits
 from noughts_server.feed.channel import FeedSettings
-from noughts_server.limits import Limits
 from noughts_server.runtime.recorder import STORE_SECONDS
 
 

@@ -34,7 +34,7 @@ from noughts_proto.v1 import (
     tournaments_pb2_grpc,
     webhooks_pb2_grpc,
 )
-from noughts_server.limits import Limits
+from noughts_server.core.limits import Limits
 from noughts_server.runtime.hosting import Hosting
 from noughts_server.server import Server, running_server
 from noughts_server.services.new_tokens import check_scopes

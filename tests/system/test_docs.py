@@ -25,9 +25,9 @@ from noughts_proto.v1 import play_pb2_grpc
 from noughts_referee.clock import parse_time_control
 from noughts_referee.rules import Position, parse_variant
 from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.core.version import software_version
 from noughts_server.local.plan import LocalPlan, LocalStop
 from noughts_server.local.run import play_locally
-from noughts_server.version import software_version
 from tests.support.ground import PATIENCE, Ground, ground_at
 from tests.support.root import ROOT
 

@@ -13,7 +13,7 @@ import pytest
 import noughts_bots
 from noughts_referee.rules import OWN_NAMES, Termination
 from noughts_server.cli.config_file import COMMANDS
-from noughts_server.limits import Limits
+from noughts_server.core.limits import Limits
 from tests.support.command_line import commands_and_groups, invoked
 from tests.support.root import ROOT
 from tools.generated_pages import PARTS, has_parts, with_pictures, with_texts

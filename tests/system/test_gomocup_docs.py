@@ -11,8 +11,8 @@ from noughts_bots import Position, parse_variant
 from noughts_bots.specs import parse_spec
 from noughts_referee.children.running_child import ChildSettings
 from noughts_server.bot_check.child_session import child_session
+from noughts_server.core.version import software_version
 from noughts_server.launching.launcher import Locking, launching
-from noughts_server.version import software_version
 from tests.support.root import ROOT
 
 GUIDE = (ROOT / "docs" / "how-to" / "writing-a-bot.md").read_text()

@@ -22,7 +22,7 @@ from noughts_bots.reference.random_ import Random
 from noughts_bots.session import Login, play
 from noughts_proto.security import Dialling
 from noughts_proto.v1 import feed_pb2, feed_pb2_grpc, status_pb2, status_pb2_grpc, tournaments_pb2
-from noughts_server.limits import Limits
+from noughts_server.core.limits import Limits
 from noughts_server.services.access import VISITOR, Access, Context
 from noughts_server.services.admission import Admission
 from noughts_server.services.status import StatusServicer

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from noughts_server.version import software_version
+from noughts_server.core.version import software_version
 from tests.support.root import ROOT
 
 from .terminals import STEP_SECONDS, Terminal, blocks, newcomers_environment, terminal

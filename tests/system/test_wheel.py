@@ -338,7 +338,7 @@ def test_wheel_of_a_checkout_has_its_commit(tmp_path: Path) -> None:
     run(*building, cwd=tmp_path)
     [wheel] = (tmp_path / "dist").glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
-        assert "noughts_server/commit.txt" not in archive.namelist()
+        assert "noughts_server/core/commit.txt" not in archive.namelist()
     identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
     run("git", "init", "--quiet", cwd=tmp_path)
     run("git", "add", "noughts_server", cwd=tmp_path)
@@ -346,7 +346,7 @@ def test_wheel_of_a_checkout_has_its_commit(tmp_path: Path) -> None:
     run(*building, cwd=tmp_path)
     commit = run("git", "rev-parse", "HEAD", cwd=tmp_path)
     with zipfile.ZipFile(wheel) as archive:
-        assert archive.read("noughts_server/commit.txt").decode().strip() == commit.strip()[:12]
+        assert archive.read("noughts_server/core/commit.txt").decode().strip() == commit.strip()[:12]
     assert [file.name for file in (tmp_path / "dist").iterdir()] == [wheel.name]
 
 

@@ -8,9 +8,9 @@ from google.rpc.code_pb2 import Code
 
 from noughts_referee.rules import Termination
 from noughts_referee.rules.outcome import FAULTS, ON_THE_BOARD
-from noughts_server import errors
-from noughts_server.errors import NoughtsError, OperatorError
-from noughts_server.statuses import code_of
+from noughts_server.core import errors
+from noughts_server.core.errors import NoughtsError, OperatorError
+from noughts_server.core.statuses import code_of
 from tools.generated_pages.markdown import code, prose, table
 from tools.generated_pages.protocol import comments_of_enum
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from prometheus_client import Metric
 from structlog.testing import capture_logs
 
-from noughts_server.limits import Limits
+from noughts_server.core.limits import Limits
 from noughts_server.monitoring.prometheus import ServerMetrics
 from noughts_server.server import running_server
 from noughts_server.settings import ServerSettings

@@ -16,9 +16,9 @@ from noughts_proto.interpreter import environment, python
 from noughts_proto.v1 import bots_pb2
 from noughts_server.agents.tools import Backend, Bot, Caller, tournament_and_number
 from noughts_server.client.submissions import TRIAL_SECONDS, kind_of, submission_requests
+from noughts_server.core.resource_names import game_name, tournament_name
 from noughts_server.records.explaining import sentences
 from noughts_server.records.json_lines import json_line
-from noughts_server.resource_names import game_name, tournament_name
 from noughts_server.scaffolds import LANGUAGES, NAME_PATTERN, files_of
 from noughts_server.store.people.scopes import PLAY, SUBMIT, permits
 from noughts_server.web.documents import Document

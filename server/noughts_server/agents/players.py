@@ -11,7 +11,7 @@ from noughts_bots.bot import GameEnd, GameInfo
 from noughts_bots.session import Login
 from noughts_referee.rules import Position, Result, cell_name, cell_names, read_cell
 from noughts_server.agents.tools import Backend, Bot, Caller
-from noughts_server.board_geometry import board_text
+from noughts_server.core.board_geometry import board_text
 from noughts_server.web.documents import Document
 from noughts_server.web.play_rooms import BrowserPlayer, log_in
 from noughts_server.web.upstream import Failure

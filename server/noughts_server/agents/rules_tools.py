@@ -7,7 +7,7 @@ from mcp.server.mcpserver.exceptions import ResourceNotFoundError
 from pydantic import Field
 
 from noughts_referee.rules import Position, VariantError, cell_names, parse_variant, read_cell
-from noughts_server.board_geometry import board_text
+from noughts_server.core.board_geometry import board_text
 from noughts_server.web import handbook
 from noughts_server.web.documents import Document
 from noughts_server.web.upstream import Failure

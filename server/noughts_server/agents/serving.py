@@ -16,7 +16,7 @@ from noughts_server.agents.players import Players
 from noughts_server.agents.route_tools import route_tools
 from noughts_server.agents.rules_tools import all_pages, docs, read_docs, rules, show_position
 from noughts_server.agents.tools import Backend
-from noughts_server.version import software_version
+from noughts_server.core.version import software_version
 from noughts_server.web.serving import serving_http
 from noughts_server.web.visitors import SiteLimits
 

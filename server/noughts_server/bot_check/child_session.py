@@ -24,12 +24,12 @@ from noughts_referee.children.launcher import Launcher
 from noughts_referee.children.running_child import ChildSettings, Death, NotStarted, RunningChild
 from noughts_referee.frame_encoding import reasons
 from noughts_referee.rules import VOID, Outcome, Position, PositionError, Variant, covers, members, placed_wrongly
+from noughts_server.core.errors import InvalidArgument
+from noughts_server.core.resource_names import bot_name
+from noughts_server.core.version import software_version
 from noughts_server.engines.frames import EngineChild
-from noughts_server.errors import InvalidArgument
 from noughts_server.launching.players import Player, start_player
-from noughts_server.resource_names import bot_name
 from noughts_server.runtime.hello import check_hello
-from noughts_server.version import software_version
 
 _NAMES_KEY = secrets.token_bytes(16)
 _SHARE = 0.5

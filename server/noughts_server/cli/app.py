@@ -12,7 +12,7 @@ from noughts_server.cli.command import ArrangedOptions, escaped, lazy, purpose
 from noughts_server.cli.errors import FAILED, USAGE, Problem, UsageProblem, show
 from noughts_server.cli.texts import message
 from noughts_server.cli.tree import FORMER_NAMES, TREE
-from noughts_server.version import software_version
+from noughts_server.core.version import software_version
 
 
 def run(arguments: Sequence[str]) -> None:

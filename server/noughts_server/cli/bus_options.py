@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from noughts_proto.security import is_loopback
 from noughts_server.cli.errors import UsageProblem, require_extra
 from noughts_server.cluster.bus_settings import BusSettings
-from noughts_server.errors import BadBusUrl
+from noughts_server.core.errors import BadBusUrl
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ def opponents(ctx: typer.Context) -> Iterable[str]:
 def _at_the_server(ctx: typer.Context, what: str) -> list[str]:
     from noughts_proto.v1 import bots_pb2, tests_pb2, tournaments_pb2
     from noughts_server.cli.client import connected
-    from noughts_server.resource_names import short
+    from noughts_server.core.resource_names import short
 
     # If anything is wrong, the command itself reports it; here nobody would read it.
     with suppress(Exception), connected(ctx.params.get("server")) as client:

@@ -19,11 +19,11 @@ from noughts_server.cli.remote.game import document
 from noughts_server.cli.remote.tournament_view import about_of
 from noughts_server.cli.typed_names import read_tournament
 from noughts_server.client.client import Client
+from noughts_server.core.resource_names import short
 from noughts_server.records.formats import DIALECT, Dialect, read_games
 from noughts_server.records.json_lines import LINE_KEYS, json_line, read_document
 from noughts_server.records.recorded_game import Placed, RecordError
 from noughts_server.records.replay import archived, recorded
-from noughts_server.resource_names import short
 from noughts_server.tables.about import About
 from noughts_server.tables.recorded_game import RecordedGame, occasion
 from noughts_server.tables.tally import Tally

@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, cast
 
 from noughts_server.cli.options import LogFormat, LogLevel
-from noughts_server.plain_text import without_controls
+from noughts_server.core.plain_text import without_controls
 
 if TYPE_CHECKING:
     from structlog.typing import EventDict, Processor

@@ -16,7 +16,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from noughts_server import plain_text
+from noughts_server.core import plain_text
 
 _LEAST_COLUMNS = 20
 _LONGEST_NAME = 63

@@ -1,7 +1,7 @@
 """Names of resources as people type them: `spring` and `tournaments/spring` are the same."""
 
 from noughts_server.cli.errors import UsageProblem
-from noughts_server.resource_names import bot_name, game_name, test_name, tournament_name
+from noughts_server.core.resource_names import bot_name, game_name, test_name, tournament_name
 
 
 def read_tournament(text: str) -> str:

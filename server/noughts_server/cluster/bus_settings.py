@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from noughts_server.errors import BadBusUrl, BusUnusable
+from noughts_server.core.errors import BadBusUrl, BusUnusable
 
 
 @dataclass(frozen=True, slots=True)

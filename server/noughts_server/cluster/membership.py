@@ -11,7 +11,7 @@ from functools import partial
 import structlog
 
 from noughts_server.cluster.nats_bus import NatsBus
-from noughts_server.errors import DatabaseTrouble, Draining
+from noughts_server.core.errors import DatabaseTrouble, Draining
 from noughts_server.runtime.endless_work import running
 from noughts_server.store.engine.database import Store
 from noughts_server.store.nodes import BEAT_SECONDS, SILENCE_MS, Beat, Node, NodeKind, beat, leave

@@ -20,7 +20,7 @@ from nats.aio.msg import Msg
 from noughts_server.cluster.bus_settings import BusSettings
 from noughts_server.cluster.codecs import codec
 from noughts_server.cluster.dropped_messages import DroppedMessages
-from noughts_server.errors import BusUnusable
+from noughts_server.core.errors import BusUnusable
 from noughts_server.runtime.bus import Handler, MemoryBus
 from noughts_server.runtime.endless_work import running
 

@@ -8,7 +8,7 @@ import structlog
 
 from noughts_server.cluster.membership import Membership
 from noughts_server.cluster.remote_referee import RemoteReferee
-from noughts_server.resource_names import tournament_name
+from noughts_server.core.resource_names import tournament_name
 from noughts_server.runtime.bus import Bus
 from noughts_server.runtime.endless_work import errors_logged
 from noughts_server.runtime.tournament_play import CHANGED, log_stop

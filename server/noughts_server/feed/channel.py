@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from noughts_proto.feed_view import View
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_referee.work_units import FinishedGame
-from noughts_server.errors import Unavailable
+from noughts_server.core.errors import Unavailable
 from noughts_server.feed.observer import Observed, SlotKey
 from noughts_server.store.games.results import TournamentProgress
 

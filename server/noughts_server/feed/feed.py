@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager, contextmanager
 
 import structlog
 
-from noughts_server.errors import Draining, Unavailable
+from noughts_server.core.errors import Draining, Unavailable
+from noughts_server.core.resource_names import game_id, tournament_id
 from noughts_server.feed.channel import Channel, FeedCounts, FeedSettings, Numbering, SlotFollowers, Watcher
 from noughts_server.feed.game_channel import GameChannel
 from noughts_server.feed.observer import GameEvent, Observed, SlotKey
 from noughts_server.feed.tournament_channel import TournamentsChannel
-from noughts_server.resource_names import game_id, tournament_id
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.endless_work import running
 from noughts_server.runtime.recorder import COMMITTED

@@ -5,11 +5,11 @@ from functools import partial
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_referee.rules import VOID
 from noughts_referee.work_units import FinishedGame
-from noughts_server.errors import NotFound
+from noughts_server.core.errors import NotFound
+from noughts_server.core.resource_names import game_name, tournament_name
 from noughts_server.feed.channel import Channel, Numbering, SlotFollowers
 from noughts_server.feed.observer import SlotKey
 from noughts_server.feed.stored import end_message, missing_plies, read_game
-from noughts_server.resource_names import game_name, tournament_name
 from noughts_server.store.engine.database import Store
 
 

@@ -13,8 +13,8 @@ from noughts_referee.clock import TimeControl
 from noughts_referee.game import Game
 from noughts_referee.referee import Referee
 from noughts_referee.work_units import GameConditions, Slot
+from noughts_server.core.resource_names import game_name
 from noughts_server.messages.settings_codec import time_control_message
-from noughts_server.resource_names import game_name
 from noughts_server.runtime.bus import Bus, listening
 
 PLAYED = "feed.played"

@@ -8,10 +8,10 @@ from noughts_proto.v1 import feed_pb2 as pb
 from noughts_referee.clock import clocks_after
 from noughts_referee.rules import VOID, parse_variant
 from noughts_referee.work_units import FinishedGame, unpack_moves, unpack_times
-from noughts_server.errors import NotFound
+from noughts_server.core.errors import NotFound
+from noughts_server.core.resource_names import game_name
 from noughts_server.feed.observer import SlotKey, tell_clocks, tell_scores, waiting_game
 from noughts_server.messages.conversions import entry_labels, filled, standing_message, statistics_messages
-from noughts_server.resource_names import game_name
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.schema import Kind
 from noughts_server.store.games.games import StoredGame, get_game

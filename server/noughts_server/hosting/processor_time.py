@@ -6,7 +6,7 @@ from functools import partial
 
 import structlog
 
-from noughts_server.limits import Limits
+from noughts_server.core.limits import Limits
 from noughts_server.store.engine.database import Store
 from noughts_server.store.people.submissions import add_processor_time, processor_time
 

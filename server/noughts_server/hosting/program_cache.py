@@ -3,7 +3,7 @@
 import hashlib
 from pathlib import Path
 
-from noughts_server.errors import DatabaseDamaged
+from noughts_server.core.errors import DatabaseDamaged
 
 MOST_BYTES = 1 << 30
 """Limit of all kept programs; those that were used least recently go first."""

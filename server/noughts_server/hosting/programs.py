@@ -22,7 +22,7 @@ from noughts_bots.specs import BotSpec
 from noughts_proto.interpreter import python
 from noughts_referee.children.launcher import ChildCommand, Launcher
 from noughts_referee.children.pipe_frames import Tail
-from noughts_server.errors import InvalidArgument, MachineTrouble
+from noughts_server.core.errors import InvalidArgument, MachineTrouble
 
 WASM, PY = "wasm", "py"
 KINDS = (WASM, PY)

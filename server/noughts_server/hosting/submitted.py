@@ -33,13 +33,13 @@ from noughts_server.bot_check.check_steps import run_steps
 from noughts_server.bot_check.conformance import ConformancePlan, ConformanceReport, check
 from noughts_server.bot_check.own_variants import declared_by
 from noughts_server.cluster.remote_referee import RemoteReferee
-from noughts_server.errors import InvalidArgument, NoughtsError
+from noughts_server.core.errors import InvalidArgument, NoughtsError
+from noughts_server.core.limits import Limits
 from noughts_server.hosting.processor_time import ProcessorTime
 from noughts_server.hosting.program_cache import ProgramCache
 from noughts_server.hosting.programs import PY, examined, place
 from noughts_server.launching.launcher import Locking, launching
 from noughts_server.launching.players import start_process
-from noughts_server.limits import Limits
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.endless_work import set_within
 from noughts_server.runtime.hello import check_hello

@@ -27,9 +27,9 @@ from noughts_proto.child_kinds import child_kind
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.launcher import Launcher
 from noughts_referee.children.running_child import ChildSettings, Death, NotStarted
+from noughts_server.core.resource_names import game_name
 from noughts_server.launching.launcher import Locking, launching
 from noughts_server.launching.players import Player, start_player
-from noughts_server.resource_names import game_name
 
 _MOST_DEATHS = 3
 

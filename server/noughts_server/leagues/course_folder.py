@@ -14,10 +14,10 @@ from pathlib import Path
 from string import Template
 
 from noughts_proto.security import host_of, is_loopback
-from noughts_server.errors import InvalidArgument
+from noughts_server.core.errors import InvalidArgument
+from noughts_server.core.limits import Limits
 from noughts_server.leagues.course import Course, LeagueProblem
 from noughts_server.leagues.students import TOKENS_HEADER, Student, check_logins, tokens_csv
-from noughts_server.limits import Limits
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.sqlite import url_of
 from noughts_server.store.people.bots import COURSE_LABEL

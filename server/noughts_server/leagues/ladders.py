@@ -18,9 +18,9 @@ from noughts_referee.clock import parse_time_control
 from noughts_server.client.client import connected
 from noughts_server.competition.formats import format_named
 from noughts_server.competition.tournament_settings import TournamentSettings
-from noughts_server.errors import NotFound
+from noughts_server.core.errors import NotFound
+from noughts_server.core.resource_names import bot_name
 from noughts_server.leagues.tournaments import create_tournament
-from noughts_server.resource_names import bot_name
 from noughts_server.server import Server
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.people.bots import get_bot

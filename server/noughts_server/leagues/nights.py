@@ -14,12 +14,12 @@ from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
 from noughts_server.competition.forecast import longest_game, usual_plies
 from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.core.resource_names import short
 from noughts_server.leagues.course import Course, LeagueProblem
 from noughts_server.leagues.course_folder import ORGANISER, CourseFolder
 from noughts_server.leagues.tournaments import create_tournament
 from noughts_server.messages.settings_codec import time_control_message
 from noughts_server.openings.settings import Openings
-from noughts_server.resource_names import short
 from noughts_server.tables.standings import TIE_BREAKS
 
 _LOOK_SECONDS = 20.0

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 
+from noughts_server.core.plain_text import spreadsheet_cell
+from noughts_server.core.text_files import TextLines, WrongBytes
 from noughts_server.leagues.course import LeagueProblem
-from noughts_server.plain_text import spreadsheet_cell
-from noughts_server.text_files import TextLines, WrongBytes
 
 _MOST_STUDENTS = 2_000
 _LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")

@@ -8,8 +8,8 @@ from noughts_proto.v1.tournaments_pb2 import CreateTournamentRequest
 from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
 from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.core.resource_names import tournament_name
 from noughts_server.messages.settings_codec import settings_message
-from noughts_server.resource_names import tournament_name
 
 
 def create_tournament(client: Client, settings: TournamentSettings, name: str, *, numbered: bool = False) -> str | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from platformdirs import user_data_path
 
-from noughts_server.errors import NoughtsError
+from noughts_server.core.errors import NoughtsError
 from noughts_server.store.engine.database import Store
 from noughts_server.store.engine.sqlite import locked, url_of
 from noughts_server.store.tournaments.tournaments import list_tournaments

@@ -13,9 +13,9 @@ from noughts_referee.children.child_player import MOST_STARTS
 from noughts_referee.children.launcher import Launcher
 from noughts_referee.children.start_retry import StartRetry
 from noughts_referee.work_units import FinishedGame
+from noughts_server.core.errors import WrongState
+from noughts_server.core.limits import Limits
 from noughts_server.engines.transcript import Transcripts
-from noughts_server.errors import WrongState
-from noughts_server.limits import Limits
 from noughts_server.local.bot_process import BotProcess, bot_process
 from noughts_server.local.children import LocalChildren
 from noughts_server.local.plan import LocalError, LocalOutcome, LocalPlan, LocalProgress, LocalStop, PlayedGame

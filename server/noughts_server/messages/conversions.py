@@ -10,7 +10,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from noughts_proto.v1 import tournaments_pb2
 from noughts_referee.rules import commitment
-from noughts_server.errors import InvalidArgument
+from noughts_server.core.errors import InvalidArgument
 from noughts_server.messages.match_details import match_details_message
 from noughts_server.messages.settings_codec import openings_message, settings_message
 from noughts_server.statistics.candidates import CandidateState

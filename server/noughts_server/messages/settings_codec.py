@@ -14,7 +14,7 @@ from noughts_server.competition.tournament_settings import (
     TournamentSettings,
     usual_concurrency,
 )
-from noughts_server.errors import InvalidArgument
+from noughts_server.core.errors import InvalidArgument
 from noughts_server.openings.settings import Openings, OpeningsKind, OpeningsOrder
 
 _SAME = ("title", *OPTIONS)

@@ -11,7 +11,7 @@ import structlog
 
 from noughts_referee.rules import FAULTS
 from noughts_referee.work_units import FinishedGame, GameConditions
-from noughts_server.resource_names import game_name
+from noughts_server.core.resource_names import game_name
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.runtime.sessions import PRESENCE, Sessions

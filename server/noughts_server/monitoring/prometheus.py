@@ -17,14 +17,14 @@ from prometheus_client.registry import Collector
 
 from noughts_referee.referee_protocols import RefereeCounts
 from noughts_referee.rules import Termination
-from noughts_server.errors import AddressUnusable, DatabaseTrouble
+from noughts_server.core.errors import AddressUnusable, DatabaseTrouble
+from noughts_server.core.limits import Limits
+from noughts_server.core.version import software_version
 from noughts_server.feed.channel import FeedCounts
-from noughts_server.limits import Limits
 from noughts_server.monitoring.counters import Counters, Distribution
 from noughts_server.runtime.recorder import Recorder
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.store.engine.database import Store
-from noughts_server.version import software_version
 
 _METRICS = tomllib.loads(resources.files(__package__).joinpath("metrics.toml").read_text(encoding="utf-8"))
 _SCRAPE_SECONDS = 10.0

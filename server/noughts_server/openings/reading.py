@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from noughts_referee.rules import Variant, VariantError, parse_variant, read_cell
+from noughts_server.core.text_files import TextLines, WrongBytes
 from noughts_server.openings.legality import OpeningError, check_opening
 from noughts_server.openings.settings import MOST_CHARACTERS, MOST_OPENINGS, Openings
-from noughts_server.text_files import TextLines, WrongBytes
 
 _OFFSETS = re.compile(r"[-+\d,\s]+")
 _OFFSET = re.compile(r"[-+]?\d{1,4}")

@@ -6,7 +6,7 @@ from functools import partial
 
 from noughts_bots.bot import Bot, GameEnd, GameInfo, Resign
 from noughts_referee.rules import Outcome, Position
-from noughts_server.plain_text import printable
+from noughts_server.core.plain_text import printable
 from noughts_server.play.clocks import Clocks
 from noughts_server.play.hints import Hint
 from noughts_server.play.match import Match, Participant, Refused

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import chain
 
-from noughts_server.plain_text import of_spreadsheet_cell, spreadsheet_cell
+from noughts_server.core.plain_text import of_spreadsheet_cell, spreadsheet_cell
 from noughts_server.records.endings import termination_of
 from noughts_server.records.recorded_game import (
     BYTE_ORDER_MARK,

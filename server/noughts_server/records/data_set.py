@@ -8,8 +8,8 @@ from pathlib import Path
 from string import Template
 from typing import NamedTuple
 
+from noughts_server.core.version import software_version
 from noughts_server.tables.recorded_game import one_line
-from noughts_server.version import software_version
 
 SCHEMA_VERSION = 1
 """Version of the columns: it changes if a column changes its type or its meaning, but not if one is added."""

@@ -12,6 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
+from noughts_server.core.text_files import TextLines, WrongBytes
 from noughts_server.records.csv_rows import CSV_HEAD, csv_text, read_csv
 from noughts_server.records.data_set import DataSet, Rows
 from noughts_server.records.json_lines import json_line, read_json_lines
@@ -20,7 +21,6 @@ from noughts_server.records.psq import psq_text, read_psq
 from noughts_server.records.recorded_game import Placed, RecordError
 from noughts_server.records.sgf import declared_encoding, read_sgf, sgf_text
 from noughts_server.tables.recorded_game import RecordedGame
-from noughts_server.text_files import TextLines, WrongBytes
 
 PARQUET = ".parquet"
 FORMATS = (".jsonl", ".sgf", ".psq", PARQUET, ".pgn", ".csv")

@@ -9,7 +9,7 @@ from hashlib import sha256
 from itertools import groupby, islice
 from pathlib import Path
 
-from noughts_server.errors import InvalidArgument
+from noughts_server.core.errors import InvalidArgument
 from noughts_server.records.data_set import SCHEMA_VERSION, DataSet
 from noughts_server.records.formats import replacing
 from noughts_server.records.parquet import has_content, parquet_output

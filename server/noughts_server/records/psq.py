@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from noughts_referee.rules import MovesError, Termination, Variant, last_move
-from noughts_server.plain_text import without_controls
+from noughts_server.core.plain_text import without_controls
 from noughts_server.records.recorded_game import (
     RecordError,
     five_in_a_row,

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from noughts_referee.clock import TimeControl, late_moves
 from noughts_referee.rules import InvalidInput, Termination, Variant, VariantError, parse_variant
-from noughts_server.plain_text import without_controls
+from noughts_server.core.plain_text import without_controls
 from noughts_server.tables.recorded_game import RESULTS, RecordedGame
 
 _DRAWS = ("½-½", "½", "1/2", "0.5", "0,5", "0.5-0.5", "=", "draw")

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from noughts_referee.rules import FAULTS, Termination, Variant
+from noughts_server.core.text_files import codec_of
 from noughts_server.records.endings import known_termination
 from noughts_server.records.recorded_game import (
     Placed,
@@ -27,7 +28,6 @@ from noughts_server.records.recorded_game import (
 from noughts_server.records.rule_names import check_unnamed_rule, named_rule, on_board
 from noughts_server.records.sgf_grammar import Node, read_trees, written
 from noughts_server.tables.recorded_game import RecordedGame, occasion, one_line, round_of
-from noughts_server.text_files import codec_of
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _MOVES_A_LINE = 10

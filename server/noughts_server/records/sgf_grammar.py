@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from noughts_server.plain_text import without_controls
+from noughts_server.core.plain_text import without_controls
 from noughts_server.records.recorded_game import RecordError
 
 

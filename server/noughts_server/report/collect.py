@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
-from noughts_server.plain_text import printable
+from noughts_server.core.plain_text import printable
 from noughts_server.statistics.estimate import Pentanomial, WinsDrawsLosses, estimate
 from noughts_server.statistics.match_games import MatchGame, MatchGames, MatchStatistics
 from noughts_server.tables.about import About

@@ -8,7 +8,7 @@ from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
 from noughts_referee.rules import Termination, Variant, VariantError, in_words, parse_variant
-from noughts_server.board_geometry import geometry
+from noughts_server.core.board_geometry import geometry
 from noughts_server.report.collect import ShownGame
 
 _LINE = str(Termination.LINE)

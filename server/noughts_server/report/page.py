@@ -9,7 +9,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from noughts_referee.rules import Termination, in_words
-from noughts_server.plain_text import printable
+from noughts_server.core.plain_text import printable
+from noughts_server.core.version import software_version
 from noughts_server.report.charts import MOST_SERIES, ratings_chart, times_chart
 from noughts_server.report.collect import MOST_FAULTS, Collected
 from noughts_server.report.embedded import embedded
@@ -22,7 +23,6 @@ from noughts_server.tables.kinds import TableKind, make_table
 from noughts_server.tables.standings import BRACKET_RANKED_BY, RANKED_BY, TIE_BREAKS
 from noughts_server.tables.table import Table, Value, text
 from noughts_server.tables.tally import Tally
-from noughts_server.version import software_version
 
 MOST_ROWS = 500
 """Limit for every table."""

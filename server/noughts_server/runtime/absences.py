@@ -9,7 +9,7 @@ import structlog
 
 from noughts_referee.referee import Referee
 from noughts_referee.work_units import GameConditions
-from noughts_server.errors import WrongState
+from noughts_server.core.errors import WrongState
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.endless_work import errors_logged
 from noughts_server.store.engine.database import Store

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import structlog
 
-from noughts_server.errors import WrongState
+from noughts_server.core.errors import WrongState
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.endless_work import errors_logged
 from noughts_server.runtime.sessions import Sessions

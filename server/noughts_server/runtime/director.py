@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 import structlog
 
 from noughts_referee.work_units import GameConditions
-from noughts_server.errors import Draining, NoughtsError
-from noughts_server.resource_names import short
+from noughts_server.core.errors import Draining, NoughtsError
+from noughts_server.core.resource_names import short
 from noughts_server.runtime.endless_work import set_within
 from noughts_server.runtime.supply import Supply
 from noughts_server.runtime.tournament_play import LocalPlay, TournamentPlay

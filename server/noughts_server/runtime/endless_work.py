@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
 
-from noughts_server.errors import NoughtsError
+from noughts_server.core.errors import NoughtsError
 
 
 @asynccontextmanager

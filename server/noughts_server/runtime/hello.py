@@ -2,7 +2,7 @@
 
 from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
-from noughts_server.errors import InvalidArgument, ProtocolUnsupported
+from noughts_server.core.errors import InvalidArgument, ProtocolUnsupported
 from noughts_server.store.validation import check_text
 
 _LONGEST_AGENT = 200

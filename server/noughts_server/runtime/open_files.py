@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import structlog
 
-from noughts_server.errors import MACHINE_TROUBLES
+from noughts_server.core.errors import MACHINE_TROUBLES
 
 logger = structlog.get_logger("noughts.server")
 

@@ -14,7 +14,7 @@ import structlog
 
 from noughts_referee.game import Game
 from noughts_referee.work_units import FinishedGame, GameSoFar
-from noughts_server.errors import DatabaseDamaged, Draining
+from noughts_server.core.errors import DatabaseDamaged, Draining
 from noughts_server.runtime.bus import Bus
 from noughts_server.runtime.endless_work import running, set_within
 from noughts_server.store.engine.database import Connection, Store

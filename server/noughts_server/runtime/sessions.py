@@ -19,14 +19,14 @@ from noughts_referee.referee import ConnectedPlayer
 from noughts_referee.referee_protocols import PlayerReferee
 from noughts_referee.rules import covers
 from noughts_referee.stream_closed import StreamClosed
-from noughts_server.errors import InvalidArgument, NoughtsError, WrongState
-from noughts_server.resource_names import bot_name
+from noughts_server.core.errors import InvalidArgument, NoughtsError, WrongState
+from noughts_server.core.resource_names import bot_name
+from noughts_server.core.version import software_version
 from noughts_server.runtime.bus import Bus
 from noughts_server.runtime.hello import check_hello
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.people.bots import BotVersion
 from noughts_server.store.people.submissions import Submission, submissions_of
-from noughts_server.version import software_version
 
 _FORGET_SECONDS = 3_600.0
 """How long the wire of a version that has gone is kept."""

@@ -13,7 +13,7 @@ from contextlib import suppress
 import structlog
 
 from noughts_referee.referee import Referee
-from noughts_server.errors import DatabaseTrouble
+from noughts_server.core.errors import DatabaseTrouble
 from noughts_server.store.engine.database import Store
 
 logger = structlog.get_logger("noughts.store")

@@ -8,7 +8,7 @@ import grpc
 import structlog
 
 from noughts_referee.stream_closed import StreamClosed
-from noughts_server.errors import DatabaseTrouble
+from noughts_server.core.errors import DatabaseTrouble
 from noughts_server.runtime.endless_work import errors_logged
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.store.engine.database import Store

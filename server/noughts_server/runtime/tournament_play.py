@@ -18,7 +18,7 @@ import structlog
 from noughts_referee.referee import Referee
 from noughts_referee.rules import InvalidInput
 from noughts_referee.work_units import GameConditions
-from noughts_server.errors import DatabaseDamaged, DatabaseTrouble, InvalidArgument, NoughtsError, Unavailable
+from noughts_server.core.errors import DatabaseDamaged, DatabaseTrouble, InvalidArgument, NoughtsError, Unavailable
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.endless_work import errors_logged
 from noughts_server.runtime.recorder import COMMITTED, DAMAGED, STORE_SECONDS, Recorder

@@ -6,7 +6,7 @@ from functools import partial
 
 from noughts_referee.work_units import GameConditions, Unit
 from noughts_server.competition.tournament_settings import TournamentSettings
-from noughts_server.errors import WrongState
+from noughts_server.core.errors import WrongState
 from noughts_server.openings.choosing import OpeningChoice, opening_of
 from noughts_server.openings.legality import OpeningError
 from noughts_server.openings.settings import OpeningsKind

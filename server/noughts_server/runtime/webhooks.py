@@ -16,11 +16,11 @@ from urllib.parse import urlsplit
 
 import structlog
 
+from noughts_server.core.version import software_version
 from noughts_server.runtime.endless_work import errors_logged
 from noughts_server.runtime.public_addresses import find_addresses
 from noughts_server.store.engine.database import Store
 from noughts_server.store.people.webhooks import EVENTS, PERIOD_MS, Event, begin_request, due_events, end_request
-from noughts_server.version import software_version
 
 logger = structlog.get_logger("noughts.webhooks")
 

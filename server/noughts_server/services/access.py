@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import grpc
 
 from noughts_proto.transport import TOKEN_KEY
-from noughts_server.errors import ScopeMissing, Unauthenticated
+from noughts_server.core.errors import ScopeMissing, Unauthenticated
 from noughts_server.store.people.scopes import ADMIN, ORGANISE, SUBMIT
 from noughts_server.store.people.tokens import Caller
 

@@ -9,7 +9,7 @@ from functools import partial
 
 from noughts_proto.callers import caller_network
 from noughts_proto.transport import GUEST_KEY, SITE_KEY
-from noughts_server.errors import LimitReached, Unauthenticated
+from noughts_server.core.errors import LimitReached, Unauthenticated
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import (
     NO_TOKEN,

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
+from noughts_server.core.turns import give_way
 from noughts_server.services.access import VISITOR
 from noughts_server.store.engine.database import Connection, Store
-from noughts_server.turns import give_way
 
 Answer = TypeVar("Answer")
 Row = TypeVar("Row")

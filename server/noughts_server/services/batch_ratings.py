@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 from noughts_proto.v1 import leaderboards_pb2 as pb
-from noughts_server.errors import InvalidArgument
+from noughts_server.core.errors import InvalidArgument
+from noughts_server.core.resource_names import bot_name
+from noughts_server.core.turns import Turns
 from noughts_server.messages.conversions import filled
-from noughts_server.resource_names import bot_name
 from noughts_server.store.ratings.rated_pairs import RatedPair
-from noughts_server.turns import Turns
 
 MOST_BOTS = 2_000
 """Limit of bots in one fit, which then takes seconds and hundreds of megabytes."""

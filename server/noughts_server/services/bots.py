@@ -7,9 +7,9 @@ import structlog
 
 from noughts_proto.v1 import bots_pb2 as pb
 from noughts_proto.v1 import bots_pb2_grpc
-from noughts_server.errors import WrongState
+from noughts_server.core.errors import WrongState
+from noughts_server.core.resource_names import bot_id, bot_name
 from noughts_server.messages.conversions import filled, timestamp
-from noughts_server.resource_names import bot_id, bot_name
 from noughts_server.runtime.hosting import Hosting
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import Access, Context, caller_as, open_to, require

@@ -8,10 +8,10 @@ from functools import partial
 
 from noughts_proto.v1 import challenges_pb2 as pb
 from noughts_proto.v1 import challenges_pb2_grpc
-from noughts_server.errors import InvalidArgument, NoughtsError, PermissionDenied, WrongState
+from noughts_server.core.errors import InvalidArgument, NoughtsError, PermissionDenied, WrongState
+from noughts_server.core.resource_names import bot_name, bot_version_id
 from noughts_server.messages.conversions import tournament_message
 from noughts_server.messages.settings_codec import challenge_settings
-from noughts_server.resource_names import bot_name, bot_version_id
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.sessions import OnlineBot, Sessions
 from noughts_server.services.access import Access, Context, caller_as, open_to

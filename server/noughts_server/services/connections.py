@@ -18,7 +18,7 @@ from urllib.parse import unquote
 import structlog
 
 from noughts_proto.callers import caller_network
-from noughts_server.limits import Limits
+from noughts_server.core.limits import Limits
 
 logger = structlog.get_logger("noughts.grpc")
 

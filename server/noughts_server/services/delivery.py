@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
-from noughts_server.errors import LimitReached
-from noughts_server.limits import Limits
+from noughts_server.core.errors import LimitReached
+from noughts_server.core.limits import Limits
 from noughts_server.services.access import Context, Visitor, when_done
 from noughts_server.services.connections import Peer, peer_of
 

@@ -21,9 +21,9 @@ from noughts_proto.v1 import (
     tournaments_pb2,
     webhooks_pb2,
 )
-from noughts_server.errors import AddressUnusable, TlsUnusable
+from noughts_server.core.errors import AddressUnusable, TlsUnusable
+from noughts_server.core.limits import Limits
 from noughts_server.feed.feed import Feed
-from noughts_server.limits import Limits
 from noughts_server.runtime.sessions import Sessions, server_stopping
 from noughts_server.services.interceptor import CallInterceptor
 

@@ -7,10 +7,10 @@ from typing import Any, TypeVar
 from noughts_proto.v1 import games_pb2 as pb
 from noughts_proto.v1 import games_pb2_grpc
 from noughts_referee.rules import Result, Termination, parse_variant
-from noughts_server.errors import InvalidArgument
+from noughts_server.core.errors import InvalidArgument
+from noughts_server.core.resource_names import bot_id, game_id, tournament_id
 from noughts_server.messages.conversions import filled
 from noughts_server.messages.settings_codec import time_control_message
-from noughts_server.resource_names import bot_id, game_id, tournament_id
 from noughts_server.services.access import VISITOR, Access, Context, open_to
 from noughts_server.services.answers import answered, each, page_rows
 from noughts_server.store.engine.database import Connection, Store

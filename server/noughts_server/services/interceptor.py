@@ -17,14 +17,14 @@ from google.protobuf.message import DecodeError
 from google.rpc.status_pb2 import Status
 
 from noughts_referee.stream_closed import StreamClosed
-from noughts_server.errors import InvalidArgument, LimitReached, MachineTrouble, NoughtsError, UnknownMethod
-from noughts_server.repeated_errors import RepeatedErrors
+from noughts_server.core.errors import InvalidArgument, LimitReached, MachineTrouble, NoughtsError, UnknownMethod
+from noughts_server.core.repeated_errors import RepeatedErrors
+from noughts_server.core.statuses import INTERNAL_REASON, to_status
 from noughts_server.services.access import Access, Context, declared
 from noughts_server.services.admission import Admission
 from noughts_server.services.answers import page_rows
 from noughts_server.services.bills import Bill
 from noughts_server.services.delivery import Delivery
-from noughts_server.statuses import INTERNAL_REASON, to_status
 from noughts_server.store.engine.pages import DEFAULT_SIZE, LARGEST_SIZE
 
 logger = structlog.get_logger("noughts.grpc")

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from noughts_server.competition.elo import PROVISIONAL_GAMES
-from noughts_server.errors import InvalidArgument
+from noughts_server.core.errors import InvalidArgument
 from noughts_server.services.answers import answered
 from noughts_server.statistics.rating_table import Estimate
 from noughts_server.statistics.sequential_ratings import glicko2_ratings, openskill_ratings

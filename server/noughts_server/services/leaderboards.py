@@ -6,10 +6,10 @@ from noughts_proto.v1 import leaderboards_pb2 as pb
 from noughts_proto.v1 import leaderboards_pb2_grpc
 from noughts_server.competition.elo import rating_error
 from noughts_server.competition.score import Score
-from noughts_server.errors import WrongState
+from noughts_server.core.errors import WrongState
+from noughts_server.core.natural_order import natural_key
+from noughts_server.core.resource_names import bot_id, bot_name
 from noughts_server.messages.conversions import filled, timestamp
-from noughts_server.natural_order import natural_key
-from noughts_server.resource_names import bot_id, bot_name
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import VISITOR, Access, Context, open_to
 from noughts_server.services.answers import answered, each, page_rows

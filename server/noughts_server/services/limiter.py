@@ -1,12 +1,12 @@
-"""Counts the concurrent calls and the rates of callers, and refuses what exceeds `noughts_server.limits`."""
+"""Counts the concurrent calls and the rates of callers, and refuses what exceeds `noughts_server.core.limits`."""
 
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import ExitStack, contextmanager
 
-from noughts_server.errors import LimitReached
-from noughts_server.limits import BURST_SECONDS, DAILY, DAY_SECONDS, Limits
+from noughts_server.core.errors import LimitReached
+from noughts_server.core.limits import BURST_SECONDS, DAILY, DAY_SECONDS, Limits
 from noughts_server.services.access import Visitor
 
 _RETRY_SECONDS = 1.0

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from noughts_server.errors import InvalidArgument
+from noughts_server.core.errors import InvalidArgument
 from noughts_server.store.people.scopes import ADMIN, DEFAULT_SCOPES, ORGANISE, PLAY, SITE, SUBMIT
 from noughts_server.store.validation import check_name, check_number, check_text
 

@@ -9,7 +9,7 @@ import grpc.aio
 
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import play_pb2_grpc
-from noughts_server.errors import InvalidArgument, NotFound
+from noughts_server.core.errors import InvalidArgument, NotFound
 from noughts_server.runtime.hello import check_hello
 from noughts_server.runtime.sessions import OnlineBot, Sessions
 from noughts_server.services.access import VISITOR, Access, bearer_token, caller_as, open_to

@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from noughts_proto.v1 import status_pb2 as pb
 from noughts_proto.v1 import status_pb2_grpc
 from noughts_referee.referee_protocols import RefereeCounts
-from noughts_server.errors import DatabaseTrouble
+from noughts_server.core.errors import DatabaseTrouble
+from noughts_server.core.natural_order import natural_key
+from noughts_server.core.version import software_version
 from noughts_server.feed.channel import FeedCounts
 from noughts_server.messages.conversions import timestamp
 from noughts_server.monitoring.counters import Counters
-from noughts_server.natural_order import natural_key
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.runtime.tournament_play import stop_reason
 from noughts_server.services.access import Access, Context, open_to
 from noughts_server.services.answers import answered
 from noughts_server.store.engine.database import Store
 from noughts_server.store.tournaments.tournaments import Tournament, running_tournaments
-from noughts_server.version import software_version
 
 _MOST_ROWS = 100
 

@@ -8,11 +8,11 @@ from functools import partial
 from noughts_proto.v1 import tests_pb2 as pb
 from noughts_proto.v1 import tests_pb2_grpc, tournaments_pb2
 from noughts_referee.rules import parse_variant
-from noughts_server.errors import InvalidArgument, PermissionDenied, WrongState
+from noughts_server.core.errors import InvalidArgument, PermissionDenied, WrongState
+from noughts_server.core.resource_names import bot_name, bot_version_id, short, test_id, test_name
 from noughts_server.messages.conversions import tournament_message
 from noughts_server.messages.settings_codec import settings_of
 from noughts_server.openings.sufficiency import usual_openings
-from noughts_server.resource_names import bot_name, bot_version_id, short, test_id, test_name
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import Access, Context, caller, open_to, require
 from noughts_server.services.answers import answered, page_rows

@@ -4,10 +4,10 @@ from functools import partial
 
 from noughts_proto.v1 import tokens_pb2 as pb
 from noughts_proto.v1 import tokens_pb2_grpc
-from noughts_server.errors import InvalidArgument, PermissionDenied
-from noughts_server.limits import Limits
+from noughts_server.core.errors import InvalidArgument, PermissionDenied
+from noughts_server.core.limits import Limits
+from noughts_server.core.resource_names import token_id, token_name
 from noughts_server.messages.conversions import filled, milliseconds, timestamp
-from noughts_server.resource_names import token_id, token_name
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.runtime.token_expiry import close_ended_sessions
 from noughts_server.services.access import Access, Context, caller, open_to, require

@@ -8,7 +8,8 @@ from typing import Any
 
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_proto.v1 import tournaments_pb2_grpc
-from noughts_server.errors import InvalidArgument
+from noughts_server.core.errors import InvalidArgument
+from noughts_server.core.resource_names import bot_version_id, tournament_id, tournament_name
 from noughts_server.messages.conversions import (
     match_message,
     milliseconds,
@@ -17,7 +18,6 @@ from noughts_server.messages.conversions import (
     tournament_message,
 )
 from noughts_server.messages.settings_codec import settings_of
-from noughts_server.resource_names import bot_version_id, tournament_id, tournament_name
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.runtime.tournament_play import stop_reason

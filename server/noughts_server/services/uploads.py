@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator
 
 from noughts_proto.v1 import bots_pb2 as pb
-from noughts_server.errors import InvalidArgument, LimitReached
-from noughts_server.limits import Limits
+from noughts_server.core.errors import InvalidArgument, LimitReached
+from noughts_server.core.limits import Limits
 from noughts_server.services.interceptor import REQUEST_SECONDS
 from noughts_server.store.people.submissions import Upload
 from noughts_server.store.validation import check_name, check_text

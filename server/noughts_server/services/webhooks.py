@@ -6,10 +6,10 @@ from functools import partial
 
 from noughts_proto.v1 import webhooks_pb2 as pb
 from noughts_proto.v1 import webhooks_pb2_grpc
-from noughts_server.errors import InvalidArgument
-from noughts_server.limits import Limits
+from noughts_server.core.errors import InvalidArgument
+from noughts_server.core.limits import Limits
+from noughts_server.core.resource_names import webhook_id, webhook_name
 from noughts_server.messages.conversions import filled, timestamp
-from noughts_server.resource_names import webhook_id, webhook_name
 from noughts_server.runtime.public_addresses import LookupsBusy, find_addresses
 from noughts_server.runtime.webhooks import FORMATS, TIMEOUT_SECONDS
 from noughts_server.services.access import Access, Context, caller, open_to

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noughts_server.natural_order import natural_key
+from noughts_server.core.natural_order import natural_key
 from noughts_server.statistics.batch_fit import BatchFit, fit
 from noughts_server.statistics.elo_scale import NORMAL_95, normal_cdf
 from noughts_server.statistics.rated_games import Floats, Integers, RatedGames

@@ -16,7 +16,7 @@ from sqlalchemy.exc import DBAPIError
 from noughts_referee.rules import Result, Termination, game_seed, parse_variant
 from noughts_referee.work_units import unpack_moves, unpack_times
 from noughts_server.competition.schedule import Schedule
-from noughts_server.resource_names import game_name, tournament_name
+from noughts_server.core.resource_names import game_name, tournament_name
 from noughts_server.store.engine import dialect
 from noughts_server.store.engine.schema import (
     TournamentState,

@@ -2,7 +2,7 @@
 
 import re
 
-from noughts_server.errors import InvalidArgument
+from noughts_server.core.errors import InvalidArgument
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9\-_.:=,#+]{0,62}")
 _SLUG = re.compile(r"[a-z0-9\-]{1,63}")

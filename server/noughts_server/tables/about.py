@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from noughts_server.competition.bracket import Decision
-from noughts_server.natural_order import natural_key
+from noughts_server.core.natural_order import natural_key
 from noughts_server.tables.pairings import MatchRow, matches_won, pairings_document
 
 _NONE: Mapping[str, Any] = MappingProxyType({})

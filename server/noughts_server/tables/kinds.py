@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from noughts_referee.rules import VariantError, cell_name, in_words, parse_variant
 from noughts_server.competition.score import Score
-from noughts_server.natural_order import natural_key
+from noughts_server.core.natural_order import natural_key
 from noughts_server.tables.crosstable import Crosstable
 from noughts_server.tables.pairings import pairings_table
 from noughts_server.tables.standings import BRACKET_RANKED_BY, RANKED_BY, TIE_BREAKS, RankedEntry, tie_notes

@@ -21,7 +21,7 @@ from itertools import groupby, pairwise
 from typing import NamedTuple, TypeVar
 
 from noughts_server.competition.score import Score
-from noughts_server.natural_order import natural_key
+from noughts_server.core.natural_order import natural_key
 
 TIE_BREAKS = "head-to-head score, Sonneborn-Berger, wins"
 RANKED_BY = "points"

@@ -8,7 +8,7 @@ from enum import StrEnum
 from io import StringIO
 from typing import Any
 
-from noughts_server.plain_text import printable, spreadsheet_cell
+from noughts_server.core.plain_text import printable, spreadsheet_cell
 
 Value = str | int | float | None
 """A cell; None is an empty one."""

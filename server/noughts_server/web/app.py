@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route as Address
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from noughts_server.errors import MachineTrouble
+from noughts_server.core.errors import MachineTrouble
 from noughts_server.web.api import JSON, api_addresses, failure_document, json_bytes
 from noughts_server.web.api_routes import PREFIX
 from noughts_server.web.downloads import Downloads

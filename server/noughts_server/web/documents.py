@@ -15,7 +15,7 @@ from typing import Any
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 from google.protobuf.message import Message
 
-from noughts_server.plain_text import spreadsheet_cell
+from noughts_server.core.plain_text import spreadsheet_cell
 
 Document = dict[str, Any]
 

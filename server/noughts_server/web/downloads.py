@@ -13,12 +13,12 @@ from starlette.routing import Route as Address
 from noughts_proto.v1 import types_pb2
 from noughts_server.competition.bracket import Decision
 from noughts_server.competition.formats import format_named
+from noughts_server.core.resource_names import tournament_name
 from noughts_server.messages.settings_codec import time_control
 from noughts_server.records.json_lines import json_line
 from noughts_server.records.pgn import pgn_text
 from noughts_server.records.recorded_game import RecordError, comments_by_ply, margins_of_moves, score_column
 from noughts_server.records.sgf import sgf_text
-from noughts_server.resource_names import tournament_name
 from noughts_server.tables.about import About, time_text
 from noughts_server.tables.pairings import MatchRow, matches_won
 from noughts_server.tables.recorded_game import RecordedGame, occasion

@@ -16,9 +16,9 @@ import grpc.aio
 
 from noughts_proto.feed_view import View
 from noughts_proto.v1 import feed_pb2 as pb
-from noughts_server.board_geometry import geometry
 from noughts_server.client.client import resume
 from noughts_server.client.failures import DEADLINE_SECONDS, PASSING
+from noughts_server.core.board_geometry import geometry
 from noughts_server.web.documents import Document, document
 from noughts_server.web.upstream import AWAY_HINT, Failure, Upstream
 from noughts_server.web.visitors import add

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Collection
 from typing import TypeVar
 
-from noughts_server.board_geometry import geometry
+from noughts_server.core.board_geometry import geometry
 from noughts_server.web.documents import Document
 from noughts_server.web.event_streams import Hub
 from noughts_server.web.games import tournaments_of

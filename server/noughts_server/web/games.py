@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterable
 
 from noughts_proto.v1 import tournaments_pb2
-from noughts_server.board_geometry import geometry
+from noughts_server.core.board_geometry import geometry
 from noughts_server.web.documents import Document
 from noughts_server.web.event_streams import Hub
 from noughts_server.web.upstream import Failure, Upstream

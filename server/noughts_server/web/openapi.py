@@ -7,7 +7,7 @@ from typing import Any
 
 from google.protobuf.descriptor import FieldDescriptor
 
-from noughts_server.version import software_version
+from noughts_server.core.version import software_version
 from noughts_server.web.api_routes import EVENTS, PREFIX, ROUTES, Route
 from noughts_server.web.documents import Document, enum_words, messages_in, schema
 from noughts_server.web.queries import query_fields

@@ -11,8 +11,8 @@ from noughts_proto.v1 import tournaments_pb2
 from noughts_server.competition.formats import FORMATS, format_named
 from noughts_server.competition.formats.tournament_format import FixedPairings, LateEntries
 from noughts_server.competition.tournament_settings import OPTIONS, TournamentSettings
+from noughts_server.core.resource_names import tournament_name
 from noughts_server.messages.settings_codec import challenge_message, settings_message, time_control
-from noughts_server.resource_names import tournament_name
 from noughts_server.web import words
 from noughts_server.web.documents import Document
 from noughts_server.web.forms import MOST, in_form, number_of, time_of, whole_number, wrong

@@ -13,8 +13,8 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route as Address
 
 from noughts_proto.v1 import tournaments_pb2, types_pb2
-from noughts_server.board_geometry import geometry
-from noughts_server.resource_names import bot_name, test_name, tournament_name
+from noughts_server.core.board_geometry import geometry
+from noughts_server.core.resource_names import bot_name, test_name, tournament_name
 from noughts_server.tables.crosstable import Crosstable
 from noughts_server.web import words
 from noughts_server.web.api_routes import PREFIX, ROUTES

@@ -11,7 +11,7 @@ from starlette.routing import Route as Address
 
 from noughts_proto.v1 import bots_pb2
 from noughts_server.client.submissions import TRIAL_SECONDS, kind_of, submission_requests
-from noughts_server.resource_names import bot_name, token_name
+from noughts_server.core.resource_names import bot_name, token_name
 from noughts_server.web.documents import Document
 from noughts_server.web.forms import in_form, whole_number
 from noughts_server.web.signin import (

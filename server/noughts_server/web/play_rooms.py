@@ -26,8 +26,8 @@ from noughts_proto.security import SecurityProblem
 from noughts_proto.v1 import tournaments_pb2, types_pb2
 from noughts_referee.rules import Position, VariantError, base_name, cell_name, parse_variant
 from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.core.resource_names import bot_name
 from noughts_server.messages.settings_codec import challenge_message, time_control
-from noughts_server.resource_names import bot_name
 from noughts_server.web.forms import wrong
 from noughts_server.web.upstream import Failure, Upstream
 from noughts_server.web.visitors import Recent, add

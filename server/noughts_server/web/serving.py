@@ -10,7 +10,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from noughts_proto.security import Dialling, is_loopback
-from noughts_server.repeated_errors import RepeatedErrors
+from noughts_server.core.repeated_errors import RepeatedErrors
 from noughts_server.web.app import site
 from noughts_server.web.event_streams import Hub, LiveSettings
 from noughts_server.web.play_rooms import PlayRooms, TableSettings

@@ -19,7 +19,7 @@ from noughts_proto.security import Dialling, SecurityProblem
 from noughts_proto.transport import GUEST_KEY, SITE_KEY, TOKEN_KEY
 from noughts_server.client.failures import DEADLINE_SECONDS, explain_call
 from noughts_server.client.stubs import AsyncStubs
-from noughts_server.turns import Turns
+from noughts_server.core.turns import Turns
 from noughts_server.web.documents import Document, document
 
 AWAY_HINT = "Running games resume when it is back, and so does this page."

@@ -6,9 +6,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import Response
 
-from noughts_server.board_geometry import geometry
+from noughts_server.core.board_geometry import geometry
+from noughts_server.core.version import software_version
 from noughts_server.tables.accuracy import shown_accuracy
-from noughts_server.version import software_version
 from noughts_server.web import words
 from noughts_server.web.board_png import can_draw_png
 from noughts_server.web.board_svg import board_svg, piece_svg, places

@@ -19,7 +19,7 @@ from noughts_referee.rules import parse_variant
 from noughts_server.cli import errors
 from noughts_server.cli.errors import Problem, UsageProblem, explain, reporting
 from noughts_server.cli.texts import sections
-from noughts_server.errors import BadDatabaseUrl, DatabaseBusy, InvalidArgument, NotFound
+from noughts_server.core.errors import BadDatabaseUrl, DatabaseBusy, InvalidArgument, NotFound
 
 
 def caught(function: Any, *arguments: Any) -> Exception:

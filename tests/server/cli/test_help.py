@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from noughts_server import version as noughts_version
 from noughts_server.cli.command import hide_former_names
+from noughts_server.core import version as noughts_version
 from tests.support.command_line import commands_and_groups
 from tests.support.examples import OF_A_CLUSTER, examples_of_help, matches, part_of, playground
 from tests.support.root import ROOT

@@ -19,7 +19,7 @@ from noughts_referee.work_units import FinishedGame
 from noughts_server.cluster.bus_settings import BusSettings
 from noughts_server.cluster.codecs import REFEREES, TO_REFEREE, codec
 from noughts_server.cluster.nats_bus import NatsBus
-from noughts_server.errors import BadBusUrl, BusUnusable
+from noughts_server.core.errors import BadBusUrl, BusUnusable
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.runtime.tournament_play import CHANGED
 from noughts_server.store.games.results import CommitReport, TournamentProgress

@@ -12,11 +12,11 @@ import pytest
 from noughts_proto.transport import CLIENT_OPTIONS
 from noughts_proto.v1 import challenges_pb2, feed_pb2_grpc, tournaments_pb2, types_pb2
 from noughts_proto.v1 import feed_pb2 as pb
+from noughts_server.core.limits import Limits
 from noughts_server.feed.channel import FeedSettings
 from noughts_server.feed.game_channel import GameChannel
 from noughts_server.feed.observer import PLAYED, GameEvent, SlotKey
 from noughts_server.feed.stored import read_game
-from noughts_server.limits import Limits
 from noughts_server.runtime.bus import listening
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.runtime.tournament_play import CHANGED

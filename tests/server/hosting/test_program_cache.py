@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from noughts_server.errors import DatabaseDamaged
+from noughts_server.core.errors import DatabaseDamaged
 from noughts_server.hosting import program_cache
 from noughts_server.hosting.program_cache import ProgramCache
 

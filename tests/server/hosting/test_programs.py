@@ -11,7 +11,7 @@ import pytest
 
 from noughts_bots.specs import BotSpec
 from noughts_referee.children.launcher import ChildCommand, Launcher, Started
-from noughts_server.errors import InvalidArgument
+from noughts_server.core.errors import InvalidArgument
 from noughts_server.hosting.programs import UNPACKED_BYTES, UNPACKED_FILES, examine, examined, place
 from noughts_server.launching.launcher import Locking, launching
 

@@ -22,11 +22,11 @@ from noughts_proto.v1 import bots_pb2 as pb
 from noughts_proto.v1 import challenges_pb2, games_pb2, status_pb2, status_pb2_grpc, tests_pb2
 from noughts_referee.children.scratch import OwnedFolder
 from noughts_referee.children.watch import nicer
-from noughts_server.errors import LimitReached
+from noughts_server.core.errors import LimitReached
+from noughts_server.core.limits import Limits
 from noughts_server.hosting import submitted
 from noughts_server.hosting.processor_time import ProcessorTime
 from noughts_server.hosting.submitted import Acceptance, SubmittedBots, submitted_bots_of_server
-from noughts_server.limits import Limits
 from noughts_server.runtime.sessions import OnlineBot
 from noughts_server.server import Server
 from noughts_server.store.engine.database import Connection

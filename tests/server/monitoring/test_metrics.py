@@ -20,7 +20,7 @@ from noughts_bots.session import Login, play
 from noughts_proto.transport import CLIENT_OPTIONS
 from noughts_proto.v1 import status_pb2, status_pb2_grpc, tournaments_pb2, tournaments_pb2_grpc
 from noughts_server.competition.tournament_settings import TournamentSettings
-from noughts_server.errors import AddressUnusable
+from noughts_server.core.errors import AddressUnusable
 from noughts_server.monitoring import prometheus
 from noughts_server.monitoring.counters import Counters, Distribution
 from noughts_server.runtime.bus import MemoryBus, listening

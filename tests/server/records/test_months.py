@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from noughts_server.errors import InvalidArgument
+from noughts_server.core.errors import InvalidArgument
 from noughts_server.records.data_set import DataSet
 from noughts_server.records.months import export_months
 from noughts_server.store.engine.sqlite import locked

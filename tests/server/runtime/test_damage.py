@@ -10,7 +10,7 @@ from noughts_bots.session import Login, play
 from noughts_bots.specs import make_bot, parse_spec
 from noughts_proto.v1 import status_pb2, status_pb2_grpc
 from noughts_referee.work_units import FinishedGame
-from noughts_server.errors import DatabaseDamaged
+from noughts_server.core.errors import DatabaseDamaged
 from noughts_server.runtime.recorder import Recorder
 from noughts_server.runtime.sessions import Ticket
 from noughts_server.server import running_server

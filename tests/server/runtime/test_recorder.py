@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, closing
 import pytest
 
 from noughts_referee.work_units import FinishedGame
-from noughts_server.errors import Draining
+from noughts_server.core.errors import Draining
 from noughts_server.runtime.recorder import Recorder
 from noughts_server.store.games.results import CommitReport
 from tests.support.arena import Arena

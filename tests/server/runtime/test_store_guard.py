@@ -20,7 +20,7 @@ from structlog.testing import capture_logs
 from noughts_bots.session import Login, play
 from noughts_bots.specs import make_bot, parse_spec
 from noughts_server.competition.tournament_settings import TournamentSettings
-from noughts_server.errors import DatabaseBusy, DatabaseGone
+from noughts_server.core.errors import DatabaseBusy, DatabaseGone
 from noughts_server.local.tournament import LocalTournament
 from noughts_server.server import Server, running_server
 from noughts_server.settings import ServerSettings

@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 
 from noughts_referee.rules import Result
 from noughts_server.competition.formats import MATCH
-from noughts_server.limits import Limits
+from noughts_server.core.limits import Limits
 from noughts_server.runtime import webhooks
 from noughts_server.runtime.endless_work import running
 from noughts_server.runtime.webhooks import FORMATS, WebhookDelivery, sentence

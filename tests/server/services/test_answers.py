@@ -9,7 +9,7 @@ import pytest
 
 from noughts_proto.transport import GUEST_KEY, SITE_KEY
 from noughts_proto.v1 import bots_pb2, games_pb2
-from noughts_server.limits import BURST_SECONDS, Limits
+from noughts_server.core.limits import BURST_SECONDS, Limits
 from noughts_server.services import answers, games
 from noughts_server.services.bills import ROW_BYTES
 from noughts_server.store.games.games import StoredGame

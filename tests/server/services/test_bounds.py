@@ -19,8 +19,8 @@ from noughts_bots.session import Login, play
 from noughts_proto.callers import caller_network
 from noughts_proto.transport import CLIENT_OPTIONS
 from noughts_proto.v1 import bots_pb2, feed_pb2, feed_pb2_grpc, play_pb2, status_pb2, status_pb2_grpc, tokens_pb2
-from noughts_server.errors import InvalidArgument, LimitReached
-from noughts_server.limits import BURST_SECONDS, Limits
+from noughts_server.core.errors import InvalidArgument, LimitReached
+from noughts_server.core.limits import BURST_SECONDS, Limits
 from noughts_server.services.connections import peer_of
 from noughts_server.services.limiter import Limiter
 from tests.support.client import Client, bearing, client_of, hello, refused

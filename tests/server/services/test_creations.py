@@ -8,8 +8,8 @@ import pytest
 
 from noughts_proto.v1 import challenges_pb2, tests_pb2, tournaments_pb2
 from noughts_proto.v1.tournaments_pb2 import Openings, Tournament
-from noughts_server.errors import LimitReached
-from noughts_server.limits import Limits
+from noughts_server.core.errors import LimitReached
+from noughts_server.core.limits import Limits
 from noughts_server.services.limiter import Limiter
 from tests.support.client import Client, bearing, client_of, refused
 

@@ -11,7 +11,7 @@ import pytest
 
 from noughts_proto.transport import SITE_KEY
 from noughts_proto.v1 import bots_pb2, feed_pb2, feed_pb2_grpc
-from noughts_server.limits import Limits
+from noughts_server.core.limits import Limits
 from noughts_server.services.delivery import ANSWER_BYTES
 from tests.chaos.http2 import Deaf, deaf
 from tests.support.client import Client, bearing, client_of, hello, refused

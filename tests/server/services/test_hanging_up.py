@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from noughts_proto.v1 import tournaments_pb2
-from noughts_server.errors import Draining
+from noughts_server.core.errors import Draining
 from noughts_server.server import running_server
 from noughts_server.settings import ServerSettings
 from tests.support.client import Client, client_of

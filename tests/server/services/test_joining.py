@@ -14,7 +14,7 @@ from noughts_bots.events import SessionEvent
 from noughts_bots.reference.random_ import Random
 from noughts_bots.session import Login, play
 from noughts_proto.v1 import bots_pb2, tournaments_pb2
-from noughts_server.errors import InvalidArgument
+from noughts_server.core.errors import InvalidArgument
 from noughts_server.services.new_tournaments import check_joining
 from noughts_server.store.tournaments.join_window import Joining
 from tests.support.arena import NOW

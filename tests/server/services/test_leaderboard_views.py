@@ -11,7 +11,7 @@ import pytest
 
 from noughts_referee.rules import Result
 from noughts_server.competition.elo import Rating, rate_game
-from noughts_server.errors import InvalidArgument
+from noughts_server.core.errors import InvalidArgument
 from noughts_server.services.leaderboard_views import MOST_BOTS, VIEWS, LeaderboardViews, View, view_of
 from noughts_server.statistics.rating_table import Estimate
 from noughts_server.store.people.bots import retire_bot

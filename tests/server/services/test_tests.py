@@ -17,8 +17,8 @@ from noughts_proto.v1 import bots_pb2, tests_pb2, tournaments_pb2, types_pb2
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import Position
 from noughts_server.competition.tournament_settings import TournamentSettings
-from noughts_server.errors import InvalidArgument
-from noughts_server.limits import Limits
+from noughts_server.core.errors import InvalidArgument
+from noughts_server.core.limits import Limits
 from noughts_server.services.new_tournaments import check_guest_clocks
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.people.bots import log_in

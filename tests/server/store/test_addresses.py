@@ -2,7 +2,7 @@
 
 import pytest
 
-from noughts_server.errors import BadDatabaseUrl
+from noughts_server.core.errors import BadDatabaseUrl
 from noughts_server.store.engine import postgresql, sqlite
 
 PASSWORD = "very-secret"

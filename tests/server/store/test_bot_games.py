@@ -8,7 +8,7 @@ import pytest
 
 from noughts_referee.rules import Result
 from noughts_server.competition.score import Score
-from noughts_server.errors import InvalidArgument, NotFound
+from noughts_server.core.errors import InvalidArgument, NotFound
 from noughts_server.store.games import bot_games
 from noughts_server.store.games.bot_games import HeadToHead, ScoreBySide, head_to_head, list_bot_games
 from noughts_server.store.games.games import StoredGame, get_game

@@ -7,7 +7,7 @@ import pytest
 
 from noughts_referee.rules import Result, Termination
 from noughts_server.competition.score import Score
-from noughts_server.errors import NotFound
+from noughts_server.core.errors import NotFound
 from noughts_server.store.games.bot_games import ScoreBySide, list_bot_games
 from noughts_server.store.games.bot_statistics import MoveTimes, bot_statistics
 from tests.support.arena import Arena

@@ -4,8 +4,8 @@ from functools import partial
 
 import pytest
 
-from noughts_server.errors import InvalidArgument, LimitReached, NotFound, PermissionDenied
-from noughts_server.limits import Limits
+from noughts_server.core.errors import InvalidArgument, LimitReached, NotFound, PermissionDenied
+from noughts_server.core.limits import Limits
 from noughts_server.store.engine.pages import Page
 from noughts_server.store.people.bots import (
     Bot,

@@ -12,7 +12,7 @@ import pytest
 from noughts_referee.rules import Draws, Result, Termination
 from noughts_referee.work_units import FinishedGame
 from noughts_server.competition.formats import CANDIDATES
-from noughts_server.errors import InvalidArgument, TooManyEntries, WrongState
+from noughts_server.core.errors import InvalidArgument, TooManyEntries, WrongState
 from noughts_server.statistics.sprt import Decision
 from noughts_server.store.checking import check_database
 from noughts_server.store.engine.schema import TournamentState

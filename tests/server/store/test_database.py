@@ -12,7 +12,14 @@ from pathlib import Path
 import pytest
 from sqlalchemy.exc import OperationalError  # noqa: TID251  # what the store does not name is raised as it is
 
-from noughts_server.errors import BadDatabaseUrl, DatabaseBusy, DatabaseGone, DatabaseTooNew, DatabaseUnusable, Draining
+from noughts_server.core.errors import (
+    BadDatabaseUrl,
+    DatabaseBusy,
+    DatabaseGone,
+    DatabaseTooNew,
+    DatabaseUnusable,
+    Draining,
+)
 from noughts_server.store.engine.database import Connection, Store, default_database_url
 from noughts_server.store.people.tokens import create_owner, create_token, list_tokens
 from tests.support.arena import NOW, Arena

@@ -16,7 +16,7 @@ from noughts_bots.reference.threats.effort import Effort
 from noughts_referee.clock import parse_time_control
 from noughts_referee.rules import Position, Result, Termination, Variant, parse_variant
 from noughts_referee.work_units import FinishedGame, pack_moves
-from noughts_server.errors import InvalidArgument
+from noughts_server.core.errors import InvalidArgument
 from noughts_server.openings.canonical_positions import canonical_positions
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.schema import UNEXPLORED, Kind

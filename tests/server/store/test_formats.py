@@ -15,7 +15,7 @@ from noughts_referee.rules import Result, Termination
 from noughts_referee.work_units import FinishedGame
 from noughts_server.competition.bracket import Decision
 from noughts_server.competition.formats import DANISH, GAUNTLET, KNOCKOUT, LADDER, ROUND_ROBIN, SWISS, TournamentFormat
-from noughts_server.errors import InvalidArgument, WrongState
+from noughts_server.core.errors import InvalidArgument, WrongState
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.games.results import commit_games

@@ -8,7 +8,7 @@ import pytest
 from noughts_referee.comments import pack_comments
 from noughts_referee.rules import FAULTS, Result, Termination, game_seed
 from noughts_referee.work_units import unpack_moves, unpack_times
-from noughts_server.errors import InvalidArgument, NotFound
+from noughts_server.core.errors import InvalidArgument, NotFound
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.games import games as stored_games
 from noughts_server.store.games.bot_games import list_bot_games

@@ -6,7 +6,7 @@ import pytest
 from google.protobuf.message import Message
 
 from noughts_proto.v1.tournaments_pb2 import CreateTournamentRequest, JoinTournamentRequest, Tournament
-from noughts_server.errors import InvalidArgument, RequestConflict
+from noughts_server.core.errors import InvalidArgument, RequestConflict
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.idempotency import idempotent
 from noughts_server.store.people.tokens import create_token

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from noughts_referee.clock import parse_time_control
-from noughts_server.errors import InvalidArgument, NotFound
+from noughts_server.core.errors import InvalidArgument, NotFound
 from noughts_server.store.people.bots import list_bots, retire_bot
 from noughts_server.store.ratings.leaderboards import (
     Filters,

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from noughts_server.errors import NotFound, PermissionDenied
+from noughts_server.core.errors import NotFound, PermissionDenied
 from noughts_server.store.checking import check_database
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.schema import TournamentState

@@ -12,7 +12,7 @@ from noughts_referee.clock import TimeControl
 from noughts_referee.rules import Draws, Result, Termination
 from noughts_referee.work_units import FinishedGame, GameSoFar
 from noughts_server.competition.formats import MATCH
-from noughts_server.errors import InvalidArgument, TooManyEntries, WrongState
+from noughts_server.core.errors import InvalidArgument, TooManyEntries, WrongState
 from noughts_server.statistics.match_games import MatchStatistics
 from noughts_server.statistics.sprt import Decision
 from noughts_server.store.checking import check_database

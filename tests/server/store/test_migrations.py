@@ -13,7 +13,7 @@ from alembic.script import ScriptDirectory  # noqa: TID251
 
 from noughts_referee.rules import OldSeed, Result
 from noughts_referee.work_units import pack_times
-from noughts_server.errors import DatabaseUnusable
+from noughts_server.core.errors import DatabaseUnusable
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.migrate import MIGRATIONS
 from noughts_server.store.engine.schema import REVISION, metadata

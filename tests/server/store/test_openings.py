@@ -10,7 +10,7 @@ from noughts_referee.rules import parse_variant
 from noughts_referee.work_units import Unit
 from noughts_server.competition.formats import KNOCKOUT
 from noughts_server.competition.tournament_settings import TournamentSettings
-from noughts_server.errors import InvalidArgument
+from noughts_server.core.errors import InvalidArgument
 from noughts_server.openings.choosing import opening_of
 from noughts_server.openings.settings import MOST_CHARACTERS, Openings, OpeningsKind
 from noughts_server.runtime.units_with_openings import UnitsWithOpenings

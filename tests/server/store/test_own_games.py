@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from noughts_referee.rules import Result
-from noughts_server.errors import AlreadyExists
+from noughts_server.core.errors import AlreadyExists
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.games.games import list_games
 from noughts_server.store.people.bots import log_in

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noughts_server.errors import InvalidArgument
+from noughts_server.core.errors import InvalidArgument
 from noughts_server.store.engine.pages import Key, page_size, read_page_token, write_page_token
 
 PARTS = st.one_of(

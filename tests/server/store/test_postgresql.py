@@ -12,7 +12,7 @@ from alembic.autogenerate import compare_metadata  # noqa: TID251  # compares wh
 from alembic.migration import MigrationContext  # noqa: TID251
 from sqlalchemy import create_engine, make_url, text  # noqa: TID251
 
-from noughts_server.errors import BadDatabaseUrl, DatabaseBusy, DatabaseUnreachable, DatabaseUnusable
+from noughts_server.core.errors import BadDatabaseUrl, DatabaseBusy, DatabaseUnreachable, DatabaseUnusable
 from noughts_server.store.engine.copying import copy_database
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.migrate import upgrade

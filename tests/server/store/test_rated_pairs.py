@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from noughts_server.competition.score import Score
-from noughts_server.errors import InvalidArgument
+from noughts_server.core.errors import InvalidArgument
 from noughts_server.store.games.bot_games import head_to_head
 from noughts_server.store.ratings.leaderboards import leaderboard
 from noughts_server.store.ratings.rated_pairs import rated_pairs

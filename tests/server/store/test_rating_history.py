@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noughts_server.competition.elo import Rating, next_point, rate_game
-from noughts_server.errors import InvalidArgument, NotFound
+from noughts_server.core.errors import InvalidArgument, NotFound
 from noughts_server.store.ratings.leaderboards import RatingHistory, rating_history
 from noughts_server.store.ratings.rating_lists import RebuildReport, rebuild_ratings
 from noughts_server.store.tournaments.tournaments import cancel_tournament

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from noughts_referee.rules import Result
 from noughts_referee.work_units import FinishedGame
 from noughts_server.competition.elo import Rating, rate_game
-from noughts_server.errors import NotFound, WrongState
+from noughts_server.core.errors import NotFound, WrongState
 from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.games.results import TournamentProgress, commit_games
 from noughts_server.store.ratings.rating_lists import RebuildReport, rebuild_ratings

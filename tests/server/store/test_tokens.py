@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from noughts_server.errors import InvalidArgument, NotFound, PermissionDenied, Unauthenticated
+from noughts_server.core.errors import InvalidArgument, NotFound, PermissionDenied, Unauthenticated
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.people.tokens import (
     NewToken,

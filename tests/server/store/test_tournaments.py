@@ -8,7 +8,7 @@ import pytest
 
 from noughts_referee.clock import TimeControl, parse_time_control
 from noughts_server.competition.tournament_settings import TournamentSettings
-from noughts_server.errors import (
+from noughts_server.core.errors import (
     AlreadyExists,
     InvalidArgument,
     NotFound,

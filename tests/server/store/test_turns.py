@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from noughts_server.core.turns import Turns, give_way, working
 from noughts_server.store.engine.database import ANSWERERS, Store
 from noughts_server.store.engine.sqlite import url_of
-from noughts_server.turns import Turns, give_way, working
 
 PATIENCE = 20.0
 

@@ -9,8 +9,8 @@ import pytest
 from noughts_referee.rules import Result, Termination
 from noughts_referee.work_units import FinishedGame
 from noughts_server.competition.formats import MATCH
-from noughts_server.errors import LimitReached, NotFound, PermissionDenied
-from noughts_server.limits import Limits
+from noughts_server.core.errors import LimitReached, NotFound, PermissionDenied
+from noughts_server.core.limits import Limits
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.games.endings import start_or_finish

@@ -9,7 +9,7 @@ from typing import Any
 import psutil
 import pytest
 
-from noughts_server.board_geometry import geometry
+from noughts_server.core.board_geometry import geometry
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web import board_png
 from noughts_server.web.board_png import board_png as png

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from noughts_referee.rules import OPENING_RULES, OWN_NAMES, Position, column_name, parse_variant
-from noughts_server.board_geometry import geometry
+from noughts_server.core.board_geometry import geometry
 from noughts_server.web import games
 from noughts_server.web.app import static_files
 from noughts_server.web.board_svg import board_svg, picture

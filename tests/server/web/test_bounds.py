@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from noughts_proto.security import Dialling
 from noughts_proto.v1 import bots_pb2, status_pb2
-from noughts_server.limits import Limits
+from noughts_server.core.limits import Limits
 from noughts_server.server import running_server
 from noughts_server.settings import ServerSettings
 from noughts_server.store.people.tokens import create_token

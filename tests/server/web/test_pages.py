@@ -17,7 +17,7 @@ from starlette.requests import Request
 
 from noughts_bots import Bot, Position
 from noughts_proto.security import Dialling
-from noughts_server.board_geometry import geometry
+from noughts_server.core.board_geometry import geometry
 from noughts_server.testing import ServerUnderTest, serving
 from noughts_server.web import pages as pages_module
 from noughts_server.web import upstream as upstream_module

@@ -25,9 +25,9 @@ from noughts_server.cli.texts import message
 from noughts_server.cli.times import exact, iso, milliseconds
 from noughts_server.cli.typed_names import read_bot
 from noughts_server.client.client import LARGEST_PAGE
+from noughts_server.core.natural_order import natural_key
+from noughts_server.core.resource_names import short
 from noughts_server.launching.launcher import Locking
-from noughts_server.natural_order import natural_key
-from noughts_server.resource_names import short
 
 _BOT_FIELDS = (
     *("name", "kind", "syntax", "description", "variants", "package"),

@@ -9,7 +9,7 @@ from noughts_bots.specs import make_bot, parse_spec
 from noughts_server.cli import options, output
 from noughts_server.cli.command import command
 from noughts_server.cli.texts import message
-from noughts_server.version import software_version
+from noughts_server.core.version import software_version
 
 _PIECE = 1 << 16
 

@@ -19,7 +19,7 @@ from noughts_server.cli.remote.list_choice import KnownList, chosen, others_line
 from noughts_server.cli.times import exact, iso, milliseconds
 from noughts_server.cli.typed_names import read_bot, read_tournament
 from noughts_server.client.client import Client
-from noughts_server.resource_names import short
+from noughts_server.core.resource_names import short
 
 _CHART_WIDTH, _CHART_HEIGHT = 60, 8
 _SHOWN_POINTS = 10

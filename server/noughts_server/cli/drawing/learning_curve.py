@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from noughts_server.cli.errors import Problem, UsageProblem, require_extra
-from noughts_server.plain_text import spreadsheet_cell
+from noughts_server.core.plain_text import spreadsheet_cell
 
 _SIDES = ("first", "second")
 

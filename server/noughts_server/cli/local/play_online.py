@@ -21,10 +21,10 @@ from noughts_server.cli.typed_names import read_bot
 from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
 from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.core.resource_names import bot_name
 from noughts_server.play.match import Match, Participant
 from noughts_server.play.person_bot import OnlineSeating
 from noughts_server.play.status_line import YOU
-from noughts_server.resource_names import bot_name
 
 _LOOK_SECONDS = 0.5
 

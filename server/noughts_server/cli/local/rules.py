@@ -15,7 +15,7 @@ from noughts_server.cli import options
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import UsageProblem, problems_with
 from noughts_server.cli.output import Format
-from noughts_server.text_files import TextLines, WrongBytes
+from noughts_server.core.text_files import TextLines, WrongBytes
 
 _EXAMPLE = '{"variant": "renju", "moves": [112, 113]}'
 _SHOWN = 80

@@ -9,7 +9,7 @@ from noughts_server.cli.command import command
 from noughts_server.cli.database import in_database
 from noughts_server.cli.drawing.progress import counting
 from noughts_server.competition.elo import Rating
-from noughts_server.resource_names import short
+from noughts_server.core.resource_names import short
 
 if TYPE_CHECKING:
     from noughts_server.store.ratings.rating_lists import RebuildReport

@@ -23,8 +23,8 @@ from noughts_server.cli.operator.proxies import PublicUrlOption, read_proxies, r
 from noughts_server.cli.operator.web import DEFAULT_WEB, web_listener
 from noughts_server.cli.signals import run_loop
 from noughts_server.cli.times import Seconds, read_duration, seconds_option
-from noughts_server.errors import InvalidArgument
-from noughts_server.limits import ABSENCE_SECONDS, Limits
+from noughts_server.core.errors import InvalidArgument
+from noughts_server.core.limits import ABSENCE_SECONDS, Limits
 
 if TYPE_CHECKING:
     from noughts_server.hosting.submitted import Acceptance

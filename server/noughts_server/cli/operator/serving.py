@@ -12,12 +12,12 @@ from noughts_server.cli import output
 from noughts_server.cli.operator.web_minder import minding_site
 from noughts_server.cli.signals import Stop
 from noughts_server.cli.texts import message
+from noughts_server.core.version import software_version
 from noughts_server.server import Server, running_server
 from noughts_server.settings import ServerSettings
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.people.scopes import PLAY, SITE
 from noughts_server.store.people.tokens import SITE_OWNER, create_token, list_tokens, revoke_token
-from noughts_server.version import software_version
 from noughts_server.web.listener import address_of
 
 if TYPE_CHECKING:

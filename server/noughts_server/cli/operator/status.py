@@ -19,7 +19,7 @@ from noughts_server.cli.remote.tournament_view import stop_wording
 from noughts_server.cli.times import iso, milliseconds
 from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
-from noughts_server.resource_names import short
+from noughts_server.core.resource_names import short
 
 _REFRESH_SECONDS = 1.0
 _BARS = "▁▂▃▄▅▆▇█"

@@ -18,7 +18,7 @@ from noughts_server.cli.command import command
 from noughts_server.cli.database import in_database
 from noughts_server.cli.errors import UsageProblem, problems_with
 from noughts_server.cli.times import clock, from_now, iso, milliseconds, read_duration
-from noughts_server.resource_names import token_name
+from noughts_server.core.resource_names import token_name
 
 _TIMES = {
     "created": "create_time", "last_used": "last_use_time", "revoked": "revoke_time", "expires": "expire_time",

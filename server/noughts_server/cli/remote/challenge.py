@@ -20,7 +20,7 @@ from noughts_server.cli.signals import run_loop
 from noughts_server.cli.typed_names import read_bot
 from noughts_server.client.client import Client
 from noughts_server.competition.tournament_settings import TournamentSettings
-from noughts_server.resource_names import bot_name
+from noughts_server.core.resource_names import bot_name
 
 _MOST_GAMES = 100
 

@@ -14,7 +14,7 @@ from noughts_server.cli.drawing.rating_table import print_ratings, ratings_docum
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.remote.list_choice import KnownList, chosen, others_line
 from noughts_server.client.client import Client
-from noughts_server.resource_names import bot_name, short
+from noughts_server.core.resource_names import bot_name, short
 from noughts_server.statistics.rating_table import AdvantageBound, RatedPlayer, RatingTable
 from noughts_server.tables.accuracy import shown_accuracy
 

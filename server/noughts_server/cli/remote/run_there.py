@@ -22,8 +22,8 @@ from noughts_server.cli.typed_names import read_bot
 from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
 from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.core.resource_names import bot_name
 from noughts_server.messages.settings_codec import settings_message
-from noughts_server.resource_names import bot_name
 
 _ONLINE_SECONDS = 30.0
 _STOP_SECONDS = 5.0

@@ -13,7 +13,7 @@ from noughts_server.cli.errors import Problem
 from noughts_server.cli.remote.tournament_view import show_tournament
 from noughts_server.cli.times import clock, iso, milliseconds
 from noughts_server.cli.typed_names import read_tournament
-from noughts_server.resource_names import short
+from noughts_server.core.resource_names import short
 
 NameArgument = Annotated[str, Argument(metavar="NAME", autocompletion=completion.tournaments)]
 

@@ -24,9 +24,9 @@ from noughts_server.cli.times import iso, milliseconds
 from noughts_server.cli.tournament_options import LARGEST_GAMES, GameOptions
 from noughts_server.cli.typed_names import read_bot, read_test
 from noughts_server.competition.formats import MATCH
+from noughts_server.core.resource_names import short, tournament_name
 from noughts_server.messages.settings_codec import openings_message, settings_message
 from noughts_server.openings.settings import OpeningsKind
-from noughts_server.resource_names import short, tournament_name
 
 _ENDS = (*OVER, tournaments_pb2.TOURNAMENT_STATE_PAUSED)
 _NO_OPENINGS = tournaments_pb2.Openings(kind=OpeningsKind.NONE)

@@ -24,8 +24,8 @@ from noughts_server.cli.typed_names import read_bot, read_tournament
 from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
 from noughts_server.competition.tournament_settings import usual_concurrency
+from noughts_server.core.resource_names import short
 from noughts_server.messages.settings_codec import settings_message
-from noughts_server.resource_names import short
 
 NameArgument = Annotated[str, Argument(metavar="NAME", autocompletion=completion.tournaments)]
 

@@ -10,7 +10,7 @@ from noughts_server.cli import output
 from noughts_server.cli.drawing.progress import counting
 from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
-from noughts_server.resource_names import short
+from noughts_server.core.resource_names import short
 
 OVER = (pb.TOURNAMENT_STATE_FINISHED, pb.TOURNAMENT_STATE_CANCELLED)
 LOOK_SECONDS = 0.2

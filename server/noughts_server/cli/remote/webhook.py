@@ -10,7 +10,7 @@ from noughts_server.cli import output
 from noughts_server.cli.client import AtServer
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem
-from noughts_server.resource_names import short, webhook_name
+from noughts_server.core.resource_names import short, webhook_name
 
 Payload = StrEnum("Payload", ["json", "discord", "slack"])
 IdArgument = Annotated[int, Argument(metavar="ID")]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, func, select
 
-from noughts_server.errors import DatabaseDamaged, DatabaseUnusable
+from noughts_server.core.errors import DatabaseDamaged, DatabaseUnusable
 from noughts_server.store.engine import troubles
 from noughts_server.store.engine.schema import games
 

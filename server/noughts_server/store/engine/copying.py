@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, func, insert, select, text
 
-from noughts_server.errors import DatabaseUnusable
+from noughts_server.core.errors import DatabaseUnusable
 from noughts_server.store.engine.database import Store
 from noughts_server.store.engine.schema import metadata, nodes, programs
 

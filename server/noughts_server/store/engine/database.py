@@ -16,11 +16,11 @@ from sqlalchemy import URL, Engine
 from sqlalchemy import Connection as Connection  # for annotations elsewhere: only the store imports SQLAlchemy
 from sqlalchemy.exc import DBAPIError
 
-from noughts_server.errors import DatabaseGone, DatabaseReadOnly, DatabaseTrouble, DatabaseUnusable, Draining
+from noughts_server.core.errors import DatabaseGone, DatabaseReadOnly, DatabaseTrouble, DatabaseUnusable, Draining
+from noughts_server.core.turns import Turns, working
 from noughts_server.store.engine import dialect, sqlite
 from noughts_server.store.engine.addresses import shown_address
 from noughts_server.store.engine.migrate import check_current, upgrade
-from noughts_server.turns import Turns, working
 
 Result = TypeVar("Result")
 

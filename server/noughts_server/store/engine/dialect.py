@@ -7,7 +7,7 @@ from sqlalchemy import URL, Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
 from noughts_referee.work_units import FinishedGame
-from noughts_server.errors import DatabaseUnusable, NoughtsError
+from noughts_server.core.errors import DatabaseUnusable, NoughtsError
 from noughts_server.store.engine import sqlite
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, insert, select
 
-from noughts_server.errors import RequestConflict
+from noughts_server.core.errors import RequestConflict
 from noughts_server.store.engine.schema import requests
 from noughts_server.store.validation import check_text
 

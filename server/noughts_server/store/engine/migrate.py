@@ -4,7 +4,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, inspect, text
 
-from noughts_server.errors import DatabaseTooNew, DatabaseUnusable
+from noughts_server.core.errors import DatabaseTooNew, DatabaseUnusable
 from noughts_server.store.engine.schema import REVISION, metadata
 
 MIGRATIONS = Path(__file__).with_name("migrations")

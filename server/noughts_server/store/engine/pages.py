@@ -9,9 +9,9 @@ from typing import Any, Generic, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Select, or_, tuple_
 
-from noughts_server.errors import InvalidArgument
+from noughts_server.core.errors import InvalidArgument
+from noughts_server.core.turns import give_way
 from noughts_server.store.validation import check_text
-from noughts_server.turns import give_way
 
 DEFAULT_SIZE = 50
 LARGEST_SIZE = 1000

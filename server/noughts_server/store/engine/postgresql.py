@@ -15,7 +15,7 @@ from sqlalchemy import URL, Connection, Engine, ExceptionContext, create_engine,
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from noughts_referee.work_units import FinishedGame
-from noughts_server.errors import (
+from noughts_server.core.errors import (
     BadDatabaseUrl,
     DatabaseBusy,
     DatabaseDamaged,

@@ -18,7 +18,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from noughts_referee.work_units import FinishedGame
-from noughts_server.errors import BadDatabaseUrl, DatabaseUnusable
+from noughts_server.core.errors import BadDatabaseUrl, DatabaseUnusable
 from noughts_server.store.engine import troubles
 from noughts_server.store.engine.addresses import shown_address, shown_text
 from noughts_server.store.engine.bulk import powers_of_two

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sqlalchemy.exc import DBAPIError
 
-from noughts_server.errors import (
+from noughts_server.core.errors import (
     DatabaseBusy,
     DatabaseDamaged,
     DatabaseFailing,

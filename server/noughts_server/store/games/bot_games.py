@@ -15,8 +15,8 @@ from typing import NamedTuple
 from sqlalchemy import Connection, select
 
 from noughts_server.competition.score import Score
-from noughts_server.errors import InvalidArgument
-from noughts_server.resource_names import bot_name
+from noughts_server.core.errors import InvalidArgument
+from noughts_server.core.resource_names import bot_name
 from noughts_server.store.engine.pages import LARGEST_SIZE, Page, page_size, read_page_token, write_page_token
 from noughts_server.store.engine.schema import bot_scores, entries, meetings
 from noughts_server.store.games.games import EVERY_GAME, SomeGames, StoredGame, Wanted, fitting, read_games_of_many

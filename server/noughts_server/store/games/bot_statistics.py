@@ -9,7 +9,7 @@ from sqlalchemy import Connection, func, select
 
 from noughts_referee.rules import Result, Termination
 from noughts_server.competition.score import Score
-from noughts_server.resource_names import bot_name
+from noughts_server.core.resource_names import bot_name
 from noughts_server.store.engine.bulk import in_batches
 from noughts_server.store.engine.schema import bot_scores, bots
 from noughts_server.store.games.bot_games import ScoreBySide, newest_bot_games

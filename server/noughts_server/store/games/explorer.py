@@ -22,7 +22,7 @@ from noughts_referee.clock import TimeControl
 from noughts_referee.rules import Position, Result, Variant, parse_variant
 from noughts_referee.work_units import unpack_moves
 from noughts_server.competition.score import Score
-from noughts_server.errors import InvalidArgument
+from noughts_server.core.errors import InvalidArgument
 from noughts_server.openings.canonical_positions import canonical_positions
 from noughts_server.store.engine.bulk import upsert
 from noughts_server.store.engine.schema import (

@@ -35,8 +35,9 @@ from noughts_referee.work_units import (
     unpack_scores,
     unpack_times,
 )
-from noughts_server.errors import NotFound
-from noughts_server.resource_names import bot_name, game_name
+from noughts_server.core.errors import NotFound
+from noughts_server.core.resource_names import bot_name, game_name
+from noughts_server.core.turns import give_way
 from noughts_server.store.engine.bulk import in_batches
 from noughts_server.store.engine.pages import Page, page_size, read_page_token, write_page_token
 from noughts_server.store.engine.schema import (
@@ -51,7 +52,6 @@ from noughts_server.store.engine.schema import (
     rating_runs,
 )
 from noughts_server.store.tournaments.tournaments import Tournament, get_tournament, get_tournament_by_id, schedule_of
-from noughts_server.turns import give_way
 
 Condition = ColumnElement[bool] | TextClause
 _Entry = Row[Any]

@@ -12,7 +12,7 @@ from noughts_referee.rules import Result
 from noughts_referee.work_units import FinishedGame, GameSoFar
 from noughts_server.competition.formats import format_of
 from noughts_server.competition.formats.tournament_format import InRounds
-from noughts_server.resource_names import tournament_name
+from noughts_server.core.resource_names import tournament_name
 from noughts_server.store.engine import dialect
 from noughts_server.store.engine.bulk import in_batches, upsert
 from noughts_server.store.engine.schema import (

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, and_, func, select
 
-from noughts_server.resource_names import bot_name
+from noughts_server.core.resource_names import bot_name
 from noughts_server.store.engine.pages import read_page_token, write_page_token
 from noughts_server.store.engine.schema import (
     bot_versions,

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, Select, delete, func, insert, select, update
 
-from noughts_server.errors import AlreadyExists, NotFound, PermissionDenied, WrongState
-from noughts_server.limits import Limits
-from noughts_server.natural_order import natural_key
-from noughts_server.resource_names import bot_name
+from noughts_server.core.errors import AlreadyExists, NotFound, PermissionDenied, WrongState
+from noughts_server.core.limits import Limits
+from noughts_server.core.natural_order import natural_key
+from noughts_server.core.resource_names import bot_name
 from noughts_server.store.engine.bulk import upsert
 from noughts_server.store.engine.pages import Page, contains, read_page
 from noughts_server.store.engine.schema import (

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select, delete, func, insert, select
 
-from noughts_server.errors import AlreadyExists, PermissionDenied
-from noughts_server.limits import Limits
-from noughts_server.resource_names import bot_name
+from noughts_server.core.errors import AlreadyExists, PermissionDenied
+from noughts_server.core.limits import Limits
+from noughts_server.core.resource_names import bot_name
 from noughts_server.store.engine.bulk import upsert
 from noughts_server.store.engine.schema import (
     TournamentState,

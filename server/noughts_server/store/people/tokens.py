@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select, func, insert, or_, select, update
 
-from noughts_server.errors import NotFound, PermissionDenied, TokenExpired, TokenRevoked, Unauthenticated
-from noughts_server.limits import Limits
-from noughts_server.resource_names import token_name
+from noughts_server.core.errors import NotFound, PermissionDenied, TokenExpired, TokenRevoked, Unauthenticated
+from noughts_server.core.limits import Limits
+from noughts_server.core.resource_names import token_name
 from noughts_server.store.engine.bulk import in_batches
 from noughts_server.store.engine.pages import Page, read_page
 from noughts_server.store.engine.schema import owners, tokens

@@ -10,9 +10,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, delete, func, insert, or_, select, update
 
-from noughts_server.errors import NotFound, PermissionDenied
-from noughts_server.limits import Limits
-from noughts_server.resource_names import tournament_name, webhook_name
+from noughts_server.core.errors import NotFound, PermissionDenied
+from noughts_server.core.limits import Limits
+from noughts_server.core.resource_names import tournament_name, webhook_name
 from noughts_server.store.engine import schema
 from noughts_server.store.engine.schema import entries, outbox, owners, tournaments, webhooks
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Row, Select, func, select, tuple_
 
 from noughts_server.competition.elo import PROVISIONAL_GAMES, START, Rating
-from noughts_server.errors import NotFound
+from noughts_server.core.errors import NotFound
 from noughts_server.statistics.rating_table import Estimate
 from noughts_server.store.engine.bulk import in_batches
 from noughts_server.store.engine.pages import Page, contains, page_size, read_page, read_page_token, write_page_token

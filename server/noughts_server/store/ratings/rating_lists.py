@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Row, and_, delete, func, insert, select
 
 from noughts_referee.rules import Result, VariantError, parse_variant
 from noughts_server.competition.elo import Rating
-from noughts_server.errors import InvalidArgument
+from noughts_server.core.errors import InvalidArgument
 from noughts_server.store.engine.schema import (
     bots,
     games,

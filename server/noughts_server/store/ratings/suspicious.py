@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Integer, Row, func, select
 
 from noughts_referee.rules import FORFEITS, Result, Termination
-from noughts_server.resource_names import bot_name, game_name, tournament_name
+from noughts_server.core.resource_names import bot_name, game_name, tournament_name
+from noughts_server.core.turns import give_way
 from noughts_server.store.engine.bulk import in_batches
 from noughts_server.store.engine.schema import (
     CONCEDED_FAULT,
@@ -29,7 +30,6 @@ from noughts_server.store.engine.schema import (
     rating_runs,
     tournaments,
 )
-from noughts_server.turns import give_way
 
 MOST_ROWS = 50
 """Of each pattern."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from sqlalchemy import ColumnElement, Connection, and_, exists, func, select
 
 from noughts_server.competition.tournament_settings import TournamentSettings
-from noughts_server.limits import Limits
-from noughts_server.resource_names import bot_name
+from noughts_server.core.limits import Limits
+from noughts_server.core.resource_names import bot_name
 from noughts_server.store.engine.schema import Kind, TournamentState, entries, tournaments
 from noughts_server.store.pairing.seeds import SeedKind
 from noughts_server.store.people.bots import BotVersion

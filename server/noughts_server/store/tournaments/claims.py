@@ -7,7 +7,7 @@ from sqlalchemy import Connection, Row, func, select, update
 
 from noughts_referee.work_units import GameSoFar, Slot
 from noughts_server.competition.units import unit_count, unit_ordinals
-from noughts_server.errors import NotFound
+from noughts_server.core.errors import NotFound
 from noughts_server.store import nodes
 from noughts_server.store.engine import dialect
 from noughts_server.store.engine.bulk import upsert

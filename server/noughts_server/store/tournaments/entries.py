@@ -7,9 +7,16 @@ from sqlalchemy import Connection, Row, and_, delete, exists, func, insert, sele
 
 from noughts_proto.child_kinds import child_kind
 from noughts_server.competition.formats.tournament_format import LateEntries
-from noughts_server.errors import AlreadyExists, InvalidArgument, NotFound, PermissionDenied, TooManyEntries, WrongState
-from noughts_server.limits import Limits
-from noughts_server.resource_names import bot_name, entry_name, tournament_name
+from noughts_server.core.errors import (
+    AlreadyExists,
+    InvalidArgument,
+    NotFound,
+    PermissionDenied,
+    TooManyEntries,
+    WrongState,
+)
+from noughts_server.core.limits import Limits
+from noughts_server.core.resource_names import bot_name, entry_name, tournament_name
 from noughts_server.store.engine.schema import TournamentState, bot_versions, bots, entries, tournaments
 from noughts_server.store.people.bots import BotVersion, get_version, require_in_service
 from noughts_server.store.people.submissions import submissions_of

@@ -6,7 +6,7 @@ from sqlalchemy import Connection
 
 from noughts_server.competition.formats.tournament_format import FixedPairings, FormatError
 from noughts_server.competition.schedule import Schedule
-from noughts_server.errors import InvalidArgument, ResourceExhausted, WrongState
+from noughts_server.core.errors import InvalidArgument, ResourceExhausted, WrongState
 from noughts_server.store.engine.schema import Kind, TournamentState
 from noughts_server.store.pairing.pairings import Pairing, append_pairings, next_encounter
 from noughts_server.store.pairing.rounds import pair_next

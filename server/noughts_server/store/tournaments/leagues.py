@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection, Row, Select, and_, func, insert, select, update
 
-from noughts_server.errors import NotFound
-from noughts_server.resource_names import tournament_name
+from noughts_server.core.errors import NotFound
+from noughts_server.core.resource_names import tournament_name
 from noughts_server.store.engine.pages import Page, read_page
 from noughts_server.store.engine.schema import (
     TournamentState,

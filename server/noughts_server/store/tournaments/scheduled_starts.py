@@ -2,7 +2,7 @@
 
 from sqlalchemy import Connection, func, select
 
-from noughts_server.errors import WrongState
+from noughts_server.core.errors import WrongState
 from noughts_server.store.engine.schema import TournamentState, entries, tournaments
 from noughts_server.store.tournaments.leagues import before_start
 from noughts_server.store.tournaments.tournaments import Tournament, cancel_tournament, get_tournament, start_tournament

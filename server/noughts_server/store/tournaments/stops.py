@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, exists, func, select, update
 
-from noughts_server.resource_names import tournament_name
+from noughts_server.core.resource_names import tournament_name
 from noughts_server.store.engine.schema import TournamentState, entries, tournaments, units
 from noughts_server.store.people.webhooks import report_event
 

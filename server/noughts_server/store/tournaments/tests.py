@@ -8,9 +8,9 @@ from functools import partial
 
 from sqlalchemy import Connection, case, exists, func, select
 
-from noughts_server.errors import AlreadyExists, NotFound
-from noughts_server.limits import Limits
-from noughts_server.resource_names import bot_name, test_name
+from noughts_server.core.errors import AlreadyExists, NotFound
+from noughts_server.core.limits import Limits
+from noughts_server.core.resource_names import bot_name, test_name
 from noughts_server.store.engine.pages import Page, read_page
 from noughts_server.store.engine.schema import Kind, TournamentState, bot_versions, bots, entries, tournaments
 from noughts_server.store.people.bots import BotVersion

@@ -14,9 +14,9 @@ from noughts_server.competition.formats.tournament_format import FixedPairings, 
 from noughts_server.competition.schedule import Schedule
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.competition.units import unit_games
-from noughts_server.errors import AlreadyExists, NotFound, PermissionDenied, ResourceExhausted, WrongState
-from noughts_server.limits import Limits
-from noughts_server.resource_names import tournament_name
+from noughts_server.core.errors import AlreadyExists, NotFound, PermissionDenied, ResourceExhausted, WrongState
+from noughts_server.core.limits import Limits
+from noughts_server.core.resource_names import tournament_name
 from noughts_server.store.engine.pages import Page, contains, read_page
 from noughts_server.store.engine.schema import (
     Kind,

@@ -10,8 +10,8 @@ from google.rpc.code_pb2 import Code
 from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, PreconditionFailure, RetryInfo
 from google.rpc.status_pb2 import Status
 
-from noughts_server import errors
-from noughts_server.statuses import CODES, to_status
+from noughts_server.core import errors
+from noughts_server.core.statuses import CODES, to_status
 
 EXAMPLES = (
     errors.InvalidArgument.of("tournament.variant", "chess", "`tictactoe` or `mnk:M,N,K`"),

@@ -2,7 +2,7 @@
 
 import logging
 
-from noughts_server.repeated_errors import RepeatedErrors
+from noughts_server.core.repeated_errors import RepeatedErrors
 
 
 def failed(number: int) -> ValueError:

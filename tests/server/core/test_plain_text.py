@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from noughts_server.plain_text import of_spreadsheet_cell, printable, spreadsheet_cell, without_controls
+from noughts_server.core.plain_text import of_spreadsheet_cell, printable, spreadsheet_cell, without_controls
 
 FORMULAS = [
     *(

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from noughts_referee.rules import parse_variant
+from noughts_server.core.text_files import TextLines, UnknownEncoding, WrongBytes
 from noughts_server.leagues.course import LeagueProblem
 from noughts_server.leagues.students import Student, read_class
 from noughts_server.openings.reading import OpeningsFileError, read_openings_file
@@ -13,7 +14,6 @@ from noughts_server.records.formats import Dialect, read_games
 from noughts_server.records.recorded_game import RecordError
 from noughts_server.records.results_file import ResultsError, read_results
 from noughts_server.tables.recorded_game import RecordedGame
-from noughts_server.text_files import TextLines, UnknownEncoding, WrongBytes
 
 TEXTS = {
     "gb18030": "强手,弱手",

@@ -6,7 +6,7 @@ docs/reference/limits.md is generated from this class. `noughts serve --set-limi
 from dataclasses import dataclass, fields, replace
 
 from noughts_referee.comments import CommentLimits
-from noughts_server.errors import LONG_SECONDS, InvalidArgument, LimitReached
+from noughts_server.core.errors import LONG_SECONDS, InvalidArgument, LimitReached
 
 ABSENCE_SECONDS = 600.0
 """Default of the time for which an entry can keep the games of others waiting."""

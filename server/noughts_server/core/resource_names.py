@@ -2,7 +2,7 @@
 
 import re
 
-from noughts_server.errors import InvalidArgument
+from noughts_server.core.errors import InvalidArgument
 
 
 def tournament_name(slug: str) -> str:

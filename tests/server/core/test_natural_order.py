@@ -2,7 +2,7 @@
 
 import random
 
-from noughts_server.natural_order import natural_key
+from noughts_server.core.natural_order import natural_key
 
 
 def test_numbers_in_names_are_compared_as_numbers() -> None:

@@ -8,7 +8,7 @@ from google.rpc.code_pb2 import Code
 from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, PreconditionFailure, RetryInfo
 from google.rpc.status_pb2 import Status
 
-from noughts_server import errors
+from noughts_server.core import errors
 
 DOMAIN = "noughts"
 """The domain of every `google.rpc.ErrorInfo` of this server."""
