@@ -1,14 +1,15 @@
-"""The bots that come with Noughts: `registry.json`, the one table for specs, help texts and lists."""
+"""The bots that come with Noughts: the one table for specs, help texts and lists."""
 
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 if TYPE_CHECKING:
     from noughts_bots.built_in_bot import BuiltInBot
+
+_Number = TypeVar("_Number", int, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class Option:
 class BuiltIn:
     name: str
     place: str
-    """Its class as `MODULE:CLASS`, relative to `noughts_bots.reference`, imported when such a bot is created."""
+    """Its class as `MODULE:CLASS`, relative to `noughts_bots.reference`, imported only when such a bot is created."""
     description: str
     options: tuple[Option, ...] = ()
     """They are passed to the class by name."""
@@ -54,36 +55,148 @@ class BuiltIn:
         return f"{self.name}[:{free}]" if free else self.name
 
 
-_WORDS = {"true": True, "on": True, "false": False, "off": False}
+def _file(name: str, *, required: bool = False) -> Option:
+    return Option(name, "FILE", lambda text: Path(text).expanduser(), required)
 
 
-def _option(name: str, allowed: Any, required: bool) -> Option:
-    """Return an option. `allowed` are its least and largest number, words as in `off|on`, `FILE`, or any text."""
-    if allowed == "FILE":
-        return Option(name, allowed, lambda text: Path(text).expanduser(), required)
-    if isinstance(allowed, str) and "|" not in allowed:
-        return Option(name, allowed, str, required)
-    expected = allowed if isinstance(allowed, str) else f"{allowed[0]}..{allowed[1]}"
-
-    def read(text: str) -> Any:
-        if isinstance(allowed, str):
-            return {word: _WORDS.get(word, word) for word in allowed.split("|")}[text]
-        number = type(allowed[0])(text)
-        if not allowed[0] <= number <= allowed[1]:
-            raise ValueError(f"{number} is not one of {expected}")
-        return number
-
-    return Option(name, expected, read, required)
+def _text(name: str, expected: str, *, required: bool = False) -> Option:
+    return Option(name, expected, str, required)
 
 
-def _read_table() -> Iterator[BuiltIn]:
-    table: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text())
-    for name, row in table.items():
-        allowed, required = row.get("options", {}).items(), row.get("required", ())
-        options = tuple(_option(option, values, option in required) for option, values in allowed)
-        yield BuiltIn(name, row["place"], row["description"], options, row.get("label", ""))
+def _word(name: str, *words: str) -> Option:
+    return Option(name, "|".join(words), {word: word for word in words}.__getitem__)
 
 
-REFERENCE_BOTS = {row.name: row for row in _read_table() if not row.label}
-BUILT_IN_KINDS = {row.name: row for row in _read_table() if row.label}
+def _true_or_false(name: str) -> Option:
+    return Option(name, "true|false", {"true": True, "false": False}.__getitem__)
+
+
+def _off_or_on(name: str) -> Option:
+    return Option(name, "off|on", {"off": False, "on": True}.__getitem__)
+
+
+def _integer(name: str, least: int, most: int) -> Option:
+    return Option(name, f"{least}..{most}", lambda text: _within(int(text), least, most))
+
+
+def _decimal(name: str, least: float, most: float) -> Option:
+    return Option(name, f"{least}..{most}", lambda text: _within(float(text), least, most))
+
+
+def _within(number: _Number, least: _Number, most: _Number) -> _Number:
+    if not least <= number <= most:
+        raise ValueError(f"{number} is not one of {least}..{most}")
+    return number
+
+
+_REFERENCE_BOTS = (
+    BuiltIn(
+        name="random",
+        place="random_:Random",
+        description="a random free cell",
+    ),
+    BuiltIn(
+        name="first-free",
+        place="first_free:FirstFree",
+        description="the lowest free cell",
+    ),
+    BuiltIn(
+        name="three-stage",
+        place="three_stage:ThreeStage",
+        description="wins if it can, otherwise blocks, otherwise takes the lowest free cell",
+    ),
+    BuiltIn(
+        name="coursework",
+        place="coursework:Coursework",
+        description=(
+            "a random cell, but not the last one (level 1); before that the centre, a win or a block (level 2, default)"
+        ),
+        options=(_integer("level", 1, 2),),
+    ),
+    BuiltIn(
+        name="pascal",
+        place="pascal:Pascal",
+        description=(
+            "rates cells as a person would; random, weighted by rating (level 0) or among the best (level 1, default)"
+        ),
+        options=(_integer("level", 0, 1),),
+    ),
+    BuiltIn(
+        name="nextstep",
+        place="nextstep:NextStep",
+        description="looks `depth` plies ahead (default: 9 on 3x3, less on larger boards); random among the best",
+        options=(_integer("depth", 1, 9),),
+    ),
+    BuiltIn(
+        name="minimax",
+        place="minimax:Minimax",
+        description=(
+            "searches to the end, or `depth` plies; takes the first best cell; prefers fast wins only with faster=true"
+        ),
+        options=(
+            _true_or_false("faster"),
+            _integer("depth", 1, 9),
+        ),
+    ),
+    BuiltIn(
+        name="fives",
+        place="fives:Fives",
+        description="adds up what each run of k cells open to one side gives to its free cells; random among the best",
+    ),
+    BuiltIn(
+        name="table",
+        place="table:Table",
+        description=(
+            "ratings from a file (`noughts bot table build`): random by rating (level 0) or among the best (level 1)"
+        ),
+        options=(
+            _file("file", required=True),
+            _integer("level", 0, 1),
+        ),
+    ),
+    BuiltIn(
+        name="learner",
+        place="learner:Learner",
+        description=(
+            "a table that `noughts bot learn` has trained; random among the best; learns further only if learn=true"
+        ),
+        options=(
+            _file("file", required=True),
+            _true_or_false("learn"),
+        ),
+    ),
+    BuiltIn(
+        name="threats",
+        place="threats.bot:ThreatsBot",
+        description="searches threats and moves as long as its clock allows (without one: 4,000 positions per move)",
+        options=(_integer("nodes", 1, 10_000_000),),
+    ),
+)
+
+_LANGUAGE_MODEL = BuiltIn(
+    name="llm",
+    place=".language_models.player:LanguageModel",
+    description="a language model at an endpoint that speaks OpenAI's protocol (extra `llm`)",
+    options=(
+        _text("model", "NAME", required=True),
+        _text("url", "URL"),
+        _text("key_env", "VAR"),
+        _file("prompt"),
+        _word("answer", "schema", "tool", "text"),
+        _integer("rethink", 0, 9),
+        _decimal("temperature", 0.0, 2.0),
+        _integer("seed", 0, 2**63 - 1),
+        _word("memory", "none", "game"),
+        _word("hints", "none", "legal"),
+        _off_or_on("scramble"),
+        _decimal("timeout", 0.1, 86400.0),
+        _decimal("wait", 0.0, 86400.0),
+        _decimal("input_price", 0.0, 1000000.0),
+        _decimal("output_price", 0.0, 1000000.0),
+    ),
+    label="model",
+)
+
+REFERENCE_BOTS = {bot.name: bot for bot in _REFERENCE_BOTS}
+BUILT_IN_KINDS = {bot.name: bot for bot in (_LANGUAGE_MODEL,)}
 """Other bots, by the kind in their specs: only their authors' processes run them, never a server."""
