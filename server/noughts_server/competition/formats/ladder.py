@@ -7,6 +7,7 @@ These rules hold for all results and durations of games (`tests/server/competiti
   least certain ratings come first. A bot is passed over only while no waiting bot is a possible opponent.
 - Its opponent has a similar rating: the nearest of those with at most `WINDOW` encounters more than the lowest number
   among its possible opponents. Opponents of its last encounters count as farther away, so that neighbours take turns.
+  Among equally near ones, the bot with the fewest encounters is chosen, then the one that waits longest.
 - A bot never meets the opponent of its last encounter again unless no third bot exists. If no other opponent waits but
   some still play, it waits for one of them. If nothing is played and two bots are present, a pair is made.
 - A bot with over `AHEAD` encounters more than a bot that plays waits for that one. But no bot waits for one that is
@@ -236,7 +237,7 @@ class Ladder:
                 ceiling = min(ceiling, turn + WINDOW)
             near += neighbours
         if near:
-            return min(near, key=lambda other: (self._distance(bot, other), other.since))
+            return min(near, key=lambda other: (self._distance(bot, other), other.turn, other.since))
         others = islice(self._by_turn(), _OTHERS)
         return next((other for other in others if other.turn <= ceiling and self._may_meet(bot, other)), None)
 
