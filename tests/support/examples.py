@@ -8,13 +8,12 @@ import shlex
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from noughts_server.cli.command import examples
 from tests.support.background import online
-from tests.support.command_line import invoked
+from tests.support.command_line import commands_and_groups, invoked
 from tests.support.processes import PROGRAM, asked, environment, eventually, first_line, started, told
 from tests.support.receiver import receiving
 from tests.support.tools import compiler
@@ -66,13 +65,16 @@ class Example(NamedTuple):
     shown: str
 
 
-def examples_of_help() -> list[Example]:
+@cache
+def examples_of_help() -> tuple[Example, ...]:
     """Return the examples in the order of the help."""
-    return [
-        Example(section, command, shown)
-        for section, text in examples().items()
-        for command, shown in re.findall(r"(?ms)^\$ ([^\n]+)\n?(.*?)(?=^\$ |\Z)", text)
-    ]
+    return tuple(
+        Example(" ".join(("noughts", *path)), command, shown)
+        for path, node in commands_and_groups()
+        for command, shown in re.findall(
+            r"(?ms)^\$ ([^\n]+)\n?(.*?)(?=^\$ |\Z)", (node.load() if hasattr(node, "load") else node).example
+        )
+    )
 
 
 def part_of(example: Example) -> str:

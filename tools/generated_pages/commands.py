@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import typer
 
 from noughts_server.cli.app import application
-from noughts_server.cli.command import examples, hide_former_names
-from noughts_server.cli.tree import FORMER_NAMES, TREE
+from noughts_server.cli.command import hide_former_names
+from noughts_server.cli.command_table import FORMER_NAMES
+from noughts_server.cli.commands import GROUP
 from tools.generated_pages.markdown import code, fenced, prose, sentence, table
 
 _HERE = "reference/commands"
@@ -40,7 +41,7 @@ def all_commands() -> tuple[Command, ...]:
     """Return all commands, in the order of the help."""
     root: Any = typer.main.get_command(application())
     context = root.make_context("noughts", ["demo"], resilient_parsing=True)
-    panels = {name: panel for panel, members in TREE["noughts"].items() if panel != FORMER_NAMES for name in members}
+    panels = {name: panel for panel, members in GROUP.panels.items() if panel != FORMER_NAMES for name in members}
     return tuple(
         Command(panel, *found) for name, panel in panels.items() for found in _below(root.commands[name], name, context)
     )
@@ -73,7 +74,7 @@ def index(argument: str) -> str:
                 if each.panel == panel
             ),
         )
-        for panel in TREE["noughts"]
+        for panel in GROUP.panels
         if panel != FORMER_NAMES
     )
 
@@ -89,7 +90,7 @@ def of_panel(panel: str) -> str:
         for context in reversed(list(_groups_of(each))):
             if (line := context.command_path) not in groups:
                 groups.append(line)
-                parts += [f"## {line}", _text(context.command.help), *_example(line)]
+                parts += [f"## {line}", _text(context.command.help), _example(context.command)]
         parts.append(_described(each))
     return "\n\n".join(parts)
 
@@ -117,12 +118,12 @@ def _described(command: Command) -> str:
     for panel, options in sorted(panels.items(), key=lambda item: item[0] != "Options"):
         rows = (described(each, context) for each in options)
         parts.append(f"**{panel}**\n\n" + table(("option", "meaning", "default", "range"), rows))
-    parts += _example(command.line)
+    parts.append(_example(itself))
     return "\n\n".join(parts)
 
 
-def _example(line: str) -> list[str]:
-    return ["Example:", fenced(examples()[line], "text")] if line in examples() else []
+def _example(itself: Any) -> str:
+    return "Example:\n\n" + fenced(itself.example, "text")
 
 
 def described(parameter: Any, context: Any, folder: str = _HERE) -> tuple[str, str, str, str]:

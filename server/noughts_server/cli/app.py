@@ -8,10 +8,10 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from noughts_server.cli.command import ArrangedOptions, escaped, lazy, purpose
+from noughts_server.cli.command import ExampleInHelp, escaped, lazy
+from noughts_server.cli.command_table import FORMER_NAMES, Command, Group
+from noughts_server.cli.commands import GROUP
 from noughts_server.cli.errors import FAILED, USAGE, Problem, UsageProblem, show
-from noughts_server.cli.texts import message
-from noughts_server.cli.tree import FORMER_NAMES, TREE
 from noughts_server.core.version import software_version
 
 
@@ -35,12 +35,12 @@ def run(arguments: Sequence[str]) -> None:
 
 
 def application() -> typer.Typer:
-    app = _filled(message("noughts"), "noughts")
+    app = _filled("noughts", GROUP)
     app.callback()(_root)
     return app
 
 
-class _Group(ArrangedOptions, TyperGroup):
+class _Group(ExampleInHelp, TyperGroup):
     def main(self, *arguments: Any, **extra: Any) -> Any:
         """Run a command. Wrong usage that typer finds is reported like every other error."""
         try:
@@ -59,29 +59,33 @@ class _Group(ArrangedOptions, TyperGroup):
         sys.exit(code)
 
 
-def _filled(summary: str, line: str) -> typer.Typer:
+def _filled(line: str, group: Group) -> typer.Typer:
+    """Return the typer application of a group; `line` is what the user types for it."""
+
+    class Filled(_Group):
+        example = group.example.strip()
+
     app = typer.Typer(
-        cls=_Group,
-        help=escaped(summary),
+        cls=Filled,
+        help=escaped(group.summary),
         context_settings={"help_option_names": ["--help", "-h"]},
         no_args_is_help=True,
         rich_markup_mode="rich",
         # Expected errors become messages; anything else is a defect, which needs a plain traceback.
         pretty_exceptions_enable=False,
     )
-    for panel, members in TREE[line].items():
+    for panel, members in group.panels.items():
         for name, member in members.items():
-            beneath = f"{line} {name}"
-            if beneath in TREE:
-                app.add_typer(_filled(member, beneath), name=name, rich_help_panel=panel)
-            else:
+            if isinstance(member, Command):
                 app.command(
                     name,
-                    cls=lazy(beneath, member),
-                    help=purpose(member),
+                    cls=lazy(f"{line} {name}", member),
+                    help=escaped(member.summary),
                     rich_help_panel=panel,
                     hidden=panel == FORMER_NAMES,
                 )(_listed)
+            else:
+                app.add_typer(_filled(f"{line} {name}", member), name=name, rich_help_panel=panel)
     return app
 
 

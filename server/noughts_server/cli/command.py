@@ -1,70 +1,45 @@
 """Commands: functions whose parameters are annotated with typer's options and arguments."""
 
 import inspect
-import pkgutil
-import re
 import textwrap
-from collections.abc import Callable, Iterable
-from contextlib import nullcontext
-from copy import copy
-from dataclasses import is_dataclass
-from functools import cache
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
 from importlib import import_module
-from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_origin
+from typing import Any, TypeVar
 
 import typer
 from typer.core import TyperCommand
-from typer.models import ArgumentInfo
 
+from noughts_server.cli.bundles import bundles, spread
+from noughts_server.cli.command_table import Command
 from noughts_server.cli.config_file import Configuration, name_variables, print_config
-from noughts_server.cli.connection_options import ENCRYPTION, Encryption
 from noughts_server.cli.errors import reporting, require_extra
-from noughts_server.cli.options import Output
-from noughts_server.cli.output import FORMAT, chosen
-from noughts_server.cli.texts import sections
 
-_VALUES: dict[Any, str] = {int: "N", int | None: "N", Path: "FILE", Path | None: "FILE"}
-"""What the help calls the value of an option that declares no metavar, by type."""
 _Function = TypeVar("_Function", bound=Callable[..., None])
 
 
-def command(*, extra: str | None = None, configured: bool = False) -> Callable[[_Function], _Function]:
-    """Declare that a function is a command, and the extra of our package that it needs.
+@dataclass(frozen=True, slots=True)
+class _Declaration:
+    """What a function says about itself as a command."""
 
-    A parameter without an annotation of typer is an option with its name. A parameter whose type is a dataclass stands
-    for that class's fields: options that several commands share. Every command has the option `--format`, and every
-    command with a parameter `server` the options of encryption. If the command is `configured`, it can read its options
-    from a file. The texts of its options are in `options.txt`, its examples in `examples.txt`.
+    example: str
+    extra: str | None
+
+
+def command(*, example: str, extra: str | None = None) -> Callable[[_Function], _Function]:
+    """Declare that a function is a command.
+
+    `example` shows commands and what they print; the help prints it, and a test runs it. `extra` is the extra of our
+    package that the command needs. Each parameter of the function has an `Option` or `Argument` of typer, or a
+    dataclass as its type, see `bundles`. If one is a `Configuration`, the command can read its options from a file.
     """
 
     def declared(function: _Function) -> _Function:
-        vars(function).update(extra=extra, configured=configured)
+        vars(function)["declaration"] = _Declaration(example, extra)
         return function
 
     return declared
-
-
-def examples() -> dict[str, str]:
-    """Return the examples of each command and group, with what they print, by what the user types."""
-    return sections("examples.txt")
-
-
-@cache
-def panel_of(option: str) -> str | None:
-    """Return the panel of `panels.txt` in which the help shows an option; None for the options of one command."""
-    return next((panel for panel, names in sections("panels.txt").items() if option in names.split()), None)
-
-
-@cache
-def option_texts(line: str) -> dict[str, tuple[str, str]]:
-    """Return the name of the value and the help of each option and argument of a command, by its first name.
-
-    They are in the section of the command in `options.txt`, or in that of a group around it.
-    """
-    around = option_texts(line.rpartition(" ")[0]) if line else {}
-    own = re.findall(r"(?m)^(\S+)(?: (\S+))?  +(.+)$", sections("options.txt").get(line, ""))
-    return around | {name: (value, text) for name, value, text in own}
 
 
 def hide_former_names(option: Any) -> None:
@@ -74,41 +49,47 @@ def hide_former_names(option: Any) -> None:
         names[:] = [name for name in names if name == first or not name.startswith("--")]
 
 
-class ArrangedOptions:
-    """Help with options in panels, without a type for flags, and with examples."""
+class ExampleInHelp:
+    """Help that ends with an example, and shows no type for flags."""
+
+    example: str = ""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Print the help; typer would wrap the lines of examples."""
+        """Print the help; typer would wrap the lines of the example."""
         for parameter in self.get_params(ctx):
             hide_former_names(parameter)
         super().format_help(ctx, formatter)  # type: ignore[misc]
-        if shown := examples().get(ctx.command_path):
-            typer.echo(typer.style(" Example:", bold=True) + "\n\n" + textwrap.indent(shown, "   ") + "\n")
+        if self.example:
+            typer.echo(typer.style(" Example:", bold=True) + "\n\n" + textwrap.indent(self.example, "   ") + "\n")
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """The parameters, as help and errors read them."""
+        """Return the parameters, as help and errors read them."""
         parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
         for parameter in parameters:
             if getattr(parameter, "is_flag", False):
                 parameter.metavar = ""
-            if parameter.param_type_name == "option" and parameter.rich_help_panel is None:
-                parameter.rich_help_panel = panel_of(parameter.opts[0])
         return parameters
 
 
-class _Command(ArrangedOptions, TyperCommand):
-    """A command."""
+class LoadedCommand(ExampleInHelp, TyperCommand):
+    """A command whose module is imported."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command, or print its settings."""
+        if ctx.params.get("print_config"):
+            return print_config(ctx)
+        return super().invoke(ctx)
 
 
-def lazy(line: str, place: str) -> type[TyperCommand]:
+def lazy(line: str, row: Command) -> type[TyperCommand]:
     """Return the class of a command whose module is imported when the command is used, not when it is listed.
 
-    `line` is what the user types, e.g. `noughts bot run`; `place` is `MODULE:FUNCTION` under `noughts_server.cli`.
+    `line` is what the user types, e.g. `noughts bot run`.
     """
 
     class Lazy(TyperCommand):
         def load(self) -> Any:
-            return _load(line, place)
+            return _load(line, row)
 
         def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
             """Read the arguments as the command itself does."""
@@ -117,100 +98,42 @@ def lazy(line: str, place: str) -> type[TyperCommand]:
     return Lazy
 
 
-def purpose(place: str) -> str:
-    """Return the first paragraph of a function's docstring, without importing its module."""
-    module, _, function = place.partition(":")
-    source = (pkgutil.get_data(__package__, f"{module.replace('.', '/')}.py") or b"").decode()
-    found = re.search(rf'^def {function}\(.*?"""(.*?)("""|\n\n)', source, re.DOTALL | re.MULTILINE)
-    return escaped(" ".join(found[1].split())) if found else ""
-
-
 def escaped(text: str) -> str:
     """Return the text with its brackets escaped, which are markup to the help's renderer."""
     return text.replace("[", r"\[")
 
 
-def _load(line: str, place: str) -> Any:
-    module, _, name = place.partition(":")
+def _load(line: str, row: Command) -> Any:
+    module, _, name = row.place.partition(":")
     with reporting(line):
-        function = getattr(import_module(f"noughts_server.cli.{module}"), name)
+        function = getattr(import_module(module), name)
+    if load_former := vars(function).get("load_former"):
+        return load_former(line, name, function)
+    declaration: _Declaration = vars(function)["declaration"]
     paragraphs = inspect.cleandoc(function.__doc__ or "").split("\n\n")
     app = typer.Typer(add_completion=False, rich_markup_mode="rich")
     app.command(
         name,
-        cls=_Command,
+        cls=LoadedCommand,
         # One line per paragraph: the terminal wraps it.
         help=escaped("\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)),
-    )(_callback(line, function))
-    found = typer.main.get_command(app)
-    if function.configured:
-        name_variables(found)
-    return found
+    )(_reported(line, function, declaration.extra))
+    loaded: Any = typer.main.get_command(app)
+    loaded.example = declaration.example.strip()
+    if Configuration in bundles(function).values():
+        name_variables(loaded)
+    return loaded
 
 
-def _callback(line: str, function: Any) -> Callable[..., None]:
+def _reported(line: str, function: Callable[..., None], extra: str | None) -> Callable[..., None]:
     """Return a function for typer that runs the command; an error that has an explanation ends it with a message."""
-    own = inspect.signature(function, eval_str=True).parameters
-    bundles = {name: each.annotation for name, each in own.items() if is_dataclass(each.annotation)}
-    parameters = [
-        field for name, each in own.items() for field in (_fields(bundles[name]) if name in bundles else [each])
-    ]
-    names = {parameter.name for parameter in parameters}
-    calls, prints = "server" in names, "output_format" not in names
-    if prints:
-        parameters += _fields(Output)
-    if calls:
-        parameters += _fields(Encryption)
-    if function.configured:
-        parameters += _fields(Configuration)
-    parameters = [_described(parameter, option_texts(line)) for parameter in parameters]
-    if function.configured:
-        parameters.append(inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context))
+    call = spread(function)
 
+    @wraps(call)
     def run(**values: Any) -> None:
-        if function.configured:
-            context = values.pop("context")
-            if _taken(Configuration, values).print_config:
-                print_config(context)
-                return
-        encrypting = chosen(ENCRYPTION, _taken(Encryption, values)) if calls else nullcontext()
-        printed = chosen(FORMAT, _taken(Output, values).output_format) if prints else nullcontext()
-        for name, bundle in bundles.items():
-            values[name] = _taken(bundle, values)
-        with reporting(line), encrypting, printed:
-            if function.extra is not None:
-                require_extra(line, function.extra)
-            function(**values)
+        with reporting(line):
+            if extra is not None:
+                require_extra(line, extra)
+            call(**values)
 
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    signature = inspect.Signature([parameter.replace(kind=keyword) for parameter in parameters])
-    vars(run).update(__signature__=signature)
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
-
-
-def declaration(parameter: inspect.Parameter) -> tuple[Any, Any]:
-    """Return the type of a parameter, and a copy of its declaration for typer, whose default is its first name."""
-    kind: Any = parameter.annotation
-    if get_origin(kind) is Annotated:
-        return kind.__origin__, copy(kind.__metadata__[0])
-    return kind, typer.Option(f"--{parameter.name.replace('_', '-')}")
-
-
-def _described(parameter: inspect.Parameter, texts: dict[str, tuple[str, str]]) -> inspect.Parameter:
-    """Return the parameter with the name of its value and its help, unless its declaration has them."""
-    kind, declared = declaration(parameter)
-    name: Any = declared.metavar if isinstance(declared, ArgumentInfo) else declared.default.partition("/")[0]
-    value, text = texts.get(name, ("", ""))
-    declared.metavar = declared.metavar or value or _VALUES.get(kind)
-    declared.help = declared.help or text
-    return parameter.replace(annotation=Annotated[kind, declared])
-
-
-def _fields(bundle: Any) -> Iterable[inspect.Parameter]:
-    return inspect.signature(bundle, eval_str=True).parameters.values()
-
-
-def _taken(bundle: Any, values: dict[str, Any]) -> Any:
-    """Return the bundle of these values, which are removed from `values`."""
-    return bundle(**{field.name: values.pop(field.name) for field in _fields(bundle)})

@@ -43,10 +43,27 @@ def _load(context: typer.Context, file: Path | None) -> Path | None:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
+    """The options of a command that can read its options from a file."""
+
     config: Annotated[
-        Path | None, Option("--config", is_eager=True, callback=_load, rich_help_panel="Configuration file")
+        Path | None,
+        Option(
+            "--config",
+            metavar="FILE",
+            help="TOML file with settings; options given here override it",
+            is_eager=True,
+            callback=_load,
+            rich_help_panel="Configuration file",
+        ),
     ] = None
-    print_config: Annotated[bool, Option("--print-config", rich_help_panel="Configuration file")] = False
+    print_config: Annotated[
+        bool,
+        Option(
+            "--print-config",
+            help="Print the effective settings as a file for --config",
+            rich_help_panel="Configuration file",
+        ),
+    ] = False
 
 
 def name_variables(command: Any) -> None:

@@ -1,42 +1,17 @@
-"""How commands reach a server: its address, the token, encryption."""
+"""Encryption for commands that are not in `commands/` yet: a variable of the context."""
 
-import os
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from noughts_proto.transport import DEFAULT_SERVER, SERVER_VARIABLE, TOKEN_VARIABLE, addresses_of
-from noughts_server.cli.errors import NO_TOKEN, UsageProblem, problems_with
-from noughts_server.cli.output import warn
+from noughts_server.cli.connection import read_address as read_address
+from noughts_server.cli.connection import read_server as read_server
+from noughts_server.cli.connection import read_token as read_token
+from noughts_server.cli.connection import require_token as require_token
 
 if TYPE_CHECKING:
     from noughts_proto.security import Dialling
-
-
-def read_address(text: str, option: str) -> tuple[str, int]:
-    """Host and port of `HOST:PORT`; an IPv6 address stands in brackets."""
-    host, _, port = text.rpartition(":")
-    bracketed = host.startswith("[") and host.endswith("]")
-    plain = bool(host) and not set(host) & set("[]/: @")
-    if not (bracketed or plain) or not (port.isascii() and port.isdigit() and int(port) < 65_536):
-        raise UsageProblem(
-            f"{option} {text!r}: expected HOST:PORT with a port up to 65535, e.g. {DEFAULT_SERVER}",
-            "Leave out the scheme." if "//" in text else "",
-        )
-    return host.strip("[]"), int(port)
-
-
-def read_server(server: str | None) -> str:
-    """The address to call, or several: the option's, the environment's or the default."""
-    set_up = os.environ.get(SERVER_VARIABLE)
-    # Commands with a file of settings read the variable as the value of the option.
-    option = SERVER_VARIABLE if server in (None, set_up) else "--server"
-    if server is None:
-        server = set_up or DEFAULT_SERVER
-    for address in addresses_of(server):
-        read_address(address, option)
-    return server
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,33 +35,3 @@ def dialling(address: str, token: str) -> "Dialling":
     chosen = dialling_from_environment(tls=asked.tls, ca=asked.tls_ca, insecure=asked.insecure)
     chosen.check(address, token)
     return chosen
-
-
-def read_token(token: str | None, token_file: Path | None, source: str = "--token") -> str:
-    """The token to call with; empty when none is given. `source` is where `token` comes from."""
-    if token is not None:
-        if source == "--token":
-            warn(f"the token is visible to others in the process list; set {TOKEN_VARIABLE} or use --token-file.")
-        return _checked_token(token, source)
-    if token_file is not None:
-        option = f"--token-file {token_file}"
-        with problems_with(option, OSError):
-            text = token_file.read_text(encoding="utf-8", errors="replace")
-        return _checked_token(text.partition("\n")[0], option)
-    return _checked_token(os.environ.get(TOKEN_VARIABLE, ""), TOKEN_VARIABLE, empty=True)
-
-
-def require_token(token: str | None, token_file: Path | None, source: str = "--token") -> str:
-    """The token to play with, which must be given."""
-    secret = read_token(token, token_file, source)
-    if not secret:
-        raise UsageProblem(*NO_TOKEN)
-    return secret
-
-
-def _checked_token(token: str, source: str, *, empty: bool = False) -> str:
-    # The token itself is never shown, not even a wrong one.
-    token = token.strip()
-    if not (token.isascii() and token.isprintable() and " " not in token) or not (token or empty):
-        raise UsageProblem(f"{source}: expected a token, one line as `noughts token create` prints it")
-    return token

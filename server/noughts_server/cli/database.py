@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from noughts_server.cli.options import read_database
-from noughts_server.cli.output import note
+from noughts_server.cli.printing import note
 from noughts_server.cli.signals import run_loop
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from noughts_referee.rules import parse_variant
-from noughts_server.cli import output
+from noughts_server.cli import output, printing
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.format_options import usage_problems
 from noughts_server.cli.times import length
@@ -38,7 +38,7 @@ def pace_of(settings: TournamentSettings) -> Pace:
     # The same for all, and the time of those who have their own: who has which is not known on a server yet.
     seconds = longest_game([settings.time, *settings.own_times.values()], plies)
     if seconds is not None:
-        at_once = output.count(settings.most_concurrent, "game")
+        at_once = printing.count(settings.most_concurrent, "game")
         wording = f"this assumes that all moves are as slow as allowed, {at_once} at once, each of about {plies} plies"
         return Pace(seconds, None, "limits", wording)
     wording = f"without a time limit, this assumes 1 ms per move, one after the other, and about {plies} plies per game"
@@ -69,8 +69,8 @@ def show_forecasts(settings: TournamentSettings, entries: Iterable[int], pace: P
     for each in forecasts:
         eta = _eta(settings, each, pace)
         duration = "duration not known" if eta is None else f"about {length(max(1, eta))}"
-        rounds = f", {output.count(each.rounds, 'round')}" if each.rounds else ""
-        lines.append(f"{output.count(each.entries, 'bot')}{rounds}, {_games(each)}: {duration}")
+        rounds = f", {printing.count(each.rounds, 'round')}" if each.rounds else ""
+        lines.append(f"{printing.count(each.entries, 'bot')}{rounds}, {_games(each)}: {duration}")
     output.announce(
         documents[0] if one else {"dry_run": True, "forecasts": documents},
         f"{settings.schedule.title}: {settings.variant}, time {settings.time}, nothing is played",
@@ -86,10 +86,10 @@ def _eta(settings: TournamentSettings, each: Forecast, pace: Pace) -> float | No
 
 def _games(each: Forecast) -> str:
     if each.most is None:
-        return f"until stopped, {output.count(each.waves[0], 'game')} until all have played"
+        return f"until stopped, {printing.count(each.waves[0], 'game')} until all have played"
     if each.least != each.most:
-        return f"{each.least:,} to {output.count(each.most, 'game')}"
-    return output.count(each.most, "game")
+        return f"{each.least:,} to {printing.count(each.most, 'game')}"
+    return printing.count(each.most, "game")
 
 
 def _document(settings: TournamentSettings, each: Forecast, pace: Pace) -> dict[str, Any]:

@@ -108,7 +108,7 @@ def problems_with(
 
 def show(problem: Problem) -> None:
     """Writes the problem to stderr."""
-    from noughts_server.cli.output import show_error
+    from noughts_server.cli.printing import show_error
 
     show_error(problem.message, problem.hint)
 

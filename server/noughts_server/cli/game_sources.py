@@ -11,7 +11,7 @@ from typer import Argument, Option
 
 from noughts_proto.v1 import games_pb2
 from noughts_proto.v1 import tournaments_pb2 as pb
-from noughts_server.cli import completion, options, output
+from noughts_server.cli import completion, options, printing
 from noughts_server.cli.client import AtServer
 from noughts_server.cli.database import in_database
 from noughts_server.cli.errors import Problem, UsageProblem
@@ -122,7 +122,7 @@ class GameSource(AtServer):
                 chosen = page.items[0]
                 if len(page.items) > 1:
                     newest = chosen.slug
-                    output.note(f"{path} holds several tournaments; this is the newest, {newest} (see --tournament).")
+                    printing.note(f"{path} holds several tournaments; this is the newest, {newest} (see --tournament).")
             title = chosen.settings.title or chosen.slug
             games = _some(
                 (game_record(recorded(game)) for game in export(connection, chosen.id)), _unplayed(chosen.name)
@@ -172,7 +172,7 @@ class TournamentPlace(AtServer):
                 if is_last:
                     finished = shown.state == pb.TOURNAMENT_STATE_FINISHED
                     line["tournament"] = about_of(shown, table).recorded(number, finished=finished)
-                out.write(output.compact_json(line) + "\n")
+                out.write(printing.compact_json(line) + "\n")
 
 
 def _stored(connection: "Connection", name: str, out: IO[str]) -> None:

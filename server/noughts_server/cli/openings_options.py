@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from typer import Option
 
 from noughts_referee.rules import Variant
-from noughts_server.cli import completion, output
+from noughts_server.cli import completion, printing
 from noughts_server.cli.errors import UsageProblem, problems_with
 from noughts_server.openings.books import BOOKS, book_lines
 from noughts_server.openings.choosing import check_openings
@@ -102,10 +102,10 @@ def openings_wording(shown: Any) -> str:
     """What a tournament's openings are, for people; `shown` is the settings' value or the protocol's message."""
     if (found := openings_document(shown)) is None:
         return ""
-    told = f"{found['kind']}, {output.count(shown.plies, 'ply', 'plies')}"
+    told = f"{found['kind']}, {printing.count(shown.plies, 'ply', 'plies')}"
     if "name" in found:
         told = f"{found['name']} ({found['count']:,}), {found['order']}"
-    return f"openings {output.printable(told)}{', turned at random' if shown.symmetries else ''}"
+    return f"openings {printing.printable(told)}{', turned at random' if shown.symmetries else ''}"
 
 
 def openings_document(shown: Any) -> dict[str, Any] | None:

@@ -1,35 +1,15 @@
-"""What goes to stdout and stderr: one JSON document, or tables for people."""
+"""How commands that are not in `commands/` yet print their results: the format is a variable of the context."""
 
-import json
-import math
-import os
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from enum import StrEnum
 from typing import Any, TypeVar
 
-from rich import box
-from rich.console import Console, RenderableType
-from rich.table import Table
-from rich.text import Text
+from rich.console import RenderableType
 
-from noughts_server.core import plain_text
+from noughts_server.cli.printing import Format, heading, note, print_json, print_rows, stdout
 
-_LEAST_COLUMNS = 20
-_LONGEST_NAME = 63
-_SHORTEST_TEXT = 8
-"""Characters of a text that a table shows on a line, however narrow the output is."""
-_SHORT_TEXT = 24
-"""Characters of a text that a table shows on one line, if all other texts keep the following number."""
-_ROOM_FOR_TEXT = 12
-_TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
-"""What `times.clock` returns."""
-
-
-Format = StrEnum("Format", ["TEXT", "JSON"])
 Chosen = TypeVar("Chosen")
 FORMAT: ContextVar[Format] = ContextVar("FORMAT", default=Format.TEXT)
 """How results are printed."""
@@ -86,163 +66,7 @@ def show_rows(
     show(document, lambda: print_rows(columns, rows, empty, first_whole=first_whole))
 
 
-def print_rows(
-    columns: Sequence[str], rows: Iterable[Sequence[object]], empty: str, *, first_whole: bool = False
-) -> None:
-    """Print the rows as a table; if there are none, the text `empty`."""
-    found = list(rows)
-    stdout().print(table(columns, found, first_whole=first_whole) if found else empty)
-
-
-def picked(source: object, *names: str) -> dict[str, Any]:
-    """Return these attributes of an object by name, e.g. for JSON; see `value_of`."""
-    return {name: value_of(source, name) for name in names}
-
-
-def value_of(source: Any, name: str) -> Any:
-    """Return this attribute of an object; of a message, None for an optional field that is not set."""
-    fields = getattr(source, "DESCRIPTOR", None)
-    is_unset = fields is not None and fields.fields_by_name[name].has_presence and not source.HasField(name)
-    return None if is_unset else getattr(source, name)
-
-
-class _Uncropped(Console):
-    def print(self, *objects: Any, **options: Any) -> None:
-        """Print the objects, strings without control characters; the terminal wraps lines that are too long."""
-        shown = (printable(each) if isinstance(each, str) else each for each in objects)
-        super().print(*shown, **{"crop": False, **options})
-
-
-def stdout() -> Console:
-    """The console for results: colours on a terminal only."""
-    return _console(stderr=False)
-
-
-def stderr() -> Console:
-    """The console for errors, warnings and progress."""
-    return _console(stderr=True)
-
-
-def _console(*, stderr: bool) -> Console:
-    # A dumb terminal cannot redraw: print to it as to a file.
-    plain = False if os.environ.get("TERM", "").lower() in ("dumb", "unknown") else None
-    console = _Uncropped(stderr=stderr, highlight=False, markup=False, emoji=False, force_terminal=plain)
-    console.width = max(console.width, _LEAST_COLUMNS)
-    return console
-
-
-def print_json(document: Any) -> None:
-    """One line of JSON, flushed. NaN and infinity become null."""
-    sys.stdout.write(compact_json(document) + "\n")
-    sys.stdout.flush()
-
-
-def seed_document(seed: int | None) -> dict[str, Any]:
-    """A seed as a number and as a text: many programs read whole numbers exactly up to 2^53 only."""
-    return {"seed": seed, "seed_text": None if seed is None else str(seed)}
-
-
-def compact_json(document: Any) -> str:
-    """The document without spaces, in ASCII."""
-    return json.dumps(_finite(document), separators=(",", ":"), allow_nan=False)
-
-
-def show_error(message: str, hint: str) -> None:
-    """Print the error that ends the program on stderr, and how to fix it."""
-    message, hint = printable(message), printable(hint)
-    text = Text("Error: ", style="bold red").append(message, style="not bold default")
-    if hint:
-        fix = "" if hint.endswith("?") else "Fix: "
-        text.append(f"\n{fix}{hint}", style="not bold default")
-    stderr().print(text, soft_wrap=True)
-
-
-def warn(message: str) -> None:
-    stderr().print(f"Warning: {printable(message)}", style="yellow", soft_wrap=True)
-
-
-def note(message: str) -> None:
-    """A line on stderr that says what is going on."""
-    stderr().print(printable(message), soft_wrap=True)
-
-
-def printable(text: str) -> str:
-    """The text without control characters, which in names from elsewhere could steer a terminal."""
-    return plain_text.printable(text, keep="\n")
-
-
 def hint(message: str) -> None:
     """A line on stderr that says what to do next, for people only."""
     if not is_json():
         note(message)
-
-
-def heading(console: Console, text: str) -> None:
-    """A line above what it names."""
-    console.print(printable(text), style="bold", soft_wrap=True)
-
-
-def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, first_whole: bool = False) -> Table:
-    """A table for people. Columns whose name begins with `>` hold numbers and are aligned to the right.
-
-    Cells without spaces (names, IDs) and times are not broken into lines, and with `first_whole` none of the first
-    column. If there is room, short texts such as states are not broken either: longer texts next to them are.
-    """
-    texts = [tuple(printable(str(cell)) for cell in row) for row in rows]
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False, header_style="bold")
-    least, usual, breakable = 0, 0, []
-    for number, name in enumerate(columns):
-        right = name.startswith(">")
-        cells = [row[number] for row in texts]
-        longest = max(len(cell) for cell in (name.lstrip(">"), *cells))
-        # A name or an ID that is broken cannot be copied.
-        is_name = longest <= _LONGEST_NAME and not any(" " in cell and not _TIME.fullmatch(cell) for cell in cells)
-        whole = right or is_name or (first_whole and number == 0)
-        least += 2 + (longest if whole else min(longest, _SHORTEST_TEXT))
-        usual += 2 + (longest if whole else min(longest, _ROOM_FOR_TEXT))
-        if not whole and longest <= _SHORT_TEXT:
-            breakable.append((number, longest))
-        grid.add_column(name.lstrip(">"), justify="right" if right else "left", overflow="fold", no_wrap=whole)
-    for number, longest in breakable:
-        more = max(0, longest - _ROOM_FOR_TEXT)
-        if usual + more <= stdout().width:
-            usual += more
-            grid.columns[number].no_wrap = True
-    for row in texts:
-        grid.add_row(*map(Text, row))
-    if least > stdout().width:
-        grid.width = least  # a narrower table would cut numbers
-    return grid
-
-
-def count(number: int, noun: str, plural: str = "") -> str:
-    """`1 game`, `12,000 games`; `plural` for nouns that do not just take an s."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {plural or f'{noun}s'}"
-
-
-def points(value: float) -> str:
-    """`2½` for 2.5; `2.5` where the output cannot show it."""
-    whole, half = divmod(round(value * 2), 2)
-    if not half:
-        return str(whole)
-    return f"{whole or ''}½" if unicode() else f"{whole}.5"
-
-
-def unicode() -> bool:
-    """Whether stdout can show more than ASCII."""
-    return (sys.stdout.encoding or "").lower().startswith("utf")
-
-
-def rating(value: float | None) -> str:
-    """A rating without decimals; `-` where there is none."""
-    return "-" if value is None else f"{value:.0f}"
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return value

@@ -5,10 +5,10 @@ from typing import Annotated
 
 from typer import Option
 
-from noughts_server.cli import output
-from noughts_server.cli.command import command
+from noughts_server.cli import output, printing
 from noughts_server.cli.errors import Problem, UsageProblem, problems_with, require_extra
 from noughts_server.cli.format_options import read_sprt
+from noughts_server.cli.former_command import command
 from noughts_server.cli.game_sources import FileDialect, GameSource
 from noughts_server.records.formats import replacing
 from noughts_server.report.collect import collect
@@ -50,7 +50,7 @@ def report(
     with unwritable, replacing(path) as out:
         out.write(written)
     size = path.stat().st_size
-    games_told = output.count(collected.tally.games, "game")
+    games_told = printing.count(collected.tally.games, "game")
     output.show(
         {"report": str(path), "tournament": collected.title, "games": collected.tally.games, "bytes": size},
         f"{path}: {games_told}, {size / 1000:,.0f} kB. Open it in a browser.",

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from noughts_server.cli import output
-from noughts_server.cli.command import command
+from noughts_server.cli import printing
 from noughts_server.cli.drawing.tables import show_table
 from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.former_command import command
 from noughts_server.cli.game_sources import FileDialect, GameSource
 from noughts_server.tables.kinds import TableKind, make_table
 from noughts_server.tables.table import Table, as_csv, as_markdown
@@ -49,7 +49,7 @@ def tables(
     openings = _OPENINGS_SHOWN if limit is None and output_format is TablesFormat.TEXT and kind is Kind.ALL else limit
     made = [make_table(each, tally, openings if each is TableKind.OPENINGS else limit) for each in wanted]
     if output_format is TablesFormat.JSON:
-        output.print_json(_document(title, tally, made))
+        printing.print_json(_document(title, tally, made))
     elif output_format is TablesFormat.TEXT:
         _show(title, tally, made)
     else:
@@ -57,7 +57,7 @@ def tables(
         sys.stdout.write("\n".join(map(write, made)))
         sys.stdout.flush()
         if output_format is TablesFormat.CSV and tally.unknown:
-            output.stderr().print(output.printable(tally.unknown), soft_wrap=True)
+            printing.stderr().print(printing.printable(tally.unknown), soft_wrap=True)
 
 
 def _document(title: str, tally: Tally, made: list[Table]) -> dict[str, Any]:
@@ -80,12 +80,12 @@ def _document(title: str, tally: Tally, made: list[Table]) -> dict[str, Any]:
 
 
 def _show(title: str, tally: Tally, made: list[Table]) -> None:
-    console = output.stdout()
+    console = printing.stdout()
     variants = ", ".join(sorted(tally.variants))
     repeated = f", {tally.distinct:,} of them distinct" if tally.distinct < tally.games else ""
-    output.heading(console, f"{title}: {variants}, {output.count(tally.games, 'game')}{repeated}")
+    printing.heading(console, f"{title}: {variants}, {printing.count(tally.games, 'game')}{repeated}")
     if facts := ", ".join(f"{name} {text}" for name, text in tally.about.facts()):
-        console.print(output.printable(facts), soft_wrap=True)
+        console.print(printing.printable(facts), soft_wrap=True)
     for table in made:
         console.print()
         show_table(console, table)

@@ -60,6 +60,13 @@ def test_help_of_each_command_and_group_shows_an_example(noughts: Any, line: str
     assert all(len(row) <= 80 for row in shown.splitlines())
 
 
+@pytest.mark.parametrize("line", commands())
+def test_line_of_a_command_begins_its_help(line: str) -> None:
+    [node] = (node for path, node in commands_and_groups() if " ".join(path) == line)
+    assert node.help.endswith(".")
+    assert node.load().help.startswith(node.help)
+
+
 def test_each_example_is_of_a_command_and_shows_what_it_prints() -> None:
     found = examples_of_help()
     lines = [f"noughts {' '.join(path)}".strip() for path, _ in commands_and_groups()]

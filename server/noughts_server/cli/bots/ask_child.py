@@ -10,7 +10,7 @@ from noughts_bots.specs import BotSpec
 from noughts_referee.children.running_child import ChildSettings
 from noughts_referee.rules import Position, Variant
 from noughts_server.bot_check.child_session import ChildSession, child_session
-from noughts_server.cli import output
+from noughts_server.cli import printing
 from noughts_server.cli.options import own_variant
 from noughts_server.launching.launcher import Locking, launching
 
@@ -41,7 +41,7 @@ def asked_child(
     times = ChildSettings(start=start_seconds)
     with (
         asyncio.Runner() as runner,
-        _entered(runner, launching(locking, output.note)) as launcher,
+        _entered(runner, launching(locking, printing.note)) as launcher,
         _entered(runner, child_session(spec, launcher, times, move_seconds=_MOVE_SECONDS)) as session,
     ):
         try:
@@ -52,7 +52,7 @@ def asked_child(
         finally:
             runner.run(session.stop())
             for line in session.said.splitlines():
-                output.note(f"  | {line}")
+                printing.note(f"  | {line}")
 
 
 @contextmanager

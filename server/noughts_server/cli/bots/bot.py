@@ -15,11 +15,11 @@ from noughts_bots.specs import make_bot, parse_spec
 from noughts_proto.transport import SERVER_VARIABLE
 from noughts_proto.v1 import bots_pb2 as pb
 from noughts_referee.rules import Position, PositionError, Variant, cell_name, cell_names
-from noughts_server.cli import child_options, completion, options, output
+from noughts_server.cli import child_options, completion, options, output, printing
 from noughts_server.cli.client import AtServer
-from noughts_server.cli.command import command
 from noughts_server.cli.drawing.heat_map import heat_map
 from noughts_server.cli.errors import Problem, UsageProblem
+from noughts_server.cli.former_command import command
 from noughts_server.cli.local.children import TRY_A_MATCH, check_startable, require_frames_on_pipes
 from noughts_server.cli.texts import message
 from noughts_server.cli.times import exact, iso, milliseconds
@@ -60,10 +60,10 @@ def ask(
 
 
 def _print_answers(asked: Iterator[tuple[Position, Answer]]) -> None:
-    console = output.stdout()
+    console = printing.stdout()
     if not console.is_terminal:
         columns = ("position", ">move", "candidates", "scores")
-        console.print(output.table(columns, [_answer_row(position, answer) for position, answer in asked]))
+        console.print(printing.table(columns, [_answer_row(position, answer) for position, answer in asked]))
         return
     for position, answered in asked:
         console.print(heat_map(position, answered, console.width), soft_wrap=True)
@@ -89,8 +89,8 @@ def _asked(
 def _answers(bot: Bot, read_variant: Variant, seed: int) -> Iterator[tuple[Position, Answer]]:
     typed = sys.stdin.isatty()
     if typed:
-        rows = output.count(read_variant.cells // read_variant.columns, "row")
-        output.note(message("type_positions", rows=rows, columns=read_variant.columns))
+        rows = printing.count(read_variant.cells // read_variant.columns, "row")
+        printing.note(message("type_positions", rows=rows, columns=read_variant.columns))
     empty = not typed
     for number, line in enumerate(sys.stdin.buffer, start=1):
         text = line.decode("utf-8", "replace").strip()
@@ -105,12 +105,12 @@ def _answers(bot: Bot, read_variant: Variant, seed: int) -> Iterator[tuple[Posit
         except PositionError as error:
             if not typed:
                 raise Problem(f"line {number}: {error}") from error
-            output.warn(f"{error}.")
+            printing.warn(f"{error}.")
         except Resign as resignation:
             why = f": {resignation}" if str(resignation) else ""
             if not typed:
                 raise Problem(f"line {number}: the bot resigns{why}") from None
-            output.warn(f"the bot resigns{why}.")
+            printing.warn(f"the bot resigns{why}.")
     if empty:
         raise UsageProblem.of("no_position")
 
@@ -139,7 +139,7 @@ def list_bots(
     limit: options.LimitOption = None,
     at: AtServer = AtServer(),
 ) -> None:
-    """List reference bots and bots from installed packages; with --server or NOUGHTS_SERVER, registered bots."""
+    """List reference bots and installed bots; with --server or NOUGHTS_SERVER, registered bots."""
     of_server = at.server is not None or online or retired
     if reference and of_server:
         raise UsageProblem("--reference: got an option for the bots of a server as well", "Leave out one of them.")
@@ -250,12 +250,12 @@ def _list_reference_bots() -> None:
             (name, "reference", row.syntax, row.description, row.bot.boards) for name, row in REFERENCE_BOTS.items()
         ]
         rows += [(f"py:{row.name}", "package", f"py:{row.name}", row.summary, "", row.package) for row in installed]
-        output.print_json({"bots": [_NOTHING_KNOWN | dict(zip(_BOT_FIELDS, row, strict=False)) for row in rows]})
+        printing.print_json({"bots": [_NOTHING_KNOWN | dict(zip(_BOT_FIELDS, row, strict=False)) for row in rows]})
         return
-    console = output.stdout()
+    console = printing.stdout()
     ours = [(row.syntax, row.description, row.bot.boards) for row in REFERENCE_BOTS.values()]
     theirs = [(f"py:{row.name}", row.summary, f"see package {row.package} {row.version}") for row in installed]
     # A broken spec could not be copied; on a narrow terminal the other columns need the space more.
     whole = console.width >= 80
-    console.print(output.table(("spec", "what it does", "plays"), [*ours, *theirs], first_whole=whole))
+    console.print(printing.table(("spec", "what it does", "plays"), [*ours, *theirs], first_whole=whole))
     console.print("\n" + message("reference_bots"))

@@ -13,10 +13,10 @@ from typer import Option
 from noughts_bots.hosts.c_rules import VERSION
 from noughts_bots.hosts.dll import HEADER
 from noughts_bots.specs import dials_in, parse_spec
-from noughts_server.cli import child_options, options, output
-from noughts_server.cli.command import command
+from noughts_server.cli import child_options, options, output, printing
 from noughts_server.cli.drawing.progress import counting
 from noughts_server.cli.errors import FAILED, Problem, UsageProblem, problems_with
+from noughts_server.cli.former_command import command
 from noughts_server.cli.local.children import require_startable
 from noughts_server.cli.signals import run_loop
 from noughts_server.cli.texts import message
@@ -68,7 +68,7 @@ def check(
     read_seed, clock_us = options.read_seed(seed), _read_limit(time)
 
     async def checked() -> "tuple[ConformanceReport, list[StepResult]]":
-        async with launching(locking, output.note) as launcher, AsyncExitStack() as stack:
+        async with launching(locking, printing.note) as launcher, AsyncExitStack() as stack:
             invite = await stack.enter_async_context(inviting()) if dials_in(parsed) else None
             tell = stack.enter_context(counting("Checking"))
             [declared] = await declared_by_each([parsed], launcher, times) if chosen is None else [()]
@@ -79,7 +79,7 @@ def check(
 
     found, taken = run_loop(checked())
     document = {**found.document(), "steps": [step.document() for step in taken]}
-    lines = [output.printable(line) for line in _lines(found, taken)]
+    lines = [printing.printable(line) for line in _lines(found, taken)]
     output.show(document, "\n".join(lines))
     reports = {"--junit": (junit, _junit(found, taken)), "--markdown": (markdown, _markdown(found, taken, lines))}
     for option, (file, text) in reports.items():
@@ -104,7 +104,7 @@ def _lines(found: "ConformanceReport", taken: "Sequence[StepResult]") -> Iterato
     if found.move_us:
         score = f"{found.wins} won, {found.draws} drawn, {found.losses} lost"
         resigned = f", {found.resigned} of them resigned" if found.resigned else ""
-        played = output.count(len(found.games), "game")
+        played = printing.count(len(found.games), "game")
         yield f"{found.spec}{name}: {played} of {found.variant} against random moves: {score}{resigned}."
         mean, most = (round(document["move_us"][key]) for key in ("mean", "most"))
         # An engine starts with its first game.
@@ -139,7 +139,7 @@ def _step_lines(spec: str, taken: "Sequence[StepResult]") -> Iterator[str]:
     if taken:
         counts = Counter(step.outcome for step in taken)
         skipped = f", {counts['skipped']} left out:" if counts["skipped"] else "."
-        yield f"{counts['passed']} of {output.count(len(taken), 'step')} passed{skipped}"
+        yield f"{counts['passed']} of {printing.count(len(taken), 'step')} passed{skipped}"
         reasons = dict.fromkeys(step.detail for step in taken if step.outcome == "skipped")
         for reason in reasons:
             names = (step.name for step in taken if step.outcome == "skipped" and step.detail == reason)
@@ -154,15 +154,17 @@ def _junit(found: "ConformanceReport", taken: "Sequence[StepResult]") -> str:
     )  # fmt: skip
     games = ElementTree.SubElement(suite, "testcase", classname=found.spec, name=_GAMES)
     if found.faults:
-        failure = ElementTree.SubElement(games, "failure", message=output.printable("; ".join(found.faults)))
-        failure.text = output.printable(found.said)
+        failure = ElementTree.SubElement(games, "failure", message=printing.printable("; ".join(found.faults)))
+        failure.text = printing.printable(found.said)
     for step in taken:
         case = ElementTree.SubElement(
             suite, "testcase", classname=found.spec, name=step.name, time=f"{step.seconds:.3f}"
         )
         if step.outcome == "failed":
             text = f"{step.advice}\n{step.said}"
-            ElementTree.SubElement(case, "failure", message=output.printable(step.detail)).text = output.printable(text)
+            ElementTree.SubElement(case, "failure", message=printing.printable(step.detail)).text = printing.printable(
+                text
+            )
         elif step.outcome == "skipped":
             ElementTree.SubElement(case, "skipped", message=step.detail)
     return ElementTree.tostring(suite, "unicode")

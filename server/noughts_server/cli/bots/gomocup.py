@@ -6,8 +6,8 @@ import sys
 from noughts_bots.gomocup.engine import GomocupEngine
 from noughts_bots.gomocup.protocol import Lines
 from noughts_bots.specs import make_bot, parse_spec
-from noughts_server.cli import options, output
-from noughts_server.cli.command import command
+from noughts_server.cli import options, output, printing
+from noughts_server.cli.former_command import command
 from noughts_server.cli.texts import message
 from noughts_server.core.version import software_version
 
@@ -24,14 +24,14 @@ def gomocup(spec: options.SpecArgument, seed: int | None = None) -> None:
     bot, seed = make_bot(parse_spec(spec)), options.read_seed(seed)
     engine = GomocupEngine(bot, name=f"noughts-{bot.name}", version=software_version(), seed=seed)
     if sys.stdin.isatty():
-        output.note(message("gomocup_on_a_terminal"))
+        printing.note(message("gomocup_on_a_terminal"))
     bot.prepare()
     try:
         _converse(engine)
     finally:
         bot.close()
     if output.is_json():
-        sys.stderr.write(output.compact_json({"games": engine.games, "moves": engine.moves, "seed": seed}) + "\n")
+        sys.stderr.write(printing.compact_json({"games": engine.games, "moves": engine.moves, "seed": seed}) + "\n")
 
 
 def _converse(engine: GomocupEngine) -> None:

@@ -8,11 +8,11 @@ from typer import Argument, Option
 
 from noughts_proto.v1 import bots_pb2, games_pb2
 from noughts_proto.v1 import leaderboards_pb2 as pb
-from noughts_server.cli import completion, options, output
+from noughts_server.cli import completion, options, output, printing
 from noughts_server.cli.client import AtServer
-from noughts_server.cli.command import command
 from noughts_server.cli.drawing.chart import line_chart
 from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.former_command import command
 from noughts_server.cli.remote.game import GameFilter, document, games_of, result_text, termination_text
 from noughts_server.cli.remote.leaderboard import PLACE_FIELDS, print_rows
 from noughts_server.cli.remote.list_choice import KnownList, chosen, others_line
@@ -40,17 +40,17 @@ def show(name: NameArgument, at: AtServer = AtServer()) -> None:
     handed_in = newest.submission if newest is not None and newest.HasField("submission") else None
     version = shown.latest_version.rpartition("/")[2]
     if output.is_json():
-        rows = [{"rating_list": row.rating_list, **output.picked(row.row, *PLACE_FIELDS)} for row in ratings]
-        about = {"name": short(shown.name), **output.picked(shown, "owner", "latest_version", "online")}
+        rows = [{"rating_list": row.rating_list, **printing.picked(row.row, *PLACE_FIELDS)} for row in ratings]
+        about = {"name": short(shown.name), **printing.picked(shown, "owner", "latest_version", "online")}
         retired_at = iso(milliseconds(shown, "retire_time"))
-        output.print_json(
+        printing.print_json(
             {**about, "retired": retired_at, "ratings": rows, "submission": _submission_document(handed_in)}
         )
         return
-    console = output.stdout()
+    console = printing.stdout()
     online = "online" if shown.online else "offline"
     retired = ", retired" if shown.HasField("retire_time") else ""
-    output.heading(console, f"{short(shown.name)}: {shown.owner}'s, version {version}, {online}{retired}")
+    printing.heading(console, f"{short(shown.name)}: {shown.owner}'s, version {version}, {online}{retired}")
     if handed_in is not None:
         console.print(f"Submitted as {handed_in.kind}: {handed_in.file_name}, {handed_in.size:,} bytes.")
     if ratings:
@@ -91,14 +91,14 @@ def history(
         request.variant, request.time_class = chosen(known, read_variant, time_class)
         found = client.call(client.leaderboards.GetRatingHistory, request)
     if output.is_json():
-        points = [{**output.picked(point, "games", "rating"), "time": exact(point, "time")} for point in found.points]
+        points = [{**printing.picked(point, "games", "rating"), "time": exact(point, "time")} for point in found.points]
         rating = found.rating if found.games else None
         about = {"name": short(resource), "rating_list": found.rating_list, "rating": rating, "games": found.games}
-        output.print_json({**about, "points": points})
+        printing.print_json({**about, "points": points})
         return
     _print_history(short(resource), found)
     if others := others_line(known, found.rating_list):
-        output.stdout().print(f"\n{others}", soft_wrap=True)
+        printing.stdout().print(f"\n{others}", soft_wrap=True)
 
 
 @command()
@@ -110,7 +110,7 @@ def games(
     limit: options.LimitOption = None,
     at: AtServer = AtServer(),
 ) -> None:
-    """List the games of all versions of a bot: newest tournament first and, within each, highest number first."""
+    """List the games of all versions of a bot: newest tournament first, then highest number first."""
     request = games_pb2.ListGamesRequest(
         parent=_bot(name),
         opponent=_bot(opponent) if opponent else "",
@@ -138,7 +138,7 @@ def head_to_head(
         found = client.call(client.leaderboards.GetHeadToHead, request)
     a, b = map(short, request_names)
     if output.is_json():
-        output.print_json(
+        printing.print_json(
             {
                 "a": a,
                 "b": b,
@@ -148,30 +148,30 @@ def head_to_head(
             }
         )
         return
-    console = output.stdout()
+    console = printing.stdout()
     if not found.variants:
         console.print(f"{a} and {b} have not played each other yet.")
         return
-    output.heading(console, f"{a} against {b}")
+    printing.heading(console, f"{a} against {b}")
     rows = [row for each in found.variants for row in _score_rows(each.variant, each.score, a, b)]
     if len(found.variants) > 1:
         rows += _score_rows("all", found.total, a, b)
-    console.print(output.table(("variant", "moved first", ">games", ">wins", ">draws", ">losses", ">points"), rows))
+    console.print(printing.table(("variant", "moved first", ">games", ">wins", ">draws", ">losses", ">points"), rows))
     if found.last_games:
         console.print()
-        output.heading(console, "Last games")
+        printing.heading(console, "Last games")
         _print_games(found.last_games)
 
 
 @command()
 def rating_lists(limit: options.LimitOption = None, at: AtServer = AtServer()) -> None:
-    """List a server's rating lists: one for each combination of variant and time class with a rated tournament."""
+    """List a server's rating lists: one for each variant and time class with a rated tournament."""
     with at.connected() as client:
         request = pb.ListRatingListsRequest()
         pages = partial(client.each, client.leaderboards.ListRatingLists, request, lambda page: page.rating_lists)
         found = list(options.limited(pages, limit))
     output.show_rows(
-        {"rating_lists": [output.picked(row, "name", "variant", "time_class", "bots", "games") for row in found]},
+        {"rating_lists": [printing.picked(row, "name", "variant", "time_class", "bots", "games") for row in found]},
         ("variant", "time class", ">bots", ">games"),
         ((row.variant, row.time_class, f"{row.bots:,}", f"{row.games:,}") for row in found),
         "No rated tournament yet.",
@@ -186,8 +186,8 @@ def _bot(name: str) -> str:
 
 
 def _print_history(name: str, found: pb.GetRatingHistoryResponse) -> None:
-    console = output.stdout()
-    output.heading(console, f"{name} in {found.rating_list}")
+    console = printing.stdout()
+    printing.heading(console, f"{name} in {found.rating_list}")
     if not found.games:
         console.print("No rated game here yet.")
         return
@@ -195,18 +195,20 @@ def _print_history(name: str, found: pb.GetRatingHistoryResponse) -> None:
     if not line or line[-1][0] != found.games:
         line.append((float(found.games), found.rating))
     low, high = min(y for _, y in line), max(y for _, y in line)
-    labels = {0: output.rating(high), _CHART_HEIGHT - 1: output.rating(low)}
-    for number, text in enumerate(line_chart(line, _CHART_WIDTH, _CHART_HEIGHT, unicode=output.unicode())):
-        console.print(f"{labels.get(number, ''):>6} {'┤' if output.unicode() else '|'}{text.rstrip()}", soft_wrap=True)
-    last = f"{output.count(found.games, 'game')}"
+    labels = {0: printing.rating(high), _CHART_HEIGHT - 1: printing.rating(low)}
+    for number, text in enumerate(line_chart(line, _CHART_WIDTH, _CHART_HEIGHT, unicode=printing.unicode())):
+        console.print(
+            f"{labels.get(number, ''):>6} {'┤' if printing.unicode() else '|'}{text.rstrip()}", soft_wrap=True
+        )
+    last = f"{printing.count(found.games, 'game')}"
     first = f"{line[0][0]:,.0f}"
     console.print(f"{'':>8}{first}{last:>{max(_CHART_WIDTH - len(first), len(last) + 1)}}\n", soft_wrap=True)
     rows = [
-        (f"{point.games:,}", output.rating(point.rating), (exact(point, "time") or "")[:19].replace("T", " "))
+        (f"{point.games:,}", printing.rating(point.rating), (exact(point, "time") or "")[:19].replace("T", " "))
         for point in found.points[-_SHOWN_POINTS:]
     ]
-    console.print(output.table((">after games", ">rating", "counted (UTC)"), rows))
-    console.print(f"\nNow {output.rating(found.rating)} after {output.count(found.games, 'rated game')}.")
+    console.print(printing.table((">after games", ">rating", "counted (UTC)"), rows))
+    console.print(f"\nNow {printing.rating(found.rating)} after {printing.count(found.games, 'rated game')}.")
 
 
 def _print_games(found: Iterable[games_pb2.Game], empty: str = "") -> None:
@@ -221,7 +223,7 @@ def _print_games(found: Iterable[games_pb2.Game], empty: str = "") -> None:
         )
         for row in found
     ]
-    output.print_rows(("game", "first", "second", "result", "termination", ">plies"), rows, empty)
+    printing.print_rows(("game", "first", "second", "result", "termination", ">plies"), rows, empty)
 
 
 def _player(label: str, bot_version: str) -> str:
@@ -235,10 +237,10 @@ def _score_rows(variant: str, score: pb.ScoreBySide, a: str, b: str) -> list[tup
     for who, side in ((a, score.first), (b, score.second)):
         count = side.wins + side.draws + side.losses
         numbers = (f"{number:,}" for number in (count, side.wins, side.draws, side.losses))
-        rows.append((variant, who, *numbers, output.points(side.wins + side.draws / 2)))
+        rows.append((variant, who, *numbers, printing.points(side.wins + side.draws / 2)))
     return rows
 
 
 def _by_side(score: pb.ScoreBySide) -> dict[str, dict[str, int]]:
     sides = (("first", score.first), ("second", score.second))
-    return {name: output.picked(side, "wins", "draws", "losses") for name, side in sides}
+    return {name: printing.picked(side, "wins", "draws", "losses") for name, side in sides}

@@ -8,8 +8,8 @@ from typing import Annotated
 from typer import Argument, Option
 
 from noughts_server.cli import output
-from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem, problems_with
+from noughts_server.cli.former_command import command
 from noughts_server.scaffolds import LANGUAGES, NAME_PATTERN, files_of
 
 

@@ -17,10 +17,10 @@ from noughts_bots.events import ConnectionLost, Online, tells_more
 from noughts_bots.session import Login, play
 from noughts_bots.specs import BotSpec, make_built_in, parse_spec, unique_labels
 from noughts_referee.children.running_child import ChildSettings
-from noughts_server.cli import child_options, completion, connection_options, options, output
-from noughts_server.cli.command import command, declaration
+from noughts_server.cli import child_options, completion, connection_options, options, output, printing
 from noughts_server.cli.config_file import read_toml
 from noughts_server.cli.errors import Problem, UsageProblem, explain, problems_with, show
+from noughts_server.cli.former_command import command, declaration
 from noughts_server.cli.local.children import DIAL_YOURSELF, check_startable, require_frames_on_pipes
 from noughts_server.cli.logs import configure_logs
 from noughts_server.cli.signals import run_loop, until_terminated
@@ -71,7 +71,7 @@ class PlayerOutput:
 
 
 def _pass_on(said: bytes) -> None:
-    sys.stderr.write(output.printable(said.decode(errors="replace").expandtabs()))
+    sys.stderr.write(printing.printable(said.decode(errors="replace").expandtabs()))
     sys.stderr.flush()
 
 
@@ -250,7 +250,7 @@ async def _play_all(players: dict[str, Player]) -> None:
 
 def _printing(name: str, *, alone: bool) -> Callable[[RelayEvent], None]:
     if output.is_json():
-        return lambda event: output.print_json({"bot": name, "event": str(event)})
+        return lambda event: printing.print_json({"bot": name, "event": str(event)})
     before: Online | ConnectionLost | None = None
     label = "" if alone else f"{name}: "
 
@@ -258,7 +258,7 @@ def _printing(name: str, *, alone: bool) -> Callable[[RelayEvent], None]:
         nonlocal before
         if not isinstance(event, ConnectionLost) or tells_more(event, before):
             # Flush, because another program can wait for a line at a pipe.
-            print(output.printable(f"{label}{event}"), flush=True)
+            print(printing.printable(f"{label}{event}"), flush=True)
         if isinstance(event, Online | ConnectionLost):
             before = event
 

@@ -15,10 +15,10 @@ from noughts_bots.specs import name_from
 from noughts_proto.child_kinds import module_and_class
 from noughts_proto.v1 import bots_pb2 as pb
 from noughts_proto.v1 import tests_pb2, tokens_pb2, tournaments_pb2
-from noughts_server.cli import format_options, options, output
+from noughts_server.cli import format_options, options, output, printing
 from noughts_server.cli.client import AtServer
-from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem, problems_with
+from noughts_server.cli.former_command import command
 from noughts_server.cli.openings_options import read_openings
 from noughts_server.cli.typed_names import read_tournament
 from noughts_server.client.client import Client
@@ -216,7 +216,7 @@ def _packed(folder: Path) -> bytes:
 @contextmanager
 def _progress(size: int) -> Iterator[Callable[[int], None]]:
     """Yield a function that shows the upload and the trial: as a bar on a terminal, else as a note."""
-    console = output.stderr()
+    console = printing.stderr()
     if not console.is_terminal:
 
         def noted(done: int) -> None:

@@ -17,11 +17,11 @@ from noughts_bots.reference.table_file import save
 from noughts_bots.specs import make_bot, parse_spec
 from noughts_bots.training import Chances, Trainer, can_lose, chances
 from noughts_referee.rules import Variant
-from noughts_server.cli import options, output
-from noughts_server.cli.command import command
+from noughts_server.cli import options, output, printing
 from noughts_server.cli.drawing.learning_curve import Evaluation, check_target, write_curve
 from noughts_server.cli.drawing.progress import counting
 from noughts_server.cli.errors import INTERRUPTED
+from noughts_server.cli.former_command import command
 
 _SELF = "self"
 _LARGEST_GAMES = 100_000_000
@@ -36,7 +36,7 @@ def build(
     file: Annotated[Path, Option("-o", "--output")],
     variant: options.VariantOption = "tictactoe",
 ) -> None:
-    """Write a table of a bot's moves in every position; `table:file=FILE` then plays exactly the same moves.
+    """Write a table of a bot's moves in every position; `table:file=FILE` then plays the same moves.
 
     The table is plain text that you can edit. It works for boards of at most 12 cells.
     """
@@ -46,7 +46,7 @@ def build(
     try:
         with counting("Positions") as show:
             table = build_table(bot, read_variant, lambda done, total: show(done, total, ""))
-        save(file, table, comments=(f"{output.printable(spec)}, by `noughts bot table build`",))
+        save(file, table, comments=(f"{printing.printable(spec)}, by `noughts bot table build`",))
     finally:
         held.release()
     output.show(
@@ -57,7 +57,7 @@ def build(
             "level": table.level,
             "positions": len(table.rows),
         },
-        f"{file}: {output.count(len(table.rows), 'position')} of {read_variant.name}.\n"
+        f"{file}: {printing.count(len(table.rows), 'position')} of {read_variant.name}.\n"
         f"table:file={file} plays exactly like {spec}.",
     )
 
@@ -92,14 +92,18 @@ def learn(
             interrupted = stopped()
     finally:
         learner.close()
-    document = training.document(file) | {**output.seed_document(read_seed), "interrupted": interrupted, "curve": None}
+    document = training.document(file) | {
+        **printing.seed_document(read_seed),
+        "interrupted": interrupted,
+        "curve": None,
+    }
     if curve is not None:
         title = f"learner against {', '.join(dict.fromkeys(against))}: {read_variant.name}, seed {read_seed}"
         table = write_curve(curve, title, training.curve)
         document["curve"] = {"svg": str(curve), "csv": str(table)}
     output.show(document, lambda: _print(document, training.curve_end()))
     if interrupted:
-        output.note(f"Interrupted after {document['new_games']:,} of {games:,} games.")
+        printing.note(f"Interrupted after {document['new_games']:,} of {games:,} games.")
         raise SystemExit(INTERRUPTED)
 
 
@@ -183,8 +187,8 @@ class _Training:
 
 
 def _print(document: dict[str, Any], rows: list[Evaluation]) -> None:
-    console = output.stdout()
-    learnt = f"learnt from {output.count(document['games'], 'game')}"
+    console = printing.stdout()
+    learnt = f"learnt from {printing.count(document['games'], 'game')}"
     speed = f"{document['new_games']:,} of them now, {document['games_per_second']:,} a second, seed {document['seed']}"
     console.print(f"{document['file']}: {document['variant']}, {learnt} ({speed}).", soft_wrap=True)
     shown = [
@@ -192,7 +196,7 @@ def _print(document: dict[str, Any], rows: list[Evaluation]) -> None:
          f"{row.points:.4f}")
         for row in rows
     ]  # fmt: skip
-    console.print(output.table(("against", "moving", ">wins", ">draws", ">losses", ">points"), shown))
+    console.print(printing.table(("against", "moving", ">wins", ">draws", ">losses", ">points"), shown))
     for side, losable in document["can_lose"].items():
         verdict = "can be beaten" if losable else "cannot be beaten by anybody"
         console.print(f"Moving {side} it {verdict}.")

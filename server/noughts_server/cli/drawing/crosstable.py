@@ -4,7 +4,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from noughts_server.cli.output import points, printable
+from noughts_server.cli.printing import points, printable
 from noughts_server.tables.crosstable import Crosstable
 
 _FEWEST_COLUMNS = 4

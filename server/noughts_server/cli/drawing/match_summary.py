@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from noughts_referee.rules import in_words
-from noughts_server.cli import output
+from noughts_server.cli import output, printing
 from noughts_server.cli.drawing.estimate_lines import decision_text, elo_line, llr_text, normalized_text
 from noughts_server.cli.texts import message
 from noughts_server.competition.score import Score
@@ -50,7 +50,7 @@ class MatchSummary:
             "terminations": self.terminations,
             "elo": {"value": estimate.value, "error95": estimate.error95, "los": estimate.los},
             "normalized_elo": {"value": estimate.normalized, "error95": estimate.normalized_error95},
-            **output.seed_document(self.seed),
+            **printing.seed_document(self.seed),
         }
         if (counted := self.statistics) is None:
             return document
@@ -63,17 +63,17 @@ class MatchSummary:
         return estimate(games=WinsDrawsLosses(total.wins, total.draws, total.losses))
 
     def _print(self, document: dict[str, Any]) -> None:
-        console = output.stdout()
-        output.heading(console, f"{self.first} - {self.second}: {self.variant}, seed {self.seed}")
+        console = printing.stdout()
+        printing.heading(console, f"{self.first} - {self.second}: {self.variant}, seed {self.seed}")
         lines = ((self.first, "a"), ("  moving first", "a_first"), ("  moving second", "a_second"), (self.second, "b"))
         scores = [(name, Score(**document[key])) for name, key in lines]
-        rows = [(name, output.points(each.points), each.wins, each.draws, each.losses) for name, each in scores]
-        console.print(output.table(("bot", ">points", ">wins", ">draws", ">losses"), rows))
+        rows = [(name, printing.points(each.points), each.wins, each.draws, each.losses) for name, each in scores]
+        console.print(printing.table(("bot", ">points", ">wins", ">draws", ">losses"), rows))
         console.print()
         console.print(terminations_line(document["games"], document["terminations"]))
         estimate = self._estimate(Score(**document["a"]))
         for line in self._lines(estimate):
-            console.print(output.printable(line), soft_wrap=True)
+            console.print(printing.printable(line), soft_wrap=True)
 
     def _lines(self, estimate: Estimate) -> list[str]:
         """Return the lines on strength, meant to be copied together."""
@@ -87,9 +87,9 @@ class MatchSummary:
         if in_pairs:
             cells = zip(("LL", "LD", "WL+DD", "WD", "WW"), counted.pentanomial, strict=True)
             told = ", ".join(f"{name} {number:,}" for name, number in cells)
-            lines.append(f"{output.count(counted.pentanomial.pairs, 'pair')} of games: {told}")
+            lines.append(f"{printing.count(counted.pentanomial.pairs, 'pair')} of games: {told}")
         if counted.repeats:
-            lines.append(message("repeats", repeats=counted.repeats, games=output.count(counted.games, "game")))
+            lines.append(message("repeats", repeats=counted.repeats, games=printing.count(counted.games, "game")))
         if counted.sprt is not None:
             lines.append(f"{llr_text(counted.sprt)}: {decision_text(counted.sprt)} after {counted.games:,} games")
             lines.append(f"Test: {Sprt.parse(self.sprt)}")
@@ -100,4 +100,4 @@ def terminations_line(games: int, terminations: dict[str, int]) -> str:
     """Return e.g. `100 games: 97 won, 3 board full`."""
     words = {"line": "won"}
     endings = ", ".join(f"{number:,} {words.get(name, in_words(name))}" for name, number in terminations.items())
-    return f"{output.count(games, 'game')}: {endings}" if endings else "No games."
+    return f"{printing.count(games, 'game')}: {endings}" if endings else "No games."

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from noughts_server.cli.output import points, printable, stderr
+from noughts_server.cli.printing import points, printable, stderr
 from noughts_server.local.plan import LocalProgress
 from noughts_server.tables.standings import lead
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from noughts_server.cli import output
+from noughts_server.cli import printing
 from noughts_server.cli.errors import problems_with
 from noughts_server.cli.texts import message
 from noughts_server.statistics.rating_table import PRIOR_DRAWS, RatedPlayer, RatingTable
@@ -19,9 +19,9 @@ def ratings_document(ratings: RatingTable) -> dict[str, Any]:
     return {
         "players": [
             {
-                **output.picked(player, "rank", "name", "rating", "error95", "games", "points"),
+                **printing.picked(player, "rank", "name", "rating", "error95", "games", "points"),
                 "score": player.points / player.games if player.games else None,
-                **output.picked(player, "wins", "draws", "losses", "opposition", "los_next", "group"),
+                **printing.picked(player, "wins", "draws", "losses", "opposition", "los_next", "group"),
             }
             for player in ratings.players
         ],
@@ -36,28 +36,28 @@ def ratings_document(ratings: RatingTable) -> dict[str, Any]:
 
 def print_ratings(ratings: RatingTable, matrix: "BatchRatings | None" = None) -> None:
     """Print the table, group by group, and its footer; `matrix` adds all likelihoods."""
-    console = output.stdout()
+    console = printing.stdout()
     for number, group in enumerate(_tables(ratings)):
         if number:
             console.print()
-        console.print(output.table(_COLUMNS, map(_row, group)))
+        console.print(printing.table(_COLUMNS, map(_row, group)))
     if matrix is not None:
         console.print()
-        output.heading(console, "Likelihood that the row's bot is stronger than the column's, %")
+        printing.heading(console, "Likelihood that the row's bot is stronger than the column's, %")
         names = [player.name for player in ratings.players]
         columns = ("#", "bot", *(f">{place}" for place in range(1, len(names) + 1)))
         rows = zip(range(1, len(names) + 1), names, matrix.los_matrix(), strict=True)
-        console.print(output.table(columns, [(place, name, *map(_percent, row)) for place, name, row in rows]))
+        console.print(printing.table(columns, [(place, name, *map(_percent, row)) for place, name, row in rows]))
     console.print()
     for line in ratings_footer(ratings):
-        console.print(output.printable(line), soft_wrap=True)
+        console.print(printing.printable(line), soft_wrap=True)
 
 
 def show_fit(ratings: RatingTable) -> None:
     """Print the same below other tables, with a heading."""
-    console = output.stdout()
+    console = printing.stdout()
     console.print()
-    output.heading(console, "Ratings from all games at once")
+    printing.heading(console, "Ratings from all games at once")
     print_ratings(ratings)
 
 
@@ -76,16 +76,16 @@ def _row(player: RatedPlayer) -> tuple[object, ...]:
     return (
         "-" if player.rating is None else player.rank,
         player.name,
-        output.rating(player.rating),
-        "anchor" if player.anchored else output.rating(player.error95),
+        printing.rating(player.rating),
+        "anchor" if player.anchored else printing.rating(player.error95),
         player.games,
-        output.points(player.points),
+        printing.points(player.points),
         _percent(player.points / player.games if player.games else None),
         player.wins,
         player.draws,
         player.losses,
         _percent(player.draws / player.games if player.games else None),
-        output.rating(player.opposition),
+        printing.rating(player.opposition),
         _percent(player.los_next),
     )
 
@@ -100,7 +100,7 @@ def ratings_footer(ratings: RatingTable) -> list[str]:
     errors = "sandwich (HC0)"
     lines = [_advantage_line(ratings)]
     if ratings.draw_rate is not None:
-        lines[0] += f" Draws: {ratings.draw_rate:.1%} of {output.count(ratings.games, 'game')}."
+        lines[0] += f" Draws: {ratings.draw_rate:.1%} of {printing.count(ratings.games, 'game')}."
     if ratings.prior:
         errors = "normal approximation of the posterior"
         lines.append(f"Prior: {PRIOR_DRAWS} virtual draws of each bot against the pool's mean.")

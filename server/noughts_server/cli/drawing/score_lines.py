@@ -6,7 +6,7 @@ from collections.abc import Callable
 from noughts_bots.specs import unique_labels
 from noughts_referee.rules import Result
 from noughts_server.cli.drawing.estimate_lines import elo_line, llr_text
-from noughts_server.cli.output import note, points, stderr
+from noughts_server.cli.printing import note, points, stderr
 from noughts_server.competition.score import Score
 from noughts_server.local.plan import LocalPlan, PlayedGame
 from noughts_server.statistics.match_games import MatchGames, MatchStatistics

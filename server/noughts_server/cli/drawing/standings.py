@@ -8,7 +8,7 @@ from rich.console import Console
 from noughts_server.cli.drawing.crosstable import crosstable_table
 from noughts_server.cli.drawing.rating_table import fit_of_pairs
 from noughts_server.cli.drawing.tables import show_table
-from noughts_server.cli.output import heading, picked, points, printable, rating, table
+from noughts_server.cli.printing import heading, picked, points, printable, rating, table
 from noughts_server.tables.crosstable import Crosstable
 from noughts_server.tables.pairings import MatchRow, pairings_document, pairings_table
 from noughts_server.tables.standings import PairScores, Standing, tie_notes

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from noughts_server.cli import output
+from noughts_server.cli import printing
 from noughts_server.tables.table import Column, Table, text
 
 _LONGEST_NAME = 24
@@ -12,7 +12,7 @@ _LONGEST_NAME = 24
 
 def show_table(console: Console, shown: Table) -> None:
     """Print a table with its caption and its notes."""
-    output.heading(console, shown.caption)
+    printing.heading(console, shown.caption)
     if shown.rows:
         cells = [
             [_cell(text(value, column.unit)) for value, column in zip(row, shown.columns, strict=True)]
@@ -23,13 +23,13 @@ def show_table(console: Console, shown: Table) -> None:
                 console.print()
             columns = [f"{'>' * shown.columns[at].is_number}{shown.columns[at].title}" for at in wanted]
             rows = [[row[at][:_LONGEST_NAME] for at in wanted] for row in cells]
-            console.print(output.table(columns, rows))
+            console.print(printing.table(columns, rows))
     for note in shown.notes:
-        console.print(output.printable(note), style="dim")
+        console.print(printing.printable(note), style="dim")
 
 
 def _cell(words: str) -> str:
-    for sign, digits in (("¼", ".25"), ("½", ".5"), ("¾", ".75")) if not output.unicode() else ():
+    for sign, digits in (("¼", ".25"), ("½", ".5"), ("¾", ".75")) if not printing.unicode() else ():
         words = words.replace(sign, digits)
     return words if len(words) <= _LONGEST_NAME else f"{words[: _LONGEST_NAME - 1]}…"
 

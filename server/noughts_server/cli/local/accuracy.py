@@ -9,9 +9,9 @@ from typer import Argument, Option
 from noughts_bots.accuracy import Accuracy, Judges
 from noughts_bots.reference.threats.effort import Effort
 from noughts_server.cli import output
-from noughts_server.cli.command import command
 from noughts_server.cli.drawing.progress import counting
 from noughts_server.cli.errors import Problem
+from noughts_server.cli.former_command import command
 from noughts_server.cli.game_sources import FileDialect, TournamentPlace, games_in
 from noughts_server.cli.local.records import require_moves
 from noughts_server.records.recorded_game import variant_of

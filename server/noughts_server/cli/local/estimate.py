@@ -14,10 +14,10 @@ from typer import Option
 from noughts_bots.errors import VariantRefused
 from noughts_bots.specs import BotSpec, make_bot, parse_spec
 from noughts_referee.children.child_settings import ChildSettings
-from noughts_server.cli import child_options, options, output
-from noughts_server.cli.command import command
+from noughts_server.cli import child_options, options, output, printing
 from noughts_server.cli.drawing.progress import showing_progress
 from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem, problems_with
+from noughts_server.cli.former_command import command
 from noughts_server.cli.local.children import check_startable
 from noughts_server.cli.logs import configure_logs
 from noughts_server.cli.signals import run_loop, two_stages
@@ -61,7 +61,7 @@ def estimate(
     settings = TournamentSettings(time=options.read_time(time), games_per_pair=games + games % 2, seed=read_seed)
     children = ChildSettings(start=start_timeout)
     plan = LocalPlan(specs=(parsed,), settings=settings, children=children, locking=sandbox.locking)
-    rate = partial(exercise, plan, stop=stop, on_note=output.note)
+    rate = partial(exercise, plan, stop=stop, on_note=printing.note)
     results = run_loop(_exercised(parsed, chosen, rate, stop))
     if svg is not None:
         _draw(svg, spec, results)
@@ -88,7 +88,7 @@ async def _exercised(
                 results.append(await rate(variant=variant, on_progress=show))
             except (VariantRefused, LocalError) as error:
                 refused = error
-                output.note(f"{variant} is left out: {error}")
+                printing.note(f"{variant} is left out: {error}")
         if stop.finishing.is_set():
             break
     if not results and refused is not None:
@@ -101,18 +101,18 @@ async def _exercised(
 def _print(spec: str, results: "Sequence[PoolRating]", weakest: str | None) -> None:
     from noughts_server.local.rating_pool import GAMES_AT_ONCE
 
-    console = output.stdout()
+    console = printing.stdout()
     for result in results:
-        output.heading(console, f"{spec}: {_rating(result)} in the reference pool of {result.variant}")
+        printing.heading(console, f"{spec}: {_rating(result)} in the reference pool of {result.variant}")
         ladder = [
             (f"{rating:,.0f}", name, f"{points:g} of {games}") for name, rating, points, games in result.opponents
         ]
         if result.rating is not None:
             ladder.append((f"{result.rating:,.0f}", f"> {spec}", f"{result.points:g} of {result.games}"))
         ladder.sort(key=lambda row: -float(row[0].replace(",", "")))
-        console.print(output.table((">rating", "bot", ">points taken off it"), ladder))
+        console.print(printing.table((">rating", "bot", ">points taken off it"), ladder))
         for fault in result.faults:
-            console.print(output.printable(f"Wrong: it {fault}."), soft_wrap=True)
+            console.print(printing.printable(f"Wrong: it {fault}."), soft_wrap=True)
         slow = ", ".join(
             f"{move.milliseconds:,.1f} ms (ply {move.ply}, {move.opponent})" for move in result.slowest[:3]
         )

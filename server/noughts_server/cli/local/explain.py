@@ -7,11 +7,11 @@ from typing import Annotated
 from typer import Argument
 
 from noughts_proto.v1 import games_pb2 as pb
-from noughts_server.cli import output
+from noughts_server.cli import output, printing
 from noughts_server.cli.client import AtServer
-from noughts_server.cli.command import command
 from noughts_server.cli.drawing.progress import counting
 from noughts_server.cli.errors import Problem, UsageProblem, problems_with
+from noughts_server.cli.former_command import command
 from noughts_server.cli.game_sources import FileDialect, games_in, record_of
 from noughts_server.cli.local.records import require_moves
 from noughts_server.cli.local.records_show import game_in
@@ -28,7 +28,7 @@ def explain(
     number: Annotated[int | None, Argument(metavar="N")] = None,
     at: AtServer = AtServer(),
 ) -> None:
-    """Report the moves that turned a game: those that made its value worse for the mover, the first one first.
+    """Report the moves that turned a game: those that made its value worse for the mover, in order.
 
     The value is who wins if both sides play best, as `noughts solve` finds it: exact if few cells are free, a forced
     win that `threats` proves otherwise. Better moves keep the value. If no solver knows any position, the command says
@@ -51,4 +51,4 @@ def explain(
     with problems_with(called, RecordError, raises=Problem), counting("Positions") as show:
         told = explanation(game, show)
     text = [f"{called}: {game.first} (X) - {game.second} (O), {game.result}; {game.variant}", *sentences(told)]
-    output.show({"game": called, "variant": game.variant, **told}, output.printable("\n".join(text)))
+    output.show({"game": called, "variant": game.variant, **told}, printing.printable("\n".join(text)))

@@ -3,7 +3,7 @@
 from typing import Any
 
 from noughts_bots.specs import BotSpec, dials_in, unique_labels
-from noughts_server.cli import output
+from noughts_server.cli import printing
 from noughts_server.cli.errors import FAILED
 from noughts_server.cli.options import USUAL_VARIANT
 from noughts_server.local.plan import TOO_SLOW, LocalFault, LocalOutcome, LocalPlan
@@ -24,10 +24,10 @@ def _specs(plan: LocalPlan) -> dict[str, BotSpec]:
 def _document(fault: LocalFault, spec: BotSpec) -> dict[str, Any]:
     first = None
     if (game := fault.first) is not None:
-        place = output.picked(game, "ply", "variant", "side")
+        place = printing.picked(game, "ply", "variant", "side")
         first = {"game": game.ordinal, **place, "reason": game.what or fault.reason}
     return {
-        **output.picked(fault, "bot", "reason", "times", "games", "benched"),
+        **printing.picked(fault, "bot", "reason", "times", "games", "benched"),
         "first": first,
         "advice": _advice(fault, spec),
         "stderr": fault.stderr,
@@ -39,19 +39,19 @@ def show_faults(plan: LocalPlan, outcome: LocalOutcome) -> None:
     specs = _specs(plan)
     for fault in outcome.faults:
         times = "" if fault.times == 1 else f" ({fault.times:,} times)"
-        lost = f"; {output.count(fault.games, 'game')} lost" if fault.games else ""
-        output.warn(f"{fault.bot}: it {fault.reason}{times}{lost}.")
+        lost = f"; {printing.count(fault.games, 'game')} lost" if fault.games else ""
+        printing.warn(f"{fault.bot}: it {fault.reason}{times}{lost}.")
         if (first := fault.first) is not None:
             what = f": it {first.what}" if first.what else ""
             after = f", after {list(first.moves)}" if first.moves else ""
             where = f"game {first.ordinal} at ply {first.ply} ({first.variant}, moving {first.side}){after}"
-            output.note(f"  First in {where}{what}.")
+            printing.note(f"  First in {where}{what}.")
         if fault.benched:
-            output.note("  It failed to start three times in a row, so it lost its remaining games.")
+            printing.note("  It failed to start three times in a row, so it lost its remaining games.")
         if advice := _advice(fault, specs[fault.bot]):
-            output.note(f"  {advice}")
+            printing.note(f"  {advice}")
         for line in fault.stderr.splitlines()[-_SHOWN_LINES:]:
-            output.note(f"  | {line}")
+            printing.note(f"  | {line}")
 
 
 def _advice(fault: LocalFault, spec: BotSpec) -> str:

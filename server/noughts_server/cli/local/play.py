@@ -11,10 +11,10 @@ from typer import Option
 from noughts_bots.specs import make_bot, parse_spec, unique_labels
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import Variant
-from noughts_server.cli import completion, options, output
+from noughts_server.cli import completion, options, output, printing
 from noughts_server.cli.client import AtServer
-from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem
+from noughts_server.cli.former_command import command
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.play.match import Match, Participant
 from noughts_server.play.status_line import YOU, score_line
@@ -167,11 +167,11 @@ def _report(match: Match, *, at_server: bool = False) -> None:
     games = match.score.games
     document = {
         "games": games,
-        "you": output.picked(match.score, "wins", "draws", "losses"),
+        "you": printing.picked(match.score, "wins", "draws", "losses"),
         "opponent": match.players[1].name,
         "variant": match.variant.name,
-        **output.seed_document(match.seed),
+        **printing.seed_document(match.seed),
     }
     seed = "" if at_server else f"; seed {match.seed}"
-    said = f"{match.variant.name}, {output.count(games, 'game')}: {score_line(match)}{seed}"
-    output.show(document, output.printable(said) if games else "No game was finished.")
+    said = f"{match.variant.name}, {printing.count(games, 'game')}: {score_line(match)}{seed}"
+    output.show(document, printing.printable(said) if games else "No game was finished.")

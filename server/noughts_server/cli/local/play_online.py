@@ -9,7 +9,7 @@ from noughts_bots.session import Login
 from noughts_bots.session import play as play_session
 from noughts_proto.v1 import tournaments_pb2
 from noughts_referee.rules import parse_variant
-from noughts_server.cli import options, output
+from noughts_server.cli import options, printing
 from noughts_server.cli.client import AtServer
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.local.play_screen import show
@@ -112,7 +112,7 @@ class _PersonSession:
         if isinstance(event, Online):
             self._online.set()
             notice = "" if self._seating.has_begun else self._how_to
-        self._seating.notice = output.printable(notice)
+        self._seating.notice = printing.printable(notice)
         self._seating.changed()
 
     # Challenges.
@@ -150,7 +150,7 @@ class _PersonSession:
                 try:
                     await self._challenge(number)
                 except CallFailed as failed:
-                    seating.notice = output.printable(f"{failed.message}. Press n to try again, q to leave.")
+                    seating.notice = printing.printable(f"{failed.message}. Press n to try again, q to leave.")
                     seating.changed()
                 else:
                     break

@@ -5,10 +5,10 @@ from typing import Annotated
 
 from typer import Argument
 
-from noughts_server.cli import options, output
-from noughts_server.cli.command import command
+from noughts_server.cli import options, output, printing
 from noughts_server.cli.drawing.rating_table import print_ratings, ratings_document
 from noughts_server.cli.errors import UsageProblem, problems_with
+from noughts_server.cli.former_command import command
 from noughts_server.cli.game_sources import FileDialect, TournamentPlace
 from noughts_server.records.results_file import ResultsError, read_results
 from noughts_server.tables.tally import Tally
@@ -53,7 +53,7 @@ def rate(
     if output.is_json():
         counts = {"forfeits": forfeits, "void": void, "repeats": tally.repeats}
         matrix = {"los": list(ratings.los_matrix())} if los else {}
-        output.print_json({**ratings_document(ratings), **matrix, **counts})
+        printing.print_json({**ratings_document(ratings), **matrix, **counts})
         return
     print_ratings(ratings, ratings if los else None)
     if forfeits:
@@ -61,20 +61,20 @@ def rate(
         did = "are left out" if without_forfeits else "count as losses (--without-forfeits leaves them out)"
         _remark(f"Forfeits: {who}; they {did}.")
     if tally.repeats:
-        _remark(f"{tally.repeats:,} of {output.count(tally.games, 'game')} were repeats and count once.")
+        _remark(f"{tally.repeats:,} of {printing.count(tally.games, 'game')} were repeats and count once.")
     if void:
-        _remark(f"{output.count(void, 'game')} without a result {'does' if void == 1 else 'do'} not count.")
+        _remark(f"{printing.count(void, 'game')} without a result {'does' if void == 1 else 'do'} not count.")
 
 
 def _nothing_to_rate(source: str, tally: Tally, void: int) -> UsageProblem:
     """Return what is wrong with games of which none counts."""
     lost = sum(kinds.total() for kinds in tally.faults.values())
     if lost:
-        got = f"{output.count(lost, 'forfeit')} and no other game with a result"
+        got = f"{printing.count(lost, 'forfeit')} and no other game with a result"
         return UsageProblem(f"{source}: got {got}, expected at least one", "Leave out --without-forfeits.")
-    got = f"{output.count(void, 'game')} without a result" if void else "no game with a result"
+    got = f"{printing.count(void, 'game')} without a result" if void else "no game with a result"
     return UsageProblem(f"{source}: got {got}, expected at least one", "Name a file with games that have ended.")
 
 
 def _remark(line: str) -> None:
-    output.stdout().print(output.printable(line), soft_wrap=True)
+    printing.stdout().print(printing.printable(line), soft_wrap=True)

@@ -8,11 +8,11 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from noughts_server.cli import options, output
-from noughts_server.cli.command import command
+from noughts_server.cli import options, output, printing
 from noughts_server.cli.drawing.boards import cells_text
 from noughts_server.cli.drawing.progress import counting
 from noughts_server.cli.errors import Problem, UsageProblem, problems_with
+from noughts_server.cli.former_command import command
 from noughts_server.cli.game_sources import FileDialect, TournamentPlace, games_in, place_in, valid_game
 from noughts_server.cli.local.records_show import show_game
 from noughts_server.records.data_set import DataSet, Rows
@@ -68,12 +68,12 @@ def convert(
                 count += 1
                 show(count, None)
     if lost:
-        output.warn(
+        printing.warn(
             f"{target}: {kinds[1]} files cannot hold the byes, withdrawn bots and bracket of a tournament, so their "
             f"tables count games only. Files that can: {', '.join(WITH_TOURNAMENTS)}."
         )
-    told = f"{output.count(count, 'game')} from {source} to {target}."
-    output.show({"games": count, "from": kinds[0][1:], "to": kinds[1][1:]}, lambda: output.note(told))
+    told = f"{printing.count(count, 'game')} from {source} to {target}."
+    output.show({"games": count, "from": kinds[0][1:], "to": kinds[1][1:]}, lambda: printing.note(told))
 
 
 def _has_more_than_games(game: RecordedGame) -> bool:
@@ -95,7 +95,7 @@ def check(file: FileArgument, files: FileDialect) -> None:
         found.extend(findings)
         for finding in findings if not output.is_json() else ():
             text = f"{finding.file or file}, line {finding.line}: {finding.error}"
-            output.stdout().print(output.printable(text), soft_wrap=True)
+            printing.stdout().print(printing.printable(text), soft_wrap=True)
 
     placed = read_games(file, dialect=files.dialect)
     for findings in check_games(placed, with_moves=format_of(file) not in WITHOUT_MOVES):
@@ -103,9 +103,9 @@ def check(file: FileArgument, files: FileDialect) -> None:
         note(findings)
     if not games:
         note([Finding(1, "got a file without games, expected at least one")])
-    wrong = output.count(len(found), "error") if found else "nothing wrong"
+    wrong = printing.count(len(found), "error") if found else "nothing wrong"
     errors = [{"line": each.line, "error": each.error, **({"file": each.file} if each.file else {})} for each in found]
-    output.show({"games": games, "errors": errors}, f"{output.count(games, 'game')}: {wrong}")
+    output.show({"games": games, "errors": errors}, f"{printing.count(games, 'game')}: {wrong}")
     if found:
         raise SystemExit(1)
 
@@ -133,7 +133,7 @@ def list_games(
     has_moves = format_of(file) not in WITHOUT_MOVES
     output.show_each(
         ({"number": number, **json_document(game)} for number, game in rows),
-        lambda: output.print_rows(columns, (_row(*row, has_moves) for row in rows), f"No such games in {file}."),
+        lambda: printing.print_rows(columns, (_row(*row, has_moves) for row in rows), f"No such games in {file}."),
     )
 
 
@@ -184,8 +184,8 @@ def sample(
         else:
             with replacing(path) as out:
                 samples = write_csv(read(), out)
-    told = f"{output.count(samples, 'sample')} from {source} to {target}."
-    output.show({"samples": samples}, lambda: output.note(told))
+    told = f"{printing.count(samples, 'sample')} from {source} to {target}."
+    output.show({"samples": samples}, lambda: printing.note(told))
 
 
 def require_moves(file: str) -> None:

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from noughts_referee.rules import in_words
-from noughts_server.cli import output
+from noughts_server.cli import output, printing
 from noughts_server.cli.drawing.boards import cells_text, print_board
 from noughts_server.cli.errors import UsageProblem, has_extra
 from noughts_server.records.json_lines import json_document, winning_cells
@@ -22,7 +22,7 @@ def show_game(file: str, number: int, games: Games) -> None:
     """Shows the game at this place of the file, from 1."""
     game = game_in(file, number, games)
     if output.is_json():
-        output.print_json({"number": number, **json_document(game)})
+        printing.print_json({"number": number, **json_document(game)})
         return
     on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     replayed = _replayed(game) if on_terminal and has_extra("play") else None
@@ -56,7 +56,9 @@ def _replayed(game: RecordedGame | None) -> "ReplayedGame | None":
     if game is None or variant is None or not all(0 <= cell < variant.cells for cell in game.moves):
         return None
     return ReplayedGame(
-        title=output.printable(f"{game.first or '?'} (X) - {game.second or '?'} (O)  {game.result} {game.termination}"),
+        title=printing.printable(
+            f"{game.first or '?'} (X) - {game.second or '?'} (O)  {game.result} {game.termination}"
+        ),
         variant=variant,
         moves=game.moves,
         opening_plies=game.opening_plies,
@@ -70,12 +72,12 @@ def _found(file: str, number: int, games: Games) -> RecordedGame | None:
 
 
 def _print(number: int, game: RecordedGame) -> None:
-    console = output.stdout()
-    output.heading(console, f"Game {number}: {game.first or '?'} (X) - {game.second or '?'} (O)")
+    console = printing.stdout()
+    printing.heading(console, f"Game {number}: {game.first or '?'} (X) - {game.second or '?'} (O)")
     ended = f", {in_words(game.termination)}" if game.termination else ""
-    console.print(f"{game.result}{ended}; {game.variant}, {output.count(len(game.moves), 'ply', 'plies')}")
+    console.print(f"{game.result}{ended}; {game.variant}, {printing.count(len(game.moves), 'ply', 'plies')}")
     if game.fault:
-        console.print(output.printable(f"The loser {game.fault}"), soft_wrap=True)
+        console.print(printing.printable(f"The loser {game.fault}"), soft_wrap=True)
     print_board(console, game.variant, game.moves, winning_cells(game) or ())
     if game.opening_plies:
         console.print(f"opening: {cells_text(game.variant, game.opening)}", soft_wrap=True)

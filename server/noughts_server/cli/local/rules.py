@@ -12,9 +12,9 @@ from typer import Argument
 
 from noughts_referee.rules import MovesError, VariantError, last_move, parse_variant
 from noughts_server.cli import options
-from noughts_server.cli.command import command
 from noughts_server.cli.errors import UsageProblem, problems_with
-from noughts_server.cli.output import Format
+from noughts_server.cli.former_command import command
+from noughts_server.cli.printing import Format
 from noughts_server.core.text_files import TextLines, WrongBytes
 
 _EXAMPLE = '{"variant": "renju", "moves": [112, 113]}'

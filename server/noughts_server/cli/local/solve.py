@@ -7,9 +7,9 @@ from typer import Argument, Option
 from noughts_bots.analysis import Analyst
 from noughts_bots.reference.exact import MOST_FREE_CELLS, Verdict, can_solve
 from noughts_referee.rules import Position, Variant, cell_name, cell_names
-from noughts_server.cli import completion, options, output
-from noughts_server.cli.command import command
+from noughts_server.cli import completion, options, output, printing
 from noughts_server.cli.errors import UsageProblem, problems_with
+from noughts_server.cli.former_command import command
 from noughts_server.openings.legality import OpeningError, check_opening
 from noughts_server.openings.reading import read_opening
 from noughts_server.records.explaining import VALUES
@@ -31,7 +31,7 @@ def solve_position(
     needs more than `--positions`, the bot `threats` looks for a forced win. If it finds none, the value is unknown.
     """
     position = _position(rules := options.read_variant(variant, called="VARIANT"), moves)
-    with output.stderr().status("Solving"):
+    with printing.stderr().status("Solving"):
         found = Analyst(rules, positions=positions, nodes=_THREATS_NODES).verdict(position)
     if found is None and not can_solve(position):
         raise UsageProblem.of("too_many_free_cells", rules=rules, free=rules.cells - position.ply, most=MOST_FREE_CELLS)
@@ -39,7 +39,7 @@ def solve_position(
     document: dict[str, object] = {"variant": rules.name, "position": str(position), "value": VALUES[result]}
     best = () if result is None else best
     document |= {"plies": plies, "exact": exact, "best": [cell_name(rules, cell) for cell in best]}
-    within = "" if plies is None else f" in {'' if exact else 'at most '}{output.count(plies, 'ply', 'plies')}"
+    within = "" if plies is None else f" in {'' if exact else 'at most '}{printing.count(plies, 'ply', 'plies')}"
     text = "; no forced win found" if result is None else f". Best: {cell_names(rules, best)}"
     output.show(document, f"{'XO'[position.side]} to move: {VALUES[result]}{within}{text}")
     if can_solve(position) and not exact:

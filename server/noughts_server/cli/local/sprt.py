@@ -4,10 +4,10 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from noughts_server.cli import output
-from noughts_server.cli.command import command
+from noughts_server.cli import output, printing
 from noughts_server.cli.drawing.estimate_lines import decision_text, elo_line, llr_text, normalized_text
 from noughts_server.cli.errors import UsageProblem, problems_with
+from noughts_server.cli.former_command import command
 from noughts_server.statistics.estimate import Estimate, Pentanomial, WinsDrawsLosses, estimate
 from noughts_server.statistics.sprt import Sprt, SprtError, SprtModel
 from noughts_server.statistics.sprt_plan import TrueStrength, plan
@@ -79,7 +79,7 @@ def _show(test: Sprt, counts: tuple[int, ...], games: int, estimate: Estimate) -
         "games": games,
     }
     lines = (
-        f"{llr_text(state)}: {decision_text(state)} after {output.count(games, 'game')}",
+        f"{llr_text(state)}: {decision_text(state)} after {printing.count(games, 'game')}",
         elo_line("A", estimate, pairs=len(counts) == 5),
         f"Normalized Elo: {normalized_text(estimate)}",
         f"Test: {test}",

@@ -14,15 +14,15 @@ from noughts_proto.v1.tournaments_pb2 import TOURNAMENT_STATE_CANCELLED
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.clock import MARGIN_US
 from noughts_referee.rules import Variant, first_common, parse_variant
-from noughts_server.cli import child_options, completion, format_options, options, output
+from noughts_server.cli import child_options, completion, format_options, options, output, printing
 from noughts_server.cli.client import AtServer
-from noughts_server.cli.command import command
 from noughts_server.cli.drawing.match_summary import MatchSummary, terminations_line
 from noughts_server.cli.drawing.rating_table import ratings_document, show_fit
 from noughts_server.cli.drawing.standings import TournamentTables
 from noughts_server.cli.drawing.tables import show_table
 from noughts_server.cli.dry_run import show_forecasts
 from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem, problems_with
+from noughts_server.cli.former_command import command
 from noughts_server.cli.local.children import check_startable, engine_options
 from noughts_server.cli.local.faults import faults_document, leave_if_benched, show_faults
 from noughts_server.cli.local.run import beside_games, leave_if_ended_early, play
@@ -180,8 +180,8 @@ def match(a: FirstArgument, b: SecondArgument, playing: MatchOptions) -> None:
             show_faults(plan, outcome)
     if outcome.exhausted:
         fix = more_openings(settings.openings, parse_variant(settings.variant), settings.games_per_pair)
-        output.warn(
-            f"stopped after {output.count(outcome.games, 'game')}: every new pair repeats an earlier one, so the test"
+        printing.warn(
+            f"stopped after {printing.count(outcome.games, 'game')}: every new pair repeats an earlier one, so the test"
             f" cannot be decided. Fix: {fix.removesuffix(' in a new test')}"
         )
     leave_if_ended_early(outcome)
@@ -212,7 +212,7 @@ def run(
     with format_options.usage_problems():
         plan.settings.schedule.check_entries(len(plan.specs), plan.settings)
     if caution := plan.settings.schedule.caution(len(plan.specs), plan.settings):
-        output.warn(f"--rounds: {caution}")
+        printing.warn(f"--rounds: {caution}")
     if playing.dry_run:
         _show_forecast(plan)
         return
@@ -227,7 +227,7 @@ def _run_there(plan: LocalPlan, playing: RunOptions, at: AtServer) -> None:
         show_tournament(client, played, fit=playing.fit)
     # The server gives a reason for what it cancels itself.
     if played.state == TOURNAMENT_STATE_CANCELLED and not played.reason:
-        output.note(f"Stopped after {output.count(played.games_done, 'game')}.")
+        printing.note(f"Stopped after {printing.count(played.games_done, 'game')}.")
         if not plan.settings.schedule.endless:
             raise SystemExit(INTERRUPTED)
     if played.reason:
@@ -285,7 +285,7 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = 
         own_margins_us={label: usual_us + wait_us for label, wait_us in waits_us.items()} | own_margins_us,
         database=options.read_database(playing.database),
         children=ChildSettings(start=playing.start_timeout),
-        **output.picked(playing, "locking", "processes", "affinity", "log", "messages", "fatal"),
+        **printing.picked(playing, "locking", "processes", "affinity", "log", "messages", "fatal"),
         memory_bytes=memory_bytes,
         all_memory_bytes=all_memory_bytes,
     )
@@ -332,8 +332,8 @@ def _resumed(plan: LocalPlan, *, same_seed: bool) -> LocalPlan:
     added = (after.games_per_pair, after.rounds, len(versions)) != (
         before.games_per_pair, before.rounds, len(stored.versions)
     )  # fmt: skip
-    total = output.count(stored.games_total, "game")
-    output.note(f"Resuming after {stored.games_done:,} of {total}{', with more to play' if added else ''}.")
+    total = printing.count(stored.games_total, "game")
+    printing.note(f"Resuming after {stored.games_done:,} of {total}{', with more to play' if added else ''}.")
     return replace(plan, settings=settings, resumes=stored.slug)
 
 
@@ -368,11 +368,11 @@ def _run_tournament(plan: LocalPlan, playing: LocalOptions, hint: str = "") -> N
                 "games": outcome.games,
                 **tables.document(),
                 "variant": plan.settings.variant,
-                **output.seed_document(plan.settings.seed),
+                **printing.seed_document(plan.settings.seed),
                 "terminations": outcome.terminations,
                 **_more_document(plan, outcome),
             }
-            output.print_json({**document, **fit, **faults_document(plan, outcome)})
+            printing.print_json({**document, **fit, **faults_document(plan, outcome)})
         else:
             _print_tournament(plan, outcome, tables, hint)
             if fitted is not None:
@@ -394,25 +394,25 @@ def _more_document(plan: LocalPlan, outcome: LocalOutcome) -> dict[str, Any]:
 def _print_more(plan: LocalPlan, outcome: LocalOutcome) -> None:
     own = [f"{label} {time}" for label, time in plan.settings.own_times.items()]
     if openings := openings_wording(plan.settings.openings):
-        output.stdout().print(openings[0].upper() + openings[1:], soft_wrap=True)
+        printing.stdout().print(openings[0].upper() + openings[1:], soft_wrap=True)
     if own:
-        output.stdout().print(output.printable(f"Time {plan.settings.time}; {', '.join(own)}"), soft_wrap=True)
+        printing.stdout().print(printing.printable(f"Time {plan.settings.time}; {', '.join(own)}"), soft_wrap=True)
     if outcome.models and outcome.models.rows:
-        output.stdout().print()
-        show_table(output.stdout(), outcome.models)
+        printing.stdout().print()
+        show_table(printing.stdout(), outcome.models)
 
 
 def _print_tournament(plan: LocalPlan, outcome: LocalOutcome, tables: TournamentTables, hint: str) -> None:
-    console, settings = output.stdout(), plan.settings
+    console, settings = printing.stdout(), plan.settings
     title = settings.title or settings.schedule.title
-    output.heading(console, f"{title}: {settings.variant}, seed {settings.seed}")
+    printing.heading(console, f"{title}: {settings.variant}, seed {settings.seed}")
     console.print()
     tables.print_crosstable(console)
     console.print()
     if outcome.matches:
         tables.print_pairings(console)
         console.print()
-    output.heading(console, "Leaderboard")
+    printing.heading(console, "Leaderboard")
     tables.print_standings(console)
     console.print()
     console.print(terminations_line(outcome.games, outcome.terminations))

@@ -11,8 +11,8 @@ from noughts_referee.rules import (
     plugin_names,
     plugin_package,
 )
-from noughts_server.cli import output
-from noughts_server.cli.command import command
+from noughts_server.cli import output, printing
+from noughts_server.cli.former_command import command
 
 _FAMILY = {"name": "mnk:M,N,K", "board": "up to 30x30", "in_a_row": "K or more"}
 
@@ -33,7 +33,7 @@ def variants() -> None:
         except VariantError as error:
             faulty.append({"name": name, "reason": error.expected})
     if output.is_json():
-        output.print_json({"variants": found, "faulty": faulty})
+        printing.print_json({"variants": found, "faulty": faulty})
         return
     rows = [
         (row["name"], row["board"], row["in_a_row"], _count(row["cells"]), _count(row["lines"]), row["plugin"] or "")
@@ -41,11 +41,11 @@ def variants() -> None:
     ]
     columns = ("name", "board", "in a row", ">cells", ">lines", "plugin")
     shown = len(columns) if any(row["plugin"] for row in found) else len(columns) - 1
-    output.stdout().print(output.table(columns[:shown], [row[:shown] for row in rows]))
+    printing.stdout().print(printing.table(columns[:shown], [row[:shown] for row in rows]))
     rules = ", ".join(f"gomoku+{rule}" for rule in OPENING_RULES)
-    output.stdout().print(f"\nGames of five in a row can have an opening rule: {rules}.", soft_wrap=True)
+    printing.stdout().print(f"\nGames of five in a row can have an opening rule: {rules}.", soft_wrap=True)
     for fault in faulty:
-        output.warn(f"variant {fault['name']!r} is left out: {fault['reason']}")
+        printing.warn(f"variant {fault['name']!r} is left out: {fault['reason']}")
 
 
 def _count(number: int | None) -> str:
@@ -60,7 +60,7 @@ def _document(variant: Variant, package: str | None) -> dict[str, Any]:
         "name": variant.name,
         "board": f"{size}, gravity" if variant.gravity else size,
         "in_a_row": _in_a_row(variant, length, package),
-        **output.picked(variant, "columns", "rows", "layers", "cells"),
+        **printing.picked(variant, "columns", "rows", "layers", "cells"),
         "lines": len(variant.lines),
         "gravity": variant.gravity,
         "forbids": variant.forbids is not None,

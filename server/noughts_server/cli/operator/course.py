@@ -13,10 +13,10 @@ from typer import Argument, Option
 
 from noughts_proto.security import is_loopback
 from noughts_proto.transport import DEFAULT_SERVER
-from noughts_server.cli import connection_options, options, output
+from noughts_server.cli import connection_options, options, output, printing
 from noughts_server.cli.client import connected
-from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem
+from noughts_server.cli.former_command import command
 from noughts_server.cli.openings_options import read_openings
 from noughts_server.cli.operator import serve as serving
 from noughts_server.cli.operator.web import DEFAULT_WEB
@@ -102,7 +102,7 @@ def init(
     places = {"tokens": str(files.tokens), "instructions": str(files.instructions)}
     output.show(
         {"folder": str(folder), "students": len(students), **places},
-        f"{course.name}: {output.count(len(students), 'student')}, {course.variant} each night at {nightly}.\n"
+        f"{course.name}: {printing.count(len(students), 'student')}, {course.variant} each night at {nightly}.\n"
         f"Their tokens, for you to give to each student: {places['tokens']}\n"
         f"Instructions for the students: {places['instructions']}",
     )
@@ -118,7 +118,7 @@ def add(folder: FolderArgument, logins: Annotated[list[str], Argument(metavar="L
     files = CourseFolder(folder)
     students = run_loop(files.add(logins))
     document = {"folder": str(folder), "students": students, "tokens": str(files.tokens)}
-    output.show(document, f"{output.count(len(logins), 'new token')} in {files.tokens}")
+    output.show(document, f"{printing.count(len(logins), 'new token')} in {files.tokens}")
 
 
 @command()
@@ -166,7 +166,7 @@ def serve(
             (f"Site: {site}\n" if site else "")
             + f"Each night at {course.nightly} all bots meet in {course.variant}. Now: {_estimate(estimate)}.",
         )
-        nightly = nights.play_nights(course, chosen_openings, organiser, _tell, output.warn)
+        nightly = nights.play_nights(course, chosen_openings, organiser, _tell, printing.warn)
         async with running(nightly):
             yield
 
@@ -194,7 +194,7 @@ def night(
             estimate = nights.plan_night(client, course.night(now, chosen))
             output.show({"dry_run": True, **_estimate_document(estimate)}, f"A night now: {_estimate(estimate)}.")
             return
-        begun = nights.play_night(client, course, now, chosen, output.warn)
+        begun = nights.play_night(client, course, now, chosen, printing.warn)
         entries = [row.label for row in nights.standings(client, begun.name)]
     document = {"tournament": begun.name, "entries": entries, "estimate": _estimate_document(begun.estimate)}
     output.show(document, f"{begun.name} begins: {_estimate(begun.estimate)}.")
@@ -209,7 +209,7 @@ def report(folder: FolderArgument, server: str | None = None) -> None:
     with connected(server, files.organiser) as client:
         name = nights.newest_night(client)
         written = nights.write_reports(client, files, name)
-    told = f"{output.count(len(written), 'report')} about {name} in {files.reports}."
+    told = f"{printing.count(len(written), 'report')} about {name} in {files.reports}."
     output.show({"tournament": name, "reports": written}, told)
 
 
@@ -228,7 +228,7 @@ def _packages(files: CourseFolder, course: Course, given: str | None) -> str:
     with _key(files, "python_packages") if given is None else nullcontext():
         serving.read_acceptance("noughts course serve", course.accept, packages)
     if "py" in course.accept and not files.tell_packages(packages):
-        output.warn(f"{files.instructions} does not say which packages bots can import: {packages or 'none'}.")
+        printing.warn(f"{files.instructions} does not say which packages bots can import: {packages or 'none'}.")
     return packages
 
 
@@ -244,18 +244,18 @@ def _key(files: CourseFolder, key: str) -> Iterator[None]:
 
 
 def _tell(begun: Night) -> None:
-    output.note(f"The night's tournament: {begun.name}, {_estimate(begun.estimate)}")
+    printing.note(f"The night's tournament: {begun.name}, {_estimate(begun.estimate)}")
 
 
 def _estimate(night: NightEstimate) -> str:
     """Return e.g. `12 bots, 660 games, about 9 min (as fast as the last night)`."""
-    took, games = length(max(1, night.seconds)), output.count(night.games, "game")
+    took, games = length(max(1, night.seconds)), printing.count(night.games, "game")
     duration = {
         "night": f"about {took} (as fast as the last night)",
         "limits": f"at most about {took} (if all moves take all their time)",
         "assumption": f"about {took} (if a move takes 1 ms)",
     }[night.basis]
-    return f"{output.count(night.bots, 'bot')}, {games}, {duration}" if night.games else "fewer than two bots"
+    return f"{printing.count(night.bots, 'bot')}, {games}, {duration}" if night.games else "fewer than two bots"
 
 
 def _estimate_document(night: NightEstimate) -> dict[str, object]:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from noughts_server.cli import options, output
-from noughts_server.cli.command import command
+from noughts_server.cli import options, output, printing
 from noughts_server.cli.database import in_database
 from noughts_server.cli.drawing.progress import counting
 from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.former_command import command
 from noughts_server.cli.options import read_database
 from noughts_server.cli.signals import run_loop
 from noughts_server.cli.times import read_duration
@@ -44,13 +44,13 @@ def check(database: options.DatabaseOption = None) -> None:
     lines = [f"{finding.where}: {finding.error}" for finding in report.findings[:_MOST_SHOWN]]
     if report.found > _MOST_SHOWN:
         lines.append(f"and {report.found - _MOST_SHOWN:,} more; --format json shows up to 1,000")
-    wrong = output.count(report.found, "error") if report.found else "nothing wrong"
-    games, ratings = output.count(report.games, "game"), output.count(report.ratings, "rating")
-    lines.append(f"{output.count(report.tournaments, 'tournament')}, {games}, {ratings}: {wrong}")
+    wrong = printing.count(report.found, "error") if report.found else "nothing wrong"
+    games, ratings = printing.count(report.games, "game"), printing.count(report.ratings, "rating")
+    lines.append(f"{printing.count(report.tournaments, 'tournament')}, {games}, {ratings}: {wrong}")
     findings = [finding._asdict() for finding in report.findings]
-    counted = output.picked(report, "tournaments", "games", "ratings")
+    counted = printing.picked(report, "tournaments", "games", "ratings")
     document = {**counted, "errors": report.found, "findings": findings}
-    output.show(document, output.printable("\n".join(lines)))
+    output.show(document, printing.printable("\n".join(lines)))
     if report.found:
         raise SystemExit(1)
 
@@ -68,7 +68,7 @@ def backup(target: TargetArgument, database: options.DatabaseOption = None) -> N
             database, lambda store: store.read(lambda connection: back_up(connection, target, show)), reading=True
         )
     size = target.stat().st_size
-    told = f"{output.printable(str(target))}: {output.count(games, 'game')}, {size:,} bytes"
+    told = f"{printing.printable(str(target))}: {printing.count(games, 'game')}, {size:,} bytes"
     output.show({"file": str(target), "games": games, "bytes": size}, told)
 
 
@@ -99,7 +99,7 @@ def copy(
     with counting("Rows") as show:
         rows = run_loop(copied(show))
     total = sum(rows.values())
-    told = f"{output.count(rows['games'], 'game')}, {output.count(total, 'row')} in all: copied"
+    told = f"{printing.count(rows['games'], 'game')}, {printing.count(total, 'row')} in all: copied"
     output.show({"rows": total, "games": rows["games"]}, f"{told}, and compared with the copy")
 
 
@@ -121,8 +121,10 @@ def export(
         files = in_database(database, lambda store: export_months(store, parquet, made, show), reading=True)
     written, total = sum(is_new for _, is_new in files.values()), sum(games for games, _ in files.values())
     months = [{"file": name, "games": games, "written": is_new} for name, (games, is_new) in files.items()]
-    told = f"{output.printable(str(parquet))}: {output.count(total, 'game')} in {output.count(len(files), 'month')}"
-    output.show({"games": total, "months": months}, f"{told}; {output.count(written, 'file')} written")
+    told = (
+        f"{printing.printable(str(parquet))}: {printing.count(total, 'game')} in {printing.count(len(files), 'month')}"
+    )
+    output.show({"games": total, "months": months}, f"{told}; {printing.count(written, 'file')} written")
 
 
 @command(extra="server")
@@ -158,7 +160,7 @@ def prune(
     rows = [(what, f"{count:,}") for what, count in dropped]
     output.show(
         {"dropped": [{"what": what, "rows": rows} for what, rows in dropped], "dry_run": dry_run},
-        output.table(("what", ">would go" if dry_run else ">dropped"), rows),
+        printing.table(("what", ">would go" if dry_run else ">dropped"), rows),
     )
 
 
@@ -195,7 +197,7 @@ def runs(
         )
     rows = [
         (
-            output.printable(str(run.file)),
+            printing.printable(str(run.file)),
             run.changed.strftime("%Y-%m-%d %H:%M"),
             "?" if run.games is None else f"{run.games:,} of {run.games_total:,}",
             f"{run.size:,}",
@@ -225,4 +227,4 @@ def rebuild_explorer(database: options.DatabaseOption = None) -> None:
 
     with counting("Games") as show:
         games = in_database(database, recounted, alone=True)
-    output.show({"games": games}, f"{output.count(games, 'game')} counted")
+    output.show({"games": games}, f"{printing.count(games, 'game')} counted")

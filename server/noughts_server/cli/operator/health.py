@@ -5,10 +5,10 @@ from typing import Any
 import grpc
 
 from noughts_proto.v1 import status_pb2 as pb
-from noughts_server.cli import connection_options, output
+from noughts_server.cli import connection_options, output, printing
 from noughts_server.cli.client import HINTS, connected
-from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem
+from noughts_server.cli.former_command import command
 from noughts_server.client.failures import DEADLINE_SECONDS, explain_call
 
 
@@ -36,5 +36,5 @@ def _why_not(address: str) -> Problem:
     with connected(address) as client:
         status = client.call(client.status.GetStatus, pb.GetStatusRequest())
     if status.database_trouble:
-        return Problem.of("no_database", address=address, why=output.printable(status.database_trouble))
+        return Problem.of("no_database", address=address, why=printing.printable(status.database_trouble))
     return Problem.of("draining", address=address)

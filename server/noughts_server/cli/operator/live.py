@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from noughts_proto.transport import DEFAULT_SERVER
 from noughts_server.cli import options, output
-from noughts_server.cli.command import command
+from noughts_server.cli.former_command import command
 from noughts_server.cli.logs import configure_logs
 from noughts_server.cli.operator.web import DEFAULT_WEB, web_listener
 from noughts_server.cli.options import LogLevel

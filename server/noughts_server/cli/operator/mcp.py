@@ -6,8 +6,8 @@ import socket
 from noughts_proto.security import Dialling, is_loopback
 from noughts_server.cli import connection_options
 from noughts_server.cli.client import HINTS, AtServer
-from noughts_server.cli.command import command
 from noughts_server.cli.errors import UsageProblem, explain, require_extra
+from noughts_server.cli.former_command import command
 from noughts_server.cli.operator.proxies import read_proxies
 from noughts_server.cli.operator.web import web_listener
 from noughts_server.cli.signals import announced, run_loop, until_terminated

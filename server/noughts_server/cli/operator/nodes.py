@@ -2,10 +2,10 @@
 
 import socket
 
-from noughts_server.cli import options, output
-from noughts_server.cli.command import command
+from noughts_server.cli import options, output, printing
 from noughts_server.cli.database import in_database
 from noughts_server.cli.errors import Problem
+from noughts_server.cli.former_command import command
 from noughts_server.cli.times import iso
 
 
@@ -43,10 +43,10 @@ def nodes(database: options.DatabaseOption = None, here: bool = False) -> None:
         for each in found
     ]
     stops = [{"tournament": each.name, "reason": each.reason, "retry_time": iso(each.retry_at)} for each in stopped]
-    table = output.table(("node", "kind", "seats", "up", "units", "silence limit"), shown, first_whole=True)
+    table = printing.table(("node", "kind", "seats", "up", "units", "silence limit"), shown, first_whole=True)
     output.show({"nodes": rows, "stopped": stops}, table if found else lambda: None)
     for each in stopped if not output.is_json() else ():
-        output.stdout().print(f"{each.name} has stopped: {output.printable(each.reason)}", markup=False)
+        printing.stdout().print(f"{each.name} has stopped: {printing.printable(each.reason)}", markup=False)
     if not found:
         where = "on this machine" if here else "in this database"
         raise Problem.of("no_members", where=where)

@@ -3,11 +3,11 @@
 from typing import TYPE_CHECKING, Any
 
 from noughts_proto.v1 import leaderboards_pb2 as pb
-from noughts_server.cli import options, output
+from noughts_server.cli import options, output, printing
 from noughts_server.cli.client import AtServer
-from noughts_server.cli.command import command
 from noughts_server.cli.database import in_database
 from noughts_server.cli.drawing.progress import counting
+from noughts_server.cli.former_command import command
 from noughts_server.competition.elo import Rating
 from noughts_server.core.resource_names import short
 
@@ -55,7 +55,7 @@ def suspicious(at: AtServer = AtServer()) -> None:
             ">points",
             "newest game",
         )
-        output.print_rows(columns, map(_row, found), "Nothing looks suspicious.")
+        printing.print_rows(columns, map(_row, found), "Nothing looks suspicious.")
 
     output.show({"results": list(map(_suspicious_document, found))}, show)
 
@@ -83,7 +83,7 @@ def _row(result: pb.SuspiciousResult) -> tuple[object, ...]:
 def _suspicious_document(result: pb.SuspiciousResult) -> dict[str, Any]:
     return {
         "pattern": _pattern(result),
-        **output.picked(result, "bot", "owner", "opponent", "other_owner", "games", "losses", "counted"),
+        **printing.picked(result, "bot", "owner", "opponent", "other_owner", "games", "losses", "counted"),
         "share_elsewhere": result.share_elsewhere if result.HasField("share_elsewhere") else None,
         "rating_list": result.rating_list or None,
         "points": result.points if result.rating_list else None,
@@ -109,21 +109,21 @@ def _document(report: "RebuildReport") -> dict[str, Any]:
 
 
 def _print(report: "RebuildReport") -> None:
-    console = output.stdout()
-    console.print(f"{output.count(report.slots, 'game')} give {output.count(report.bots, 'rating')}.")
+    console = printing.stdout()
+    console.print(f"{printing.count(report.slots, 'game')} give {printing.count(report.bots, 'rating')}.")
     if report.history_corrected:
-        points = output.count(report.history_points, "point")
+        points = printing.count(report.history_points, "point")
         console.print(f"Their history has {points}, of which {report.history_corrected:,} were corrected.")
     if not report.differences and not report.history_corrected:
         console.print("All of them were correct; nothing was changed.")
     if not report.differences:
         return
     rows = [
-        (row.rating_list, row.bot, *(output.rating(_value(each)) for each in (row.stored, row.rebuilt)))
+        (row.rating_list, row.bot, *(printing.rating(_value(each)) for each in (row.stored, row.rebuilt)))
         for row in report.differences
     ]
-    output.heading(console, "Corrected")
-    console.print(output.table(("list", "bot", ">stored", ">now"), rows))
+    printing.heading(console, "Corrected")
+    console.print(printing.table(("list", "bot", ">stored", ">now"), rows))
 
 
 def _value(rating: Rating | None) -> float | None:

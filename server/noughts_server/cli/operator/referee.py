@@ -9,8 +9,8 @@ from noughts_bots.specs import parse_spec, unique_labels
 from noughts_server.cli import options, output
 from noughts_server.cli.bus_options import BusOptions
 from noughts_server.cli.child_options import SandboxOptions
-from noughts_server.cli.command import command
 from noughts_server.cli.errors import INTERRUPTED, UsageProblem
+from noughts_server.cli.former_command import command
 from noughts_server.cli.local.children import DIAL_YOURSELF, check_startable, engine_options, require_frames_on_pipes
 from noughts_server.cli.logs import LogOptions
 from noughts_server.cli.operator.serve import (

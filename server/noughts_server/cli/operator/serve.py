@@ -14,10 +14,10 @@ from typer import Option
 from noughts_proto.security import Identity, is_loopback
 from noughts_proto.transport import DEFAULT_SERVER
 from noughts_referee.clock import GRACE_SECONDS, NETWORK_CAP_US
-from noughts_server.cli import connection_options, options, output
+from noughts_server.cli import connection_options, options, printing
 from noughts_server.cli.bus_options import BusOptions
-from noughts_server.cli.command import command
 from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem, has_extra, problems_with, require_extra
+from noughts_server.cli.former_command import command
 from noughts_server.cli.logs import LogOptions
 from noughts_server.cli.operator.proxies import PublicUrlOption, read_proxies, read_public_url
 from noughts_server.cli.operator.web import DEFAULT_WEB, web_listener
@@ -98,7 +98,7 @@ def run_server(
     logs.configure()
     same = ("listen", "grace", "reflection", "explorer", "private_webhooks", "metrics", "rate_own_games")
     settings = ServerSettings(
-        **output.picked(chosen, *same),
+        **printing.picked(chosen, *same),
         database=options.read_database(chosen.database),
         bus=bus,
         margin_us=options.read_margin(chosen.margin),
@@ -165,12 +165,12 @@ def _site_listener(web: str | None, *, encrypted: bool) -> socket.socket | None:
         if not has_extra("web"):
             return None
         if encrypted:
-            output.note(f"No website: `serve` starts one only without TLS. {_WEBSITE_FOR_TLS}")
+            printing.note(f"No website: `serve` starts one only without TLS. {_WEBSITE_FOR_TLS}")
             return None
         try:
             return web_listener(DEFAULT_WEB, "--web")
         except Problem as problem:
-            output.note(f"No website: {problem}. Choose another port with --web, or none with --no-web.")
+            printing.note(f"No website: {problem}. Choose another port with --web, or none with --no-web.")
             return None
     if encrypted:
         raise UsageProblem(f"--web {web!r}: got a server that uses TLS, expected one without TLS", _WEBSITE_FOR_TLS)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from noughts_proto.security import host_of, is_loopback
 from noughts_proto.transport import DEFAULT_SERVER
-from noughts_server.cli import output
+from noughts_server.cli import output, printing
 from noughts_server.cli.operator.web_minder import minding_site
 from noughts_server.cli.signals import Stop
 from noughts_server.cli.texts import message
@@ -103,8 +103,8 @@ async def announced(settings: ServerSettings, server: Server, site: str | None) 
 def _warn(address: str, listener: socket.socket | None, settings: ServerSettings, site: Mapping[str, Any]) -> None:
     """Say which ports face the network, and what is missing before them."""
     if not (settings.proxies or is_loopback(host_of(address))):
-        output.note(message("no_reverse_proxy", address=address))
+        printing.note(message("no_reverse_proxy", address=address))
     encrypted = site.get("https") or site.get("public_url", "").startswith("https:")
     if listener is not None and not (encrypted or is_loopback(listener.getsockname()[0])):
         what = "tokens of people who sign in can be read" if site.get("insecure") else "nobody can sign in there"
-        output.note(message("website_in_the_open", what=what))
+        printing.note(message("website_in_the_open", what=what))

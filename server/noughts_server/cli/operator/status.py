@@ -12,9 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from noughts_proto.v1 import status_pb2 as pb
-from noughts_server.cli import output
+from noughts_server.cli import output, printing
 from noughts_server.cli.client import connected
-from noughts_server.cli.command import command
+from noughts_server.cli.former_command import command
 from noughts_server.cli.remote.tournament_view import stop_wording
 from noughts_server.cli.times import iso, milliseconds
 from noughts_server.client.client import Client
@@ -37,7 +37,7 @@ def status(once: bool = False, server: str | None = None) -> None:
     Without a terminal the command prints once.
     """
     with connected(server) as client:
-        console = output.stdout()
+        console = printing.stdout()
         if once or output.is_json() or not console.is_terminal:
             found = _ask(client)
             output.show(_document(found), screen(found))
@@ -58,16 +58,16 @@ def _live(client: Client, console: Console) -> None:
             except CallFailed as problem:
                 # A server that is restarted comes back; until then its last screen says nothing that is true.
                 shown = Text("Waiting: ", style="bold yellow")
-                shown.append(output.printable(problem.message), style="not bold default")
+                shown.append(printing.printable(problem.message), style="not bold default")
             live.update(shown, refresh=True)
 
 
 def screen(status: pb.GetStatusResponse) -> RenderableType:
     state = Text(" draining", style="bold yellow") if status.draining else Text(" serving", style="green")
     if status.database_trouble:
-        state = Text(f" no game begins: the database: {output.printable(status.database_trouble)}", style="bold red")
-    head = Text(f"Noughts {output.printable(status.version)}", style="bold")
-    head.append(f" at {output.printable(status.address)}", style="not bold").append(state)
+        state = Text(f" no game begins: the database: {printing.printable(status.database_trouble)}", style="bold red")
+    head = Text(f"Noughts {printing.printable(status.version)}", style="bold")
+    head.append(f" at {printing.printable(status.address)}", style="not bold").append(state)
     head.append(f", up {duration(status.uptime_seconds)}", style="dim")
     parts: list[RenderableType] = [head, Text(), _facts(status)]
     if status.tournaments:
@@ -112,9 +112,9 @@ def _tournaments(running: Iterable[pb.RunningTournament]) -> RenderableType:
     ]
     if len(known) > _MOST_TOURNAMENTS:
         rows.append((f"and {len(known) - _MOST_TOURNAMENTS} more", "", "", "", ""))
-    table = output.table(("tournament", "progress", ">games", ">running", ">left"), rows)
+    table = printing.table(("tournament", "progress", ">games", ">running", ">left"), rows)
     stopped = [f"{short(each.name)} has stopped: {stop_wording(each)}" for each in known if each.problem]
-    shown = [Text(output.printable(line), style="bold red") for line in stopped[:_MOST_TOURNAMENTS]]
+    shown = [Text(printing.printable(line), style="bold red") for line in stopped[:_MOST_TOURNAMENTS]]
     return Group(table, *shown)
 
 
@@ -124,7 +124,7 @@ def _bots(status: pb.GetStatusResponse) -> RenderableType:
     ]
     if status.bots_online > _MOST_BOTS:
         rows.append((f"and {status.bots_online - _MOST_BOTS:,} more", "", ""))
-    return output.table(("bot", "version", ">running"), rows)
+    return printing.table(("bot", "version", ">running"), rows)
 
 
 def _name_and_version(resource: str) -> tuple[str, str]:
@@ -138,13 +138,13 @@ def sparkline(history: Iterable[float]) -> str:
     highest = max(values, default=0.0)
     if highest <= 0:
         return "-"
-    bars = _BARS if output.unicode() else _PLAIN_BARS
+    bars = _BARS if printing.unicode() else _PLAIN_BARS
     return "".join(bars[min(len(bars) - 1, int(value / highest * len(bars)))] for value in values)
 
 
 def bar(done: int, total: int) -> str:
     full = _BAR_CELLS * done // total if total else 0
-    filled, empty = ("━", "╌") if output.unicode() else ("#", ".")
+    filled, empty = ("━", "╌") if printing.unicode() else ("#", ".")
     return filled * full + empty * (_BAR_CELLS - full)
 
 
@@ -180,10 +180,10 @@ def size(count: float) -> str:
 
 def _document(status: pb.GetStatusResponse) -> dict[str, Any]:
     return {
-        **output.picked(status, "version", "address"),
+        **printing.picked(status, "version", "address"),
         "started": status.start_time.ToDatetime(UTC).isoformat(timespec="seconds"),
-        **output.picked(status, "uptime_seconds", "draining", "games", "plies", "games_per_second"),
-        **output.picked(status, "plies_per_second", "games_in_flight", "slots_queued", "bots_online"),
+        **printing.picked(status, "uptime_seconds", "draining", "games", "plies", "games_per_second"),
+        **printing.picked(status, "plies_per_second", "games_in_flight", "slots_queued", "bots_online"),
         "bots": [
             {
                 "name": _name_and_version(each.bot_version)[0],
@@ -196,14 +196,14 @@ def _document(status: pb.GetStatusResponse) -> dict[str, Any]:
             {
                 "name": short(each.name),
                 "games": each.games_done,
-                **output.picked(each, "games_total", "games_in_flight", "games_per_second"),
+                **printing.picked(each, "games_total", "games_in_flight", "games_per_second"),
                 "problem": each.problem or None,
                 "retry_time": iso(milliseconds(each, "retry_time")),
             }
             for each in status.tournaments
         ],
-        **output.picked(status, "watchers", "commit_seconds", "loop_lag_seconds", "stalls", "stalled_seconds"),
-        **output.picked(status, "excused", "database_bytes"),
+        **printing.picked(status, "watchers", "commit_seconds", "loop_lag_seconds", "stalls", "stalled_seconds"),
+        **printing.picked(status, "excused", "database_bytes"),
         "accepts": list(status.accepts),
         "database_trouble": status.database_trouble or None,
     }

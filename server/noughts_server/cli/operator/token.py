@@ -12,11 +12,11 @@ from typer import Argument, Option
 
 from noughts_proto.transport import SERVER_VARIABLE, TOKEN_VARIABLE
 from noughts_proto.v1 import tokens_pb2 as pb
-from noughts_server.cli import options, output
+from noughts_server.cli import options, output, printing
 from noughts_server.cli.client import AtServer
-from noughts_server.cli.command import command
 from noughts_server.cli.database import in_database
 from noughts_server.cli.errors import UsageProblem, problems_with
+from noughts_server.cli.former_command import command
 from noughts_server.cli.times import clock, from_now, iso, milliseconds, read_duration
 from noughts_server.core.resource_names import token_name
 
@@ -44,7 +44,7 @@ class TokensAt(AtServer):
         can_ask = self.token or self.token_file or os.environ.get(TOKEN_VARIABLE)
         server = self.server or (os.environ.get(SERVER_VARIABLE) if database is None else None) or None
         if server and not self.server and not can_ask:
-            output.note(f"{SERVER_VARIABLE} is set, but there is no token: using the database on this machine.")
+            printing.note(f"{SERVER_VARIABLE} is set, but there is no token: using the database on this machine.")
             server = None
         return None if server is None else self
 
@@ -176,7 +176,7 @@ def _id(row: pb.Token) -> int:
 def _document(row: pb.Token) -> dict[str, object]:
     return {
         "id": _id(row),
-        **output.picked(row, "owner", "label"),
+        **printing.picked(row, "owner", "label"),
         "scopes": list(row.scopes),
         **{key: iso(milliseconds(row, name)) for key, name in _TIMES.items()},
     }

@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 
 from noughts_server.cli import connection_options
-from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem
+from noughts_server.cli.former_command import command
 from noughts_server.cli.operator.proxies import PublicUrlOption, read_proxies, read_public_url
 from noughts_server.cli.signals import announced, run_loop
 from noughts_server.web.listener import address_of, listening

@@ -9,11 +9,11 @@ from noughts_bots.specs import make_bot, parse_spec, unique_labels
 from noughts_proto.v1 import challenges_pb2 as pb
 from noughts_proto.v1 import games_pb2, tournaments_pb2
 from noughts_referee.rules import Termination
-from noughts_server.cli import completion, options, output
+from noughts_server.cli import completion, options, printing
 from noughts_server.cli.client import AtServer
-from noughts_server.cli.command import command
 from noughts_server.cli.drawing.match_summary import MatchSummary
 from noughts_server.cli.errors import Problem, UsageProblem
+from noughts_server.cli.former_command import command
 from noughts_server.cli.logs import configure_logs
 from noughts_server.cli.remote.challenge_run import challenge_request, free_name, play_challenge, play_challenge_with
 from noughts_server.cli.signals import run_loop
@@ -83,6 +83,6 @@ def _show(client: Client, request: pb.CreateChallengeRequest, played: tournament
     first = next(label for version, label in labels.items() if f"{version}/".startswith(challenger))
     second = next(label for label in labels.values() if label != first)
     result = MatchSummary(played.variant, played.seed, first, second, list(table.cells), terminations)
-    result.show({"tournament": played.name, **output.picked(request, "challenger", "opponent")})
+    result.show({"tournament": played.name, **printing.picked(request, "challenger", "opponent")})
     if played.state == tournaments_pb2.TOURNAMENT_STATE_CANCELLED:
-        raise Problem(f"{played.name} was cancelled after {output.count(len(games), 'game')}: {played.reason or '-'}")
+        raise Problem(f"{played.name} was cancelled after {printing.count(len(games), 'game')}: {played.reason or '-'}")

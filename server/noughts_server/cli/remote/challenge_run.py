@@ -11,7 +11,7 @@ from noughts_bots.session import play
 from noughts_bots.specs import BotSpec, make_bot
 from noughts_proto.v1 import bots_pb2, tokens_pb2, tournaments_pb2
 from noughts_proto.v1 import challenges_pb2 as pb
-from noughts_server.cli import options, output
+from noughts_server.cli import options, output, printing
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.remote.tournament_end import LOOK_SECONDS, TournamentEnd
 from noughts_server.client.client import Client
@@ -75,7 +75,7 @@ async def play_challenge_with(
         if isinstance(event, Online):
             online.set()
         else:
-            output.note(output.printable(str(event)))
+            printing.note(printing.printable(str(event)))
 
     async def keep_playing() -> None:
         await play(bot, login, heard)
@@ -96,7 +96,9 @@ async def play_challenge(client: Client, request: pb.CreateChallengeRequest) -> 
     Calls are made in threads, because the bot thinks on the event loop.
     """
     made = (await asyncio.to_thread(client.call, client.challenges.CreateChallenge, request)).tournament
-    output.hint(f"{made.name}: {request.challenger} against {request.opponent}, {output.count(request.games, 'game')}.")
+    output.hint(
+        f"{made.name}: {request.challenger} against {request.opponent}, {printing.count(request.games, 'game')}."
+    )
     end = TournamentEnd(client, made.name)
     try:
         while (over := await asyncio.to_thread(end.look)) is None:  # noqa: ASYNC110  # there is no event to wait for

@@ -12,11 +12,11 @@ from typer import Argument
 
 from noughts_proto.v1 import games_pb2 as pb
 from noughts_referee.rules import Result, Termination, in_words
-from noughts_server.cli import completion, options, output
+from noughts_server.cli import completion, options, output, printing
 from noughts_server.cli.client import AtServer
-from noughts_server.cli.command import command
 from noughts_server.cli.drawing.boards import cells_text, print_board
 from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.former_command import command
 from noughts_server.cli.times import exact
 from noughts_server.cli.typed_names import read_numbered_game, read_tournament
 from noughts_server.client.client import Client
@@ -92,7 +92,7 @@ def list_games(
         found = games_of(client, request, limit)
         columns = (">#", "first", "second", "result", "termination", ">plies", "last moves")
         empty = f"No {'such ' * (chosen.chosen or bool(bot))}games in {request.parent} yet."
-        output.show_each(map(document, found), lambda: output.print_rows(columns, map(_row, found), empty))
+        output.show_each(map(document, found), lambda: printing.print_rows(columns, map(_row, found), empty))
 
 
 def games_of(client: Client, request: pb.ListGamesRequest, limit: int | None) -> Iterator[pb.Game]:
@@ -132,13 +132,13 @@ def show(
 
 
 def _print(shown: pb.Game, notes: list[dict[str, str]]) -> None:
-    console = output.stdout()
-    output.heading(console, f"{shown.name}: {shown.first} (X) - {shown.second} (O)")
+    console = printing.stdout()
+    printing.heading(console, f"{shown.name}: {shown.first} (X) - {shown.second} (O)")
     ended = f"{result_text(shown)}, {in_words(termination_text(shown))}"
     console.print(f"{ended}; {shown.variant}, {_times(shown)}, seed {shown.seed}")
     if fault := fault_document(shown):
         what = f"{fault['bot']} at ply {fault['ply']}: it {fault['reason']}"
-        console.print(output.printable(what), soft_wrap=True, markup=False)
+        console.print(printing.printable(what), soft_wrap=True, markup=False)
     print_board(console, shown.variant, shown.moves, shown.winning_cells)
     if shown.HasField("agreement"):
         agreed = shown.agreement
@@ -154,7 +154,7 @@ def _print(shown: pb.Game, notes: list[dict[str, str]]) -> None:
         console.print(f"winning cells: {cells_text(shown.variant, shown.winning_cells)}", soft_wrap=True)
     for note in notes:
         label = shown.first if note["side"] == "first" else shown.second
-        console.print(f"\n{label}: {output.printable(note['text'])}", soft_wrap=True, markup=False)
+        console.print(f"\n{label}: {printing.printable(note['text'])}", soft_wrap=True, markup=False)
 
 
 def _allowances(row: pb.Game) -> tuple[pb.Allowance, pb.Allowance]:
@@ -162,11 +162,11 @@ def _allowances(row: pb.Game) -> tuple[pb.Allowance, pb.Allowance]:
 
 
 def document(row: pb.Game) -> dict[str, Any]:
-    allowed = [output.picked(each, "network_us", "margin_us") for each in _allowances(row)]
+    allowed = [printing.picked(each, "network_us", "margin_us") for each in _allowances(row)]
     return {
         "game": row.name,
-        **output.picked(row, "variant", "first", "second"),
-        **output.seed_document(row.seed),
+        **printing.picked(row, "variant", "first", "second"),
+        **printing.seed_document(row.seed),
         "moves": list(row.moves),
         "result": result_text(row),
         "termination": termination_text(row),
@@ -176,11 +176,13 @@ def document(row: pb.Game) -> dict[str, Any]:
         **score_column(row.scores, len(row.moves)),
         **comments_by_ply(row.comments),
         "end_time": exact(row, "end_time"),
-        **output.picked(row, "rating_seq", "first_bot", "second_bot"),
+        **printing.picked(row, "rating_seq", "first_bot", "second_bot"),
         "first_time": str(time_control(row.first_time)),
         "second_time": str(time_control(row.second_time)),
         **({"allowances": allowed} if row.HasField("first_allowance") else {}),
-        **({"opening": output.picked(row.agreement, "rule", "opener", "stones")} if row.HasField("agreement") else {}),
+        **(
+            {"opening": printing.picked(row.agreement, "rule", "opener", "stones")} if row.HasField("agreement") else {}
+        ),
         **({"opening": list(row.moves[: row.opening_plies])} if row.opening_plies else {}),
         **({"fault": fault} if (fault := fault_document(row)) else {}),
         **({"round": row.round} if row.round else {}),

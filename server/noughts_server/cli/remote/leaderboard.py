@@ -7,11 +7,11 @@ from typing import Annotated
 from typer import Option
 
 from noughts_proto.v1 import leaderboards_pb2 as pb
-from noughts_server.cli import options, output
+from noughts_server.cli import options, output, printing
 from noughts_server.cli.client import AtServer
-from noughts_server.cli.command import command
 from noughts_server.cli.drawing.rating_table import print_ratings, ratings_document
 from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.former_command import command
 from noughts_server.cli.remote.list_choice import KnownList, chosen, others_line
 from noughts_server.client.client import Client
 from noughts_server.core.resource_names import bot_name, short
@@ -28,17 +28,17 @@ _MOST_GAMES = (1 << 64) - 1
 
 
 def _print(answer: pb.GetBatchRatingsResponse, table: RatingTable) -> None:
-    output.heading(output.stdout(), f"{answer.rating_list}: ratings from all games at once")
+    printing.heading(printing.stdout(), f"{answer.rating_list}: ratings from all games at once")
     if table.players:
         print_ratings(table)
     else:
-        output.stdout().print("No games.")
+        printing.stdout().print("No games.")
 
 
 def _table(answer: pb.GetBatchRatingsResponse) -> RatingTable:
     same = (*("rank", "rating", "error95", "wins", "draws", "losses"), *("opposition", "los_next", "group", "anchored"))
     players = tuple(
-        RatedPlayer(name=short(row.bot), games=row.wins + row.draws + row.losses, **output.picked(row, *same))
+        RatedPlayer(name=short(row.bot), games=row.wins + row.draws + row.losses, **printing.picked(row, *same))
         for row in answer.ratings
     )
     bound = pb.AdvantageBound.Name(answer.advantage_bound).removeprefix("ADVANTAGE_BOUND_")
@@ -46,7 +46,7 @@ def _table(answer: pb.GetBatchRatingsResponse) -> RatingTable:
         players=players,
         draw_rate=answer.draws / answer.games if answer.games else None,
         bound=AdvantageBound[bound],
-        **output.picked(answer, "games", "advantage", "advantage_error95", "prior"),
+        **printing.picked(answer, "games", "advantage", "advantage_error95", "prior"),
     )
 
 
@@ -112,11 +112,11 @@ def leaderboard(
     name, shown = answers[0].rating_list, answers[0].view
     if output.is_json():
         fields = (*PLACE_FIELDS, *_VIEW_FIELDS, "owner", "online")
-        documents = [{"rank": row.rank, "name": short(row.bot)} | output.picked(row, *fields) for row in rows]
-        output.print_json({"rating_list": name, "view": shown.name, "rows": documents})
+        documents = [{"rank": row.rank, "name": short(row.bot)} | printing.picked(row, *fields) for row in rows]
+        printing.print_json({"rating_list": name, "view": shown.name, "rows": documents})
         return
-    console = output.stdout()
-    output.heading(console, name)
+    console = printing.stdout()
+    printing.heading(console, name)
     console.print(f"{shown.title}: {shown.source}")
     if rows:
         print_rows(("bot", "owner"), [((short(row.bot), row.owner), row) for row in rows])
@@ -142,8 +142,8 @@ def _accuracy(row: pb.LeaderboardRow) -> str:
 
 def print_rows(columns: tuple[str, ...], rows: Sequence[tuple[tuple[object, ...], pb.LeaderboardRow]]) -> None:
     """Print a table with rank, the named columns, ratings and record, and a legend of its marks."""
-    dot = "●" if output.unicode() else "*"
-    console = output.stdout()
+    dot = "●" if printing.unicode() else "*"
+    console = printing.stdout()
     viewed = any(row.HasField("view_rating") for _, row in rows)
     judged = any(shown_accuracy(row.decisions, row.blunders) is not None for _, row in rows)
     lines = [
@@ -151,8 +151,8 @@ def print_rows(columns: tuple[str, ...], rows: Sequence[tuple[tuple[object, ...]
             _ranks(row),
             dot if row.online else "",
             *cells,
-            *((output.rating(row.view_rating), output.rating(row.view_error95)) if viewed else ()),
-            f"{output.rating(row.rating)}{'?' if row.provisional else ' '}",
+            *((printing.rating(row.view_rating), printing.rating(row.view_error95)) if viewed else ()),
+            f"{printing.rating(row.rating)}{'?' if row.provisional else ' '}",
             f"{row.games:,}",
             f"{row.wins:,}",
             f"{row.draws:,}",
@@ -163,7 +163,7 @@ def print_rows(columns: tuple[str, ...], rows: Sequence[tuple[tuple[object, ...]
     ]
     ratings = (">rating", ">±", ">live Elo") if viewed else (">rating",)
     counts = (">games", ">wins", ">draws", ">losses", *([">accuracy"] if judged else ()))
-    console.print(output.table((">#", "", *columns, *ratings, *counts), lines))
+    console.print(printing.table((">#", "", *columns, *ratings, *counts), lines))
     legend = []
     if any(row.online for _, row in rows):
         legend.append(f"{dot} online")

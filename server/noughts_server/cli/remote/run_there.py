@@ -14,7 +14,7 @@ from noughts_bots.specs import BotSpec, unique_labels
 from noughts_proto.interpreter import python
 from noughts_proto.transport import SERVER_VARIABLE, TOKEN_VARIABLE
 from noughts_proto.v1 import tournaments_pb2 as pb
-from noughts_server.cli import output
+from noughts_server.cli import printing
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.remote.challenge_run import free_name, is_online
 from noughts_server.cli.remote.tournament_end import LOOK_SECONDS, TournamentEnd
@@ -77,7 +77,7 @@ def _started_tournament(
 def _watch(client: Client, name: str) -> pb.Tournament:
     """Return the tournament when it is over; Ctrl-C cancels it."""
     try:
-        output.note(f"{name} plays at {client.address}; `noughts tournament watch` shows it.")
+        printing.note(f"{name} plays at {client.address}; `noughts tournament watch` shows it.")
         end = TournamentEnd(client, name)
         while (over := end.look()) is None:
             time.sleep(LOOK_SECONDS)
@@ -103,7 +103,7 @@ def _bot_run(client: Client, spec: BotSpec, name: str) -> Iterator[None]:
                 if process.poll() is not None or time.monotonic() > deadline:
                     said.seek(0)
                     text = said.read().decode(errors="replace").strip()
-                    raise Problem(f"{name} is not online: {output.printable(text)}")
+                    raise Problem(f"{name} is not online: {printing.printable(text)}")
                 time.sleep(LOOK_SECONDS)
             yield
         finally:

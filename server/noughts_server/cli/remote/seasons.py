@@ -6,10 +6,10 @@ from typing import Annotated, Any
 from typer import Argument
 
 from noughts_proto.v1 import tournaments_pb2 as pb
-from noughts_server.cli import completion, options, output
+from noughts_server.cli import completion, options, output, printing
 from noughts_server.cli.client import AtServer
-from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem
+from noughts_server.cli.former_command import command
 from noughts_server.cli.remote.tournament_view import show_tournament
 from noughts_server.cli.times import clock, iso, milliseconds
 from noughts_server.cli.typed_names import read_tournament
@@ -39,9 +39,11 @@ def seasons(name: NameArgument, limit: options.LimitOption = None, at: AtServer 
     }
 
     def show() -> None:
-        output.heading(output.stdout(), f"{short(league.league)}: {stopped if league.stopped else 'repeats weekly'}")
+        printing.heading(
+            printing.stdout(), f"{short(league.league)}: {stopped if league.stopped else 'repeats weekly'}"
+        )
         columns = (">season", "tournament", "state", "starts", ">bots", ">games", "winner")
-        output.print_rows(columns, map(_row, found), "No seasons yet.")
+        printing.print_rows(columns, map(_row, found), "No seasons yet.")
 
     output.show(document, show)
 
@@ -70,7 +72,7 @@ def _row(season: pb.Season) -> tuple[object, ...]:
 def _document(season: pb.Season) -> dict[str, Any]:
     return {
         "season": season.number,
-        **output.picked(season, "tournament", "title"),
+        **printing.picked(season, "tournament", "title"),
         "state": _state(season),
         "start_at": iso(milliseconds(season, "start_at")),
         "start_time": iso(milliseconds(season, "start_time")),

@@ -8,9 +8,9 @@ from typer import Argument, Option
 
 from noughts_proto.v1 import tests_pb2 as pb
 from noughts_proto.v1 import tournaments_pb2
-from noughts_server.cli import completion, format_options, options, output
+from noughts_server.cli import completion, format_options, options, output, printing
 from noughts_server.cli.client import AtServer
-from noughts_server.cli.command import command
+from noughts_server.cli.former_command import command
 from noughts_server.cli.openings_options import OpeningsOption, openings_wording, read_random_openings
 from noughts_server.cli.remote.tournament_end import OVER, verdict, wait_for_end
 from noughts_server.cli.remote.tournament_view import (
@@ -75,7 +75,7 @@ def create(
         rated=False,
         schedule=MATCH,
         sprt=playing.sprt or "",
-        **output.picked(playing, "priority", "throughput"),
+        **printing.picked(playing, "priority", "throughput"),
         margin_ms=options.read_tournament_margin(playing.margin),
         title=title.encode(errors="replace").decode(),
     )
@@ -100,7 +100,7 @@ def create(
 
 @command()
 def list_tests(owner: str = "", limit: options.LimitOption = None, at: AtServer = AtServer()) -> None:
-    """List the queue of tests: running ones by priority, then the oldest first; stopped ones; the last to end first."""
+    """List the queue of tests: running ones by priority and age, then stopped ones, then the last to end."""
     with at.connected() as client:
         request = pb.ListTestsRequest(owner=owner)
         pages = partial(client.each, client.tests.ListTests, request, lambda page: page.tests)
@@ -161,15 +161,15 @@ def _show(shown: pb.Test) -> None:
 
 
 def _print(shown: pb.Test) -> None:
-    console, tournament = output.stdout(), shown.tournament
+    console, tournament = printing.stdout(), shown.tournament
     new, base = _typed(shown.new_version), _typed(shown.base_version)
-    output.heading(console, f"{shown.name}: {new} against {base}")
+    printing.heading(console, f"{shown.name}: {new} against {base}")
     most = "at most " if tournament.sprt and tournament.state not in OVER else ""
     conditions = [tournament.variant, f"time {time_wording(tournament)}", openings_wording(tournament.openings)]
     share = f"priority {tournament.priority}, throughput {tournament.throughput} %"
     console.print(
         f"{_state(tournament)}, {tournament.games_done:,} of {most}{tournament.games_total:,} games played\n"
-        f"{', '.join(filter(None, conditions))}\n{share}, by {output.printable(tournament.owner)}",
+        f"{', '.join(filter(None, conditions))}\n{share}, by {printing.printable(tournament.owner)}",
         soft_wrap=True,
     )
     if offline := _offline(tournament):
@@ -210,7 +210,7 @@ def _typed(version: str) -> str:
 def _document(shown: pb.Test) -> dict[str, Any]:
     tournament = shown.tournament
     times = {name: iso(milliseconds(tournament, name)) for name in ("create_time", "start_time", "end_time")}
-    names = {"test": shown.name, **output.picked(shown, "new_version", "base_version")}
+    names = {"test": shown.name, **printing.picked(shown, "new_version", "base_version")}
     details = tournament.match_details
     match = match_document(tournament.match) | {"summary": details.summary, "advice": details.advice}
     statistics = {"match": match, "offline": _offline(tournament)}

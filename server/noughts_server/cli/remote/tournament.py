@@ -11,11 +11,11 @@ from typer import Argument, Option
 
 from noughts_proto.v1 import bots_pb2, status_pb2, tokens_pb2
 from noughts_proto.v1 import tournaments_pb2 as pb
-from noughts_server.cli import completion, format_options, options, output
+from noughts_server.cli import completion, format_options, options, output, printing
 from noughts_server.cli.client import AtServer
-from noughts_server.cli.command import command
 from noughts_server.cli.dry_run import entry_counts, pace_of, show_forecasts
 from noughts_server.cli.errors import Problem, UsageProblem
+from noughts_server.cli.former_command import command
 from noughts_server.cli.remote.tournament_end import verdict, wait_for_end
 from noughts_server.cli.remote.tournament_view import conditions_document, show_tournament, state_wording, time_wording
 from noughts_server.cli.times import read_moment
@@ -73,7 +73,7 @@ def create(
     own_times = options.read_times_of(playing.time_of)
     settings = playing.settings(
         own_times,
-        **output.picked(playing, "live_scores", "keep_scores", "priority", "throughput"),
+        **printing.picked(playing, "live_scores", "keep_scores", "priority", "throughput"),
         margin_ms=options.read_tournament_margin(playing.margin),
         rated=not unrated and not own_times,
         title=title.encode(errors="replace").decode(),
@@ -154,15 +154,15 @@ def join(
                 continue
             entered.append({"label": joined.label, "bot_version": joined.bot_version})
             if not output.is_json():
-                output.stdout().print(f"{joined.bot_version} plays in {parent} as {joined.label}.")
+                printing.stdout().print(f"{joined.bot_version} plays in {parent} as {joined.label}.")
     for out in refused:
-        output.warn(f"{out['bot']} was not entered: {out['reason']}")
+        printing.warn(f"{out['bot']} was not entered: {out['reason']}")
     if not entered:
         text = f"--all-online: got {len(refused)} bots of yours that are online, and none was entered in {parent}"
         raise Problem(text, "" if refused else "Connect one with `noughts bot run`.")
     if output.is_json():
         more = {"refused": refused} if all_online else {}
-        output.print_json({"tournament": parent, **entered[0], "entries": entered, **more})
+        printing.print_json({"tournament": parent, **entered[0], "entries": entered, **more})
 
 
 def _online(client: Client) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from grpc import StatusCode
 
 from noughts_proto.v1 import tournaments_pb2 as pb
-from noughts_server.cli import output
+from noughts_server.cli import printing
 from noughts_server.cli.drawing.progress import counting
 from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
@@ -54,16 +54,16 @@ def wait_for_end(client: Client, name: str, over: Collection[int] = OVER) -> pb.
     with counting("Games") as draw:
         while (shown := end.look()) is None:
             draw(end.shown.games_done, end.shown.games_total or None, _test_so_far(end.shown))
-            if not output.stderr().is_terminal and time.monotonic() - reported_at >= _REPORT_SECONDS:
+            if not printing.stderr().is_terminal and time.monotonic() - reported_at >= _REPORT_SECONDS:
                 reported_at = time.monotonic()
-                output.note(progress_line(end.shown))
+                printing.note(progress_line(end.shown))
             time.sleep(_WAIT_SECONDS)
     return shown
 
 
 def progress_line(shown: pb.Tournament) -> str:
     """Return a line on how far a tournament is."""
-    parts = [f"{shown.games_done:,} of {output.count(shown.games_total, 'game')} played", _test_so_far(shown)]
+    parts = [f"{shown.games_done:,} of {printing.count(shown.games_total, 'game')} played", _test_so_far(shown)]
     return f"{short(shown.name)}: {', '.join(filter(None, parts))}"
 
 

@@ -8,10 +8,10 @@ from typer import Option
 from noughts_proto.v1 import games_pb2
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_referee.rules import OldSeed, commitment, game_seed
-from noughts_server.cli import output
+from noughts_server.cli import output, printing
 from noughts_server.cli.client import connected
-from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem
+from noughts_server.cli.former_command import command
 from noughts_server.cli.remote.tournament import NameArgument
 from noughts_server.cli.typed_names import read_tournament
 
@@ -43,7 +43,7 @@ def verify(
         output.announce(
             {
                 "tournament": full_name,
-                **output.seed_document(found.seed),
+                **printing.seed_document(found.seed),
                 "seed_hash": found.seed_hash,
                 "noted": noted,
                 "fits": fits,
@@ -51,13 +51,16 @@ def verify(
                 "differing": differing,
             },
             f"The seed commitment of {full_name} is valid",
-            f"Seed {found.seed} has the hash {whose}.\nThe seeds of all {output.count(count, 'game')} follow from it.",
+            f"Seed {found.seed} has the hash {whose}.\n"
+            f"The seeds of all {printing.count(count, 'game')} follow from it.",
         )
     if not fits:
         raise Problem.of("another_hash", name=full_name, found=found, hash=commitment(found.seed), noted=held_to)
     if differing:
         some = ", ".join(map(str, differing[:_SHOWN])) + (", ..." if len(differing) > _SHOWN else "")
-        raise Problem.of("seeds_of_games_differ", name=full_name, games=output.count(len(differing), "game"), some=some)
+        raise Problem.of(
+            "seeds_of_games_differ", name=full_name, games=printing.count(len(differing), "game"), some=some
+        )
 
 
 def compare(tournament: pb.Tournament, games: Iterable[games_pb2.Game]) -> tuple[int, list[int]]:

@@ -4,7 +4,7 @@ from typing import Any
 
 from noughts_proto.v1 import feed_pb2, status_pb2
 from noughts_proto.v1 import tournaments_pb2 as pb
-from noughts_server.cli import output
+from noughts_server.cli import output, printing
 from noughts_server.cli.drawing.estimate_lines import difference_text
 from noughts_server.cli.drawing.rating_table import ratings_document, show_fit
 from noughts_server.cli.drawing.standings import TournamentTables
@@ -48,14 +48,14 @@ def show_tournament(client: Client, shown: pb.Tournament, *, fit: bool = False) 
         document["absence_limit"] = _absence_limit(shown)
         if fitted is not None:
             document["fit"] = ratings_document(fitted)
-        output.print_json(document)
+        printing.print_json(document)
     else:
         _print(shown, tables)
         for label, count in faults.items():
-            lost = f"{output.printable(label)} lost {output.count(count, 'game')} through its own fault."
-            output.stdout().print(lost, markup=False)
+            lost = f"{printing.printable(label)} lost {printing.count(count, 'game')} through its own fault."
+            printing.stdout().print(lost, markup=False)
         if faults:
-            output.note(f"noughts game list {short(shown.name)} --fault")
+            printing.note(f"noughts game list {short(shown.name)} --fault")
         if fitted is not None:
             show_fit(fitted)
 
@@ -108,14 +108,14 @@ def _standing(row: pb.Standing) -> Standing:
         wins=row.wins,
         draws=row.draws,
         losses=row.losses,
-        rating=output.value_of(row, "rating"),
+        rating=printing.value_of(row, "rating"),
         byes=row.byes,
         bye_points=row.points - row.wins - row.draws / 2,
         withdrawn_at=milliseconds(row, "withdraw_time"),
         withdrawn_reason=row.withdraw_reason,
         faults=row.faults,
         rank=row.rank,
-        head_to_head=output.value_of(row, "head_to_head"),
+        head_to_head=printing.value_of(row, "head_to_head"),
         sonneborn_berger=row.sonneborn_berger,
         tie_break=TieBreak.__members__.get(pb.TieBreak.Name(row.tie_break).removeprefix("TIE_BREAK_")),
     )
@@ -129,8 +129,8 @@ def _match(row: pb.Match) -> MatchRow:
 
 
 def _print(shown: pb.Tournament, tables: TournamentTables) -> None:
-    console = output.stdout()
-    output.heading(console, f"{shown.name} ({shown.title})" if shown.title else shown.name)
+    console = printing.stdout()
+    printing.heading(console, f"{shown.name} ({shown.title})" if shown.title else shown.name)
     state = state_wording(shown)
     if shown.games_total:
         separator = "." if shown.reason else ","
@@ -141,8 +141,8 @@ def _print(shown: pb.Tournament, tables: TournamentTables) -> None:
     console.print(
         f"{state}\n"
         f"{_format(shown)}, {shown.variant}, time {time_wording(shown)}{_own_times(shown)}{_margin(shown)},"
-        f" {output.count(shown.games_per_pair, 'game')} a pair,"
-        f" {rated}, organised by {output.printable(shown.owner)}"
+        f" {printing.count(shown.games_per_pair, 'game')} a pair,"
+        f" {rated}, organised by {printing.printable(shown.owner)}"
     )
     if rules := _more_settings(shown):
         console.print(rules, soft_wrap=True)
@@ -158,7 +158,7 @@ def _print(shown: pb.Tournament, tables: TournamentTables) -> None:
         span = length(limit)
         console.print(f"An entry that keeps its games waiting for {span} loses its remaining games.", soft_wrap=True)
     if shown.offline:
-        console.print(f"Not online: {', '.join(map(output.printable, shown.offline))}", style="yellow")
+        console.print(f"Not online: {', '.join(map(printing.printable, shown.offline))}", style="yellow")
     print_summary(shown)
     if shown.candidates:
         console.print()
@@ -178,46 +178,46 @@ def _more_settings(shown: pb.Tournament) -> str:
     """Return the settings that only some tournaments have; empty if this one has none of them."""
     parts = []
     if shown.rounds:
-        parts.append(output.count(shown.rounds, "round"))
+        parts.append(printing.count(shown.rounds, "round"))
     if shown.draw_after:
-        parts.append(f"a draw after {output.count(shown.draw_after, 'ply', 'plies')}")
+        parts.append(f"a draw after {printing.count(shown.draw_after, 'ply', 'plies')}")
     if shown.forfeit_after:
-        parts.append(f"a bot is withdrawn after {output.count(shown.forfeit_after, 'fault')}")
+        parts.append(f"a bot is withdrawn after {printing.count(shown.forfeit_after, 'fault')}")
     return ", ".join(parts)
 
 
 def _print_candidates(shown: pb.Tournament) -> None:
-    console, first = output.stdout(), shown.candidates[0]
-    output.heading(console, f"Candidates against {first.labels[1]}: {shown.sprt}")
+    console, first = printing.stdout(), shown.candidates[0]
+    printing.heading(console, f"Candidates against {first.labels[1]}: {shown.sprt}")
     rows = []
     for each in shown.candidates:
-        elo = difference_text(output.value_of(each, "elo"), each.error95 or None)
+        elo = difference_text(printing.value_of(each, "elo"), each.error95 or None)
         llr = f"{each.sprt.llr:.2f}"
         rows.append((each.labels[0], each.state, sum(each.pentanomial), *each.pentanomial, elo, llr))
     columns = ("candidate", "state", ">pairs", ">LL", ">LD", ">WL+DD", ">WD", ">WW", ">Elo", ">LLR")
-    console.print(output.table(columns, rows))
+    console.print(printing.table(columns, rows))
     bounds = f"The LLR {first.sprt.lower:.2f} drops a candidate, {first.sprt.upper:.2f} accepts it."
     console.print(f"{bounds} All candidates share alpha.", soft_wrap=True)
 
 
 def print_summary(shown: pb.Tournament) -> None:
     """Print the result of a match in a few lines, if there is one."""
-    console = output.stdout()
+    console = printing.stdout()
     if summary := shown.match_details.summary:
         console.print()
         for line in summary.splitlines():
-            console.print(output.printable(line), soft_wrap=True, highlight=False)
+            console.print(printing.printable(line), soft_wrap=True, highlight=False)
     advice = shown.match_details.advice
     if advice and shown.state not in (pb.TOURNAMENT_STATE_FINISHED, pb.TOURNAMENT_STATE_CANCELLED):
-        console.print(output.printable(advice), style="yellow", soft_wrap=True, highlight=False)
+        console.print(printing.printable(advice), style="yellow", soft_wrap=True, highlight=False)
 
 
 def match_document(found: pb.MatchStatistics) -> dict[str, Any]:
     """Return the statistics of a match for JSON, as `noughts match` prints them."""
-    values = output.picked(found, "elo", "normalized_elo", "normalized_error95")
-    test = {"sprt": output.picked(found.sprt, "llr", "lower", "upper", "decision")} if found.HasField("sprt") else {}
+    values = printing.picked(found, "elo", "normalized_elo", "normalized_error95")
+    test = {"sprt": printing.picked(found.sprt, "llr", "lower", "upper", "decision")} if found.HasField("sprt") else {}
     return {
-        "elo": {"value": values["elo"], **output.picked(found, "error95", "los")},
+        "elo": {"value": values["elo"], **printing.picked(found, "error95", "los")},
         "normalized_elo": {"value": values["normalized_elo"], "error95": values["normalized_error95"]},
         "pentanomial": list(found.pentanomial),
         "repeats": found.repeats,
@@ -241,7 +241,9 @@ def _seed(shown: pb.Tournament) -> str:
 
 def _joining(shown: pb.Tournament) -> str:
     """Return the conditions for the start, in this machine's time zone."""
-    told = [f"{output.count(len(shown.standings), 'entry', 'entries')} of {shown.entries_min} to {shown.entries_max:,}"]
+    told = [
+        f"{printing.count(len(shown.standings), 'entry', 'entries')} of {shown.entries_min} to {shown.entries_max:,}"
+    ]
     for name, wording in (("join_from", "joining from"), ("join_until", "joining until"), ("start_at", "start at")):
         moment = milliseconds(shown, name)
         if moment is not None:
@@ -253,20 +255,20 @@ def conditions_document(shown: pb.Tournament) -> dict[str, Any]:
     """Return a tournament without its standings for JSON."""
     return {
         "tournament": shown.name,
-        **output.picked(shown, "title", "owner"),
+        **printing.picked(shown, "title", "owner"),
         "state": state_of(shown),
         "variant": shown.variant,
         "time": time_wording(shown),
         "own_times": own_times_document(shown),
         "schedule": str(_format(shown)),
-        **output.picked(shown, "games_per_pair", *OPTIONS),
+        **printing.picked(shown, "games_per_pair", *OPTIONS),
         "concurrency": shown.concurrency,
-        **output.seed_document(output.value_of(shown, "seed")),
-        **output.picked(shown, "seed_hash", "seed_given", "rated", "own_rated"),
+        **printing.seed_document(printing.value_of(shown, "seed")),
+        **printing.picked(shown, "seed_hash", "seed_given", "rated", "own_rated"),
         "games": shown.games_done,
-        **output.picked(shown, "games_total", "entries_min", "entries_max"),
+        **printing.picked(shown, "games_total", "entries_min", "entries_max"),
         **{name: iso(milliseconds(shown, name)) for name in ("join_from", "join_until", "start_at")},
-        **output.picked(shown, "reason", "challenge"),
+        **printing.picked(shown, "reason", "challenge"),
         "retry_time": iso(milliseconds(shown, "retry_time")),
         "league": shown.league or None,
         "season": shown.season or None,
@@ -325,5 +327,5 @@ def _margin(shown: pb.Tournament) -> str:
 
 
 def _own_times(shown: pb.Tournament) -> str:
-    told = [f"{output.printable(label)} {time}" for label, time in own_times_document(shown).items()]
+    told = [f"{printing.printable(label)} {time}" for label, time in own_times_document(shown).items()]
     return f" ({', '.join(told)})" if told else ""

@@ -4,9 +4,9 @@ from typing import Annotated
 
 from typer import Argument
 
-from noughts_server.cli import completion, output
+from noughts_server.cli import completion, output, printing
 from noughts_server.cli.client import connected
-from noughts_server.cli.command import command
+from noughts_server.cli.former_command import command
 from noughts_server.cli.remote.watch_lines import note_lost, print_message
 from noughts_server.cli.remote.watch_screen import Screen
 from noughts_server.cli.typed_names import read_watched
@@ -24,7 +24,7 @@ def watch(
     resource = read_watched(name)
     try:
         with connected(server) as client:
-            console = output.stdout()
+            console = printing.stdout()
             if output.is_json() or not console.is_terminal:
                 client.follow(resource, print_message, note_lost)
                 return

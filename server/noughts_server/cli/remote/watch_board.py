@@ -9,7 +9,7 @@ from rich.text import Text
 
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_referee.rules import VariantError, parse_variant
-from noughts_server.cli import output
+from noughts_server.cli import printing
 from noughts_server.cli.drawing.boards import STYLES, board_lines, board_width, cells_text
 from noughts_server.cli.remote.watch_lines import clocks_of, ended_line, score_text, scores_of, short_game
 
@@ -46,7 +46,7 @@ def picture(
         last = ("... " if begin else "") + cells_text(game.variant, game.moves[begin:])
         below.append(Text(last, style="dim", no_wrap=True, overflow="ellipsis"))
     board = board_lines(game.variant, game.moves, game.winning_cells, width=room)
-    title = output.printable(short_game(game.name))
+    title = printing.printable(short_game(game.name))
     if height is not None and (most := height - _FRAME - len(players) - len(below)) < len(board):
         shown = _window(game, board, max(1, most))
         title += f", {len(shown)} of {len(board)} lines"
@@ -68,7 +68,7 @@ def _window(game: pb.WatchedGame, board: Sequence[Text], most: int) -> list[Text
 
 
 def _player(game: pb.WatchedGame, side: int, passed: Callable[[str], float], *, to_move: bool) -> Text:
-    name = output.printable((game.first, game.second)[side])
+    name = printing.printable((game.first, game.second)[side])
     text = Text(f"{'>' if to_move else ' '} ", no_wrap=True, overflow="ellipsis")
     text.append("XO"[side], style=STYLES[side]).append(f" {name}", style="bold" if to_move else "")
     clock_us = clocks_of(game)[side]

@@ -6,7 +6,7 @@ from typing import Any
 from noughts_proto.feed_view import View
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_referee.rules import Result, Termination
-from noughts_server.cli import output
+from noughts_server.cli import output, printing
 from noughts_server.cli.drawing.boards import cells_text
 from noughts_server.cli.remote.tournament_view import state_of
 from noughts_server.core.resource_names import short
@@ -17,18 +17,18 @@ def print_message(message: pb.WatchResponse, view: View) -> None:
     """Print each event of a message as a JSON document or a line of text, and update the view."""
     if output.is_json():
         for event in events(message):
-            output.print_json(event)
+            printing.print_json(event)
     else:
-        console = output.stdout()
+        console = printing.stdout()
         for line in lines(message, view):
-            console.print(output.printable(line), soft_wrap=True)
+            console.print(printing.printable(line), soft_wrap=True)
         console.file.flush()
     view.take(message)
 
 
 def note_lost(reason: str) -> None:
     """Report a lost connection on stderr."""
-    output.note(f"connection lost, trying again: {reason}")
+    printing.note(f"connection lost, trying again: {reason}")
 
 
 def events(message: pb.WatchResponse) -> Iterator[dict[str, Any]]:
@@ -67,9 +67,9 @@ def lines(message: pb.WatchResponse, view: View) -> Iterator[str]:
         yield tournament_line(tournament)
         for row in tournament.standings:
             standing = row.standing
-            rating = output.rating(output.value_of(standing, "rating"))
-            place = f"{standing.rank or row.rank}. {standing.label}, points {output.points(standing.points)}"
-            lost = f", lost {output.count(standing.faults, 'game')} through its own fault" if standing.faults else ""
+            rating = printing.rating(printing.value_of(standing, "rating"))
+            place = f"{standing.rank or row.rank}. {standing.label}, points {printing.points(standing.points)}"
+            lost = f", lost {printing.count(standing.faults, 'game')} through its own fault" if standing.faults else ""
             yield f"{short(tournament.name)}: {place}, rating {rating}{lost}"
 
 
@@ -89,7 +89,7 @@ def short_game(name: str) -> str:
 
 def scores_of(game: pb.WatchedGame) -> tuple[float | None, float | None]:
     """Return the last score of each side; None if it gave none."""
-    return output.value_of(game, "first_score"), output.value_of(game, "second_score")
+    return printing.value_of(game, "first_score"), printing.value_of(game, "second_score")
 
 
 def score_text(score: float | None) -> str:
@@ -141,12 +141,12 @@ def _tournament(tournament: pb.WatchedTournament) -> dict[str, Any]:
         "reason": tournament.reason,
         "variant": tournament.variant,
         "games": tournament.games_done,
-        **output.picked(tournament, "games_total", "games_running", "plies"),
+        **printing.picked(tournament, "games_total", "games_running", "plies"),
         "standings": [
             {
                 "rank": row.standing.rank or row.rank,
                 "name": row.standing.label,
-                **output.picked(row.standing, "wins", "draws", "losses", "points", "rating", "faults"),
+                **printing.picked(row.standing, "wins", "draws", "losses", "points", "rating", "faults"),
             }
             for row in tournament.standings
         ],
@@ -157,7 +157,7 @@ def _game(game: pb.WatchedGame) -> dict[str, Any]:
     own = {"first_time": game.first_time, "second_time": game.second_time} if game.HasField("first_time") else {}
     return {
         "game": game.name,
-        **output.picked(game, "variant", "first", "second"),
+        **printing.picked(game, "variant", "first", "second"),
         "time": str(time_control(game.time)),
         **{name: str(time_control(each)) for name, each in own.items()},
         "state": _game_state(game),
@@ -171,10 +171,10 @@ def _game(game: pb.WatchedGame) -> dict[str, Any]:
 
 def _ply(ply: pb.WatchedPly) -> dict[str, Any]:
     return {
-        **output.picked(ply, "game", "ply", "cell"),
+        **printing.picked(ply, "game", "ply", "cell"),
         "time_ms": ply.time_us / 1000,
         **_clocks(ply),
-        **output.picked(ply, "score"),
+        **printing.picked(ply, "score"),
     }
 
 
@@ -184,7 +184,7 @@ def _game_state(game: pb.WatchedGame) -> str:
 
 def clocks_of(of: pb.WatchedGame | pb.WatchedPly) -> tuple[int | None, int | None]:
     """Return the time on the two clocks in microseconds; None for a side without a limit."""
-    return output.value_of(of, "first_clock_us"), output.value_of(of, "second_clock_us")
+    return printing.value_of(of, "first_clock_us"), printing.value_of(of, "second_clock_us")
 
 
 def _clocks(of: pb.WatchedGame | pb.WatchedPly) -> dict[str, float | None]:

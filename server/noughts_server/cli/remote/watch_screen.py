@@ -14,7 +14,7 @@ from rich.text import Text
 
 from noughts_proto.feed_view import View
 from noughts_proto.v1 import feed_pb2 as pb
-from noughts_server.cli import output
+from noughts_server.cli import printing
 from noughts_server.cli.remote.watch_board import Picture, picture
 from noughts_server.cli.remote.watch_layout import arranged, packed
 from noughts_server.cli.remote.watch_lines import tournament_line
@@ -106,7 +106,7 @@ class Screen:
             elif not tournaments and not self._view.games:
                 above.append(Text("No games are live. Press Ctrl-C to leave."))
             if self._lost:
-                above.append(Text(output.printable(self._lost), style="yellow", no_wrap=True, overflow="ellipsis"))
+                above.append(Text(printing.printable(self._lost), style="yellow", no_wrap=True, overflow="ellipsis"))
             if self._over:
                 return Group(*self._at_the_end(tournaments), *above)
             above += [part for tournament in tournaments for part in self._head(tournament)]
@@ -129,7 +129,9 @@ class Screen:
         standings = [self._standings(each, layout.rows, room) for each in tournaments if each.standings and layout.rows]
         boards: list[RenderableType] = [_row(each.panel for each in row) for row in layout.boards]
         if hidden:
-            boards.append(Text(f"... {output.count(hidden, 'more game')} not shown (terminal too small)", style="dim"))
+            boards.append(
+                Text(f"... {printing.count(hidden, 'more game')} not shown (terminal too small)", style="dim")
+            )
         if layout.beside:
             return [_row([boards[0], Group(*standings)]), *boards[1:]]
         return [*standings, *boards]
@@ -146,9 +148,9 @@ class Screen:
         return parts
 
     def _head(self, tournament: pb.WatchedTournament) -> list[RenderableType]:
-        heading = Text(output.printable(tournament_line(tournament)), style="bold", no_wrap=True, overflow="ellipsis")
+        heading = Text(printing.printable(tournament_line(tournament)), style="bold", no_wrap=True, overflow="ellipsis")
         if tournament.title:
-            heading.append(f"  {output.printable(tournament.title)}", style="not bold")
+            heading.append(f"  {printing.printable(tournament.title)}", style="not bold")
         if self._lost and not self._over:
             return [heading]  # the line about the lost connection replaces the bar
         width = min(_BAR_WIDTH, self._console.width - 1)
@@ -163,7 +165,7 @@ class Screen:
         record = () if narrow else (">wins", ">draws", ">losses")
         # The column is shown only if there are faults, which are rare.
         faults = (">faults",) if any(row.standing.faults for row in tournament.standings) else ()
-        table = output.table(("", ">#", "bot", ">points", *record, *faults, ">rating"), ())
+        table = printing.table(("", ">#", "bot", ">points", *record, *faults, ">rating"), ())
         # Shorten long names with an ellipsis instead of breaking rows.
         table.columns[2].no_wrap, table.columns[2].overflow = True, "ellipsis"
         for row in tournament.standings[:rows]:
@@ -171,11 +173,11 @@ class Screen:
             table.add_row(
                 self._arrow(tournament.name, standing.label),
                 str(standing.rank or row.rank),
-                Text(output.printable(standing.label)),
-                output.points(standing.points),
+                Text(printing.printable(standing.label)),
+                printing.points(standing.points),
                 *(() if narrow else map(str, (standing.wins, standing.draws, standing.losses))),
                 *(str(standing.faults) for _ in faults),
-                output.rating(output.value_of(standing, "rating")),
+                printing.rating(printing.value_of(standing, "rating")),
             )
         if rows < len(tournament.standings):
             table.add_row("", "", f"... {len(tournament.standings) - rows:,} more")

@@ -6,10 +6,10 @@ from typing import Annotated
 from typer import Argument
 
 from noughts_proto.v1 import webhooks_pb2 as pb
-from noughts_server.cli import output
+from noughts_server.cli import output, printing
 from noughts_server.cli.client import AtServer
-from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem
+from noughts_server.cli.former_command import command
 from noughts_server.core.resource_names import short, webhook_name
 
 Payload = StrEnum("Payload", ["json", "discord", "slack"])
@@ -43,7 +43,7 @@ def list_webhooks(at: AtServer) -> None:
     columns = (">id", "url", "payload", "events", ">waiting", ">dropped", ">failures", "last problem")
     names = ("waiting", "dropped", "failures", "problem")
     rows = [
-        (short(row.name), row.url, row.format, " ".join(row.events) or "all", *output.picked(row, *names).values())
+        (short(row.name), row.url, row.format, " ".join(row.events) or "all", *printing.picked(row, *names).values())
         for row in found
     ]
     hint = "No webhooks yet. Create one: noughts webhook create URL"
@@ -71,5 +71,5 @@ def delete(identifier: IdArgument, at: AtServer) -> None:
 
 
 def _document(row: pb.Webhook) -> dict[str, object]:
-    fields = output.picked(row, "owner", "url", "waiting", "dropped", "failures", "problem")
+    fields = printing.picked(row, "owner", "url", "waiting", "dropped", "failures", "problem")
     return {"id": int(short(row.name)), **fields, "payload": row.format, "events": list(row.events)}

@@ -16,7 +16,8 @@ from noughts_referee.clock import MARGIN_US, TimeControl, TimeControlError, pars
 from noughts_referee.rules import OPENING_RULES, Variant, VariantError, first_common, parse_variant
 from noughts_server.cli import completion
 from noughts_server.cli.errors import UsageProblem
-from noughts_server.cli.output import Format, is_json, note
+from noughts_server.cli.output import is_json
+from noughts_server.cli.printing import Format, note
 from noughts_server.cli.times import read_seconds
 
 _Row = TypeVar("_Row")

@@ -1,0 +1,84 @@
+"""The commands of `noughts bot`, in the order of its help."""
+
+from noughts_server.cli.command_table import Command, Group
+from noughts_server.cli.commands.bot import table
+
+GROUP = Group(
+    summary="Write, check, run, submit and look up bots.",
+    example="""
+$ noughts bot new mybot
+...
+mybot/bot.py
+Next: cd mybot && make check
+
+$ noughts bot check py:mybot/bot.py --no-steps
+py:mybot/bot.py: 10 games of tictactoe against random moves: 8 won, ...
+...
+Nothing is wrong.
+""",
+    panels={
+        "Commands": {
+            "new": Command(
+                "noughts_server.cli.bots.new:new",
+                "Create a small project with a working bot: its source, a check, CI and a README.",
+            ),
+            "check": Command(
+                "noughts_server.cli.bots.check:check",
+                "Start a bot the way a referee does, play a few games against random moves, and report faults.",
+            ),
+            "run": Command(
+                "noughts_server.cli.bots.run:run",
+                "Play as one or more bots on a server, until Ctrl-C; reconnects if the connection is lost.",
+            ),
+            "submit": Command(
+                "noughts_server.cli.bots.submit:submit",
+                "Submit a bot as a file or a folder.",
+            ),
+            "ask": Command(
+                "noughts_server.cli.bots.bot:ask",
+                "Print a bot's move in each position on stdin, one position per line.",
+            ),
+            "list": Command(
+                "noughts_server.cli.bots.bot:list_bots",
+                "List reference bots and installed bots; with --server or NOUGHTS_SERVER, registered bots.",
+            ),
+            "show": Command(
+                "noughts_server.cli.bots.history:show",
+                "Show one bot: owner, state, and its rating and record in each rating list.",
+            ),
+            "history": Command(
+                "noughts_server.cli.bots.history:history",
+                "Plot a bot's rating in one rating list against its number of rated games.",
+            ),
+            "games": Command(
+                "noughts_server.cli.bots.history:games",
+                "List the games of all versions of a bot: newest tournament first, then highest number first.",
+            ),
+            "register": Command(
+                "noughts_server.cli.bots.bot:register",
+                "Register a bot that has not connected yet, so that you can enter it in tournaments.",
+            ),
+            "rename": Command(
+                "noughts_server.cli.bots.bot:rename",
+                "Rename your bot.",
+            ),
+            "retire": Command(
+                "noughts_server.cli.bots.bot:retire",
+                "Retire your bot: it can no longer log in or enter tournaments.",
+            ),
+            "learn": Command(
+                "noughts_server.cli.bots.tables:learn",
+                "Train the bot `learner`: play games in this process and correct its table after each.",
+            ),
+            "header": Command(
+                "noughts_server.cli.bots.check:header",
+                "Print the path of the C header for bots in shared libraries: `noughts_bot.h`.",
+            ),
+            "gomocup": Command(
+                "noughts_server.cli.bots.gomocup:gomocup",
+                "Play as a reference bot for any manager that speaks the Gomocup protocol, on stdin and stdout.",
+            ),
+            "table": table.GROUP,
+        },
+    },
+)

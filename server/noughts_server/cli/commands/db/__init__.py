@@ -1,0 +1,41 @@
+"""The commands of `noughts db`, in the order of its help."""
+
+from noughts_server.cli.command_table import Command, Group
+from noughts_server.cli.commands.db import explorer
+
+GROUP = Group(
+    summary="Check, back up, copy, export and prune databases, on the server's machine.",
+    example="""
+$ noughts db check --db games.db
+1 tournament, 30 games, 3 ratings: nothing wrong
+""",
+    panels={
+        "Commands": {
+            "check": Command(
+                "noughts_server.cli.operator.db:check",
+                "Check a database: run SQLite's own check, replay each game, and recompute scores and ratings.",
+            ),
+            "backup": Command(
+                "noughts_server.cli.operator.db:backup",
+                "Copy a database to one file, even while a server writes to it, and verify the copy.",
+            ),
+            "copy": Command(
+                "noughts_server.cli.operator.db:copy",
+                "Copy a league from one database to another of any kind, and compare the two in full.",
+            ),
+            "export": Command(
+                "noughts_server.cli.operator.db:export",
+                "Write all games to Parquet files, one for each month in which games ended, with a data-set card.",
+            ),
+            "prune": Command(
+                "noughts_server.cli.operator.db:prune",
+                "Delete old responses to requests, and old notes on games that a bot lost through its own fault.",
+            ),
+            "runs": Command(
+                "noughts_server.cli.operator.db:runs",
+                "List the runs of this machine that were interrupted, and delete old ones.",
+            ),
+            "explorer": explorer.GROUP,
+        },
+    },
+)

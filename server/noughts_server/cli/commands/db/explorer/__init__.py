@@ -1,0 +1,19 @@
+"""The commands of `noughts db explorer`, in the order of its help."""
+
+from noughts_server.cli.command_table import Command, Group
+
+GROUP = Group(
+    summary="Maintain the opening explorer.",
+    example="""
+$ noughts db explorer rebuild --db games.db
+30 games counted
+""",
+    panels={
+        "Commands": {
+            "rebuild": Command(
+                "noughts_server.cli.operator.db:rebuild_explorer",
+                "Recount all games for the opening explorer.",
+            ),
+        },
+    },
+)

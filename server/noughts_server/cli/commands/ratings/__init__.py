@@ -1,0 +1,24 @@
+"""The commands of `noughts ratings`, in the order of its help."""
+
+from noughts_server.cli.command_table import Command, Group
+
+GROUP = Group(
+    summary="Maintain the rating lists of a database, and find suspicious results on a server.",
+    example="""
+$ noughts ratings rebuild --db games.db
+30 games give 3 ratings.
+All of them were correct; nothing was changed.
+""",
+    panels={
+        "Commands": {
+            "rebuild": Command(
+                "noughts_server.cli.operator.ratings:rebuild",
+                "Recompute all ratings and their history from the stored games, and correct what differs.",
+            ),
+            "suspicious": Command(
+                "noughts_server.cli.operator.ratings:suspicious",
+                "List rated results that look as if they were arranged.",
+            ),
+        },
+    },
+)

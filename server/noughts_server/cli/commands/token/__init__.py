@@ -1,0 +1,28 @@
+"""The commands of `noughts token`, in the order of its help."""
+
+from noughts_server.cli.command_table import Command, Group
+
+GROUP = Group(
+    summary="Create, list and revoke tokens in a database, or your own tokens on a server (--server).",
+    example="""
+$ noughts token create --owner alice --db games.db
+Token 1 of alice: play organise. Keep it: it is not shown again.
+nou_SOSlLI4wcpcP7_mIuyA3l5-XQhKliT0h
+""",
+    panels={
+        "Commands": {
+            "create": Command(
+                "noughts_server.cli.operator.token:create",
+                "Create a token.",
+            ),
+            "list": Command(
+                "noughts_server.cli.operator.token:list_tokens",
+                "List tokens without their secrets.",
+            ),
+            "revoke": Command(
+                "noughts_server.cli.operator.token:revoke",
+                "Revoke a token.",
+            ),
+        },
+    },
+)
