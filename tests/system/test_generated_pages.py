@@ -173,5 +173,3 @@ def texts_of_programs() -> Iterator[str]:
                     yield "".join(str(each.value) if isinstance(each, ast.Constant) else "\0" for each in node.values)
                 elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                     yield f"{node.value}\n"
-    problems = (ROOT / "server" / "noughts_server" / "cli" / "problems.txt").read_text(encoding="utf-8")
-    yield re.sub(r"\{[^}]*\}", "\0", problems)

@@ -25,7 +25,10 @@ class BusOptions:
         require_extra(command, "cluster")
         if database is None or not database.startswith("postgres"):
             got = "none" if database is None else repr(database)
-            raise UsageProblem.of("bus_without_postgresql", got=got)
+            raise UsageProblem(
+                (f"--db: got {got} with --bus, expected a PostgreSQL database, which all processes of a cluster share"),
+                "For example --db postgresql+psycopg://noughts@db.example/noughts",
+            )
         if (self.bus_cert is None) is not (self.bus_key is None):
             raise UsageProblem("--bus-cert and --bus-key: got one of them, expected both or neither")
         settings = BusSettings(self.bus, self.bus_creds, self.bus_ca, self.bus_cert, self.bus_key)
@@ -37,5 +40,11 @@ class BusOptions:
         except BadBusUrl as error:
             raise UsageProblem(f"--bus: got {error.subject!r}, expected {error.expected}") from error
         if is_open and not (insecure or self.bus_creds or self.bus_cert):
-            raise UsageProblem.of("bus_without_credentials", place=settings.place)
+            raise UsageProblem(
+                f"--bus {settings.place}: got a bus on another machine without credentials, expected credentials",
+                (
+                    "Anyone who can reach it can play under any name. Use --bus-creds, --bus-cert or "
+                    "nats://USER:PASSWORD@HOST, or accept the risk on a private network with --insecure."
+                ),
+            )
         return settings

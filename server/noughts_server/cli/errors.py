@@ -10,7 +10,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import Self
 
 from noughts_server.cli.texts import sections, table
 
@@ -51,12 +50,6 @@ class Problem(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
-
-    @classmethod
-    def of(cls, name: str, /, **values: object) -> Self:
-        """Return the problem of this name in `problems.txt`: a line with the message, and one with the hint."""
-        message, _, hint = sections("problems.txt")[name].partition("\n")
-        return cls(message.format(**values), hint.format(**values))
 
 
 class UsageProblem(Problem):

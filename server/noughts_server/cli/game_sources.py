@@ -193,7 +193,7 @@ def valid_game(file: str, placed: Placed) -> RecordedGame:
     if isinstance(placed.game, RecordError) and placed.game.fix:
         raise Problem(f"{place_in(file, placed)}: {placed.game}", placed.game.fix)
     if isinstance(placed.game, RecordError):
-        raise Problem.of("unreadable_game", place=place_in(file, placed), error=placed.game, file=file)
+        raise Problem(f"{place_in(file, placed)}: {placed.game}", f"noughts records check {file} lists all errors.")
     return placed.game
 
 

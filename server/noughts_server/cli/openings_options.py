@@ -54,7 +54,13 @@ def _read(text: str, order: str, symmetries: bool, variant: Variant) -> Openings
     if file.is_dir():
         raise UsageProblem(f"--openings {text}: got a folder, expected a file with one opening per line")
     if not file.exists():
-        raise UsageProblem.of("openings_file_missing", text=text, books=", ".join(f"`{book}`" for book in BOOKS))
+        raise UsageProblem(
+            (
+                f"--openings {text}: there is no such file; expected `none`, `random:K`, `balanced:K`, "
+                f"{', '.join((f'`{book}`' for book in BOOKS))} or a file"
+            ),
+            'Write one opening per line: `x,y, x,y` from the middle, `h8i9`, or JSON with "moves".',
+        )
     return read_openings_file(usual, file, variant, part, file.name + text.removeprefix(place))
 
 

@@ -44,7 +44,10 @@ def report(
         files.dialect,
     )
     if sprt is not None and collected.course is None:
-        raise UsageProblem.of("sprt_of_a_tournament", sprt=sprt, bots=len(collected.tally.labels))
+        raise UsageProblem(
+            f"--sprt {sprt}: got a tournament of {len(collected.tally.labels)} bots, expected a match of two",
+            "Leave out --sprt: the report of a tournament has no test.",
+        )
     written = page(collected, test)
     unwritable = problems_with(f"{path}", OSError, raises=Problem, expected="a file that can be written")
     with unwritable, replacing(path) as out:

@@ -15,8 +15,3 @@ def sections(file: str) -> dict[str, str]:
 def table(file: str, heading: str) -> dict[str, str]:
     """Return a section of one of our text files, each line of which has a name and a text."""
     return dict(re.findall(r"(?m)^(\S+) +(.+)$", sections(file)[heading]))
-
-
-def message(name: str, **values: object) -> str:
-    """Return the text of this name in `messages.txt`, with these values."""
-    return sections("messages.txt")[name].format(**values)

@@ -61,7 +61,9 @@ def read_moment(text: str, option: str, now: Callable[[], datetime] = lambda: da
     try:
         return datetime.fromisoformat(text).astimezone(UTC)
     except (ValueError, OverflowError) as error:
-        raise UsageProblem.of("moment", option=option, text=text) from error
+        raise UsageProblem(
+            f"{option} {text!r}: expected a time such as `2026-03-01T18:00`, `2026-03-01T17:00Z` or `+10m`"
+        ) from error
 
 
 def milliseconds(message: Any, name: str) -> int | None:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import errno
 import os
-import re
 from importlib import import_module
-from pathlib import Path
-from string import Formatter
 from typing import Any
 
 import pytest
@@ -16,7 +12,6 @@ import pytest
 from noughts_bots.errors import BotSpecError
 from noughts_referee.clock import parse_time_control
 from noughts_referee.rules import parse_variant
-from noughts_server.cli import errors
 from noughts_server.cli.errors import Problem, UsageProblem, explain, reporting
 from noughts_server.cli.texts import sections
 from noughts_server.core.errors import BadDatabaseUrl, DatabaseBusy, InvalidArgument, NotFound
@@ -124,21 +119,3 @@ def test_interruption_exits_with_130() -> None:
 def test_errors_that_are_known_by_name_exist(name: str) -> None:
     module, _, kind = name.rpartition(".")
     assert issubclass(getattr(import_module(module), kind), Exception)
-
-
-@pytest.mark.parametrize(
-    "file, functions", [("problems.txt", ("Problem.of", "UsageProblem.of")), ("messages.txt", ("message",))]
-)
-def test_texts_that_commands_name_are_the_ones_in_the_file(file: str, functions: tuple[str, ...]) -> None:
-    named: dict[str, set[str | None]] = {}
-    for module in Path(errors.__file__).parent.rglob("*.py"):
-        calls = [node for node in ast.walk(ast.parse(module.read_text())) if isinstance(node, ast.Call)]
-        for call in calls:
-            if ast.unparse(call.func) in functions and isinstance(call.args[0], ast.Constant):
-                named[ast.literal_eval(call.args[0])] = {keyword.arg for keyword in call.keywords}
-    fields = {
-        name: {re.split(r"\W", field)[0] for _, field, _, _ in Formatter().parse(text) if field}
-        for name, text in sections(file).items()
-        if not name.startswith("advantage_")  # named by the bound of a fit
-    }
-    assert fields == named

@@ -21,7 +21,6 @@ from noughts_server.cli.drawing.heat_map import heat_map
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.former_command import command
 from noughts_server.cli.local.children import TRY_A_MATCH, check_startable, require_frames_on_pipes
-from noughts_server.cli.texts import message
 from noughts_server.cli.times import exact, iso, milliseconds
 from noughts_server.cli.typed_names import read_bot
 from noughts_server.client.client import LARGEST_PAGE
@@ -90,7 +89,10 @@ def _answers(bot: Bot, read_variant: Variant, seed: int) -> Iterator[tuple[Posit
     typed = sys.stdin.isatty()
     if typed:
         rows = printing.count(read_variant.cells // read_variant.columns, "row")
-        printing.note(message("type_positions", rows=rows, columns=read_variant.columns))
+        printing.note(
+            f"Type positions, one per line: {rows} of {read_variant.columns} cells, '.', 'X' or 'O' each,\n"
+            "then a space and the side to move, if the counts are ambiguous. Press Ctrl-D to end."
+        )
     empty = not typed
     for number, line in enumerate(sys.stdin.buffer, start=1):
         text = line.decode("utf-8", "replace").strip()
@@ -112,7 +114,10 @@ def _answers(bot: Bot, read_variant: Variant, seed: int) -> Iterator[tuple[Posit
                 raise Problem(f"line {number}: the bot resigns{why}") from None
             printing.warn(f"the bot resigns{why}.")
     if empty:
-        raise UsageProblem.of("no_position")
+        raise UsageProblem(
+            "standard input: got no position, expected one per line",
+            "For example: echo 'X...O...X O' | noughts bot ask pascal:level=1",
+        )
 
 
 def _over(position: Position) -> str:
@@ -258,4 +263,9 @@ def _list_reference_bots() -> None:
     # A broken spec could not be copied; on a narrow terminal the other columns need the space more.
     whole = console.width >= 80
     console.print(printing.table(("spec", "what it does", "plays"), [*ours, *theirs], first_whole=whole))
-    console.print("\n" + message("reference_bots"))
+    console.print(
+        "\nAn option follows a colon, as in nextstep:depth=3; your own name for the bot goes before a =.\n"
+        "Not listed: py:FILE.py:CLASS, dll:FILE.so, lines:COMMAND, exec:COMMAND, gomocup:COMMAND. Try one "
+        "with: noughts bot check SPEC\n"
+        "Bots at a server: noughts bot list --server HOST:PORT"
+    )

@@ -19,7 +19,6 @@ from noughts_server.cli.errors import FAILED, Problem, UsageProblem, problems_wi
 from noughts_server.cli.former_command import command
 from noughts_server.cli.local.children import require_startable
 from noughts_server.cli.signals import run_loop
-from noughts_server.cli.texts import message
 from noughts_server.cli.times import Seconds, seconds_option
 from noughts_server.launching.launcher import launching
 from noughts_server.tables.table import Column, Table, as_markdown
@@ -118,7 +117,11 @@ def _lines(found: "ConformanceReport", taken: "Sequence[StepResult]") -> Iterato
     yield from (f"Wrong: {found.spec}: {fault}." for fault in found.faults)
     if found.faults:
         return
-    yield message("same_games") if found.repeats else message("different_games")
+    yield (
+        "The same seeds give the same games."
+        if found.repeats
+        else "The same seeds give different games: its seed is not its only source of random numbers."
+    )
     yield from _step_lines(found.spec, taken)
     if not any(step.outcome == "failed" for step in taken):
         yield "Nothing is wrong."

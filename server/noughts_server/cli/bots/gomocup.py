@@ -8,7 +8,6 @@ from noughts_bots.gomocup.protocol import Lines
 from noughts_bots.specs import make_bot, parse_spec
 from noughts_server.cli import options, output, printing
 from noughts_server.cli.former_command import command
-from noughts_server.cli.texts import message
 from noughts_server.core.version import software_version
 
 _PIECE = 1 << 16
@@ -24,7 +23,9 @@ def gomocup(spec: options.SpecArgument, seed: int | None = None) -> None:
     bot, seed = make_bot(parse_spec(spec)), options.read_seed(seed)
     engine = GomocupEngine(bot, name=f"noughts-{bot.name}", version=software_version(), seed=seed)
     if sys.stdin.isatty():
-        printing.note(message("gomocup_on_a_terminal"))
+        printing.note(
+            "This is for a manager of Gomoku engines. To try it: START 15, then BEGIN or TURN 7,7; END stops it."
+        )
     bot.prepare()
     try:
         _converse(engine)

@@ -23,7 +23,10 @@ def new(
     if language not in LANGUAGES:
         raise UsageProblem(f"--language {language!r}: expected one of {', '.join(LANGUAGES)}")
     if not re.fullmatch(NAME_PATTERN, name):
-        raise UsageProblem.of("name_of_a_new_bot", name=name)
+        raise UsageProblem(
+            f"NAME {name!r}: expected 1 to 40 from a-z, 0-9, - and _, the first a letter: it names files, a "
+            "package and the bot"
+        )
     place, chosen = folder or Path(name), LANGUAGES[language]
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise Problem(f"{place}: it already exists, and is not empty", "Choose another name, or another --folder.")

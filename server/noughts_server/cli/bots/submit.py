@@ -99,7 +99,10 @@ def submit(
         made = answer.version
         label = f"{announced.bot}, version {made.submission.version}"
         if test_against and answer.unchanged:
-            raise Problem.of("nothing_new_to_test", version=test_against, label=label)
+            raise Problem(
+                f"--test-against {test_against}: this file is {label}, so there is no new version to test",
+                "Test other versions: noughts test create NEW BASE",
+            )
         for tournament in entered:
             joining = tournaments_pb2.JoinTournamentRequest(name=tournament, bot=made.name)
             client.call(client.tournaments.JoinTournament, joining)
@@ -171,7 +174,13 @@ def _require_scopes(client: Client, bot: str) -> None:
         scope for scope, wanted in ((ORGANISE, ORGANISE), (PLAY, play_as(bot))) if not permits(token.scopes, wanted)
     ]
     if missing:
-        raise Problem.of("scope_of_a_test", missing=missing[0], scopes=" ".join(token.scopes), owner=token.owner)
+        raise Problem(
+            f"--test-against: the token lacks the scope `{missing[0]}`; it has {' '.join(token.scopes)}",
+            (
+                f"The operator can create one: noughts token create --owner {token.owner} --scope submit --scope "
+                "play --scope organise"
+            ),
+        )
 
 
 def _require_version(client: Client, bot: str, version: str) -> None:
@@ -191,7 +200,10 @@ def _read(file: Path) -> tuple[bytes, str]:
         raise Problem(f"{file}: got an empty file, expected a bot")
     if (kind := kind_of(file.name, content)) is not None:
         return content, kind
-    raise UsageProblem.of("kind_of_submission", file=file)
+    raise UsageProblem(
+        f"{file}: expected a WebAssembly module (.wasm), a Python file (.py) or a folder",
+        "Run native libraries and programs yourself: noughts bot run",
+    )
 
 
 def _packed(folder: Path) -> bytes:

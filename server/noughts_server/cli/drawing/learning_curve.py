@@ -33,7 +33,10 @@ def check_target(file: Path) -> None:
     """Raise a Problem before the games if the picture cannot be written after them."""
     require_extra("noughts bot learn", "charts")
     if file.suffix.lower() != ".svg":
-        raise UsageProblem.of("curve_name", file=file)
+        raise UsageProblem(
+            f"--curve {file}: expected a name that ends in .svg",
+            "Name an .svg file; its numbers go to the .csv file next to it.",
+        )
     if not file.absolute().parent.is_dir():
         raise Problem(f"--curve {file}: there is no folder {file.parent}")
 

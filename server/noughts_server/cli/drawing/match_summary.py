@@ -7,7 +7,6 @@ from typing import Any
 from noughts_referee.rules import in_words
 from noughts_server.cli import output, printing
 from noughts_server.cli.drawing.estimate_lines import decision_text, elo_line, llr_text, normalized_text
-from noughts_server.cli.texts import message
 from noughts_server.competition.score import Score
 from noughts_server.statistics.estimate import Estimate, WinsDrawsLosses, estimate
 from noughts_server.statistics.match_games import MatchStatistics
@@ -89,7 +88,10 @@ class MatchSummary:
             told = ", ".join(f"{name} {number:,}" for name, number in cells)
             lines.append(f"{printing.count(counted.pentanomial.pairs, 'pair')} of games: {told}")
         if counted.repeats:
-            lines.append(message("repeats", repeats=counted.repeats, games=printing.count(counted.games, "game")))
+            lines.append(
+                f"{counted.repeats:,} of {printing.count(counted.games, 'game')} were repeats and count once: both "
+                "bots always played the same. --openings makes games differ."
+            )
         if counted.sprt is not None:
             lines.append(f"{llr_text(counted.sprt)}: {decision_text(counted.sprt)} after {counted.games:,} games")
             lines.append(f"Test: {Sprt.parse(self.sprt)}")

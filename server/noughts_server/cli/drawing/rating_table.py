@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from noughts_server.cli import printing
 from noughts_server.cli.errors import problems_with
-from noughts_server.cli.texts import message
-from noughts_server.statistics.rating_table import PRIOR_DRAWS, RatedPlayer, RatingTable
+from noughts_server.statistics.rating_table import PRIOR_DRAWS, AdvantageBound, RatedPlayer, RatingTable
 from noughts_server.tables.standings import PairScores
 
 if TYPE_CHECKING:
@@ -106,14 +105,28 @@ def ratings_footer(ratings: RatingTable) -> list[str]:
         lines.append(f"Prior: {PRIOR_DRAWS} virtual draws of each bot against the pool's mean.")
     if len(ratings.groups) > 1:
         lines += _groups_lines(ratings)
-    return [*lines, message("fit", scale=scale, errors=errors)]
+    return [
+        *lines,
+        (
+            f"Maximum likelihood of the logistic model, draws as half points; {scale}. ±: 95 %, {errors}. opp: "
+            "mean rating of opponents. LOS: likelihood, %, to be stronger than the next."
+        ),
+    ]
+
+
+_ADVANTAGE_UNKNOWN = {
+    AdvantageBound.FINITE: "No games.",
+    AdvantageBound.ABOVE_ALL: "The first mover won too often to bound the first-move advantage: taken as 0.",
+    AdvantageBound.BELOW_ALL: "The second mover won too often to bound the first-move advantage: taken as 0.",
+    AdvantageBound.CONFOUNDED: "The first-move advantage is inseparable from the bots' strength: taken as 0.",
+}
 
 
 def _advantage_line(ratings: RatingTable) -> str:
     if ratings.advantage is not None:
         error = f" ± {ratings.advantage_error95:.0f}" if ratings.advantage_error95 is not None else ""
         return f"Moving first is worth {ratings.advantage:+.0f}{error} Elo."
-    return message(f"advantage_{ratings.bound.name.lower()}")
+    return _ADVANTAGE_UNKNOWN[ratings.bound]
 
 
 def _groups_lines(ratings: RatingTable) -> list[str]:

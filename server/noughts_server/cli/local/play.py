@@ -84,7 +84,10 @@ def play(
     if at.server is not None:
         raise UsageProblem("--server: got no opponent, expected --with bot:NAME or --wait as well")
     if read_variant.agreement:
-        raise UsageProblem.of("opening_rule_here", rule=read_variant.agreement)
+        raise UsageProblem(
+            f"--opening-rule: got {read_variant.agreement}, expected pro or long-pro on one machine",
+            "Leave it out, or play on a server (--with, --wait), which supports this rule.",
+        )
     move_us = _move_limit(time)
     players, bot = _participants(spec or _DEFAULT_SPEC, read_variant)
     _check_terminal()
@@ -116,11 +119,16 @@ def _check_online(spec: str, opponent: str | None, *, wait: bool, first: First |
     if opponent is not None and wait:
         raise UsageProblem("--wait: got --with as well, expected only one of the two")
     if spec:
-        raise UsageProblem.of("spec_on_a_server", spec=spec)
+        raise UsageProblem(
+            f"SPEC: got {spec!r} for a game on a server, expected the opponent after --with",
+            "Connect the reference bot first: noughts bot run SPEC",
+        )
     if first is not None:
         raise UsageProblem("--first: not available on a server, where the challenger moves first in the first game")
     if games_file is not None:
-        raise UsageProblem.of("games_file_on_a_server")
+        raise UsageProblem(
+            "-o: not available on a server, which stores the games itself", "Read them there: noughts bot games NAME."
+        )
 
 
 def _check_terminal() -> None:
@@ -128,14 +136,20 @@ def _check_terminal() -> None:
     streams = {"stdin": sys.stdin, "stderr": sys.stderr}
     for stream, file in streams.items():
         if not file.isatty():
-            raise Problem.of("no_terminal", stream=stream)
+            raise Problem(
+                f"noughts play needs a terminal, and {stream} is not one",
+                "Use a terminal; from a pipe, `noughts bot ask` suggests moves and `noughts match` plays games.",
+            )
 
 
 def _move_limit(time: str | None) -> int:
     """What the bot may think about a move, in microseconds."""
     control: TimeControl = options.read_time(time or "none")
     if control.bank_us or control.increment_us:
-        raise UsageProblem.of("base_time_without_server", time=time)
+        raise UsageProblem(
+            f"--time {time!r}: got a base time without a server, expected `none` or a limit such as `2/move`",
+            "Write a limit for the bot only, e.g. 2/move: you have no clock here.",
+        )
     return control.move_us
 
 

@@ -50,7 +50,9 @@ def _opened(file: str) -> AbstractContextManager[Iterable[str]]:
     try:
         return TextLines(Path(file))
     except OSError as error:
-        raise UsageProblem.of("no_json_lines", file=file, error=error) from None
+        raise UsageProblem(
+            f"{file}: {error.strerror}, expected a file of JSON lines", "Name one, or - for standard input."
+        ) from None
 
 
 def _judged(line: str, file: str, number: int, output_format: Format) -> str:

@@ -62,7 +62,13 @@ def leave_if_ended_early(outcome: LocalOutcome) -> None:
     if outcome.fatal is not None:
         game = outcome.fatal
         how = f": it {game.fault}" if game.fault else ""
-        raise Problem.of("fatal", game=game, how=how, outcome=outcome)
+        raise Problem(
+            (
+                f"{game.loser} {game.outcome.termination.deed} in game {game.number:,} ({game.first} - "
+                f"{game.second}){how}"
+            ),
+            f"Leave out --fatal, which ended the run after {outcome.games:,} of {outcome.games_total:,} games.",
+        )
     if outcome.interrupted:
         if outcome.endless:
             note(f"Stopped after {count(outcome.games, 'game')}.")

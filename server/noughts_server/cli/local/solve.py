@@ -34,7 +34,16 @@ def solve_position(
     with printing.stderr().status("Solving"):
         found = Analyst(rules, positions=positions, nodes=_THREATS_NODES).verdict(position)
     if found is None and not can_solve(position):
-        raise UsageProblem.of("too_many_free_cells", rules=rules, free=rules.cells - position.ply, most=MOST_FREE_CELLS)
+        raise UsageProblem(
+            (
+                f"{rules.name} cannot be solved here: {rules.cells - position.ply} cells are free, expected at "
+                f"most {MOST_FREE_CELLS}, and no forbidden moves or blocked lines"
+            ),
+            (
+                "Add --moves, or choose a smaller board. `noughts bot list --reference` says on which boards "
+                "`threats` finds wins."
+            ),
+        )
     result, plies, best, exact = found or Verdict(None, None, (), exact=False)
     document: dict[str, object] = {"variant": rules.name, "position": str(position), "value": VALUES[result]}
     best = () if result is None else best

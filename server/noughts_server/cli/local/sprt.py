@@ -63,7 +63,10 @@ def _five(text: str) -> list[int]:
     except ValueError:
         counts = []
     if len(counts) != 5 or not all(0 <= count <= _LARGEST_COUNT for count in counts):
-        raise UsageProblem.of("penta", text=text)
+        raise UsageProblem(
+            f"--penta {text!r}: expected five counts LL,LD,WL+DD,WD,WW as in 5,20,50,22,8",
+            ("Count pairs in this order: LL (A lost both games), LD (a loss and a draw), WL+DD (one point), WD, WW."),
+        )
     return counts
 
 

@@ -202,7 +202,10 @@ def run(
     the others, and shows the same output as `tournament show`.
     """
     if len(specs) < 2:
-        raise UsageProblem.of("one_bot", spec=specs[0])
+        raise UsageProblem(
+            f"SPEC: got one bot ({specs[0]}), expected at least two",
+            "Add another bot; `noughts bot list --reference` shows the reference bots.",
+        )
     if any(spec.kind == "bot" for spec in options.read_specs(specs)):
         playing.refuse_at_server()
         named = [f"{text[4:].partition('@')[0]}={text}" if text.startswith("bot:") else text for text in specs]
@@ -249,7 +252,10 @@ def _plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = 
     read_specs = options.read_specs(specs)
     for spec in read_specs:
         if playing.fuel is not None and spec.child_kind is not None and not spec.child_kind.takes_fuel:
-            raise UsageProblem.of("fuel_of_another_kind", fuel=playing.fuel, spec=spec)
+            raise UsageProblem(
+                f"--fuel {playing.fuel}: got {spec}, expected wasm: and reference bots",
+                "Leave out --fuel: it cannot limit other kinds of bots.",
+            )
     margin_us = options.read_margin(playing.margin) if playing.margin else None
     memory_bytes = child_options.read_memory(playing.memory)
     all_memory_bytes = child_options.read_memory(playing.memory_total, "--memory-total")

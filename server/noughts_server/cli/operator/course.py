@@ -266,7 +266,13 @@ def _check_sign_in(web: str, *, protected: bool) -> None:
     """Raise UsageProblem for a website on which students could not sign in: their tokens could be read on the way."""
     host, _ = connection_options.read_address(web, "--web")
     if not (protected or is_loopback(host)):
-        raise UsageProblem.of("sign_in_in_the_open", web=web)
+        raise UsageProblem(
+            (
+                f"--web {web!r}: got an address that other machines can reach, where others could read tokens in "
+                "transit; expected a loopback address, or --https"
+            ),
+            "Put an HTTPS proxy in front of it and give --https, or accept the risk with --insecure.",
+        )
 
 
 def _host_of(site: str) -> str:

@@ -36,5 +36,11 @@ def _why_not(address: str) -> Problem:
     with connected(address) as client:
         status = client.call(client.status.GetStatus, pb.GetStatusRequest())
     if status.database_trouble:
-        return Problem.of("no_database", address=address, why=printing.printable(status.database_trouble))
-    return Problem.of("draining", address=address)
+        return Problem(
+            (
+                f"server {address} is not serving: it starts no games, because of its database: "
+                f"{printing.printable(status.database_trouble)}"
+            ),
+            "Remove the cause; the server then resumes by itself.",
+        )
+    return Problem(f"server {address} is not serving: it is draining", "Wait until it restarts.")

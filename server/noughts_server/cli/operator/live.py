@@ -13,7 +13,6 @@ from noughts_server.cli.logs import configure_logs
 from noughts_server.cli.operator.web import DEFAULT_WEB, web_listener
 from noughts_server.cli.options import LogLevel
 from noughts_server.cli.signals import run_loop
-from noughts_server.cli.texts import message
 from noughts_server.cli.times import Seconds, seconds_option
 
 if TYPE_CHECKING:
@@ -60,5 +59,11 @@ def _announce(address: str, site: str | None, token: str) -> None:
     output.announce(
         {"grpc": address, "web": site, "token": token},
         f"Bots are playing: {site}",
-        message("bots_in_play", token=token, at=at, ladder=LADDERS[0].name, opponent=LADDERS[0].bots[-1]),
+        (
+            f"Let yours join:  export NOUGHTS_TOKEN={token}\n"
+            f"                 noughts bot run 'py:my_bot.py' --name mybot{at}\n"
+            f"                 noughts tournament join {LADDERS[0].name} --bot mybot{at}\n"
+            f"Play yourself:   noughts play --with bot:{LADDERS[0].bots[-1]}{at}\n"
+            "Stop:            Ctrl-C"
+        ),
     )

@@ -32,7 +32,10 @@ def mcp(listen: str | None = None, proxy: list[str] | None = None, at: AtServer 
         if at.token is not None or at.token_file is not None:
             raise UsageProblem("--listen: got a token as well, expected none, because each agent sends its own")
         if not is_loopback(connection_options.read_address(listen, "--listen")[0]):
-            raise UsageProblem.of("tools_in_the_open", listen=listen)
+            raise UsageProblem(
+                f"--listen {listen!r}: expected an address of this machine, e.g. 127.0.0.1:7490",
+                "A reverse proxy with HTTPS can make it public.",
+            )
         listener = web_listener(listen, "--listen")
     run_loop(
         until_terminated(_serve(address, connection_options.dialling(address, token or ""), token, listener, proxies))

@@ -49,4 +49,7 @@ def nodes(database: options.DatabaseOption = None, here: bool = False) -> None:
         printing.stdout().print(f"{each.name} has stopped: {printing.printable(each.reason)}", markup=False)
     if not found:
         where = "on this machine" if here else "in this database"
-        raise Problem.of("no_members", where=where)
+        raise Problem(
+            f"found no live server or referee of a cluster {where}",
+            "Start `noughts serve --bus URL` and `noughts referee --bus URL` with the same --db.",
+        )

@@ -52,7 +52,10 @@ def referee(
     """Play games for a cluster until Ctrl-C. It then lets running games finish; a second Ctrl-C stops it at once."""
     bus = cluster.read("noughts referee", database, insecure=insecure)
     if bus is None:
-        raise UsageProblem.of("referee_without_bus")
+        raise UsageProblem(
+            "--bus: got none, expected the bus of the cluster, e.g. nats://127.0.0.1:4222",
+            "Give --bus, or run only `noughts serve`: without a bus it plays its games itself.",
+        )
     locking = sandbox.locking
     offered = _read_offers(offers or [], locking)
     acceptance = read_acceptance("noughts referee", accept, python_packages)
@@ -86,7 +89,13 @@ def _read_offers(texts: list[str], locking: Locking) -> "tuple[Offer, ...]":
     offers = []
     for text, label, spec in zip(texts, unique_labels(specs), specs, strict=True):
         if not check_startable(spec, locking):
-            raise UsageProblem.of("offer_that_is_not_started", text=text)
+            raise UsageProblem(
+                (
+                    f"--offers {text!r}: got no program or plugin, expected one (`gomocup:COMMAND`, "
+                    "`py:FILE.py:CLASS` ...)"
+                ),
+                "Run reference bots with: noughts bot run NAME --server HOST:PORT",
+            )
         require_frames_on_pipes(spec, DIAL_YOURSELF)
         engine = engine_options(spec)
         if engine is not None and engine.time:

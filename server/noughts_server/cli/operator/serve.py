@@ -194,5 +194,17 @@ def _check_reach(address: str, *, protected: bool, option: str = "--listen") -> 
     if protected or is_loopback(host):
         return
     if option == "--metrics":
-        raise UsageProblem.of("metrics_in_the_open", address=address)
-    raise UsageProblem.of("server_in_the_open", address=address)
+        raise UsageProblem(
+            (
+                f"--metrics {address!r}: got an address that other machines can reach, where anyone could read "
+                "the metrics; expected a loopback address, e.g. 127.0.0.1:7451"
+            ),
+            ("Keep them on loopback, forward the port, or accept the risk on a private network with --insecure."),
+        )
+    raise UsageProblem(
+        (
+            f"--listen {address!r}: got an address that other machines can reach, without encryption; "
+            "expected a loopback address, e.g. 127.0.0.1:7450, or --tls-cert and --tls-key"
+        ),
+        "Give the server a certificate, forward its port through SSH, or accept the risk with --insecure.",
+    )

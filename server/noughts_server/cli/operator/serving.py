@@ -11,7 +11,6 @@ from noughts_proto.transport import DEFAULT_SERVER
 from noughts_server.cli import output, printing
 from noughts_server.cli.operator.web_minder import minding_site
 from noughts_server.cli.signals import Stop
-from noughts_server.cli.texts import message
 from noughts_server.core.version import software_version
 from noughts_server.server import Server, running_server
 from noughts_server.settings import ServerSettings
@@ -91,11 +90,24 @@ async def announced(settings: ServerSettings, server: Server, site: str | None) 
     to = "" if address == DEFAULT_SERVER else f" --server {called}"
     trust = ""
     if settings.identity is not None:
-        to, trust = f"{to} --tls-ca CA.pem", "\n" + message("serves_with_tls")
+        to, trust = (
+            f"{to} --tls-ca CA.pem",
+            (
+                "\nCA.pem is the certificate of the authority that signed the server's. If clients trust it anyway, "
+                "write --tls instead."
+            ),
+        )
     output.announce(
         {"grpc": address, "web": site, "metrics": server.metrics_address},
         f"Noughts {software_version()} serves at {address}",
-        (f"Look at it:         {site}\n" if site else "") + message("serves", place=place, to=to) + trust,
+        (f"Look at it:         {site}\n" if site else "")
+        + (
+            f"Make a token:       noughts token create --owner YOU{place}\n"
+            f"Connect a bot:      NOUGHTS_TOKEN=... noughts bot run minimax --name mybot{to}\n"
+            f"Run a tournament:   noughts tournament create spring{to}   (then join, start, show)\n"
+            "Stop:               Ctrl-C"
+        )
+        + trust,
     )
     yield
 
@@ -103,8 +115,15 @@ async def announced(settings: ServerSettings, server: Server, site: str | None) 
 def _warn(address: str, listener: socket.socket | None, settings: ServerSettings, site: Mapping[str, Any]) -> None:
     """Say which ports face the network, and what is missing before them."""
     if not (settings.proxies or is_loopback(host_of(address))):
-        printing.note(message("no_reverse_proxy", address=address))
+        printing.note(
+            f"--listen {address} faces the network without a reverse proxy: floods of HTTP/2 frames can cost "
+            "games their time. Put nginx in front of it and give its address with --proxy "
+            "(docs/how-to/operations.md: Behind a reverse proxy)."
+        )
     encrypted = site.get("https") or site.get("public_url", "").startswith("https:")
     if listener is not None and not (encrypted or is_loopback(listener.getsockname()[0])):
         what = "tokens of people who sign in can be read" if site.get("insecure") else "nobody can sign in there"
-        printing.note(message("website_in_the_open", what=what))
+        printing.note(
+            f"--web faces the network without encryption: {what}. Put a reverse proxy with HTTPS in front of it, "
+            "and give its address with --public-url https://HOST."
+        )

@@ -67,5 +67,8 @@ def web_listener(listen: str, option: str) -> socket.socket:
             return listening(host, port)
         except OSError as error:
             if error.errno != errno.EADDRINUSE or time.monotonic() > latest:
-                raise Problem.of("cannot_listen", option=option, listen=listen, why=error.strerror or error) from error
+                raise Problem(
+                    f"{option} {listen!r}: cannot listen there: {error.strerror or error}",
+                    "Is another one running there? Choose another port.",
+                ) from error
         time.sleep(_RELEASE_SECONDS / 20)

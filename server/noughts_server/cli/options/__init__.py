@@ -159,7 +159,10 @@ def _by_label(texts: list[str] | None, option: str, expected: str, labels: Seque
         if not label:
             raise UsageProblem(f"{option} {text!r}: expected {expected}")
         if labels is not None and label not in labels:
-            raise UsageProblem.of("unknown_label", option=option, text=text, label=label, labels=", ".join(labels))
+            raise UsageProblem(
+                f"{option} {text!r}: unknown bot {label!r}, expected one of {', '.join(labels)}",
+                "Name a bot with LABEL=SPEC.",
+            )
         if label in own:
             raise UsageProblem(f"{option} {text!r}: got {label!r} twice, expected each bot once")
         own[label] = own_value
@@ -189,7 +192,10 @@ def read_margin(text: str, option: str = "--margin") -> int:
     """Microseconds from `50ms`, `0.05s` or `0.05`."""
     microseconds = round(read_seconds(text) * 1e6)
     if not 0 <= microseconds <= _LONGEST_MARGIN_SECONDS * 1_000_000:
-        raise UsageProblem.of("margin", option=option, text=text, most=_LONGEST_MARGIN_SECONDS)
+        raise UsageProblem(
+            f"{option} {text!r}: expected milliseconds, e.g. `50ms`, or seconds, e.g. `0.05`, at most "
+            f"{_LONGEST_MARGIN_SECONDS} s"
+        )
     return microseconds
 
 

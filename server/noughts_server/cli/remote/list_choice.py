@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from noughts_server.cli.texts import message
-
 _USUAL = ("tictactoe", "untimed")
 _MOST_NAMED = 5
 
@@ -44,4 +42,7 @@ def others_line(known: Sequence[KnownList], shown: str) -> str:
         return ""
     named = [f"{each.name} ({each.games:,})" for each in others[:_MOST_NAMED]]
     more = f" and {len(others) - _MOST_NAMED:,} more" if len(others) > _MOST_NAMED else ""
-    return message("other_lists", named=", ".join(named), more=more, first=others[0])
+    return (
+        f"Other lists, with their games: {', '.join(named)}{more}.\n"
+        f"For the first: --variant {others[0].variant} --time-class {others[0].time_class}"
+    )

@@ -33,7 +33,10 @@ def verify(
     with connected(server) as client:
         found = client.call(client.tournaments.GetTournament, pb.GetTournamentRequest(name=full_name)).tournament
         if not found.HasField("seed"):
-            raise Problem.of("seed_still_secret", name=full_name, hash=found.seed_hash)
+            raise Problem(
+                f"{full_name}: its seed is still secret: the server publishes it at the end of the tournament",
+                f"Write down its hash now, and pass it to `verify --hash` at the end: {found.seed_hash}",
+            )
         listed = games_pb2.ListGamesRequest(parent=full_name)
         count, differing = compare(found, client.each(client.games.ListGames, listed, lambda page: page.games))
     held_to = (noted or found.seed_hash).strip().lower()
@@ -55,11 +58,18 @@ def verify(
             f"The seeds of all {printing.count(count, 'game')} follow from it.",
         )
     if not fits:
-        raise Problem.of("another_hash", name=full_name, found=found, hash=commitment(found.seed), noted=held_to)
+        raise Problem(
+            f"{full_name}: its seed {found.seed} has the hash {commitment(found.seed)}, expected {held_to}",
+            (
+                "Either the seed is not the one chosen before the start, or you noted a different hash. Ask the "
+                "organiser."
+            ),
+        )
     if differing:
         some = ", ".join(map(str, differing[:_SHOWN])) + (", ..." if len(differing) > _SHOWN else "")
-        raise Problem.of(
-            "seeds_of_games_differ", name=full_name, games=printing.count(len(differing), "game"), some=some
+        raise Problem(
+            (f"{full_name}: the seeds of {printing.count(len(differing), 'game')} do not follow from its seed: {some}"),
+            "The random numbers of these games were not fixed before the start. Ask the operator.",
         )
 
 

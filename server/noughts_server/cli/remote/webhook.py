@@ -58,7 +58,10 @@ def test(identifier: IdArgument, at: AtServer) -> None:
         tested = client.call(client.webhooks.TestWebhook, request, seconds=30).webhook
     if tested.problem or tested.waiting:
         problem = tested.problem or f"{tested.waiting} events still wait"
-        raise Problem.of("webhook_test", webhook=identifier, problem=problem)
+        raise Problem(
+            f"webhook {identifier} did not receive the test: {problem}",
+            "Check the receiver. The server tries again; `noughts webhook list` shows the result.",
+        )
     output.show(_document(tested), f"Webhook {identifier} received the test.")
 
 
