@@ -25,7 +25,7 @@ import nats
 from rich.console import Console
 from rich.table import Table
 
-from noughts_bots.event_loop import run_loop
+from noughts_bots.connection.event_loop import run_loop
 from noughts_proto.v1 import tournaments_pb2, tournaments_pb2_grpc
 from tests.chaos.nursery import Forked
 from tests.cluster.ground import Cluster, running

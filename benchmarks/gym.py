@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from noughts_bots.gym_env import NoughtsVectorEnv
+from noughts_bots.adapters.gymnasium import NoughtsVectorEnv
 
 BOARDS, STEPS = 1_024, 20
 _OURS_ONLY = "gomoku"

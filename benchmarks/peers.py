@@ -141,7 +141,7 @@ def kaggle(games: int) -> int:
 def boards(games: int) -> int:
     import numpy as np
 
-    from noughts_bots.gym_env import NoughtsVectorEnv
+    from noughts_bots.adapters.gymnasium import NoughtsVectorEnv
 
     env, choice = NoughtsVectorEnv(1_024, "connect4", opponent=None), np.random.default_rng(1)
     _, info = env.reset(seed=1)

@@ -29,10 +29,10 @@ from pathlib import Path
 
 import psutil
 
-from noughts_bots.event_loop import run_loop
+from noughts_bots.connection.event_loop import run_loop
+from noughts_bots.connection.process import tune_collector
 from noughts_bots.hosts.dll import HEADER
-from noughts_bots.process import tune_collector
-from noughts_bots.specs import parse_spec
+from noughts_bots.reference.specs import parse_spec
 from noughts_proto.child_kinds import child_kind
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.child_player import ChildPlayer, Fault
@@ -97,7 +97,7 @@ class Next(Bot):
 """
 _ARRAYS = """
 from noughts_bots import Bot
-from noughts_bots.arrays import ArrayBot, batch_of
+from noughts_bots.sdk.arrays import ArrayBot, batch_of
 class Arrays(ArrayBot):
     def choose_arrays(self, batch):
         return batch.pick(batch.legal)
@@ -111,7 +111,7 @@ class Lists(Bot):
 """
 _PIPED = """
 import os, sys
-from noughts_bots.pipe_session import play_on_pipes
+from noughts_bots.connection.pipe_session import play_on_pipes
 from next_bot import Next
 play_on_pipes(Next(), sys.stdin.buffer, os.fdopen(1, "wb", buffering=0))
 """

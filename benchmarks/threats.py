@@ -22,11 +22,11 @@ from random import Random
 from typing import Any, NamedTuple
 
 from noughts_bots import Bot, GameEnd, GameInfo, Move, Position, Variant, parse_variant
-from noughts_bots.event_loop import run_loop
-from noughts_bots.process import PARENT_VARIABLE, tune_collector
+from noughts_bots.connection.event_loop import run_loop
+from noughts_bots.connection.process import PARENT_VARIABLE, tune_collector
+from noughts_bots.connection.session import Login, play
 from noughts_bots.reference.caching_bot import CachingBot
-from noughts_bots.session import Login, play
-from noughts_bots.specs import make_bot, parse_spec
+from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_proto.transport import SERVER_VARIABLE, TICKET_VARIABLE
 from noughts_referee.clock import parse_time_control
 from noughts_server.cli.logs import configure_logs

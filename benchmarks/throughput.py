@@ -18,8 +18,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from noughts_bots.event_loop import run_loop
-from noughts_bots.specs import parse_spec
+from noughts_bots.connection.event_loop import run_loop
+from noughts_bots.reference.specs import parse_spec
 from noughts_referee.clock import TimeControl
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.local.plan import LocalPlan, LocalProgress, LocalStop

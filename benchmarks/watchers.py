@@ -31,9 +31,9 @@ import grpc.aio
 import psutil
 
 from noughts_bots import Bot, Position
-from noughts_bots.event_loop import run_loop
-from noughts_bots.events import SessionEvent
-from noughts_bots.session import Login, play
+from noughts_bots.connection.event_loop import run_loop
+from noughts_bots.connection.events import SessionEvent
+from noughts_bots.connection.session import Login, play
 from noughts_proto.transport import TOKEN_KEY
 from noughts_proto.v1 import tournaments_pb2, tournaments_pb2_grpc
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from noughts_bots.specs import parse_spec
+from noughts_bots.reference.specs import parse_spec
 from noughts_referee.clock import TimeControl
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.local.plan import LocalPlan, LocalStop

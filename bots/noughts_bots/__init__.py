@@ -9,6 +9,7 @@ class Centre(Bot):
 run(Centre(), server="127.0.0.1:7450", token="nou_...", name="centre")
 """
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +17,17 @@ from typing import TYPE_CHECKING, Any
 import noughts_proto as noughts_proto
 
 # isort: split
-from noughts_bots.bot import Bot, GameEnd, GameInfo, Move, Resign, TimeLimits
+from noughts_bots._former_paths import FormerPaths
+from noughts_bots.sdk.bot import Bot, GameEnd, GameInfo, Move, Resign, TimeLimits
 from noughts_referee.rules import Draws, OpeningChoice, Position, Put, Result, Take, Termination, Variant, parse_variant
 
 if TYPE_CHECKING:
-    from noughts_bots.api import run, run_async
-    from noughts_bots.session import BotRefused
+    from noughts_bots.connection.run import run, run_async
+    from noughts_bots.connection.session import BotRefused
+    from noughts_bots.sdk.arrays import ArrayBot as ArrayBot
+    from noughts_bots.sdk.arrays import Batch as Batch
 
+# ArrayBot and Batch are also public. They are not in this list because `import *` must work without numpy.
 __all__ = [
     "Bot",
     "BotRefused",
@@ -44,11 +49,19 @@ __all__ = [
     "run_async",
 ]
 
-# These modules are imported on first use, because a child of the referee must start at once.
-_NEED_GRPC = {"run": "api", "run_async": "api", "BotRefused": "session"}
+_ON_FIRST_USE = {
+    "ArrayBot": "noughts_bots.sdk.arrays",
+    "Batch": "noughts_bots.sdk.arrays",
+    "BotRefused": "noughts_bots.connection.session",
+    "run": "noughts_bots.connection.run",
+    "run_async": "noughts_bots.connection.run",
+}
+"""Names whose modules need grpc or numpy. A child of the referee must start at once, and numpy can be missing."""
+
+sys.meta_path.append(FormerPaths())
 
 
 def __getattr__(name: str) -> Any:
-    if name in _NEED_GRPC:
-        return getattr(import_module(f"{__name__}.{_NEED_GRPC[name]}"), name)
+    if name in _ON_FIRST_USE:
+        return getattr(import_module(_ON_FIRST_USE[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

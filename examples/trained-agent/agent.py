@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from noughts_bots import Variant, parse_variant, run
-from noughts_bots.arrays import ArrayBot, Batch
+from noughts_bots import ArrayBot, Batch, Variant, parse_variant, run
 
 VARIANT = "mnk:5,5,4"
 WEIGHTS = "weights.npz"

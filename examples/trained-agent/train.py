@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from agent import FOLDER, VARIANT, WEIGHTS, Floats, Network, States
 
-from noughts_bots.gym_env import NoughtsVectorEnv
+from noughts_bots.adapters import NoughtsVectorEnv
 
 BOARDS = 1_024
 RANDOM_MOVES = 0.1

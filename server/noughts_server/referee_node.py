@@ -8,7 +8,7 @@ from itertools import islice
 
 import structlog
 
-from noughts_bots.process import allow_many_files, tune_collector
+from noughts_bots.connection.process import allow_many_files, tune_collector
 from noughts_proto.v1 import cluster_pb2 as pb
 from noughts_referee.children.forfeiting_players import ForfeitingPlayers
 from noughts_referee.clock import GRACE_SECONDS, MARGIN_US

@@ -9,7 +9,7 @@ import grpc.aio
 import structlog
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
-from noughts_bots.process import allow_many_files, tune_collector
+from noughts_bots.connection.process import allow_many_files, tune_collector
 from noughts_proto.v1 import (
     bots_pb2_grpc,
     challenges_pb2_grpc,

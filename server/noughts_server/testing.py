@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from noughts_bots import Bot
+from noughts_bots.connection.session import Login, play
 from noughts_bots.reference.caching_bot import CachingBot
-from noughts_bots.session import Login, play
-from noughts_bots.specs import make_bot, parse_spec
+from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_referee.clock import HEARTBEAT_SECONDS, parse_time_control
 from noughts_referee.rules import parse_variant
 from noughts_server.competition.tournament_settings import TournamentSettings

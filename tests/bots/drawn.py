@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from noughts_bots.arrays import ArrayBot, Batch
-from noughts_bots.bot import Bot
-from noughts_bots.session import Login
+from noughts_bots.connection.session import Login
+from noughts_bots.sdk.arrays import ArrayBot, Batch
+from noughts_bots.sdk.bot import Bot
 from noughts_referee.rules import Position
 from tests.support.loopback import TOKEN
 

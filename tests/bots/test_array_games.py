@@ -7,17 +7,16 @@ from pathlib import Path
 import pytest
 
 from noughts_bots import Bot
-from noughts_bots.session import play
+from noughts_bots.connection.session import play
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.game import Game
 from noughts_referee.rules import OWN_NAMES, Termination
+from tests.bots.drawn import Drawn, login
 from tests.support import array_bots
 from tests.support.array_bots import Arrays, Positions
 from tests.support.children.field import Field
 from tests.support.games import conditions, unit
 from tests.support.loopback import loopback, until
-
-from .drawn import Drawn, login
 
 VARIANTS = (*OWN_NAMES, "mnk:5,4,4", "gomoku+pro", "renju+swap2", "caro+swap")
 BATCHES = (Arrays, Positions)

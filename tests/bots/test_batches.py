@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from noughts_bots import Bot, Move, Position, Resign
-from noughts_bots.bot import method_of
-from noughts_bots.dialogue import Dialogue
-from noughts_bots.pipe_session import play_on_pipes
+from noughts_bots.connection.dialogue import Dialogue
+from noughts_bots.connection.pipe_session import play_on_pipes
 from noughts_bots.reference.first_free import FirstFree
 from noughts_bots.reference.random_ import Random
+from noughts_bots.sdk.bot import method_of
 from noughts_proto.pipes import LARGEST_UP, packed, read_message
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.rules import Variant, parse_variant

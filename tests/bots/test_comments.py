@@ -11,7 +11,7 @@ import grpc
 import pytest
 
 from noughts_bots import Bot, Move, Position, Resign, parse_variant
-from noughts_bots.dialogue import Dialogue
+from noughts_bots.connection.dialogue import Dialogue
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.comments import CUT, CommentKeeper, CommentLimits, unpack_comments
 from noughts_referee.rules import Termination

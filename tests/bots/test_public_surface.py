@@ -26,7 +26,7 @@ def public(thing: type[Any]) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("name", noughts_bots.__all__)
+@pytest.mark.parametrize("name", [*noughts_bots.__all__, "ArrayBot", "Batch"])
 def test_every_public_name_can_be_imported_and_explains_itself(name: str) -> None:
     thing = getattr(importlib.import_module("noughts_bots"), name)
     # Its own words: not those of a base class, nor the signature that a dataclass gets for want of any.
@@ -39,6 +39,14 @@ def test_a_star_import_brings_the_public_names_and_nothing_else() -> None:
     names: dict[str, object] = {}
     exec("from noughts_bots import *", names)
     assert set(names) - {"__builtins__"} == set(noughts_bots.__all__)
+
+
+def test_public_names_other_than_array_bots_need_no_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "numpy", None)  # as if it were not installed
+    monkeypatch.delitem(sys.modules, "noughts_bots.sdk.arrays", raising=False)
+    exec("from noughts_bots import *", {})
+    with pytest.raises(ImportError, match="numpy"):
+        exec("from noughts_bots import ArrayBot", {})
 
 
 @pytest.mark.parametrize("name", public(Bot))

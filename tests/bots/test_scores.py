@@ -11,7 +11,7 @@ import grpc
 import pytest
 
 from noughts_bots import Bot, Move, Position
-from noughts_bots.session import play
+from noughts_bots.connection.session import play
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.game import Game
 from noughts_referee.rules import Termination

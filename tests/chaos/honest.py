@@ -19,8 +19,8 @@ import grpc.aio
 import psutil
 
 from noughts_bots import Bot
-from noughts_bots.process import allow_many_files
-from noughts_bots.session import Login, play
+from noughts_bots.connection.process import allow_many_files
+from noughts_bots.connection.session import Login, play
 from noughts_proto.security import Dialling
 from noughts_proto.transport import TOKEN_KEY
 from noughts_proto.v1 import bots_pb2, status_pb2, status_pb2_grpc, tournaments_pb2, types_pb2

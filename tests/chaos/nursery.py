@@ -26,7 +26,7 @@ _CONTEXT.set_forkserver_preload(
         "noughts_server.referee_node",
         "noughts_server.cluster.control",
         "noughts_server.store.engine.database",
-        "noughts_bots.session",
+        "noughts_bots.connection.session",
         "noughts_bots.reference.random_",
     ]
 )

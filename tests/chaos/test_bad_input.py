@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from noughts_bots import TimeLimits
-from noughts_bots.errors import BotError
 from noughts_bots.gomocup.conversation import Conversation, Terms
 from noughts_bots.gomocup.options import EngineOptions
 from noughts_bots.gomocup.protocol import Lines
-from noughts_bots.specs import parse_spec
+from noughts_bots.reference.specs import parse_spec
+from noughts_bots.sdk.errors import BotError
 from noughts_referee.children.framing import Framing, JsonLines, LengthPrefixed, NoFrame
 from noughts_referee.clock import TimeControlError, parse_time_control
 from noughts_referee.rules import VariantError, parse_variant

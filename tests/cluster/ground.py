@@ -446,9 +446,9 @@ def _command_at(host: str, words: list[str]) -> None:
 def _play(spec: str, names: list[str], address: str, token: str, variables: dict[str, str]) -> None:
     """In a process of its own: bots until it is ended. `spec` is a class of `players`, too."""
     os.environ.update(variables)
-    from noughts_bots.event_loop import run_loop
-    from noughts_bots.session import Login, play
-    from noughts_bots.specs import make_bot, parse_spec
+    from noughts_bots.connection.event_loop import run_loop
+    from noughts_bots.connection.session import Login, play
+    from noughts_bots.reference.specs import make_bot, parse_spec
 
     async def all_of_them() -> None:
         async with asyncio.TaskGroup() as tasks:

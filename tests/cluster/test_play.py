@@ -15,8 +15,8 @@ from urllib.request import urlopen
 import grpc.aio
 import pytest
 
-from noughts_bots.events import SessionEvent
-from noughts_bots.session import Login, play
+from noughts_bots.connection.events import SessionEvent
+from noughts_bots.connection.session import Login, play
 from noughts_proto.v1 import (
     challenges_pb2,
     challenges_pb2_grpc,

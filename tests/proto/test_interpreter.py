@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from noughts_bots.specs import parse_spec
+from noughts_bots.reference.specs import parse_spec
 from noughts_proto.interpreter import environment, python
 from noughts_referee.children.start_retry import StartRetry
 from noughts_server.agents import bot_tools

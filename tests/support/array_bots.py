@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from noughts_bots.arrays import ArrayBot, Batch
-from noughts_bots.bot import Bot, Move
+from noughts_bots.sdk.arrays import ArrayBot, Batch
+from noughts_bots.sdk.bot import Bot, Move
 from noughts_referee.rules import Choice, OpeningChoice, Position, Put, Take
 
 

@@ -8,8 +8,8 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager, asyn
 from typing import TypeVar
 
 from noughts_bots import Bot
-from noughts_bots.session import Login, play
-from noughts_bots.specs import make_bot, parse_spec
+from noughts_bots.connection.session import Login, play
+from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_server.server import running_server
 from noughts_server.settings import ServerSettings
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from noughts_bots.bot import GameEnd, GameInfo
 from noughts_bots.reference.random_ import Random
+from noughts_bots.sdk.bot import GameEnd, GameInfo
 from tests.support.databases import rows_of
 
 

@@ -15,10 +15,10 @@ from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, PreconditionFail
 from google.rpc.status_pb2 import Status
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from noughts_bots.bot import Bot
-from noughts_bots.events import Online, SessionEvent
+from noughts_bots.connection.events import Online, SessionEvent
+from noughts_bots.connection.session import Login, play
 from noughts_bots.reference.random_ import Random
-from noughts_bots.session import Login, play
+from noughts_bots.sdk.bot import Bot
 from noughts_proto.transport import CLIENT_OPTIONS, PROTOCOL, TOKEN_KEY
 from noughts_proto.v1 import (
     bots_pb2_grpc,

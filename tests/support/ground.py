@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import grpc.aio
 
-from noughts_bots.session import Login, play
-from noughts_bots.specs import make_bot, parse_spec
+from noughts_bots.connection.session import Login, play
+from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_proto.transport import CLIENT_OPTIONS, TOKEN_KEY
 from noughts_proto.v1 import bots_pb2, bots_pb2_grpc, games_pb2, games_pb2_grpc, tournaments_pb2, tournaments_pb2_grpc
 from noughts_server.server import Server, running_server

@@ -17,8 +17,8 @@ import pytest
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 
-from noughts_bots.bot import Move
-from noughts_bots.specs import parse_spec
+from noughts_bots.reference.specs import parse_spec
+from noughts_bots.sdk.bot import Move
 from noughts_proto.transport import CLIENT_OPTIONS, TOKEN_KEY
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import play_pb2_grpc

@@ -7,7 +7,7 @@ from tests.support.processes import environment
 
 PROGRAM = """
 import asyncio, gc, os, sys
-from noughts_bots.event_loop import run_loop
+from noughts_bots.connection.event_loop import run_loop
 
 class Garbage:
     def __init__(self):

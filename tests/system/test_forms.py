@@ -27,7 +27,7 @@ class Lowest(Bot):
 
 
 if sys.argv[1:] == ["frames"]:
-    from noughts_bots.pipe_session import play_on_pipes
+    from noughts_bots.connection.pipe_session import play_on_pipes
 
     play_on_pipes(Lowest(), sys.stdin.buffer, open(1, "wb", buffering=0))
 elif sys.argv[1:] == ["dial"]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from noughts_bots import Position, parse_variant
-from noughts_bots.specs import parse_spec
+from noughts_bots.reference.specs import parse_spec
 from noughts_referee.children.running_child import ChildSettings
 from noughts_server.bot_check.child_session import child_session
 from noughts_server.core.version import software_version

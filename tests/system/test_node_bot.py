@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from noughts_bots.specs import parse_spec
+from noughts_bots.reference.specs import parse_spec
 from noughts_proto.v1 import games_pb2, types_pb2
 from noughts_referee.clock import parse_time_control
 from noughts_referee.rules import Draws, parse_variant

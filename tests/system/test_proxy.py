@@ -17,9 +17,9 @@ import grpc.aio
 import psutil
 import pytest
 
-from noughts_bots.events import Online, SessionEvent
+from noughts_bots.connection.events import Online, SessionEvent
+from noughts_bots.connection.session import Login, play
 from noughts_bots.reference.random_ import Random
-from noughts_bots.session import Login, play
 from noughts_proto.security import Dialling
 from noughts_proto.v1 import feed_pb2, feed_pb2_grpc, status_pb2, status_pb2_grpc, tournaments_pb2
 from noughts_server.core.limits import Limits

@@ -100,8 +100,8 @@ def test_the_guide_shows_the_example_in_python(kind: str) -> None:
 
 
 def test_the_conversation_of_the_guide_is_one(tmp_path: Path) -> None:
-    from noughts_bots.bot import Resign
     from noughts_bots.hosts.lines import question, read_answer
+    from noughts_bots.sdk.bot import Resign
     from noughts_referee.rules import Position, parse_variant
 
     (shown,) = re.findall(r"^```lines-session\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)

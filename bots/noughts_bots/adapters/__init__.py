@@ -1,4 +1,4 @@
-"""Bots written for other systems, unchanged: PettingZoo, OpenSpiel, Kaggle ConnectX, functions of a board."""
+"""Unchanged bots for PettingZoo, OpenSpiel and Kaggle ConnectX, functions of a board; Gymnasium environments."""
 
 import importlib
 import warnings
@@ -6,15 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from noughts_bots.adapters.functions import BoardFunction as BoardFunction
+    from noughts_bots.adapters.gymnasium import NoughtsEnv as NoughtsEnv
+    from noughts_bots.adapters.gymnasium import NoughtsVectorEnv as NoughtsVectorEnv
     from noughts_bots.adapters.kaggle import Submission as Submission
     from noughts_bots.adapters.openspiel import Mcts as Mcts
     from noughts_bots.adapters.openspiel import OpenSpielBot as OpenSpielBot
     from noughts_bots.adapters.pettingzoo import PettingZooBot as PettingZooBot
 
 _MODULES = {
-    "BoardFunction": "functions", "Mcts": "openspiel", "OpenSpielBot": "openspiel", "PettingZooBot": "pettingzoo",
+    "BoardFunction": "functions",
+    "Mcts": "openspiel",
+    "NoughtsEnv": "gymnasium",
+    "NoughtsVectorEnv": "gymnasium",
+    "OpenSpielBot": "openspiel",
+    "PettingZooBot": "pettingzoo",
     "Submission": "kaggle",
-}  # fmt: skip
+}
 
 
 def __getattr__(name: str) -> Any:

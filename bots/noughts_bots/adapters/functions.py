@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from noughts_bots.adapters.planes import Plane, cell_of_action, signed_board
-from noughts_bots.bot import Bot
+from noughts_bots.sdk.bot import Bot
 from noughts_referee.rules import Position
 
 

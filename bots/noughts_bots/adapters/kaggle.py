@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from noughts_bots.adapters.planes import by_player, cell_of_action
-from noughts_bots.bot import Bot
-from noughts_bots.errors import BotSpecError
 from noughts_bots.hosts import folder
+from noughts_bots.sdk.bot import Bot
+from noughts_bots.sdk.errors import BotSpecError
 from noughts_referee.rules import Position
 
 _DEFAULT_TIMEOUT = 2.0

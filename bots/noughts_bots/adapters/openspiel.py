@@ -9,7 +9,7 @@ from typing import Any
 import pyspiel
 
 from noughts_bots.adapters.planes import cell_of_action
-from noughts_bots.bot import Bot
+from noughts_bots.sdk.bot import Bot
 from noughts_referee.rules import Position, Variant
 
 GAMES = {"tictactoe": "tic_tac_toe", "connect4": "connect_four"}

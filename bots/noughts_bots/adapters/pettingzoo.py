@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from noughts_bots.adapters.planes import action_count, actions_of, cell_of_action, own_and_other
-from noughts_bots.bot import Bot
+from noughts_bots.sdk.bot import Bot
 from noughts_referee.rules import Position
 
 Observation = dict[str, Any]

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from noughts_bots.bot import TimeLimits
 from noughts_bots.gomocup.options import EngineOptions, Swap2
 from noughts_bots.gomocup.protocol import (
     FREESTYLE,
@@ -17,6 +16,7 @@ from noughts_bots.gomocup.protocol import (
     written_points,
 )
 from noughts_bots.gomocup.swap2 import Swap2Answer, is_for_empty_board, question, read_answer
+from noughts_bots.sdk.bot import TimeLimits
 from noughts_referee.rules import OpeningChoice
 
 MOST_REPEATS = 3

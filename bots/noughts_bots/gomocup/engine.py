@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
-from noughts_bots.bot import Bot, GameInfo, Move, Resign, TimeLimits
-from noughts_bots.errors import BotError
 from noughts_bots.gomocup.protocol import FREESTYLE, UNLIMITED_MS, read_point, variant_of, word_and_rest, written_point
 from noughts_bots.gomocup.swap2 import Swap2Answer, read_stones, written_answer
 from noughts_bots.reference.caching_bot import CachingBot
+from noughts_bots.sdk.bot import Bot, GameInfo, Move, Resign, TimeLimits
+from noughts_bots.sdk.errors import BotError
 from noughts_referee.rules import OpeningChoice, Position, Take, Variant, VariantError, game_seed, side_seed
 
 _OWN, _OPPONENT = 1, 2

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from noughts_bots.errors import BotSpecError
+from noughts_bots.sdk.errors import BotSpecError
 
 MEMORY_BYTES = 367_001_600
 """350 MiB: Gomocup's limit, and the default of managers."""

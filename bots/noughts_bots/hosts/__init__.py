@@ -20,10 +20,10 @@ from typing import Any, BinaryIO
 from google.protobuf.message import DecodeError
 
 import noughts_bots
-from noughts_bots.bot import Bot
-from noughts_bots.errors import BotError, BotSpecError
-from noughts_bots.pipe_session import play_on_pipes
-from noughts_bots.process import tune_collector
+from noughts_bots.connection.pipe_session import play_on_pipes
+from noughts_bots.connection.process import tune_collector
+from noughts_bots.sdk.bot import Bot
+from noughts_bots.sdk.errors import BotError, BotSpecError
 from noughts_proto.child_kinds import CHILD_KINDS, NOT_LOADED, VARIANTS
 from noughts_proto.pipes import FrameTooLarge
 from noughts_referee.rules import VariantError, canonical_name

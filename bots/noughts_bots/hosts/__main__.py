@@ -2,8 +2,8 @@
 
 import sys
 
+from noughts_bots.connection.process import die_with_parent
 from noughts_bots.hosts import main
-from noughts_bots.process import die_with_parent
 
 die_with_parent()
 sys.exit(main(sys.argv[1:]))

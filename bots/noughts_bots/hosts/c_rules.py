@@ -4,7 +4,7 @@ from array import array
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from noughts_bots.errors import BotSpecError
+from noughts_bots.sdk.errors import BotSpecError
 from noughts_referee.rules import Variant, members
 
 # Arrays get this element, so that none is empty or NULL: slices in Rust must not be NULL.

@@ -27,10 +27,10 @@ from ctypes import (
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from noughts_bots.bot import Bot, Resign
-from noughts_bots.errors import BotSpecError
 from noughts_bots.hosts import folder
 from noughts_bots.hosts.c_rules import EMPTY, RulesInC, Sets, rules_in_c, table_size, written_options
+from noughts_bots.sdk.bot import Bot, Resign
+from noughts_bots.sdk.errors import BotSpecError
 from noughts_referee.rules import Position, Variant
 
 HEADER = Path(__file__).resolve().parents[1] / "include" / "noughts_bot.h"

@@ -13,8 +13,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from noughts_bots.bot import Bot, Resign
 from noughts_bots.hosts.lines import Program, end_with, shown, started
+from noughts_bots.sdk.bot import Bot, Resign
 from noughts_referee.rules import Position, Variant
 
 _LETTERS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"

@@ -16,8 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import IO, NoReturn
 
-from noughts_bots.bot import Bot, Move, Resign
-from noughts_bots.errors import BotSpecError
+from noughts_bots.sdk.bot import Bot, Move, Resign
+from noughts_bots.sdk.errors import BotSpecError
 from noughts_referee.rules import Position
 
 _LONGEST_LINE = 4_096

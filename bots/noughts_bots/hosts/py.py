@@ -15,10 +15,10 @@ from pathlib import Path
 from types import ModuleType, UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin
 
-from noughts_bots.bot import Bot
-from noughts_bots.errors import BotSpecError, did_you_mean
 from noughts_bots.hosts import folder
 from noughts_bots.hosts.installed import GROUP
+from noughts_bots.sdk.bot import Bot
+from noughts_bots.sdk.errors import BotSpecError, did_you_mean
 from noughts_proto.child_kinds import module_and_class
 from noughts_referee.rules.variant_plugins import installed
 

@@ -15,7 +15,7 @@ from wasmtime import FuncType, ValType
 from wasmtime import _ffi as ffi  # its public calls cost 20 times as much: they look up the function's type each time
 from wasmtime._func import maybe_raise_last_exn
 
-from noughts_bots.errors import BotSpecError
+from noughts_bots.sdk.errors import BotSpecError
 from noughts_referee.rules import Draws
 
 LARGEST_MODULE = 8 << 20

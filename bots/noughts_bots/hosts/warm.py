@@ -3,13 +3,13 @@
 import io
 import sys
 
-from noughts_bots.bot import Bot
-from noughts_bots.dialogue import software
+from noughts_bots.connection.dialogue import software
+from noughts_bots.connection.pipe_session import play_on_pipes
 from noughts_bots.hosts import bot_for
 from noughts_bots.hosts import dll as dll
 from noughts_bots.hosts import main as main
 from noughts_bots.hosts import py as py
-from noughts_bots.pipe_session import play_on_pipes
+from noughts_bots.sdk.bot import Bot
 from noughts_proto.pipes import packed
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.rules import OWN_NAMES, Position, parse_variant

@@ -12,10 +12,10 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
-from noughts_bots.bot import Bot, Exhausted, Resign
-from noughts_bots.errors import BotSpecError
 from noughts_bots.hosts import folder
 from noughts_bots.hosts.c_rules import RulesInC, rules_in_c, table_size, written_options
+from noughts_bots.sdk.bot import Bot, Exhausted, Resign
+from noughts_bots.sdk.errors import BotSpecError
 from noughts_referee.rules import Position, Variant
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from urllib.parse import quote
 import httpx2
 import openai
 
-from noughts_bots.bot import Resign
 from noughts_bots.language_models.completion import Completion, read_completion
 from noughts_bots.language_models.record import Wait, as_utf8
+from noughts_bots.sdk.bot import Resign
 
 logger = logging.getLogger("noughts.bot")
 

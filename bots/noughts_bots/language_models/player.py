@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
-from noughts_bots.bot import Exhausted, Move, Resign
-from noughts_bots.built_in_bot import BuiltInBot
-from noughts_bots.errors import BotSpecError
 from noughts_bots.language_models.answers import FORMS, Verdict
 from noughts_bots.language_models.endpoint import Endpoint
 from noughts_bots.language_models.prompt import DEFAULT_PROMPT, instructions, question
 from noughts_bots.language_models.record import Answer, Question, Wait, ending
 from noughts_bots.language_models.view import view_of
+from noughts_bots.sdk.bot import Exhausted, Move, Resign
+from noughts_bots.sdk.built_in_bot import BuiltInBot
+from noughts_bots.sdk.errors import BotSpecError
 from noughts_referee.rules import Position
 
 _USUAL_KEY = "OPENAI_API_KEY"

@@ -1,7 +1,7 @@
 """A bot that evaluates each position once and knows which variants it plays."""
 
-from noughts_bots.built_in_bot import BuiltInBot
 from noughts_bots.reference.candidate_bot import CandidateBot, Considered
+from noughts_bots.sdk.built_in_bot import BuiltInBot
 from noughts_referee.rules import Position, Variant
 
 # Answers are forgotten when together they have this many cells. This keeps every board of twelve cells that a session

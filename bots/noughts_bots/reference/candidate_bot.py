@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from noughts_bots.bot import Bot, Move
+from noughts_bots.sdk.bot import Bot, Move
 from noughts_referee.rules import Position
 
 

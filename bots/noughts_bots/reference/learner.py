@@ -3,8 +3,6 @@
 import time
 from pathlib import Path
 
-from noughts_bots.bot import GameEnd, GameInfo
-from noughts_bots.errors import TableError
 from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.candidate_bot import Considered, best_of
 from noughts_bots.reference.learning import UNTRIED, learn
@@ -12,6 +10,8 @@ from noughts_bots.reference.locked_file import LockedFile
 from noughts_bots.reference.positions import LARGEST_BOARD, require_small
 from noughts_bots.reference.table import wrong_variant
 from noughts_bots.reference.table_file import TableFile, load, save
+from noughts_bots.sdk.bot import GameEnd, GameInfo
+from noughts_bots.sdk.errors import TableError
 from noughts_referee.rules import ON_THE_BOARD, Position, Variant
 
 _SAVE_SECONDS = 1.0

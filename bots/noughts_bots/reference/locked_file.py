@@ -4,7 +4,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from noughts_bots.errors import TableError
+from noughts_bots.sdk.errors import TableError
 
 
 class LockedFile:

@@ -1,6 +1,6 @@
 """Every position of a small board."""
 
-from noughts_bots.errors import VariantRefused
+from noughts_bots.sdk.errors import VariantRefused
 from noughts_referee.rules import Position, Variant
 
 LARGEST_BOARD = 12

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 if TYPE_CHECKING:
-    from noughts_bots.built_in_bot import BuiltInBot
+    from noughts_bots.sdk.built_in_bot import BuiltInBot
 
 _Number = TypeVar("_Number", int, float)
 

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from noughts_bots.errors import BotSpecError, VariantRefused
 from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.candidate_bot import Considered, best_of
 from noughts_bots.reference.positions import positions
 from noughts_bots.reference.table_file import Key, Row, TableFile, load, position_of
+from noughts_bots.sdk.errors import BotSpecError, VariantRefused
 from noughts_referee.rules import Position, Variant
 
 

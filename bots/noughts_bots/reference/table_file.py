@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from noughts_bots.errors import TableError
+from noughts_bots.sdk.errors import TableError
 from noughts_referee.rules import Position, PositionError, Variant, VariantError, parse_variant
 
 _FIRST_LINE = "noughts table 1"

@@ -7,8 +7,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from noughts_bots.bot import GameEnd, GameInfo
-from noughts_bots.session import Login
+from noughts_bots.connection.session import Login
+from noughts_bots.sdk.bot import GameEnd, GameInfo
 from noughts_referee.rules import Position, Result, cell_name, cell_names, read_cell
 from noughts_server.agents.tools import Backend, Bot, Caller
 from noughts_server.core.board_geometry import board_text

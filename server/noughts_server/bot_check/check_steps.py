@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from noughts_bots.bot import Resign
-from noughts_bots.errors import BotError
-from noughts_bots.specs import BotSpec
+from noughts_bots.reference.specs import BotSpec
+from noughts_bots.sdk.bot import Resign
+from noughts_bots.sdk.errors import BotError
 from noughts_referee.children.launcher import Launcher
 from noughts_referee.rules import (
     VOID,

@@ -12,10 +12,10 @@ from contextlib import asynccontextmanager
 from hashlib import blake2b
 from typing import Any
 
-from noughts_bots.bot import Move, Resign
-from noughts_bots.errors import BotError, BotFault, BotRefusal, VariantRefused
 from noughts_bots.gomocup.protocol import NAMED_VARIANTS, PLAYED, rule_of
-from noughts_bots.specs import BotSpec
+from noughts_bots.reference.specs import BotSpec
+from noughts_bots.sdk.bot import Move, Resign
+from noughts_bots.sdk.errors import BotError, BotFault, BotRefusal, VariantRefused
 from noughts_proto.child_kinds import child_kind
 from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb

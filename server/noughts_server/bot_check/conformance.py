@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from noughts_bots.bot import Resign
-from noughts_bots.errors import BotError, BotSpecError
-from noughts_bots.specs import BotSpec
+from noughts_bots.reference.specs import BotSpec
+from noughts_bots.sdk.bot import Resign
+from noughts_bots.sdk.errors import BotError, BotSpecError
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.children.dialled_frames import Invite
 from noughts_referee.children.launcher import Launcher

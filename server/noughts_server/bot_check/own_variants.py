@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 
-from noughts_bots.errors import BotError
 from noughts_bots.gomocup.protocol import NAMED_VARIANTS
-from noughts_bots.specs import BotSpec, dials_in, make_built_in
+from noughts_bots.reference.specs import BotSpec, dials_in, make_built_in
+from noughts_bots.sdk.errors import BotError
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.children.launcher import Launcher
 from noughts_server.bot_check.child_session import child_session

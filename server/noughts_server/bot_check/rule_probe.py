@@ -5,9 +5,9 @@ The opponent has a four that must be stopped. An engine that plays the other mov
 
 from typing import NamedTuple
 
-from noughts_bots.bot import Resign
-from noughts_bots.errors import BotError
-from noughts_bots.specs import BotSpec
+from noughts_bots.reference.specs import BotSpec
+from noughts_bots.sdk.bot import Resign
+from noughts_bots.sdk.errors import BotError
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.children.launcher import Launcher
 from noughts_referee.rules import Position, parse_variant

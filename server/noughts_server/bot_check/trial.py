@@ -5,9 +5,9 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
-from noughts_bots.bot import Resign
-from noughts_bots.errors import BotError
-from noughts_bots.specs import BotSpec
+from noughts_bots.reference.specs import BotSpec
+from noughts_bots.sdk.bot import Resign
+from noughts_bots.sdk.errors import BotError
 from noughts_referee.children.launcher import Launcher
 from noughts_referee.rules import OWN_NAMES, VOID, Position, Variant, VariantError, covers, parse_variant, side_seed
 from noughts_server.bot_check.child_session import ChildSession, child_session, wrong_move

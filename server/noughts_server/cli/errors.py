@@ -170,8 +170,8 @@ def _explain_call(error: BaseException) -> Problem | None:
             if error.code.name == "INVALID_ARGUMENT":
                 return UsageProblem(_in_options(error.message), error.hint)
             return Problem(*NO_TOKEN) if error.token_missing else Problem(error.message, error.hint)
-    if "noughts_bots.stream" in sys.modules:
-        from noughts_bots.stream import BotRefused, NeverConnected
+    if "noughts_bots.connection.stream" in sys.modules:
+        from noughts_bots.connection.stream import BotRefused, NeverConnected
 
         if isinstance(error, NeverConnected):
             return Problem(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
 
-from noughts_bots import event_loop
+from noughts_bots.connection import event_loop
 from noughts_server.cli import interrupts, output
 
 Returned = TypeVar("Returned")

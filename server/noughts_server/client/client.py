@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 import grpc
 
-from noughts_bots.stream import Login
+from noughts_bots.connection.stream import Login
 from noughts_proto.feed_view import View
 from noughts_proto.security import Dialling
 from noughts_proto.transport import TOKEN_KEY

@@ -4,9 +4,9 @@ import os
 import shlex
 from collections.abc import Sequence
 
-from noughts_bots.errors import BotSpecError
 from noughts_bots.gomocup.options import EngineOptions, read_options
-from noughts_bots.specs import BotSpec
+from noughts_bots.reference.specs import BotSpec
+from noughts_bots.sdk.errors import BotSpecError
 from noughts_referee.children.command import resolve
 from noughts_referee.children.launcher import ChildCommand
 

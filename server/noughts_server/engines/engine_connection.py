@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from noughts_bots.bot import TimeLimits
 from noughts_bots.gomocup.conversation import Terms
 from noughts_bots.gomocup.options import Swap2
 from noughts_bots.gomocup.protocol import rule_of
 from noughts_bots.gomocup.scores import score_in
 from noughts_bots.gomocup.swap2 import Swap2Answer
+from noughts_bots.sdk.bot import TimeLimits
 from noughts_referee.arbiter import Answers
 from noughts_referee.children.running_child import Death
 from noughts_referee.clock import TimeControl

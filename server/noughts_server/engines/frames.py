@@ -9,14 +9,14 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from noughts_bots.bot import Bot
-from noughts_bots.dialogue import software
+from noughts_bots.boards.position_boards import PositionBoards
+from noughts_bots.connection.dialogue import software
 from noughts_bots.gomocup.conversation import Terms
 from noughts_bots.gomocup.protocol import OFF_BOARD, VARIANTS
 from noughts_bots.gomocup.scores import score_in
 from noughts_bots.gomocup.swap2 import Swap2Answer
-from noughts_bots.position_boards import PositionBoards
-from noughts_bots.specs import BotSpec
+from noughts_bots.reference.specs import BotSpec
+from noughts_bots.sdk.bot import Bot
 from noughts_proto.columns import append_row
 from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb

@@ -7,7 +7,7 @@ from functools import partial
 
 import structlog
 
-from noughts_bots.specs import BotSpec
+from noughts_bots.reference.specs import BotSpec
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.child_player import ChildPlayer, Fault
 from noughts_referee.children.child_settings import ChildSettings

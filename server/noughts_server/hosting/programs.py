@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any, Protocol
 
-from noughts_bots.specs import BotSpec
+from noughts_bots.reference.specs import BotSpec
 from noughts_proto.interpreter import python
 from noughts_referee.children.launcher import ChildCommand, Launcher
 from noughts_referee.children.pipe_frames import Tail

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import structlog
 
-from noughts_bots.errors import BotError
-from noughts_bots.specs import BotSpec
+from noughts_bots.reference.specs import BotSpec
+from noughts_bots.sdk.errors import BotError
 from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.child_player import ChildPlayer, ChildProcess, Fault

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from noughts_bots.specs import BotSpec
+    from noughts_bots.reference.specs import BotSpec
     from noughts_referee.children.launcher import ChildCommand, Launcher
 
 _ENTRY = "noughts_bots.hosts.warm:main"
@@ -24,7 +24,7 @@ class Locking(StrEnum):
 
 def command_of(spec: "BotSpec") -> "ChildCommand":
     """Return the command of a bot that is started. Raises BotSpecError for unknown options of a program."""
-    from noughts_bots.specs import Speech, speech
+    from noughts_bots.reference.specs import Speech, speech
     from noughts_referee.children.launcher import ChildCommand
 
     spoken = speech(spec)

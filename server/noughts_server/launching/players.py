@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from noughts_bots.specs import BotSpec
+from noughts_bots.reference.specs import BotSpec
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.children.dialled_frames import Invite
 from noughts_referee.children.launcher import Launcher

@@ -11,9 +11,8 @@ from functools import partial
 
 import grpc.aio
 
-from noughts_bots.events import Online, SessionEvent
-from noughts_bots.specs import BotSpec
-from noughts_bots.stream import (
+from noughts_bots.connection.events import Online, SessionEvent
+from noughts_bots.connection.stream import (
     Login,
     PlayCall,
     end_of_stream,
@@ -23,6 +22,7 @@ from noughts_bots.stream import (
     open_call,
     raise_if_failed,
 )
+from noughts_bots.reference.specs import BotSpec
 from noughts_proto.child_kinds import child_kind
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.launcher import Launcher

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import partial
 from importlib import resources
 
-from noughts_bots.events import Online, SessionEvent
-from noughts_bots.session import Login, play
-from noughts_bots.specs import make_bot, parse_spec
-from noughts_bots.unhurried import Unhurried
+from noughts_bots.connection.events import Online, SessionEvent
+from noughts_bots.connection.session import Login, play
+from noughts_bots.reference.specs import make_bot, parse_spec
+from noughts_bots.sdk.unhurried import Unhurried
 from noughts_proto.security import Dialling
 from noughts_proto.v1.tournaments_pb2 import JoinTournamentRequest, StartTournamentRequest
 from noughts_referee.clock import parse_time_control

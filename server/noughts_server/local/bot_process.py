@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import cast
 
-from noughts_bots.process import PARENT_VARIABLE
-from noughts_bots.specs import BotSpec
+from noughts_bots.connection.process import PARENT_VARIABLE
+from noughts_bots.reference.specs import BotSpec
 from noughts_proto.interpreter import environment, python
 from noughts_proto.transport import TOKEN_VARIABLE
 from noughts_referee.children.start_retry import StartRetry
@@ -75,7 +75,7 @@ async def bot_process(spec: BotSpec, max_games: int, patience: StartRetry) -> As
     start = partial(
         loop.subprocess_exec,
         _Ending,
-        *python("-m", "noughts_bots.reference_process", str(spec), str(max_games)),
+        *python("-m", "noughts_bots.reference", str(spec), str(max_games)),
         stdin=PIPE,
         stdout=DEVNULL,
         stderr=None if spec.asks_an_endpoint else PIPE,  # people see at once that it waits for its endpoint

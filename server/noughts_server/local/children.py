@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from noughts_bots.gomocup.protocol import PLAYED
-from noughts_bots.specs import BotSpec, dials_in
+from noughts_bots.reference.specs import BotSpec, dials_in
 from noughts_proto.child_kinds import ChildKind
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.child_player import MOST_STARTS, ChildPlayer, Fault

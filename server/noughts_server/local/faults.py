@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from noughts_bots.specs import unique_labels
+from noughts_bots.reference.specs import unique_labels
 from noughts_referee.children.child_player import Fault
 from noughts_referee.game import LostGame
 from noughts_referee.rules import FORFEITS, GONE, Termination, parse_variant

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from noughts_bots.errors import BotRefusal
-from noughts_bots.specs import BotSpec, unique_labels
+from noughts_bots.reference.specs import BotSpec, unique_labels
+from noughts_bots.sdk.errors import BotRefusal
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.clock import ENGINE_MARGIN_US, MARGIN_US
 from noughts_referee.rules import FAULTS, Outcome, Termination

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import Any, NamedTuple
 
-from noughts_bots.specs import parse_spec
+from noughts_bots.reference.specs import parse_spec
 from noughts_server.competition.formats import GAUNTLET
 from noughts_server.local.plan import LocalPlan, LocalProgress, LocalStop
 from noughts_server.local.run import play_locally

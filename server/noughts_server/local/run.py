@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from noughts_bots.specs import BotSpec, unique_labels
+from noughts_bots.reference.specs import BotSpec, unique_labels
 from noughts_referee.children.scratch import OwnedFolder
 from noughts_referee.children.start_retry import StartRetry
 from noughts_server.launching.launcher import Locking, command_of, launching

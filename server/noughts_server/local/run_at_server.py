@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import InitVar, dataclass
 from typing import Any
 
-from noughts_bots.specs import BotSpec
+from noughts_bots.reference.specs import BotSpec
 from noughts_referee.children.child_player import MOST_STARTS
 from noughts_referee.children.launcher import Launcher
 from noughts_referee.children.start_retry import StartRetry

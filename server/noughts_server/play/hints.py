@@ -5,11 +5,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
-from noughts_bots.bot import Move
-from noughts_bots.errors import VariantRefused
+from noughts_bots.connection.thinking_thread import Thinker, Work
 from noughts_bots.reference.caching_bot import CachingBot
-from noughts_bots.specs import make_bot, parse_spec
-from noughts_bots.thinking_thread import Thinker, Work
+from noughts_bots.reference.specs import make_bot, parse_spec
+from noughts_bots.sdk.bot import Move
+from noughts_bots.sdk.errors import VariantRefused
 from noughts_referee.rules import Position, Variant
 
 Computed = TypeVar("Computed")

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Callable
 from typing import ClassVar
 
-from noughts_bots.bot import GameEnd, GameInfo
+from noughts_bots.connection.thinking_thread import Thinker
 from noughts_bots.reference.caching_bot import CachingBot
-from noughts_bots.thinking_thread import Thinker
+from noughts_bots.sdk.bot import GameEnd, GameInfo
 from noughts_server.play.hints import Adviser, Hint, computed, scored
 from noughts_server.play.match import Match, PlayedGame, Refused
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 
-from noughts_bots.bot import Bot, GameEnd, GameInfo, Resign
+from noughts_bots.sdk.bot import Bot, GameEnd, GameInfo, Resign
 from noughts_referee.rules import Outcome, Position
 from noughts_server.core.plain_text import printable
 from noughts_server.play.clocks import Clocks

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from noughts_bots.analysis import Analyst
+from noughts_bots.reference.analysis import Analyst
 from noughts_bots.reference.exact import Verdict
 from noughts_referee.rules import cell_name
 from noughts_server.records.recorded_game import RecordError, variant_of

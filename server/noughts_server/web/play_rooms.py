@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 from grpc import StatusCode
 
-from noughts_bots.bot import Bot, GameEnd, GameInfo, Resign
-from noughts_bots.errors import VariantRefused
-from noughts_bots.events import Online, SessionEvent
-from noughts_bots.session import Login, play
-from noughts_bots.specs import make_bot, parse_spec
-from noughts_bots.stream import BotRefused
-from noughts_bots.unhurried import Unhurried
+from noughts_bots.connection.events import Online, SessionEvent
+from noughts_bots.connection.session import Login, play
+from noughts_bots.connection.stream import BotRefused
+from noughts_bots.reference.specs import make_bot, parse_spec
+from noughts_bots.sdk.bot import Bot, GameEnd, GameInfo, Resign
+from noughts_bots.sdk.errors import VariantRefused
+from noughts_bots.sdk.unhurried import Unhurried
 from noughts_proto.security import SecurityProblem
 from noughts_proto.v1 import tournaments_pb2, types_pb2
 from noughts_referee.rules import Position, VariantError, base_name, cell_name, parse_variant

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from noughts_bots import Bot, GameInfo, Position, Resign
 from noughts_bots.gomocup.engine import GomocupEngine
-from noughts_bots.specs import make_bot, parse_spec
+from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_referee.rules import members
 
 

@@ -5,7 +5,7 @@ import pytest
 from noughts_bots import Bot, Position
 from noughts_bots.gomocup.engine import GomocupEngine
 from noughts_bots.gomocup.swap2 import Swap2Answer, question, read_answer, read_stones, written_answer
-from noughts_bots.specs import make_bot, parse_spec
+from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_referee.rules import Choice, OpeningChoice, Put, Take, parse_variant
 
 GOMOKU = parse_variant("gomoku")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from noughts_bots.bot import Resign
 from noughts_bots.hosts.gtp import cell_of, vertex_of
+from noughts_bots.sdk.bot import Resign
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.rules import parse_variant
 from tests.support.children.field import PROGRAMS

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from noughts_bots.errors import BotSpecError
 from noughts_bots.hosts import bot_for
+from noughts_bots.sdk.errors import BotSpecError
 from tests.support.hosting import Hosted, refused
 
 CENTRE = """
@@ -55,7 +55,7 @@ def test_a_bot_is_found_in_the_folder_that_the_environment_names(centre: Path, t
 
 
 def test_a_bot_of_a_package_may_be_any_callable_that_returns_one() -> None:
-    with Hosted("py", "noughts_bots.specs:make_bot", "spec=x") as child:
+    with Hosted("py", "noughts_bots.reference.specs:make_bot", "spec=x") as child:
         assert child.receive() is None  # a callable, but it fails: a text is no spec
         assert child.ended() == 1
         assert "correct the exception in its constructor" in child.said()

@@ -12,12 +12,12 @@ from urllib.parse import quote
 import pytest
 
 from noughts_bots import Move, Position, Resign, parse_variant
-from noughts_bots.bot import Exhausted
-from noughts_bots.errors import BotSpecError
 from noughts_bots.language_models.answers import wrong_verdicts
 from noughts_bots.language_models.player import LanguageModel
 from noughts_bots.language_models.record import Answer, Question, read_question
-from noughts_bots.specs import make_bot, make_built_in, parse_spec
+from noughts_bots.reference.specs import make_bot, make_built_in, parse_spec
+from noughts_bots.sdk.bot import Exhausted
+from noughts_bots.sdk.errors import BotSpecError
 from tests.support.model_endpoint import ModelEndpoint, Reply, cell, in_turn, model_endpoint, question_of
 
 TICTACTOE = parse_variant("tictactoe")

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from noughts_bots.errors import VariantRefused
 from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.learner import Learner
+from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_bots.reference.table import build
-from noughts_bots.specs import make_bot, parse_spec
-from noughts_bots.training import Trainer
+from noughts_bots.reference.training import Trainer
+from noughts_bots.sdk.errors import VariantRefused
 from noughts_referee.rules import Position, Variant, parse_variant, side_seed, won
 from tests.support.forbidding import centre_later, corners_only, no_overline
 

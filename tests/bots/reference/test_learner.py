@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from noughts_bots.bot import GameEnd, GameInfo
-from noughts_bots.errors import BotSpecError, TableError, VariantRefused
 from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.learner import Learner, load_learnt
 from noughts_bots.reference.learning import learn
 from noughts_bots.reference.locked_file import LockedFile
+from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_bots.reference.table import Table
 from noughts_bots.reference.table_file import TableFile, load, save
-from noughts_bots.specs import make_bot, parse_spec
-from noughts_bots.training import Trainer, can_lose, chances
+from noughts_bots.reference.training import Trainer, can_lose, chances
+from noughts_bots.sdk.bot import GameEnd, GameInfo
+from noughts_bots.sdk.errors import BotSpecError, TableError, VariantRefused
 from noughts_referee.rules import Position, Result, Termination, Variant, parse_variant
 
 from .oracle import learner as oracle
@@ -339,7 +339,7 @@ import sys
 from pathlib import Path
 from noughts_bots.reference.learner import Learner
 from noughts_bots.reference.random_ import Random
-from noughts_bots.training import Trainer
+from noughts_bots.reference.training import Trainer
 from noughts_referee.rules import parse_variant
 
 learner = Learner(Path(sys.argv[1]), learn=True)

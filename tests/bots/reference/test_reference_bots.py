@@ -11,8 +11,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from noughts_bots.bot import Move
-from noughts_bots.errors import VariantRefused
 from noughts_bots.reference import caching_bot as remembering_module
 from noughts_bots.reference import depth_search as depth_search_module
 from noughts_bots.reference import minimax as minimax_module
@@ -24,8 +22,10 @@ from noughts_bots.reference.minimax import FullSearch, Minimax
 from noughts_bots.reference.nextstep import NextStep, default_depth
 from noughts_bots.reference.pascal import Pascal
 from noughts_bots.reference.random_ import Random
+from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_bots.reference.three_stage import ThreeStage
-from noughts_bots.specs import make_bot, parse_spec
+from noughts_bots.sdk.bot import Move
+from noughts_bots.sdk.errors import VariantRefused
 from noughts_referee.rules import Position, Variant, parse_variant
 from tests.support.settings import examples, part
 

@@ -24,7 +24,7 @@ def test_a_table_takes_the_same_levels_from_its_spec_and_its_file() -> None:
 @pytest.mark.processes
 def test_to_make_one_bot_loads_no_other() -> None:
     program = (
-        "import sys; from noughts_bots.specs import make_bot, parse_spec; make_bot(parse_spec('random'));"
+        "import sys; from noughts_bots.reference.specs import make_bot, parse_spec; make_bot(parse_spec('random'));"
         "print('noughts_bots.reference.minimax' in sys.modules)"
     )
     assert (

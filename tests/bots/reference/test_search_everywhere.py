@@ -10,13 +10,13 @@ from functools import cache
 
 import pytest
 
-from noughts_bots.errors import VariantRefused
 from noughts_bots.reference.depth_search import DepthSearch, Scale
 from noughts_bots.reference.fives import Fives
 from noughts_bots.reference.minimax import FullSearch, Minimax
 from noughts_bots.reference.nextstep import NextStep
+from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_bots.reference.winning_cells import Threats
-from noughts_bots.specs import make_bot, parse_spec
+from noughts_bots.sdk.errors import VariantRefused
 from noughts_referee.rules import OWN_NAMES, Board, Position, Variant, parse_variant
 from tests.support.settings import often
 

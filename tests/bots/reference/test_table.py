@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from noughts_bots.errors import BotSpecError, TableError, VariantRefused
 from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.candidate_bot import Considered
 from noughts_bots.reference.learner import Learner
 from noughts_bots.reference.positions import positions
 from noughts_bots.reference.registry import REFERENCE_BOTS
+from noughts_bots.reference.specs import make_bot, parse_spec, unique_labels
 from noughts_bots.reference.table import Table, build
 from noughts_bots.reference.table_file import TableFile, load, save
-from noughts_bots.specs import make_bot, parse_spec, unique_labels
+from noughts_bots.sdk.errors import BotSpecError, TableError, VariantRefused
 from noughts_referee.rules import Position, parse_variant
 from tests.support.root import ROOT
 from tests.support.settings import part

@@ -4,7 +4,7 @@ from fractions import Fraction
 from functools import cache
 
 from noughts_bots.reference.pascal import Pascal
-from noughts_bots.training import can_lose
+from noughts_bots.reference.training import can_lose
 from noughts_referee.rules import Position, parse_variant
 
 TICTACTOE = parse_variant("tictactoe")

@@ -8,9 +8,9 @@ from typing import Any
 import grpc
 import grpc.aio
 
-from noughts_bots.dialogue import Dialogue
-from noughts_bots.session import Login, play
-from noughts_bots.specs import make_bot, parse_spec
+from noughts_bots.connection.dialogue import Dialogue
+from noughts_bots.connection.session import Login, play
+from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_proto.pipes import LARGEST_UP
 from noughts_proto.transport import TOKEN_KEY
 from noughts_proto.v1 import play_pb2 as pb

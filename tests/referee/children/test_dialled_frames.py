@@ -10,8 +10,8 @@ from typing import NamedTuple
 import pytest
 
 from noughts_bots import Bot, BotRefused
-from noughts_bots.api import run_async
-from noughts_bots.specs import dials_in, parse_spec
+from noughts_bots.connection.run import run_async
+from noughts_bots.reference.specs import dials_in, parse_spec
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.dialled_frames import DialInvitation, DialledFrames
 from noughts_referee.children.running_child import ChildSettings

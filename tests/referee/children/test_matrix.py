@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from noughts_bots.specs import make_bot, parse_spec
+from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_referee.rules import Position, parse_variant, side_seed
 from noughts_server.launching.launcher import Locking
 from noughts_server.store.games.games import ExportedGame

@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from noughts_bots.event_loop import run_loop
+from noughts_bots.connection.event_loop import run_loop
 from noughts_referee.children.launcher import ChildCommand
 from noughts_referee.children.running_child import ended_with
 from noughts_referee.children.unlocked_launcher import UnlockedChild, UnlockedLauncher, command_line

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from noughts_bots.specs import parse_spec
+from noughts_bots.reference.specs import parse_spec
 from noughts_referee.children.running_child import ChildSettings
 from noughts_referee.rules import Variant, parse_variant
 from noughts_server.bot_check.check_steps import STEPS, StepResult, run_steps

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from noughts_bots.ask import answer
-from noughts_bots.errors import BotFault, BotSpecError
+from noughts_bots.reference.ask import answer
 from noughts_bots.reference.random_ import Random
-from noughts_bots.specs import BotSpec, parse_spec
+from noughts_bots.reference.specs import BotSpec, parse_spec
+from noughts_bots.sdk.errors import BotFault, BotSpecError
 from noughts_referee.children.running_child import ChildSettings
 from noughts_referee.rules import Position, PositionError, parse_variant
 from noughts_server.bot_check.child_session import ChildSession, child_session, moves_to

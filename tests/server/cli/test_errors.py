@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from noughts_bots.errors import BotSpecError
+from noughts_bots.sdk.errors import BotSpecError
 from noughts_referee.clock import parse_time_control
 from noughts_referee.rules import parse_variant
 from noughts_server.cli.errors import Problem, UsageProblem, explain, reporting

@@ -32,7 +32,7 @@ for line in sys.stdin:
 """
 SLOW_BOT = """
 import time
-from noughts_bots.bot import Bot
+from noughts_bots.sdk.bot import Bot
 class Slow(Bot):
     variants = ("mnk",)
     def choose(self, position):

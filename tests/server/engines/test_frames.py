@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from noughts_bots import Resign
-from noughts_bots.errors import BotFault, BotSpecError
-from noughts_bots.session import Login
-from noughts_bots.specs import BotSpec
+from noughts_bots.connection.session import Login
+from noughts_bots.reference.specs import BotSpec
+from noughts_bots.sdk.errors import BotFault, BotSpecError
 from noughts_referee.children.running_child import ChildSettings
 from noughts_referee.rules import VOID, Position, Termination, parse_variant
 from noughts_server.bot_check.child_session import ChildSession, child_session

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from noughts_bots.specs import parse_spec
+from noughts_bots.reference.specs import parse_spec
 from noughts_referee.children.watch import processor_seconds
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.engines.game_cores import GameCores

@@ -10,9 +10,9 @@ import grpc
 import grpc.aio
 
 from noughts_bots import Bot, Move, Position
-from noughts_bots.events import SessionEvent
+from noughts_bots.connection.events import SessionEvent
+from noughts_bots.connection.session import Login, play
 from noughts_bots.reference.random_ import Random
-from noughts_bots.session import Login, play
 from noughts_proto.feed_view import View
 from noughts_proto.transport import CLIENT_OPTIONS
 from noughts_proto.v1 import feed_pb2 as pb

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from noughts_bots.specs import BotSpec
+from noughts_bots.reference.specs import BotSpec
 from noughts_referee.children.launcher import ChildCommand, Launcher, Started
 from noughts_server.core.errors import InvalidArgument
 from noughts_server.hosting.programs import UNPACKED_BYTES, UNPACKED_FILES, examine, examined, place

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from noughts_bots.events import ConnectionLost, Online
-from noughts_bots.session import Login
-from noughts_bots.specs import BotSpec
+from noughts_bots.connection.events import ConnectionLost, Online
+from noughts_bots.connection.session import Login
+from noughts_bots.reference.specs import BotSpec
 from noughts_referee.rules import Termination
 from noughts_server.launching.launcher import Locking
 from noughts_server.launching.relay import RelayEvent, RelayPlan, relay

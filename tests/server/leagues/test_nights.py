@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from noughts_bots.reference.random_ import Random
-from noughts_bots.unhurried import Unhurried
+from noughts_bots.sdk.unhurried import Unhurried
 from noughts_proto.security import Dialling
 from noughts_proto.v1.tournaments_pb2 import (
     SCHEDULE_ROUND_ROBIN,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from noughts_bots.specs import parse_spec
+from noughts_bots.reference.specs import parse_spec
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.local.plan import LocalError, LocalPlan, LocalStop

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 from scipy.optimize import brentq
 
-from noughts_bots.specs import make_bot, parse_spec
+from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_referee.rules import parse_variant
 from noughts_server.local.rating_pool import LADDERS
 from tests.support.processes import asked, environment, said

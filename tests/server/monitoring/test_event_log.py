@@ -9,8 +9,8 @@ from pathlib import Path
 import structlog
 
 from noughts_bots import Bot, Position
-from noughts_bots.events import SessionEvent
-from noughts_bots.session import Login, play
+from noughts_bots.connection.events import SessionEvent
+from noughts_bots.connection.session import Login, play
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.monitoring.event_log import MOST_FAULTS
 from noughts_server.server import running_server

@@ -14,9 +14,9 @@ import grpc.aio
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from noughts_bots.events import SessionEvent
+from noughts_bots.connection.events import SessionEvent
+from noughts_bots.connection.session import Login, play
 from noughts_bots.reference.random_ import Random
-from noughts_bots.session import Login, play
 from noughts_proto.transport import CLIENT_OPTIONS
 from noughts_proto.v1 import status_pb2, status_pb2_grpc, tournaments_pb2, tournaments_pb2_grpc
 from noughts_server.competition.tournament_settings import TournamentSettings

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-from noughts_bots.bot import TimeLimits
+from noughts_bots.sdk.bot import TimeLimits
 from noughts_server.play.clocks import Clocks
 
 

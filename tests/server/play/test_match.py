@@ -2,7 +2,7 @@
 
 import pytest
 
-from noughts_bots.specs import make_bot, parse_spec
+from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_referee.rules import DRAWN, VOID, Outcome, Result, Termination, lost, parse_variant, won
 from noughts_server.play.match import Match, Participant, Refused
 from noughts_server.play.status_line import score_line, status

@@ -3,10 +3,10 @@
 import asyncio
 from pathlib import Path
 
-from noughts_bots.bot import GameEnd, GameInfo
 from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.first_free import FirstFree
 from noughts_bots.reference.learner import Learner, load_learnt
+from noughts_bots.sdk.bot import GameEnd, GameInfo
 from noughts_referee.rules import Position, Result, Termination, parse_variant
 from noughts_server.play.match import Match, Participant
 from noughts_server.play.opponents import BotSeating

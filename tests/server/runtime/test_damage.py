@@ -6,8 +6,8 @@ from pathlib import Path
 import grpc.aio
 from structlog.testing import capture_logs
 
-from noughts_bots.session import Login, play
-from noughts_bots.specs import make_bot, parse_spec
+from noughts_bots.connection.session import Login, play
+from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_proto.v1 import status_pb2, status_pb2_grpc
 from noughts_referee.work_units import FinishedGame
 from noughts_server.core.errors import DatabaseDamaged

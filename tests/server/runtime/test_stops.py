@@ -10,8 +10,8 @@ from pathlib import Path
 import grpc.aio
 from structlog.testing import capture_logs
 
-from noughts_bots.session import Login, play
-from noughts_bots.specs import make_bot, parse_spec
+from noughts_bots.connection.session import Login, play
+from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_proto.v1 import status_pb2, status_pb2_grpc, tournaments_pb2_grpc
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_server.runtime.sessions import Ticket

@@ -17,8 +17,8 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from structlog.testing import capture_logs
 
-from noughts_bots.session import Login, play
-from noughts_bots.specs import make_bot, parse_spec
+from noughts_bots.connection.session import Login, play
+from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.core.errors import DatabaseBusy, DatabaseGone
 from noughts_server.local.tournament import LocalTournament

@@ -13,9 +13,9 @@ from google.rpc.error_details_pb2 import RetryInfo
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
-from noughts_bots.events import ConnectionLost, Online, SessionEvent
+from noughts_bots.connection.events import ConnectionLost, Online, SessionEvent
+from noughts_bots.connection.session import Login, play
 from noughts_bots.reference.random_ import Random
-from noughts_bots.session import Login, play
 from noughts_proto.callers import caller_network
 from noughts_proto.transport import CLIENT_OPTIONS
 from noughts_proto.v1 import bots_pb2, feed_pb2, feed_pb2_grpc, play_pb2, status_pb2, status_pb2_grpc, tokens_pb2

@@ -10,8 +10,8 @@ import grpc
 import pytest
 
 from noughts_bots import Bot
+from noughts_bots.connection.session import Login, play
 from noughts_bots.reference.random_ import Random
-from noughts_bots.session import Login, play
 from noughts_proto.v1 import challenges_pb2, games_pb2, leaderboards_pb2, tournaments_pb2
 from noughts_server.core.limits import Limits
 from tests.support.client import Client, bearing, client_of, hello, refused

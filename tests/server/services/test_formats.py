@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from noughts_bots.connection.session import Login, play
 from noughts_bots.reference.random_ import Random
-from noughts_bots.session import Login, play
 from noughts_proto.v1 import tournaments_pb2 as pb
 from tests.support.client import Client, bearing, client_of, refused
 

@@ -10,9 +10,9 @@ import grpc
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from noughts_bots.events import SessionEvent
+from noughts_bots.connection.events import SessionEvent
+from noughts_bots.connection.session import Login, play
 from noughts_bots.reference.random_ import Random
-from noughts_bots.session import Login, play
 from noughts_proto.v1 import bots_pb2, tournaments_pb2
 from noughts_server.core.errors import InvalidArgument
 from noughts_server.services.new_tournaments import check_joining

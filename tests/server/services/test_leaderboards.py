@@ -9,9 +9,9 @@ import grpc
 import grpc.aio
 import pytest
 
-from noughts_bots.events import SessionEvent
+from noughts_bots.connection.events import SessionEvent
+from noughts_bots.connection.session import Login, play
 from noughts_bots.reference.random_ import Random
-from noughts_bots.session import Login, play
 from noughts_proto.transport import CLIENT_OPTIONS
 from noughts_proto.v1 import games_pb2, games_pb2_grpc, leaderboards_pb2, leaderboards_pb2_grpc
 from noughts_server.server import Server, running_server

@@ -11,8 +11,8 @@ import pytest
 from google.protobuf.duration_pb2 import Duration
 
 from noughts_bots import BotRefused
+from noughts_bots.connection.session import Login, play
 from noughts_bots.reference.random_ import Random
-from noughts_bots.session import Login, play
 from noughts_proto.v1 import bots_pb2, play_pb2, tokens_pb2
 from noughts_server.core.errors import InvalidArgument
 from noughts_server.services.new_tokens import check_scopes

@@ -10,9 +10,9 @@ import grpc
 import pytest
 
 from noughts_bots import Bot
+from noughts_bots.connection.session import Login, play
 from noughts_bots.reference.random_ import Random
-from noughts_bots.session import Login, play
-from noughts_bots.specs import make_bot, parse_spec
+from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_proto.v1 import bots_pb2, tests_pb2, tournaments_pb2, types_pb2
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import Position

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from noughts_bots.accuracy import Accuracy, Judge
+from noughts_bots.reference.accuracy import Accuracy, Judge
 from noughts_bots.reference.threats.effort import Effort
 from noughts_referee.clock import parse_time_control
 from noughts_referee.rules import Position, Result, Termination, Variant, parse_variant

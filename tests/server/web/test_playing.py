@@ -124,7 +124,7 @@ def test_a_game_is_drawn_by_keyboard_alone(tables: Site, browser: Browser) -> No
 
 def drawing_move(page: Page) -> int:
     """The perfect player's reply to what is on the board, from the rules' own search."""
-    from noughts_bots.specs import make_bot, parse_spec
+    from noughts_bots.reference.specs import make_bot, parse_spec
     from noughts_referee.rules import Position, parse_variant
 
     moves = [int(each) for each in page.evaluate("[...document.querySelectorAll('.stone')].map((s) => s.dataset.cell)")]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from noughts_bots.event_loop import run_loop
+from noughts_bots.connection.event_loop import run_loop
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.event_streams import LiveSettings
 from noughts_server.web.visitors import SiteLimits

@@ -34,7 +34,7 @@ from collections.abc import Callable  # noqa: E402
 import grpc  # noqa: E402
 
 from noughts_bots import Bot, run  # noqa: E402
-from noughts_bots.api import run_async  # noqa: E402
+from noughts_bots.connection.run import run_async  # noqa: E402
 from noughts_proto.v1 import play_pb2 as pb  # noqa: E402
 
 PLAY = "/noughts.v1.PlayService/Play"

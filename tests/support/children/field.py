@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from noughts_bots.specs import parse_spec
+from noughts_bots.reference.specs import parse_spec
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.children.launcher import ChildCommand, Launcher, Started
 from noughts_referee.clock import parse_time_control

@@ -4,13 +4,13 @@ import time
 from collections.abc import Callable
 from functools import cache
 
-from noughts_bots.bot import GameEnd, GameInfo, TimeLimits
 from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.candidate_bot import Considered
 from noughts_bots.reference.threats.board import Board, RuledBoard
 from noughts_bots.reference.threats.effort import Effort
 from noughts_bots.reference.threats.root import Thought
 from noughts_bots.reference.threats.search import Table
+from noughts_bots.sdk.bot import GameEnd, GameInfo, TimeLimits
 from noughts_referee.rules import Choice, OpeningChoice, Position, Take, Variant, base_name, parse_variant
 
 NODES = 4000

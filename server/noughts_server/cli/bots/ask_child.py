@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
 from typing import TypeVar
 
-from noughts_bots.bot import Bot, Move
-from noughts_bots.specs import BotSpec
+from noughts_bots.reference.specs import BotSpec
+from noughts_bots.sdk.bot import Bot, Move
 from noughts_referee.children.running_child import ChildSettings
 from noughts_referee.rules import Position, Variant
 from noughts_server.bot_check.child_session import ChildSession, child_session

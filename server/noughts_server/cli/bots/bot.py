@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from noughts_bots.ask import Answer, answer, document
-from noughts_bots.bot import Bot, Resign
 from noughts_bots.hosts.installed import installed_bots
+from noughts_bots.reference.ask import Answer, answer, document
 from noughts_bots.reference.registry import REFERENCE_BOTS
-from noughts_bots.specs import make_bot, parse_spec
+from noughts_bots.reference.specs import make_bot, parse_spec
+from noughts_bots.sdk.bot import Bot, Resign
 from noughts_proto.transport import SERVER_VARIABLE
 from noughts_proto.v1 import bots_pb2 as pb
 from noughts_referee.rules import Position, PositionError, Variant, cell_name, cell_names

@@ -12,7 +12,7 @@ from typer import Option
 
 from noughts_bots.hosts.c_rules import VERSION
 from noughts_bots.hosts.dll import HEADER
-from noughts_bots.specs import dials_in, parse_spec
+from noughts_bots.reference.specs import dials_in, parse_spec
 from noughts_server.cli import child_options, options, output, printing
 from noughts_server.cli.drawing.progress import counting
 from noughts_server.cli.errors import FAILED, Problem, UsageProblem, problems_with

@@ -5,7 +5,7 @@ import sys
 
 from noughts_bots.gomocup.engine import GomocupEngine
 from noughts_bots.gomocup.protocol import Lines
-from noughts_bots.specs import make_bot, parse_spec
+from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_server.cli import options, output, printing
 from noughts_server.cli.former_command import command
 from noughts_server.core.version import software_version

@@ -12,10 +12,10 @@ from typing import Annotated, Any, NamedTuple, get_args
 
 from typer import Argument, BadParameter, Option
 
-from noughts_bots.errors import VariantRefused
-from noughts_bots.events import ConnectionLost, Online, tells_more
-from noughts_bots.session import Login, play
-from noughts_bots.specs import BotSpec, make_built_in, parse_spec, unique_labels
+from noughts_bots.connection.events import ConnectionLost, Online, tells_more
+from noughts_bots.connection.session import Login, play
+from noughts_bots.reference.specs import BotSpec, make_built_in, parse_spec, unique_labels
+from noughts_bots.sdk.errors import VariantRefused
 from noughts_referee.children.running_child import ChildSettings
 from noughts_server.cli import child_options, completion, connection_options, options, output, printing
 from noughts_server.cli.config_file import read_toml

@@ -11,7 +11,7 @@ from typing import Annotated
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
 from typer import Argument, Option
 
-from noughts_bots.specs import name_from
+from noughts_bots.reference.specs import name_from
 from noughts_proto.child_kinds import module_and_class
 from noughts_proto.v1 import bots_pb2 as pb
 from noughts_proto.v1 import tests_pb2, tokens_pb2, tournaments_pb2

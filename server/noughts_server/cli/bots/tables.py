@@ -12,10 +12,10 @@ from typer import Option
 from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.learner import Learner
 from noughts_bots.reference.locked_file import LockedFile
+from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_bots.reference.table import build as build_table
 from noughts_bots.reference.table_file import save
-from noughts_bots.specs import make_bot, parse_spec
-from noughts_bots.training import Chances, Trainer, can_lose, chances
+from noughts_bots.reference.training import Chances, Trainer, can_lose, chances
 from noughts_referee.rules import Variant
 from noughts_server.cli import options, output, printing
 from noughts_server.cli.drawing.learning_curve import Evaluation, check_target, write_curve

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from rich.console import Group
 from rich.text import Text
 
-from noughts_bots.ask import Answer
+from noughts_bots.reference.ask import Answer
 from noughts_referee.rules import Position, cell_name, column_name
 
 _MARKS = {"X": "bold cyan", "O": "bold magenta"}

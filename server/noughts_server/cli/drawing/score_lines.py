@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable
 
-from noughts_bots.specs import unique_labels
+from noughts_bots.reference.specs import unique_labels
 from noughts_referee.rules import Result
 from noughts_server.cli.drawing.estimate_lines import elo_line, llr_text
 from noughts_server.cli.printing import note, points, stderr

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from noughts_bots.accuracy import Accuracy, Judges
+from noughts_bots.reference.accuracy import Accuracy, Judges
 from noughts_bots.reference.threats.effort import Effort
 from noughts_server.cli import output
 from noughts_server.cli.drawing.progress import counting

@@ -5,9 +5,9 @@ import shutil
 from pathlib import Path
 from typing import NamedTuple
 
-from noughts_bots.errors import BotSpecError
 from noughts_bots.gomocup.options import EngineOptions
-from noughts_bots.specs import BotSpec, dials_in, speech
+from noughts_bots.reference.specs import BotSpec, dials_in, speech
+from noughts_bots.sdk.errors import BotSpecError
 from noughts_proto.child_kinds import CHILD_KINDS, module_and_class
 from noughts_referee.children.unsandboxed import ALLOWED, unsandboxed
 from noughts_server.engines.command import engine_command

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from noughts_bots.errors import VariantRefused
-from noughts_bots.specs import BotSpec, make_bot, parse_spec
+from noughts_bots.reference.specs import BotSpec, make_bot, parse_spec
+from noughts_bots.sdk.errors import VariantRefused
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_server.cli import child_options, options, output, printing
 from noughts_server.cli.drawing.progress import showing_progress

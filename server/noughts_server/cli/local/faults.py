@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from noughts_bots.specs import BotSpec, dials_in, unique_labels
+from noughts_bots.reference.specs import BotSpec, dials_in, unique_labels
 from noughts_server.cli import printing
 from noughts_server.cli.errors import FAILED
 from noughts_server.cli.options import USUAL_VARIANT

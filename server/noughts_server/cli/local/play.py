@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from noughts_bots.specs import make_bot, parse_spec, unique_labels
+from noughts_bots.reference.specs import make_bot, parse_spec, unique_labels
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import Variant
 from noughts_server.cli import completion, options, output, printing

@@ -4,9 +4,9 @@ import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
 
-from noughts_bots.events import Online, SessionEvent
-from noughts_bots.session import Login
-from noughts_bots.session import play as play_session
+from noughts_bots.connection.events import Online, SessionEvent
+from noughts_bots.connection.session import Login
+from noughts_bots.connection.session import play as play_session
 from noughts_proto.v1 import tournaments_pb2
 from noughts_referee.rules import parse_variant
 from noughts_server.cli import options, printing

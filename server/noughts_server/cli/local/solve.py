@@ -4,7 +4,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from noughts_bots.analysis import Analyst
+from noughts_bots.reference.analysis import Analyst
 from noughts_bots.reference.exact import MOST_FREE_CELLS, Verdict, can_solve
 from noughts_referee.rules import Position, Variant, cell_name, cell_names
 from noughts_server.cli import completion, options, output, printing

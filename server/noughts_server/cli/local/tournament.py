@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from noughts_bots.specs import BotSpec, make_built_in, unique_labels
+from noughts_bots.reference.specs import BotSpec, make_built_in, unique_labels
 from noughts_proto.v1.tournaments_pb2 import TOURNAMENT_STATE_CANCELLED
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.clock import MARGIN_US

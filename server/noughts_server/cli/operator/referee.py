@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from noughts_bots.specs import parse_spec, unique_labels
+from noughts_bots.reference.specs import parse_spec, unique_labels
 from noughts_server.cli import options, output
 from noughts_server.cli.bus_options import BusOptions
 from noughts_server.cli.child_options import SandboxOptions

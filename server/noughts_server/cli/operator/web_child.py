@@ -56,6 +56,6 @@ if __name__ == "__main__":
         kernel.control_process(kernel.SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
     os.nice(_NICE)
     given = _first_line()
-    from noughts_bots.event_loop import run_loop
+    from noughts_bots.connection.event_loop import run_loop
 
     run_loop(_serve(sys.argv[1], socket.socket(fileno=int(sys.argv[2])), json.loads(given)))

@@ -11,7 +11,7 @@ from typing import Annotated, TypeVar
 
 from typer import Argument, Option
 
-from noughts_bots.specs import BotSpec, parse_spec
+from noughts_bots.reference.specs import BotSpec, parse_spec
 from noughts_referee.clock import MARGIN_US, TimeControl, TimeControlError, parse_time_control
 from noughts_referee.rules import OPENING_RULES, Variant, VariantError, first_common, parse_variant
 from noughts_server.cli import completion

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from noughts_bots.specs import make_bot, parse_spec, unique_labels
+from noughts_bots.reference.specs import make_bot, parse_spec, unique_labels
 from noughts_proto.v1 import challenges_pb2 as pb
 from noughts_proto.v1 import games_pb2, tournaments_pb2
 from noughts_referee.rules import Termination

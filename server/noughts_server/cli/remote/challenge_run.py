@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from grpc import StatusCode
 
-from noughts_bots.events import Online, SessionEvent
-from noughts_bots.session import play
-from noughts_bots.specs import BotSpec, make_bot
+from noughts_bots.connection.events import Online, SessionEvent
+from noughts_bots.connection.session import play
+from noughts_bots.reference.specs import BotSpec, make_bot
 from noughts_proto.v1 import bots_pb2, tokens_pb2, tournaments_pb2
 from noughts_proto.v1 import challenges_pb2 as pb
 from noughts_server.cli import options, output, printing

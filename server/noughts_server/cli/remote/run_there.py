@@ -10,7 +10,7 @@ from secrets import token_hex
 
 from grpc import StatusCode
 
-from noughts_bots.specs import BotSpec, unique_labels
+from noughts_bots.reference.specs import BotSpec, unique_labels
 from noughts_proto.interpreter import python
 from noughts_proto.transport import SERVER_VARIABLE, TOKEN_VARIABLE
 from noughts_proto.v1 import tournaments_pb2 as pb

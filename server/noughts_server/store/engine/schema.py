@@ -524,7 +524,7 @@ explorer_moves = Table(
     sqlite_with_rowid=False,
 )
 
-# What the bots of a list did in the games that could be judged (see `noughts_bots.accuracy`); written with the above.
+# How accurately the bots of a list played (see `noughts_bots.reference.accuracy`); written with the above.
 accuracies = Table(
     "accuracies",
     metadata,

@@ -1,6 +1,6 @@
 """The opening explorer: how often each move was played in the first positions of games, and with which results.
 
-The same games are judged: how often each bot kept the exact value, see `noughts_bots.accuracy`.
+The same games are judged: how often each bot kept the exact value, see `noughts_bots.reference.accuracy`.
 
 Games of organised tournaments count, up to the first gap of their slots. Void games do not count, nor challenges, which
 people play with each other. A game from a given opening counts from the position in which its bots began.
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, delete, exists, func, select, update
 
-from noughts_bots.accuracy import Accuracy, Judges
+from noughts_bots.reference.accuracy import Accuracy, Judges
 from noughts_bots.reference.threats.effort import Effort
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import Position, Result, Variant, parse_variant

@@ -41,7 +41,7 @@ class LeaderboardRow:
     before: float | None
     """The rating after nine tenths of its games; None with fewer than ten games."""
     judged_games: int = 0
-    """See `noughts_bots.accuracy`, also the next two."""
+    """See `noughts_bots.reference.accuracy`, also the next two."""
     decisions: int = 0
     blunders: int = 0
 

@@ -6,11 +6,11 @@ from itertools import product
 
 import pytest
 
-from noughts_bots.bot import GameEnd, GameInfo, Move, TimeLimits
-from noughts_bots.errors import VariantRefused
 from noughts_bots.reference.random_ import Random
+from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_bots.reference.threats.bot import ThreatsBot
-from noughts_bots.specs import make_bot, parse_spec
+from noughts_bots.sdk.bot import GameEnd, GameInfo, Move, TimeLimits
+from noughts_bots.sdk.errors import VariantRefused
 from noughts_referee.rules import OpeningChoice, Position, Result, Take, Termination, Variant, parse_variant
 
 GOMOKU = parse_variant("mnk:15,15,5")

@@ -13,7 +13,7 @@ import pytest
 
 from noughts_bots import Position, parse_variant
 from noughts_bots.reference.candidate_bot import CandidateBot
-from noughts_bots.specs import BotSpec, make_bot, parse_spec
+from noughts_bots.reference.specs import BotSpec, make_bot, parse_spec
 from noughts_referee.children.running_child import ChildSettings
 from noughts_referee.rules import VOID
 from noughts_server.bot_check.child_session import ChildSession, child_session

@@ -5,8 +5,8 @@ from io import StringIO
 
 from rich.console import Console
 
-from noughts_bots.ask import Answer, answer
-from noughts_bots.specs import make_bot, parse_spec
+from noughts_bots.reference.ask import Answer, answer
+from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_referee.rules import Position, Variant, parse_variant
 from noughts_server.cli.drawing.heat_map import heat_map
 from tests.support.boards import layered

@@ -12,7 +12,7 @@ import pytest
 from tests.support.processes import eventually
 
 FIRST_FREE = """
-from noughts_bots.api import Bot
+from noughts_bots.connection.run import Bot
 
 class Free(Bot):
     def choose(self, position):
@@ -21,7 +21,7 @@ class Free(Bot):
 
 CRASHES = """
 import os
-from noughts_bots.api import Bot
+from noughts_bots.connection.run import Bot
 
 class Crash(Bot):
     def choose(self, position):

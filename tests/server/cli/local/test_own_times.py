@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from noughts_bots.specs import parse_spec
+from noughts_bots.reference.specs import parse_spec
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.local.plan import LocalPlan
 from tests.support.children.field import PROGRAMS

@@ -16,7 +16,7 @@ from urllib.request import urlopen
 import psutil
 import pytest
 
-from noughts_bots.event_loop import run_loop
+from noughts_bots.connection.event_loop import run_loop
 from noughts_server.cli.operator import serve, web, web_minder
 from noughts_server.cli.operator.web import web_listener
 from tests.support.processes import eventually

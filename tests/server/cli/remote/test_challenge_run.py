@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from noughts_bots import Bot, Position
-from noughts_bots.session import Login, play
-from noughts_bots.specs import parse_spec
+from noughts_bots.connection.session import Login, play
+from noughts_bots.reference.specs import parse_spec
 from noughts_proto.v1 import challenges_pb2, tournaments_pb2
 from noughts_server.cli.client import connected
 from noughts_server.cli.remote.challenge_run import play_challenge_with

@@ -22,7 +22,7 @@ from noughts_server.cli.remote.watch_screen import Screen
 TALKER = """
 import asyncio, sys
 from noughts_bots import Bot, Move
-from noughts_bots.session import Login, play
+from noughts_bots.connection.session import Login, play
 
 server, token, name = sys.argv[1:]
 

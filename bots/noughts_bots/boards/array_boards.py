@@ -1,0 +1,177 @@
+"""The boards of running games as one array: for an `ArrayBot`. A frame's columns reach it by fancy indexing."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from noughts_bots.boards.interface import OFF_BOARD, Answers, Chosen, Questions, Resigning
+from noughts_bots.sdk.arrays import RESIGN, ArrayBot, Batch, read_cells
+from noughts_bots.sdk.bot import Resign
+from noughts_proto.v1 import play_pb2 as pb
+from noughts_referee.rules import Variant
+
+_FEWEST_ROWS = 16
+_NO_LIMIT = np.iinfo(np.int64).max
+_VARIANT, _SIDE, _NEW, _SEED, _COUNT, _OWN_CLOCK, _OPPONENT_CLOCK, _MOVE_LIMIT = _FIELDS = range(8)
+"""What belongs to a game. The count is that of the moves that are known, including the bot's last answer."""
+
+_Numbers = npt.NDArray[np.int64]
+
+
+class ArrayBoards:
+    def __init__(self, bot: ArrayBot) -> None:
+        self._bot = bot
+        self._variants: list[Variant] = []
+        """The variants of all games so far."""
+        self._rows: dict[int, int] = {}
+        """The row of each running game, by its handle."""
+        self._free_rows: list[int] = []
+        self._games = np.zeros((len(_FIELDS), 0), np.int64)
+        """A column a game, a row a field."""
+        self._boards = np.zeros((0, 0), np.int8)
+        """A row a game, as wide as the largest board: 0 free, 1 the bot's stone, 2 the opponent's."""
+        self._moves = np.zeros((0, 0), np.int64)
+        """The moves of each game, in rows as wide as the boards."""
+
+    def start(self, variant: Variant, starts: pb.Starts) -> None:
+        if variant not in self._variants:
+            self._variants.append(variant)
+        handles = starts.game[:]
+        self._make_room(len(handles), variant.cells)
+        taken = self._free_rows[: -len(handles) - 1 : -1]
+        del self._free_rows[len(self._free_rows) - len(handles) :]
+        self._rows.update(zip(handles, taken, strict=True))
+        rows = np.array(taken, np.int64)
+        limits = starts.time
+        games = self._games
+        games[_VARIANT][rows] = self._variants.index(variant)
+        games[_SIDE][rows] = np.array(starts.side[:], np.int64) - 1
+        games[_NEW][rows] = True
+        games[_SEED][rows] = np.array(starts.seed[:], np.uint64).view(np.int64)
+        games[_COUNT][rows] = starts.move_count[:]
+        games[_OWN_CLOCK:_MOVE_LIMIT, rows] = 0
+        games[_MOVE_LIMIT][rows] = limits.move_us if limits.bank_us and limits.move_us else _NO_LIMIT
+        self._boards[rows] = 0
+        if starts.moves:
+            self._replay(rows, np.array(starts.moves[:], np.int64))
+
+    def _make_room(self, games: int, cells: int) -> None:
+        """Enlarge the arrays for so many further games of so many cells."""
+        rows, width = self._boards.shape
+        missing = games - len(self._free_rows)
+        more = max(missing, rows, _FEWEST_ROWS) if missing > 0 else 0
+        wider = max(cells - width, 0)
+        if more or wider:
+            self._games = np.pad(self._games, ((0, 0), (0, more)))
+            self._boards = np.pad(self._boards, ((0, more), (0, wider)))
+            self._moves = np.pad(self._moves, ((0, more), (0, wider)))
+        # The lowest of the new rows is taken first.
+        self._free_rows.extend(reversed(range(rows, rows + more)))
+
+    def _replay(self, rows: _Numbers, moves: _Numbers) -> None:
+        """Place all moves of these games, which follow one another in `moves`, on empty boards."""
+        counts = self._games[_COUNT][rows]
+        places = np.arange(len(moves)) - np.repeat(counts.cumsum() - counts, counts)
+        row_of_each = np.repeat(rows, counts)
+        self._moves[row_of_each, places] = moves
+        self._boards[row_of_each, moves] = 1 + ((places + self._games[_SIDE][row_of_each]) & 1)
+
+    def asked(self, turns: pb.Turns) -> Questions:
+        columns = [turns.game[:], turns.ply[:], turns.cell[:]]
+        if turns.own_clock_us:
+            columns += [turns.own_clock_us[:], turns.opponent_clock_us[:]]
+        known = self._rows
+        try:
+            rows = np.fromiter(map(known.__getitem__, columns[0]), np.int64, len(columns[0]))
+        except KeyError:
+            table = [row for row in zip(*columns, strict=True) if row[0] in known]
+            columns = [[row[index] for row in table] for index in range(len(columns))]
+            rows = np.array([known[handle] for handle in columns[0]], np.int64)
+        handles, plies, cells, *clocks = columns
+        if handles:
+            self._update(rows, np.array(plies, np.int64), np.array(cells, np.int64))
+        for field, column in zip((_OWN_CLOCK, _OPPONENT_CLOCK), clocks, strict=False):
+            self._games[field][rows] = column
+        return Questions(handles, plies, rows)
+
+    def _update(self, rows: _Numbers, plies: _Numbers, cells: _Numbers) -> None:
+        """Place the opponent's move in each game, unless it is known."""
+        counts = self._games[_COUNT][rows]
+        unknown = counts + 1 == plies
+        if not unknown.all():
+            again = ~unknown & (counts != plies)
+            if again.any():
+                self._take_back(rows[again], plies[again])
+            rows, plies, cells = rows[unknown], plies[unknown], cells[unknown]
+        self._boards[rows, cells] = 2
+        self._moves[rows, plies - 1] = cells
+        self._games[_COUNT][rows] = plies
+
+    def _take_back(self, rows: _Numbers, plies: _Numbers) -> None:
+        """Undo the moves from these plies on."""
+        self._games[_COUNT][rows] = plies
+        self._boards[rows] = 0
+        pairs = zip(rows.tolist(), plies.tolist(), strict=True)
+        self._replay(rows, np.concatenate([self._moves[row, :ply] for row, ply in pairs]))
+
+    def by_variant(self, questions: Questions) -> list[Questions]:
+        if len(self._variants) < 2:
+            return [questions]
+        variants: _Numbers = self._games[_VARIANT][questions.positions]
+        parts = []
+        for variant in dict.fromkeys(variants.tolist()):
+            part = np.flatnonzero(variants == variant)
+            games, plies = ([column[row] for row in part.tolist()] for column in (questions.games, questions.plies))
+            parts.append(Questions(games, plies, questions.positions[part]))
+        return parts
+
+    def answers(self, questions: Questions, resigning: Resigning) -> Answers:
+        rows: _Numbers = questions.positions
+        batch = self._batch(rows)
+        variant, plies = batch.variant, batch.ply.copy()
+        cells, scores = read_cells(self._bot.choose_arrays(batch), len(rows))
+        valid = (cells >= 0) & (cells < variant.cells)
+        chosen: list[Chosen] = cells.tolist()
+        if not valid.all():
+            for row in np.flatnonzero(~valid).tolist():
+                chosen[row] = resigning(row, Resign()) if cells[row] == RESIGN else OFF_BOARD
+                scores.pop(row, None)
+            rows, plies, cells = rows[valid], plies[valid], cells[valid]
+        self._boards[rows, cells] = 1
+        self._moves[rows, plies] = cells
+        self._games[_COUNT][rows] = plies + 1
+        return Answers(questions.games, questions.plies, chosen, scores)
+
+    def _batch(self, rows: _Numbers) -> Batch:
+        games = self._games.take(rows, axis=1)
+        self._games[_NEW][rows] = False
+        variant = self._variants[games[_VARIANT, 0]]
+        plies, own = games[_COUNT], games[_OWN_CLOCK]
+        boards = self._boards.take(rows, axis=0)
+        return Batch(
+            variant,
+            rows.copy(),
+            games[_NEW] != 0,
+            boards if boards.shape[1] == variant.cells else boards[:, : variant.cells].copy(),
+            np.where(plies > 0, self._moves[rows, plies - 1], -1),
+            plies,
+            games[_SIDE],
+            games[_SEED].view(np.uint64),
+            own,
+            games[_OPPONENT_CLOCK],
+            np.minimum(own, games[_MOVE_LIMIT]),
+        )
+
+    def variant(self, game: int) -> Variant | None:
+        row = self._rows.get(game)
+        return None if row is None else self._variants[self._games[_VARIANT, row]]
+
+    def moves(self, game: int) -> list[int]:
+        row = self._rows[game]
+        moves: list[int] = self._moves[row, : self._games[_COUNT, row]].tolist()
+        return moves
+
+    def forget(self, games: Sequence[int]) -> None:
+        known = self._rows
+        self._free_rows += [known.pop(handle) for handle in games if handle in known]

@@ -1,0 +1,365 @@
+"""A bot's side of the conversation with its referee, on any carrier: frames in, answers out.
+
+It does no input or output and reads no clock. Sessions over gRPC and over pipes share it.
+"""
+
+import contextlib
+import functools
+import logging
+import operator
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from importlib.metadata import PackageNotFoundError, version
+from typing import TypeVar
+
+from noughts_bots.boards.interface import OFF_BOARD, Answers, Boards, Chosen, Questions, on_board, read_choice
+from noughts_bots.boards.position_boards import PositionBoards
+from noughts_bots.connection.events import Complaint
+from noughts_bots.connection.failures import Failures, in_words
+from noughts_bots.sdk.bot import Bot, Exhausted, GameEnd, GameInfo, Move, Resign, TimeLimits, method_of
+from noughts_proto.transport import PROTOCOL
+from noughts_proto.v1 import play_pb2 as pb
+from noughts_proto.v1 import types_pb2
+from noughts_referee.rules import OpeningChoice, Position, Put, Result, Take, Termination, parse_variant
+
+logger = logging.getLogger("noughts.bot")
+
+_Kept = TypeVar("_Kept")
+_Answer = tuple[int, int, Chosen]
+"""A game's handle, the ply, and the answer."""
+_LONGEST_REASON = 500
+"""Characters of a reason; the referee keeps no more."""
+_MOST_TEXT_BYTES = 1 << 20
+"""Bytes of the comments and reasons in a frame. A carrier sends frames of up to 2 MiB."""
+
+
+class Dialogue:
+    """The state of one connection of a bot: its running games, and answers not sent yet."""
+
+    def __init__(self, bot: Bot, on_event: Callable[[Complaint], None]) -> None:
+        self._bot = bot
+        self._ask = bot.choose
+        self.in_batches = method_of(bot) != "choose"
+        self._boards = _boards_of(bot)
+        self._on_event = on_event
+        self._infos: dict[int, GameInfo] = {}
+        self._numbers: dict[int, tuple[str, list[int], list[int]]] = {}
+        """The tournament of each running game, and the games that began with it: handles, and numbers there."""
+        self._failures = Failures()
+        self._hears_start = type(bot).start is not Bot.start
+        self._hears_end = type(bot).end is not Bot.end
+        self._wants_info = self._hears_start or self._hears_end
+        self._done_through = 0
+        self._answers: list[_Answer] = []
+        self._batches: deque[Answers] = deque()
+        self._choices: list[pb.Choice] = []
+        self._scores: dict[tuple[int, int], float] = {}
+        """Scores of answers, by game and ply."""
+        self._comments: dict[tuple[int, int], str] = {}
+        self._resigns = False
+        """Whether the answers can contain a resignation. If not, they are not searched for one."""
+        self._heartbeat = 0
+
+    @property
+    def has_answers(self) -> bool:
+        """Whether there are answers not sent yet."""
+        return bool(self._answers or self._batches or self._choices)
+
+    def hello(self, name: str, bot_version: str) -> pb.PlayRequest:
+        """Return the bot's first frame. `bot_version` is the bot's own version, not that of this software."""
+        bot = self._bot
+        hello = pb.Hello(
+            protocol=PROTOCOL,
+            bot=name,
+            version=bot_version,
+            max_games=bot.max_games,
+            agent=f"noughts-python/{software()} {type(bot).__name__}",
+            declines_challenges=not bot.accepts_challenges,
+            variants=bot.variants,
+            opens=True,
+            prepares=self._hears_start,
+            stored_ends=bot.stored_ends,
+        )
+        return pb.PlayRequest(hello=hello)
+
+    def welcomed(self, welcome: pb.Welcome) -> None:
+        """Tell the bot what the welcome says about its comments. Earlier servers say nothing."""
+        if welcome.comment_bytes:
+            self._bot.comment_bytes = welcome.comment_bytes
+
+    def take(self, frame: pb.PlayResponse) -> Questions:
+        """Begin the frame's games and return its questions with updated positions."""
+        if self._hears_end:
+            # A bot that plays one game at a time must learn of its end before the next one begins.
+            self.end_games(frame)
+        for opening in frame.openings:
+            self._choices.append(self._choose(opening))
+        for starts in frame.starts:
+            self._start_games(starts)
+        return self._boards.asked(frame.turns)
+
+    def _choose(self, asked: pb.Opening) -> pb.Choice:
+        """Return the bot's choice for an opening. If the bot fails, log that and resign the game."""
+        answer = pb.Choice(game=asked.game, step=asked.step)
+        self._numbers[asked.game] = asked.tournament, [asked.game], [asked.number]
+        try:
+            variant = parse_variant(asked.variant)
+            chosen = self._bot.open(
+                OpeningChoice(variant, asked.rule, tuple(asked.stones), asked.seed, asked.own_clock_us)
+            )
+            if isinstance(chosen, Put):
+                answer.put.cell.extend([on_board(operator.index(cell), variant) for cell in chosen.cells])
+            elif isinstance(chosen, Take):
+                answer.take = (types_pb2.SIDE_FIRST, types_pb2.SIDE_SECOND)[chosen.side]
+            else:
+                raise TypeError(f"open: got {chosen!r}, expected Put or Take")
+        except Exception as failure:
+            if not isinstance(failure, Resign):
+                where = f"game {asked.number} of {asked.tournament.removeprefix('tournaments/')}"
+                self._failures.tell(f"the bot failed at the opening of {where}, and resigns", failure)
+            answer.ClearField("what")
+            reason = str(failure) if isinstance(failure, Resign) else in_words(failure)
+            answer.reason = _as_utf8(reason[:_LONGEST_REASON])
+        return answer
+
+    def acknowledge(self, frame: pb.PlayResponse) -> None:
+        """Acknowledge the frame with the next reply, and report the referee's complaints."""
+        if frame.frame:
+            self._done_through = frame.frame
+        if frame.heartbeat.id:
+            self._heartbeat = frame.heartbeat.id
+        for status in frame.statuses:
+            complaint = Complaint(status.message)
+            logger.warning("%s", complaint)
+            self._on_event(complaint)
+
+    def _start_games(self, starts: pb.Starts) -> None:
+        variant = parse_variant(starts.variant)
+        handles, numbers = starts.game[:], starts.number[:]
+        self._numbers.update(dict.fromkeys(handles, (starts.tournament, handles, numbers)))
+        self._boards.start(variant, starts)
+        if not self._wants_info:
+            return
+        time = _time_limits(starts.time)
+        opponent_times = [_time_limits(each) for each in starts.opponent_times] or [time] * len(starts.opponents)
+        for handle, number, side, opponent, count in zip(
+            handles, numbers, starts.side, starts.opponent, starts.move_count, strict=True
+        ):
+            name = f"{starts.tournament}/games/{number}"
+            self._infos[handle] = info = GameInfo(
+                name, variant, side - 1, starts.opponents[opponent], time, opponent_times[opponent], count
+            )
+            if self._hears_start:
+                with _logged("start"):
+                    self._bot.start(info)
+
+    def end_games(self, frame: pb.PlayResponse) -> None:
+        """Forget the games that the frame ends, after its questions are answered, and call the bot's hook.
+
+        For a bot with the hook, `take` has already called this before the questions; a second call does no harm.
+        """
+        ends = frame.ends
+        if ends.fault:
+            self._tell_faults(ends)
+        games = ends.game[:]
+        if self._hears_end:
+            self._tell_ends(ends)
+        self._boards.forget(games)
+        for known in (self._infos, self._numbers):
+            if known:
+                for handle in games:
+                    known.pop(handle, None)
+
+    def _tell_ends(self, ends: pb.Ends) -> None:
+        for handle, result, termination, plies, cell in zip(
+            ends.game, ends.result, ends.termination, ends.plies, ends.cell, strict=True
+        ):
+            info = self._infos.get(handle)
+            if info is not None:
+                moves = self._boards.moves(handle)
+                if len(moves) < plies:
+                    moves = [*moves, cell]
+                end = GameEnd(Result(result), Termination(termination), tuple(moves[:plies]))
+                with _logged("end"):
+                    self._bot.end(info, end)
+
+    def _tell_faults(self, ends: pb.Ends) -> None:
+        """Log what the bot did in games that it lost through a fault."""
+        for row, fault in zip(ends.faulted, ends.fault, strict=True):
+            handle, ply = ends.game[row], ends.plies[row]
+            if handle in self._numbers:  # `end_games` can handle the same ends twice
+                kind = Termination(ends.termination[row])
+                self._failures.note(str(kind), f"the bot lost {self._where(handle, ply)}: it {fault}")
+
+    def _where(self, handle: int, ply: int) -> str:
+        tournament, handles, numbers = self._numbers.get(handle, ("", [handle], [handle]))
+        number = numbers[handles.index(handle)]
+        game = f"game {number} of {tournament.removeprefix('tournaments/')}" if tournament else f"game {number}"
+        variant = self._boards.variant(handle)
+        return f"{game} at its opening" if variant is None else f"{game} at ply {ply} ({variant.name})"
+
+    def reply(self) -> pb.PlayRequest:
+        """Return the frame with the new answers, the acknowledgement and the echo."""
+        request = pb.PlayRequest(done_through=self._done_through)
+        if self._heartbeat:
+            request.heartbeat.id = self._heartbeat
+            self._heartbeat = 0
+        # A thread can append at the same time: take what is there now, leave the rest.
+        if self._answers:
+            answers = self._answers[:]
+            del self._answers[: len(answers)]
+            games, plies, chosen = zip(*answers, strict=True)
+            scores, comments = _taken(self._scores, answers), _taken(self._comments, answers)
+            self._write(request.moves, Answers(games, plies, chosen, scores, comments))
+        for _ in range(len(self._batches)):
+            self._write(request.moves, self._batches.popleft())
+        if self._choices:
+            choices = self._choices[:]
+            del self._choices[: len(choices)]
+            request.choices.extend(choices)
+        return request
+
+    def _write(self, moves: pb.Moves, answers: Answers) -> None:
+        before = len(moves.game)
+        cells = answers.chosen
+        if answers.scores:
+            moves.scored.extend([before + row for row in answers.scores])
+            moves.score.extend(answers.scores.values())
+        if answers.comments:
+            longest = self._bot.comment_bytes + 1  # so that the server sees that it was longer
+            moves.commented.extend([before + row for row in answers.comments])
+            moves.comment.extend(_within_frame(moves, answers.comments.values(), longest))
+        if self._resigns:
+            resigned = [(row, cell) for row, cell in enumerate(cells, before) if isinstance(cell, Resign)]
+            moves.resigned.extend([row for row, _ in resigned])
+            moves.reason.extend(_within_frame(moves, (str(each) for _, each in resigned), _LONGEST_REASON))
+            moves.exhausted.extend([row for row, resignation in resigned if isinstance(resignation, Exhausted)])
+            cells = [0 if isinstance(cell, Resign) else cell for cell in cells]
+        moves.game.extend(answers.games)
+        moves.ply.extend(answers.plies)
+        moves.cell.extend(cells)  # type: ignore[arg-type]  # resignations are gone
+
+    def answer_all(self, questions: Questions) -> None:
+        """Get all answers from the bot with one call, or one for each variant; see `Bot.choose_batch`."""
+        if questions:
+            self._batches.extend([self._answers_to(part) for part in self._boards.by_variant(questions)])
+
+    def _answers_to(self, questions: Questions) -> Answers:
+        """Return the bot's answers. If the bot fails, all games resign."""
+        games, plies = questions.games, questions.plies
+        try:
+            return self._boards.answers(
+                questions, lambda row, failure: self._resignation(games[row], plies[row], failure)
+            )
+        except Exception as failure:
+            resignation = self._resignation(games[0], plies[0], failure, len(games))
+            return Answers(games, plies, [resignation] * len(games))
+
+    def answer(self, handle: int, ply: int, position: Position) -> None:
+        """Get an answer from the bot. If the bot fails, log that and resign the game."""
+        answer: Chosen
+        try:
+            chosen = self._ask(position)
+            # Most bots answer with plain numbers and skip all checks for other answers.
+            if type(chosen) is int and 0 <= chosen < position.variant.cells:
+                position.moves.append(chosen)
+                answer = chosen
+            else:
+                answer = self._read(handle, ply, position, chosen)
+        except Exception as failure:
+            answer = self._resignation(handle, ply, failure)
+        self._answers.append((handle, ply, answer))
+
+    async def answer_async(self, handle: int, ply: int, position: Position) -> None:
+        """Do the same as `answer` for a bot with `async def choose`."""
+        answer: Chosen
+        try:
+            chosen = self._ask(position)
+            answer = self._read(handle, ply, position, await chosen if isinstance(chosen, Awaitable) else chosen)
+        except Exception as failure:
+            answer = self._resignation(handle, ply, failure)
+        self._answers.append((handle, ply, answer))
+
+    def _read(self, handle: int, ply: int, position: Position, chosen: object) -> int:
+        """Return the cell of the bot's answer, add it to the position's moves, and keep its score. Raises TypeError."""
+        cell, score = read_choice(chosen, position.variant)
+        if isinstance(chosen, Move) and not isinstance(chosen.comment, str):
+            raise TypeError(f"choose: got a comment of type {type(chosen.comment).__name__}, expected a text")
+        if cell != OFF_BOARD:
+            position.moves.append(cell)
+        if score is not None:
+            self._scores[handle, ply] = score
+        if isinstance(chosen, Move) and chosen.comment:
+            self._comments[handle, ply] = chosen.comment
+        return cell
+
+    def _resignation(self, handle: int, ply: int, failure: Exception, games: int = 1) -> Resign:
+        """Return the answer of a bot that failed or resigned: for this game, or for `games` that begin with it."""
+        self._resigns = True
+        if isinstance(failure, Resign):
+            if failure.comment:
+                self._comments[handle, ply] = failure.comment
+            return failure
+        where = (
+            f"{games} games, the first of them {self._where(handle, ply)}" if games > 1 else self._where(handle, ply)
+        )
+        self._failures.tell(f"the bot failed in {where}, after {self._boards.moves(handle)}, and resigns", failure)
+        return Resign(in_words(failure))
+
+
+def _taken(kept: dict[tuple[int, int], _Kept], answers: list[_Answer]) -> dict[int, _Kept]:
+    """Take out what is kept for these answers, by row."""
+    if not kept:
+        return {}
+    return {row: kept.pop((game, ply)) for row, (game, ply, _) in enumerate(answers) if (game, ply) in kept}
+
+
+def _as_utf8(text: str) -> str:
+    """Return a text of a bot as a message can hold it: Python's strings can have halves of characters."""
+    return text.encode(errors="replace").decode()
+
+
+def _within_frame(moves: pb.Moves, texts: Iterable[str], longest: int) -> list[str]:
+    """Return the texts, cut so that the frame does not become too large to be sent. Those that do not fit are empty."""
+    room = _MOST_TEXT_BYTES - sum(len(text.encode()) for held in (moves.comment, moves.reason) for text in held)
+    fitting = []
+    for text in texts:
+        cut = _as_utf8(text[:longest])
+        size = len(cut.encode())
+        fitting.append(cut if size <= room else "")
+        room -= min(size, room)
+    return fitting
+
+
+def _boards_of(bot: Bot) -> Boards:
+    """Return what keeps the boards of the bot's games, by the method that it has."""
+    if method_of(bot) == "choose_arrays":
+        from noughts_bots.boards.array_boards import ArrayBoards  # needs numpy
+        from noughts_bots.sdk.arrays import ArrayBot
+
+        if not isinstance(bot, ArrayBot):
+            raise TypeError(f"choose_arrays: got a {type(bot).__name__}, expected a subclass of ArrayBot")
+        return ArrayBoards(bot)
+    return PositionBoards(bot)
+
+
+def _time_limits(message: types_pb2.TimeControl) -> TimeLimits:
+    return TimeLimits(message.move_us / 1e6, message.bank_us / 1e6, message.increment_us / 1e6)
+
+
+@contextlib.contextmanager
+def _logged(hook: str) -> Iterator[None]:
+    """Log a failure of a hook, so that it does not end the bot's other games."""
+    try:
+        yield
+    except Exception:
+        logger.exception("the bot failed in its method `%s`; the game continues", hook)
+
+
+@functools.cache
+def software() -> str:
+    """Return the installed version of Noughts. The look-up takes a millisecond."""
+    try:
+        return version("noughts")
+    except PackageNotFoundError:
+        return "unknown"

@@ -1,0 +1,201 @@
+"""A bot's stream to a server, which reconnects after failures, for any kind of bot."""
+
+import asyncio
+import contextlib
+import itertools
+import math
+import random
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+from weakref import WeakKeyDictionary
+
+import grpc
+import grpc.aio
+from google.protobuf.message import DecodeError
+from google.rpc.error_details_pb2 import RetryInfo
+from google.rpc.status_pb2 import Status
+
+from noughts_bots.connection.events import ConnectionLost, Online, SessionEvent, WaitsForTournaments
+from noughts_proto.security import Dialling, failed_handshake, why_hung_up
+from noughts_proto.transport import TOKEN_KEY, addresses_of
+from noughts_proto.unreachable import why_unreachable
+from noughts_proto.v1 import play_pb2 as pb
+from noughts_proto.v1 import play_pb2_grpc
+
+_FIRST_WAIT, _LONGEST_WAIT = 0.1, 10.0
+_SHORT_SESSION_SECONDS = 0.2
+# grpc.aio replaces the server's status by this one if the bot was writing when the server ended the stream.
+_WRITTEN_TOO_LATE = "Internal error from Core"
+# Reconnecting helps against these. Any other status is final.
+_PASSING = {
+    grpc.StatusCode.UNAVAILABLE,
+    grpc.StatusCode.DEADLINE_EXCEEDED,
+    grpc.StatusCode.CANCELLED,
+    grpc.StatusCode.INTERNAL,
+}
+
+PlayCall = grpc.aio.StreamStreamCall[pb.PlayRequest, pb.PlayResponse]
+_STATUS: WeakKeyDictionary[PlayCall, tuple[grpc.StatusCode, str, Any]] = WeakKeyDictionary()
+"""Code, details and trailing metadata of each call that has ended."""
+
+
+class BotRefused(Exception):
+    """The server rejects this bot: `code` is the gRPC status, the text says why and what to do."""
+
+    def __init__(self, code: grpc.StatusCode, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class NeverConnected(Exception):
+    """The connection failed for `Login.wait` seconds. The text names the server and says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """The server where a bot plays, and the bot's identity."""
+
+    server: str
+    """HOST:PORT, or several with commas: after a failure the next one is tried."""
+    token: str
+    """An owner's token or a one-time ticket."""
+    name: str = ""
+    version: str = ""
+    dialling: Dialling = field(default_factory=Dialling)
+    reconnect: bool = True
+    wait: float = math.inf
+    """Seconds after which to stop if there never was a connection."""
+
+
+class Session(Protocol):
+    """One stream, to be served once."""
+
+    welcomed: bool
+    """Whether the server has accepted the bot."""
+
+    async def serve(self, channel: grpc.aio.Channel) -> None:
+        """Play until the stream ends. Raises AioRpcError unless the server ended it with OK."""
+
+
+async def keep_dialling(
+    login: Login, on_event: Callable[[SessionEvent], None], session_of: Callable[[], Session]
+) -> None:
+    """Serve sessions one after another until the server ends one with OK. Calls `on_event` when the connection is lost.
+
+    It tries the next address at once; it reports and waits if all of them failed in a row. Raises BotRefused,
+    NeverConnected or SecurityProblem.
+    """
+    login.dialling.check(login.server, login.token)
+    wait, reached = _FIRST_WAIT, False
+    give_up = time.monotonic() + login.wait
+    addresses = addresses_of(login.server)
+    untried = len(addresses)
+    for address in itertools.cycle(addresses):
+        session = session_of()
+        began = time.monotonic()
+        try:
+            async with login.dialling.async_channel(address) as channel:
+                await session.serve(channel)
+            return
+        except grpc.aio.AioRpcError as error:
+            details = error.details() or ""
+            problem = failed_handshake(address, details)
+            if problem and len(addresses) == 1:
+                raise problem from error
+            asked_to_wait = _seconds_to_wait(error)
+            if (error.code() not in _PASSING and not asked_to_wait) or not login.reconnect:
+                raise BotRefused(error.code(), error.details() or error.code().name) from error
+            # Without this, a server that ends every session at once would get ten connections a second.
+            lasted = time.monotonic() - began > _SHORT_SESSION_SECONDS
+            if session.welcomed and (lasted or error.details() == _WRITTEN_TOO_LATE):
+                wait = _FIRST_WAIT
+            wait = max(wait, asked_to_wait)
+            reached |= session.welcomed
+            untried -= 1
+            if untried and not session.welcomed and not asked_to_wait:
+                continue
+            untried = len(addresses)
+            reason = str(problem or why_unreachable(details))
+            if not session.welcomed and (perhaps := why_hung_up(details)):
+                reason += f"; {perhaps}"
+            left = math.inf if reached else give_up - time.monotonic()
+            if left <= 0:
+                raise NeverConnected(f"could not reach {login.server} within {login.wait:g} s: {reason}") from error
+            lost_at = "" if reached else login.server
+            on_event(ConnectionLost(reason, wait, lost_at, last=wait >= _LONGEST_WAIT, give_up=login.wait))
+        await asyncio.sleep(min(wait * random.uniform(0.5, 1.0), left))
+        wait = min(wait * 2, _LONGEST_WAIT)
+
+
+def _seconds_to_wait(error: grpc.aio.AioRpcError) -> float:
+    """Return how long a busy server wants this client to wait, in seconds; 0 if it does not say."""
+    if error.code() is not grpc.StatusCode.RESOURCE_EXHAUSTED:
+        return 0.0
+    packed = dict(error.trailing_metadata() or ()).get("grpc-status-details-bin", b"")
+    retry = RetryInfo()
+    with contextlib.suppress(DecodeError):
+        if any(detail.Unpack(retry) for detail in Status.FromString(bytes(packed)).details):
+            return retry.retry_delay.ToMilliseconds() / 1000
+    return 0.0
+
+
+def open_call(channel: grpc.aio.Channel, login: Login) -> PlayCall:
+    call: PlayCall = play_pb2_grpc.PlayServiceStub(channel).Play(metadata=((TOKEN_KEY, f"Bearer {login.token}"),))
+    call.add_done_callback(_keep_status)  # called for each status of the call
+    return call
+
+
+def _keep_status(call: PlayCall) -> None:
+    with contextlib.suppress(StopIteration):
+        _status(call).send(None)  # it never waits: a task could run after the status is replaced
+
+
+async def _status(call: PlayCall) -> None:
+    details = await call.details()
+    if call not in _STATUS or details != _WRITTEN_TOO_LATE:
+        _STATUS[call] = await call.code(), details, await call.trailing_metadata()
+
+
+async def greet(call: PlayCall, hello: pb.PlayRequest, on_event: Callable[[SessionEvent], None]) -> pb.PlayResponse:
+    """Say hello and return the frame with the welcome. Raises AioRpcError or BotRefused."""
+    await call.write(hello)
+    first = await next_frame(call)
+    if first is None:
+        await raise_if_failed(call)
+        raise BotRefused(grpc.StatusCode.UNKNOWN, "the server ended the session without a welcome")
+    on_event(Online(first.welcome.version))
+    if first.welcome.waits_for:
+        on_event(WaitsForTournaments(tuple(first.welcome.waits_for)))
+    return first
+
+
+async def next_frame(call: PlayCall) -> pb.PlayResponse | None:
+    """Return the referee's next frame; None if it has ended the stream with OK."""
+    frame: object = await call.read()
+    return frame if isinstance(frame, pb.PlayResponse) else None
+
+
+@contextlib.contextmanager
+def end_of_stream(call: PlayCall) -> Iterator[None]:
+    """Suppress errors of reading and writing a stream that has ended, because its status says why."""
+    ended = (grpc.aio.AioRpcError, asyncio.InvalidStateError)
+    try:
+        yield
+    except ended:
+        if not call.done():
+            raise
+    except BaseExceptionGroup as group:
+        # Not `except*`: in some releases of Python 3.11 it wraps what its body raises in a group.
+        if group.split(ended)[1] is not None or not call.done():
+            raise
+
+
+async def raise_if_failed(call: PlayCall) -> None:
+    """Raise AioRpcError unless the server has ended the stream with OK."""
+    await call.code()  # waits for the end of the call
+    code, details, trailing = _STATUS[call]
+    if code is not grpc.StatusCode.OK:
+        metadata = grpc.aio.Metadata.from_tuple(tuple(trailing or ()))
+        raise grpc.aio.AioRpcError(code, grpc.aio.Metadata(), metadata, details=details)

@@ -1,0 +1,75 @@
+"""A process that is one built-in bot: `python -m noughts_bots.reference SPEC GAMES`.
+
+Commands such as `noughts match` start one for each spec before their own server, so that all load at the same time.
+"""
+
+# ruff: noqa: E402  # the collector waits for the imports
+import asyncio
+import gc
+import signal
+import sys
+
+# Loading modules leaves nothing to collect.
+gc.set_threshold(100_000, 20, 20)
+
+from noughts_bots.connection.event_loop import run_loop
+from noughts_bots.connection.process import die_with_parent, tune_collector
+from noughts_bots.connection.session import BotRefused, Login, play
+from noughts_bots.reference.specs import make_built_in, parse_spec
+from noughts_bots.sdk.built_in_bot import BuiltInBot
+from noughts_bots.sdk.errors import BotError
+
+_LAST_ENDS_SECONDS = 1.0
+_LOOK_SECONDS = 0.01
+
+
+def main(arguments: list[str]) -> int:
+    """Play the bot of the first argument until the server ends the session.
+
+    The second argument is the number of concurrent games. A line on standard input has the server's address and the
+    ticket. If the input ends without one, the process ends.
+    """
+    die_with_parent()
+    spec, games = arguments
+    try:
+        bot = make_built_in(parse_spec(spec))
+        bot.max_games = int(games)
+        bot.prepare()
+        tune_collector()
+        try:
+            if line := sys.stdin.readline():
+                address, ticket = line.split()
+                run_loop(_play(bot, Login(address, ticket, reconnect=False)))
+        finally:
+            bot.close()
+    except (BotError, BotRefused) as error:
+        print(error, file=sys.stderr)  # noqa: T201  # for the parent process
+        return 1
+    return 0
+
+
+async def _play(bot: BuiltInBot, login: Login) -> None:
+    """Play. If the bot has something to save, SIGTERM does not kill it: it gets the ends of its games and is closed."""
+    if type(bot).close is BuiltInBot.close:
+        return await play(bot, login)
+    loop, terminated = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_signal_handler(signal.SIGTERM, terminated.set)
+    async with asyncio.TaskGroup() as tasks:
+        playing = tasks.create_task(play(bot, login))
+        ending = tasks.create_task(_end(bot, playing, terminated))
+        playing.add_done_callback(lambda _: ending.cancel())
+    return None
+
+
+async def _end(bot: BuiltInBot, playing: "asyncio.Task[None]", terminated: asyncio.Event) -> None:
+    """End the play after SIGTERM. The last frames can still arrive, because a server delays ends a little."""
+    await terminated.wait()
+    loop = asyncio.get_running_loop()
+    latest = loop.time() + _LAST_ENDS_SECONDS
+    while bot.busy and loop.time() < latest:  # noqa: ASYNC110  # its hooks can run in a thread
+        await asyncio.sleep(_LOOK_SECONDS)
+    playing.cancel()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,53 @@
+"""Single questions to a bot, for `noughts bot ask`."""
+
+import asyncio
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+from noughts_bots.reference.candidate_bot import CandidateBot
+from noughts_bots.sdk.bot import Bot, Move
+from noughts_referee.rules import Position, PositionError
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    move: int
+    candidates: tuple[int, ...]
+    scores: Mapping[int, float]
+    """Scores of free cells from the mover's point of view: all of them, only that of the move, or none."""
+
+
+def document(position: Position, answered: Answer) -> dict[str, Any]:
+    return {
+        "position": str(position),
+        "move": answered.move,
+        "candidates": list(answered.candidates),
+        "scores": {str(cell): score for cell, score in answered.scores.items()},
+    }
+
+
+def answer(bot: Bot, position: Position) -> Answer:
+    """Return the bot's answer. If the bot does not report candidates, its move is the only one.
+
+    The position can be any, including one that legal play cannot reach.
+
+    Raises:
+        PositionError: no cell is free.
+        VariantRefused: the bot does not play the variant.
+    """
+    if not position.free:
+        raise PositionError(str(position), "a free cell to play; the board is full")
+    move = bot.choose(position)
+    if isinstance(move, Awaitable):
+        move = asyncio.run(_result(move))
+    cell, score = move[:2] if isinstance(move, Move) else (move, None)
+    if isinstance(bot, CandidateBot):
+        considered = bot.consider(position)
+        return Answer(cell, considered.candidates, considered.scores)
+    return Answer(cell, (cell,), {} if score is None or not isfinite(score) else {cell: score})
+
+
+async def _result(move: Awaitable[int | Move]) -> int | Move:
+    return await move

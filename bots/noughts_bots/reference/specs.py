@@ -1,0 +1,309 @@
+"""Bot specs: names of bots on the command line, in files and in requests.
+
+    [LABEL=]NAME[:key=value,...]             a reference bot            Old=nextstep:depth=3
+    [LABEL=]KIND[{key=value,...}]:TARGET     a program or a plugin      Wine=gomocup{restart=on}:./pbrain-wine
+    [LABEL=]exec[{dial=true}]:COMMAND        frames on its pipes, or on a stream that it opens itself: see `Speech`
+    [LABEL=]KIND{key=value,...}:             a built-in kind            GPT=llm{model=NAME,url=URL}:
+    [LABEL=]bot:NAME[@VERSION]               registered on a server     bot:alice-bot@2
+
+A label ends before the first `:` or `{`, so the `=` of an option does not count.
+"""
+
+import re
+import shlex
+import shutil
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from pathlib import Path, PurePath
+from typing import Any, cast
+
+from noughts_bots.reference.caching_bot import CachingBot
+from noughts_bots.reference.registry import BUILT_IN_KINDS, REFERENCE_BOTS, BuiltIn, Option
+from noughts_bots.sdk.built_in_bot import BuiltInBot
+from noughts_bots.sdk.errors import BotSpecError, did_you_mean
+from noughts_proto.child_kinds import CHILD_KINDS, ChildKind
+from noughts_referee.rules import Variant
+
+_REFERENCE, _REGISTERED = "reference", "bot"
+_SPEC_FORMS = "NAME[:key=value,...], KIND[{key=value,...}]:TARGET or bot:NAME[@VERSION]"
+# This leaves space for the number of a repeated name.
+_NOT_IN_NAMES, _LONGEST_NAME = re.compile(r"[^A-Za-z0-9\-_.:=,#+]"), 60
+
+
+@dataclass(frozen=True)
+class BotSpec:
+    """A parsed spec. `str()` gives the spec without its label."""
+
+    label: str | None
+    """The bot's display name, if given."""
+    kind: str
+    """`reference`, `bot` (registered on a server), or the name of one of `noughts_proto.child_kinds` or
+    `BUILT_IN_KINDS`."""
+    target: str
+    """A reference bot's name; a registered bot's `NAME` or `NAME@VERSION`; else what the kind starts."""
+    options: dict[str, str] = field(default_factory=dict)
+    """The options as written, in order."""
+
+    def __str__(self) -> str:
+        options = ",".join(f"{key}={value}" for key, value in self.options.items())
+        if self.kind == _REFERENCE:
+            return f"{self.target}:{options}" if options else self.target
+        return f"{self.kind}{{{options}}}:{self.target}" if options else f"{self.kind}:{self.target}"
+
+    @property
+    def child_kind(self) -> ChildKind | None:
+        """How the referee starts the bot; None if it does not."""
+        return CHILD_KINDS.get(self.kind)
+
+    @property
+    def asks_an_endpoint(self) -> bool:
+        """Return whether its moves are requests to an endpoint: they can cost money, and comments record them."""
+        return self.kind in BUILT_IN_KINDS
+
+    @property
+    def short(self) -> str:
+        """The spec as a valid name on a server: paths cut to their last part, other characters replaced by `_`."""
+        if self.kind in BUILT_IN_KINDS and (named := self.options.get(BUILT_IN_KINDS[self.kind].label)):
+            return name_from(_last_part(named))
+        files = {key: _last_part(value) for key, value in self.options.items()}
+        target = " ".join(map(_last_part, self.target.split()))
+        return name_from(str(replace(self, target=target, options=files)))
+
+
+def name_from(text: str) -> str:
+    """Return the text as a name on a server: other characters replaced by `_`, and not too long."""
+    return _NOT_IN_NAMES.sub("_", text)[:_LONGEST_NAME]
+
+
+def _last_part(text: str) -> str:
+    return PurePath(text).name if "/" in text else text
+
+
+def parse_spec(text: str) -> BotSpec:
+    """Parse a spec. A reference bot must exist, but only `make_bot` checks its options. Raises BotSpecError."""
+    label, rest = _split_label(text.strip())
+    head = _head(rest)
+    if head in CHILD_KINDS or head in BUILT_IN_KINDS:
+        return _parse_child(text, label, head, rest[len(head) :])
+    if head == _REGISTERED:
+        return _parse_registered(text, label, rest[len(head) :])
+    if _is_python_file(head) and rest[len(head) :][:1] in ("", ":"):
+        return BotSpec(label, "py", rest)
+    name, colon, written = rest.partition(":")
+    _row(name, text)
+    return BotSpec(label, _REFERENCE, name, _parse_options(text, written) if colon else {})
+
+
+def _is_python_file(head: str) -> bool:
+    """Tell a file of Python, perhaps with spaces in its path, from a command such as `python bot.py`."""
+    return head.endswith(".py") and (len(head.split()) == 1 or _is_there(head, Path.is_file))
+
+
+def _head(text: str) -> str:
+    """Return the text before the first `:` or `{`: the name or kind, after a label and `=` if there is one."""
+    return re.split("[:{]", text, maxsplit=1)[0]
+
+
+def _split_label(text: str) -> tuple[str | None, str]:
+    label, equals, _ = _head(text).partition("=")
+    if not equals:
+        return None, text
+    if not label.strip() or not label.isprintable():
+        raise _unreadable(text, "a label before '=', as in Old=nextstep:depth=3")
+    return label.strip(), text[len(label) + 1 :].strip()
+
+
+def _parse_child(text: str, label: str | None, kind: str, rest: str) -> BotSpec:
+    options: dict[str, str] = {}
+    if rest.startswith("{"):
+        written, brace, rest = rest[1:].partition("}")
+        if not brace:
+            raise _unreadable(text, f"a closing brace, as in {kind}{{key=value}}:TARGET")
+        options = _parse_options(text, written)
+    target, is_built_in = rest[1:].strip(), kind in BUILT_IN_KINDS
+    if not rest.startswith(":") or bool(target) is is_built_in:
+        expected = f"a colon at the end, as in {kind}{{key=value}}:"
+        raise _unreadable(text, expected if is_built_in else f"what to start, as in {kind}:TARGET")
+    return BotSpec(label, kind, target, options)
+
+
+def _parse_registered(text: str, label: str | None, rest: str) -> BotSpec:
+    name, at, version = rest[1:].partition("@")
+    if not rest.startswith(":") or not name.strip() or (at and not version.strip()):
+        raise _unreadable(text, "bot:NAME or bot:NAME@VERSION")
+    return BotSpec(label, _REGISTERED, rest[1:].strip())
+
+
+def _parse_options(text: str, written: str) -> dict[str, str]:
+    options: dict[str, str] = {}
+    # A number without a key belongs to the value before it: `variants=tictactoe mnk:7,7,4`.
+    for part in re.split(r",(?!\s*\d+\s*(?:[, ]|$))", written):
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if not key or not equals or not value:
+            raise _unreadable(text, "options as key=value, separated by commas")
+        if key in options:
+            raise _unreadable(text, f"option {key} only once")
+        options[key] = value
+    return options
+
+
+def _unreadable(text: str, expected: str) -> BotSpecError:
+    return BotSpecError("bot spec", repr(text), expected, f"a spec is {_SPEC_FORMS}")
+
+
+class Speech(StrEnum):
+    """How a program that is not a plugin communicates with the referee."""
+
+    FRAMES = "frames"
+    """On standard input and output, each message after its length."""
+    JSON = "json"
+    """On standard input and output as JSON, one message per line (option `frames=json`)."""
+    STREAM = "stream"
+    """On a stream that it opens itself (option `dial=true`)."""
+
+
+def speech(spec: BotSpec) -> Speech:
+    """Return how the bot communicates: `exec:` by its options, others in frames. Raises BotSpecError."""
+    kind, subject = spec.child_kind, f"bot {str(spec)!r}"
+    if kind is None or kind.options is None:
+        return Speech.FRAMES
+    if unknown := [option for option in spec.options if option not in kind.options]:
+        expected = f"none but {' or '.join(kind.options)}" if kind.options else "none"
+        advice = "put arguments of the program into the command itself"
+        raise BotSpecError(subject, f"options {', '.join(unknown)}", expected, advice)
+    dial, frames = spec.options.get("dial", "false"), spec.options.get("frames", "binary")
+    if dial not in ("true", "false"):
+        advice = "true: it connects by itself; else it plays on its standard input and output"
+        raise BotSpecError(f"{subject}, option dial", dial, "true or false", advice)
+    if frames not in ("binary", "json"):
+        advice = "binary: each message after its length; json: one per line"
+        raise BotSpecError(f"{subject}, option frames", frames, "binary or json", advice)
+    if dial == "true" and frames == "json":
+        raise BotSpecError(subject, "dial=true and frames=json", "one of them", "a stream has its own frames")
+    if dial == "true":
+        return Speech.STREAM
+    return Speech.JSON if frames == "json" else Speech.FRAMES
+
+
+def dials_in(spec: BotSpec) -> bool:
+    """Return whether the bot is a program that connects after its start: `exec{dial=true}:COMMAND`."""
+    return speech(spec) is Speech.STREAM
+
+
+def make_bot(spec: BotSpec, variant: Variant | None = None) -> CachingBot:
+    """Create the reference bot of a spec. With a variant, also check that the bot plays it.
+
+    Raises:
+        BotSpecError: an unknown bot or option, or a kind that cannot be created here.
+        VariantRefused: the bot does not play the variant.
+    """
+    if spec.kind != _REFERENCE:
+        raise _not_made_here(spec)
+    return cast(CachingBot, make_built_in(spec, variant))
+
+
+def make_built_in(spec: BotSpec, variant: Variant | None = None) -> BuiltInBot:
+    """Do the same, also for a kind in `BUILT_IN_KINDS`: only for processes of the bot's author."""
+    if spec.kind not in (_REFERENCE, *BUILT_IN_KINDS):
+        raise _not_made_here(spec)
+    row = BUILT_IN_KINDS.get(spec.kind) or _row(spec.target, str(spec))
+    bot = row.bot(**_read_options(row, spec))
+    if variant is not None:
+        bot.require(variant)
+    return bot
+
+
+def _not_made_here(spec: BotSpec) -> BotSpecError:
+    if spec.kind == _REGISTERED:
+        advice = "a registered bot plays where it is logged in: use `noughts tournament run` or `challenge`"
+        return BotSpecError(f"bot {str(spec)!r}", "a bot registered on a server", "a reference bot", advice)
+    expected = f"a reference bot ({', '.join(REFERENCE_BOTS)})"
+    advice = "such a bot needs a separate process and cannot play here; `noughts bot check` tries one"
+    if spec.kind in BUILT_IN_KINDS:
+        advice = "use it in `noughts bot run`, `match` or `tournament run`"
+    return BotSpecError(f"bot {str(spec)!r}", f"kind {spec.kind}", expected, advice)
+
+
+def _row(name: str, text: str) -> BuiltIn:
+    row = REFERENCE_BOTS.get(name)
+    if row is None:
+        known = [*REFERENCE_BOTS, *(f"{kind}:" for kind in (_REGISTERED, *CHILD_KINDS, *BUILT_IN_KINDS))]
+        raise BotSpecError(f"bot {text!r}", f"name {name!r}", f"one of {', '.join(known)}", _advice(text, name, known))
+    return row
+
+
+def _advice(text: str, name: str, known: Iterable[str]) -> str:
+    """Return a guess at what was meant: a file or program without its kind, or a typing mistake."""
+    label, _ = _split_label(text.strip())
+    before = "" if label is None else f"{label}="
+    program, suffix = name.split()[0] if name.split() else "", PurePath(name).suffix.lower()
+    if suffix in (".so", ".dylib", ".dll") and program == name:
+        return f"did you mean {before}dll:{name}?"
+    if suffix == ".py" and shutil.which(program) is None:
+        return f"a Python file is {before}py:{name}; check that it exists"
+    if name and _is_there(name, Path.is_dir):
+        file = shlex.quote(f"{before}{next(iter(sorted(Path(name).glob('*.py'))), Path(name, 'FILE.py'))}")
+        return f"name a file in this folder, such as {file}"
+    if "/" in name or "\\" in name or program != name:
+        return (
+            f"a program is started as {before}lines:{name} (one question and one cell per line),"
+            f" {before}gomocup:{name} (a Gomocup engine) or {before}exec:{name} (frames)"
+        )
+    return did_you_mean(name.lower(), known) or "`noughts bot list --reference` shows them"
+
+
+def _is_there(name: str, kind: Callable[[Path], bool]) -> bool:
+    """Return whether this kind of path exists; a name that cannot be a path does not."""
+    try:
+        return kind(Path(name).expanduser())
+    except (OSError, RuntimeError, ValueError):  # too long, a user who does not exist, a null character
+        return False
+
+
+def _read_options(row: BuiltIn, spec: BotSpec) -> dict[str, Any]:
+    known = {option.name: option for option in row.options}
+    for key in spec.options:
+        if key not in known:
+            expected = f"one of {', '.join(known)}" if known else "no options"
+            advice = did_you_mean(key.lower(), known) or f"write {row.syntax}"
+            raise BotSpecError(f"bot {str(spec)!r}", f"option {key}", expected, advice)
+    for option in row.options:
+        if option.required and option.name not in spec.options:
+            advice = f"add {option.name}={option.expected}"
+            raise BotSpecError(f"bot {str(spec)!r}", f"no {option.name}", row.syntax, advice)
+    return {key: _read_value(known[key], row, spec, value) for key, value in spec.options.items()}
+
+
+def _read_value(option: Option, row: BuiltIn, spec: BotSpec, value: str) -> Any:
+    try:
+        return option.read(value)
+    except (KeyError, ValueError):
+        subject = f"bot {str(spec)!r}, option {option.name}"
+        raise BotSpecError(subject, value, option.expected, f"write {row.syntax}") from None
+
+
+def unique_labels(specs: Iterable[BotSpec]) -> list[str]:
+    """Return distinct names for the specs: the label, or the spec itself, numbered if repeated.
+
+    Equal specs become `random`, `random#2`. Raises BotSpecError if a label was given twice.
+    """
+    specs = list(specs)
+    taken: set[str] = set()
+    for spec in specs:
+        if spec.label in taken:
+            advice = "give each bot its own label, or none"
+            raise BotSpecError("labels", f"{spec.label!r} twice", "each label once", advice)
+        if spec.label is not None:
+            taken.add(spec.label)
+    return [spec.label if spec.label is not None else _free_label(spec.short, taken) for spec in specs]
+
+
+def _free_label(name: str, taken: set[str]) -> str:
+    """Return `name`, or the first free one of `name#2`, `name#3`, ..., and add it to `taken`."""
+    label, number = name, 1
+    while label in taken:
+        number += 1
+        label = f"{name}#{number}"
+    taken.add(label)
+    return label

@@ -1,0 +1,143 @@
+"""Training of a `learner` in this process, and exact measures of its strength."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from noughts_bots.reference.caching_bot import CachingBot
+from noughts_bots.reference.candidate_bot import CandidateBot
+from noughts_bots.reference.learner import Learner
+from noughts_bots.sdk.errors import BotSpecError
+from noughts_referee.rules import Draws, Position, Variant, first_choice, game_seed, side_seed
+
+# The stream of a game's seed for its opening; 0 and 1 are those of the two sides.
+_OPENING = 2
+
+
+class Trainer:
+    """Plays games between a learner and its opponents, one after another.
+
+    All randomness of a game follows from the seed and the game's number, which counts the games that the learner has
+    learnt from. So 2,000 games teach the same as 1,000 and 1,000 more. Opponents change every two games, the learner's
+    side every game. Half of the games begin with random moves of both sides, up to the second-last move (exploring
+    starts). The averages include the last random move, if it was the learner's, and its own later choices.
+
+    Args:
+        opponents: None stands for the learner itself, which then learns from both sides.
+
+    Raises:
+        BotSpecError: an opponent's choice depends on more than the position.
+        VariantRefused: the learner, or an opponent, does not play the variant.
+    """
+
+    def __init__(self, learner: Learner, variant: Variant, opponents: Sequence[CachingBot | None], seed: int) -> None:
+        for bot in (learner, *opponents):
+            if bot is not None:
+                bot.require(variant)
+            if bot is not None and bot is not learner and bot.changes:
+                advice = "choose a bot whose choice depends only on the position, or `self`"
+                raise BotSpecError(f"--against {bot.name}", f"a choice that depends on {bot.changes}", "none", advice)
+        self._learner = learner
+        self._variant = variant
+        self._opponents = opponents
+        self._seed = seed
+        learner.begin(variant)
+
+    def play(self) -> None:
+        number = self._learner.games
+        seed = game_seed(self._seed, number)
+        opponent, side = self._opponents[number // 2 % len(self._opponents)], number % 2
+        seats: tuple[CandidateBot, CandidateBot] = (self._learner, opponent or self._learner)
+        moves, random_moves = self._moves(seats[::-1] if side else seats, seed)
+        first_counted = max(random_moves - 1, 0)
+        counted = range(first_counted, len(moves))
+        if opponent is not None:
+            counted = range(first_counted + (first_counted + side) % 2, len(moves), 2)
+        self._learner.correct(self._variant, tuple(moves), counted)
+
+    def _moves(self, seats: tuple[CandidateBot, ...], seed: int) -> tuple[list[int], int]:
+        """Return the moves of a game, and how many of the first were random."""
+        variant, opening = self._variant, side_seed(seed, _OPENING)
+        draws = Draws(opening, variant.cells)
+        to_explore = draws.below(variant.cells) if draws.below(2) else 0
+        seeds = side_seed(seed, 0), side_seed(seed, 1)
+        position = Position(variant)
+        while position.outcome() is None:
+            if position.ply < to_explore:
+                cell = first_choice(opening, position.ply, position.free)
+            else:
+                position.seed = seeds[position.side]
+                chosen = seats[position.side].choose(position)
+                assert isinstance(chosen, int)  # without a clock it adds no score
+                cell = chosen
+            position.play(cell)
+        return position.moves, min(to_explore, len(position.moves))
+
+
+class Chances(NamedTuple):
+    """How games end, as exact probabilities, for one of the two bots."""
+
+    wins: Fraction
+    draws: Fraction
+    losses: Fraction
+
+    @property
+    def points(self) -> Fraction:
+        """The expected points of a game: 1 for a win, half of one for a draw."""
+        return self.wins + self.draws / 2
+
+
+_WON = Chances(Fraction(1), Fraction(0), Fraction(0))
+_DRAWN = Chances(Fraction(0), Fraction(1), Fraction(0))
+
+
+def chances(first: CandidateBot, second: CandidateBot, variant: Variant) -> Chances:
+    """Return the first mover's chances by searching the whole tree of both bots' choices. For small boards."""
+    known: dict[tuple[int, int], Chances] = {}
+
+    def of(own: int, opponent: int) -> Chances:
+        """Return the chances of the side to move."""
+        found = known.get((own, opponent))
+        if found is not None:
+            return found
+        side = (own | opponent).bit_count() % 2
+        considered = (first, second)[side].consider(Position(variant, own=own, opponent=opponent, side=side))
+        weights = considered.weights or (1,) * len(considered.candidates)
+        sums = [Fraction(0), Fraction(0), Fraction(0)]
+        for cell, weight in zip(considered.candidates, weights, strict=True):
+            for index, chance in enumerate(after(own | 1 << cell, opponent, cell, side)):
+                if chance:  # most are 0, and fractions are slow
+                    sums[index] += chance * weight if weight > 1 else chance
+        known[own, opponent] = Chances(*(each / sum(weights) for each in sums))
+        return known[own, opponent]
+
+    def after(own: int, opponent: int, cell: int, side: int) -> Chances:
+        """Return the chances of the side that has just placed a stone on the cell."""
+        outcome = variant.outcome(own, opponent, cell, side)
+        if outcome is None:
+            return Chances(*reversed(of(opponent, own)))
+        return _DRAWN if outcome.winner is None else _WON
+
+    return of(0, 0)
+
+
+def can_lose(bot: CandidateBot, side: int, variant: Variant) -> bool:
+    """Return whether any opponent could win against the bot on this side (0 first, 1 second), in any line of play."""
+    seen = {(0, 0)}
+    waiting = [(0, 0)]
+    while waiting:
+        own, opponent = waiting.pop()
+        mover = (own | opponent).bit_count() % 2
+        cells = variant.legal_cells(own, opponent, mover)
+        if mover == side:
+            cells = bot.consider(Position(variant, own=own, opponent=opponent, side=mover)).candidates
+        for cell in cells:
+            following = (opponent, own | 1 << cell)
+            outcome = variant.outcome(own | 1 << cell, opponent, cell, mover)
+            if outcome is not None:
+                if outcome.loser == side:
+                    return True
+            elif following not in seen:
+                seen.add(following)
+                waiting.append(following)
+    return False

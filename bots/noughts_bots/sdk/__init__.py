@@ -1,0 +1,1 @@
+"""What an author writes: a bot, with its errors."""

@@ -1,0 +1,52 @@
+"""A bot that comes with Noughts: it knows which variants it plays, and what its process must acquire and release."""
+
+from typing import ClassVar
+
+from noughts_bots.sdk.bot import Bot
+from noughts_bots.sdk.errors import VariantRefused
+from noughts_referee.rules import Variant, covers
+
+
+class BuiltInBot(Bot):
+    """A reference bot or a language model. Subclasses write `plays` if `variants` is not enough."""
+
+    name: ClassVar[str]
+    """The bot's name in specs."""
+    boards: ClassVar[str] = "every variant"
+    """The variants it plays, in words."""
+    advice: ClassVar[str] = "choose such a variant, or a bot that plays every one, e.g. `nextstep`"
+    """Advice for a variant that it does not play."""
+    heeds_forbidden_moves: ClassVar[bool] = False
+    """Whether it supports forbidden cells and blocked lines. Other bots do not play variants with these."""
+
+    wait: float = 0.0
+    """The longest wait of a move, in seconds, for an endpoint that is busy. Local runs add it to the time margin."""
+
+    def plays(self, variant: Variant) -> bool:
+        return covers(self.variants, variant.name)
+
+    def require(self, variant: Variant) -> None:
+        """Raise VariantRefused unless the bot plays this variant."""
+        if (variant.forbids is not None or variant.blocked_ends) and not self.heeds_forbidden_moves:
+            what = "forbids moves" if variant.forbids is not None else "has lines that can be blocked"
+            raise VariantRefused(
+                f"bot '{self.name}'",
+                f"variant {variant.name}, which {what}",
+                "a variant in which every free cell can be played and every line wins",
+                "choose such a variant, or a bot that respects forbidden moves, e.g. `random`",
+            )
+        if not self.plays(variant):
+            raise VariantRefused(
+                f"bot '{self.name}'", f"variant {variant.name} ({variant.cells} cells)", self.boards, self.advice
+            )
+
+    def prepare(self) -> None:
+        """Acquire what only one process can hold. Called once in the process that will play, before it logs in."""
+
+    def close(self) -> None:
+        """Save and release everything. Called after the last game."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether it waits for the end of a game."""
+        return False

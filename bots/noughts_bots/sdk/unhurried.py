@@ -1,0 +1,23 @@
+"""A bot that plays slowly enough for spectators."""
+
+import asyncio
+from collections.abc import Awaitable
+
+from noughts_bots.sdk.bot import Bot, Move
+from noughts_referee.rules import Position
+
+
+class Unhurried(Bot):
+    """A bot that waits before each move of another one, which thinks in a thread so that the event loop continues."""
+
+    def __init__(self, bot: Bot, seconds: float, *, max_games: int = 1, accepts_challenges: bool = True) -> None:
+        """`bot` must not be asynchronous."""
+        self._bot, self._seconds = bot, seconds
+        self.variants = bot.variants
+        self.max_games, self.accepts_challenges = max_games, accepts_challenges
+
+    async def choose(self, position: Position) -> int | Move:
+        await asyncio.sleep(self._seconds)
+        chosen = await asyncio.to_thread(self._bot.choose, position)
+        assert not isinstance(chosen, Awaitable)
+        return chosen

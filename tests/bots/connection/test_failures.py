@@ -1,0 +1,52 @@
+"""Failures are logged once each, and then counted."""
+
+from __future__ import annotations
+
+import pytest
+
+from noughts_bots.connection.failures import Failures, in_words
+
+
+def raised(text: str) -> Exception:
+    try:
+        raise ValueError(text)
+    except ValueError as error:
+        return error
+
+
+def test_the_same_failure_has_one_traceback_and_is_counted_at_powers_of_ten(caplog: pytest.LogCaptureFixture) -> None:
+    failures = Failures()
+    for number in range(1, 251):
+        failures.tell(f"game {number}", raised("no"))
+    assert caplog.text.count("Traceback (most recent call last)") == 1
+    told = [record.getMessage() for record in caplog.records]
+    assert told == [
+        "game 1",
+        "game 10, as before: ValueError: no (10 times so far)",
+        "game 100, as before: ValueError: no (100 times so far)",
+    ]
+
+
+def test_failures_that_differ_in_their_words_are_told_apart_up_to_a_hundred(caplog: pytest.LogCaptureFixture) -> None:
+    failures = Failures()
+    for number in range(1_000):
+        failures.tell("a game", raised(f"no {number}"))
+    assert caplog.text.count("Traceback (most recent call last)") == 101
+
+
+def test_what_a_bot_must_not_do_is_told_once_for_each_kind(caplog: pytest.LogCaptureFixture) -> None:
+    failures = Failures()
+    for number in range(10):
+        failures.note("timeout", f"too late in game {number}")
+        failures.note("illegal_move", f"a wrong cell in game {number}")
+    assert [record.getMessage() for record in caplog.records] == [
+        "too late in game 0",
+        "a wrong cell in game 0",
+        "too late in game 9 (10 times so far)",
+        "a wrong cell in game 9 (10 times so far)",
+    ]
+
+
+def test_in_words_is_the_last_line_of_the_traceback() -> None:
+    assert in_words(raised("two\nlines")) == "ValueError: two lines"
+    assert in_words(KeyError("x")) == "KeyError: 'x'"

@@ -1,0 +1,723 @@
+"""Bots written with the SDK, playing over real gRPC: quick ones, slow ones, asynchronous ones, and broken ones."""
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import partial
+
+import grpc
+import pytest
+from google.rpc.status_pb2 import Status
+
+from noughts_bots import run
+from noughts_bots.connection.events import ConnectionLost, Online, SessionEvent
+from noughts_bots.connection.session import BotRefused, Login, play
+from noughts_bots.sdk.bot import Bot, GameEnd, GameInfo, Resign
+from noughts_proto.v1 import play_pb2 as pb
+from noughts_proto.v1 import types_pb2
+from noughts_referee.rules import Position, Result, Termination, Variant, game_seed, side_seed
+from noughts_referee.work_units import FinishedGame, GameConditions, Slot, unpack_moves
+from tests.bots.drawn import ArrayDrawn, AsyncDrawn, BatchDrawn, Drawn, SlowDrawn, login, work_hard
+from tests.support.games import conditions, unit
+from tests.support.loopback import PATIENCE, Loopback, PlayContext, link_to, loopback, raw_bot, scripted_server, until
+
+KINDS: list[type[Bot]] = [Drawn, SlowDrawn, AsyncDrawn, BatchDrawn, ArrayDrawn]
+
+
+def drawn_moves(shared: GameConditions, slot: Slot) -> list[int]:
+    """The game that two drawing bots must play in this slot."""
+    seeds = [side_seed(game_seed(shared.seed, slot.ordinal), side) for side in (0, 1)]
+    position = Position(shared.variant)
+    while position.free and not shared.variant.has_line(position.opponent):
+        position.seed = seeds[position.side]
+        position.play(position.rng().choice(position.free))
+    return position.moves
+
+
+def moves_of(game: FinishedGame, variant: Variant) -> list[int]:
+    return unpack_moves(game.moves, variant.cells)
+
+
+@asynccontextmanager
+async def playing(port: int, **bots: Bot) -> AsyncIterator[list[SessionEvent]]:
+    """Inside the block these bots (`bot_1=...`) play; yields what happens to them."""
+    events: list[SessionEvent] = []
+    async with asyncio.TaskGroup() as tasks:
+        sessions = [
+            tasks.create_task(play(bot, login(port, int(name.removeprefix("bot_"))), events.append))
+            for name, bot in bots.items()
+        ]
+        yield events
+        for session in sessions:
+            session.cancel()
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Loopback]:
+    async with loopback() as server:
+        yield server
+
+
+async def asked_once(server: Loopback, answer: Callable[[Position], object]) -> FinishedGame:
+    """The game in which a bot gives this answer at once, and whatever it is against its opponent."""
+
+    class Answering(Bot):
+        def choose(self, position: Position) -> int:
+            return answer(position)  # type: ignore[return-value]  # on purpose
+
+    async with playing(server.port, bot_1=Answering(), bot_2=Drawn()):
+        server.referee.add(unit(conditions(), 1))
+        (game,) = await server.played(1)
+        return game
+
+
+# Whole games.
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("first", KINDS)
+@pytest.mark.parametrize("second", KINDS)
+async def test_all_kinds_of_bots_play_the_games_that_follow_from_the_seed(
+    server: Loopback, first: type[Bot], second: type[Bot]
+) -> None:
+    shared = conditions("mnk:4,4,3", seed=5)
+    slots = unit(shared, 12).slots
+    async with playing(server.port, bot_1=first(), bot_2=second()):
+        server.referee.add(unit(shared, slots))
+        games = await server.played(12)
+    assert {game.ordinal: moves_of(game, shared.variant) for game in games} == {
+        slot.ordinal: drawn_moves(shared, slot) for slot in slots
+    }
+    assert {game.termination for game in games} <= {Termination.LINE, Termination.BOARD_FULL}
+    assert server.counts.complaints == server.referee.arbiter.late_answers == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_timed_games_are_played_one_after_the_other(server: Loopback, kind: type[Bot]) -> None:
+    shared = conditions(time="10+1")
+    async with playing(server.port, bot_1=kind(), bot_2=kind()):
+        server.referee.add(unit(shared, 4))
+        games = await server.played(4)
+    assert [game.ordinal for game in games] == [1, 2, 3, 4]
+    assert [moves_of(game, shared.variant) for game in games] == [
+        drawn_moves(shared, slot) for slot in unit(shared, 4).slots
+    ]
+
+
+async def test_a_thousand_games_at_once_are_played_in_few_frames(server: Loopback) -> None:
+    async with playing(server.port, bot_1=Drawn(), bot_2=Drawn()):
+        server.referee.add(unit(conditions(), 1_000))
+        await server.played(1_000)
+    assert server.counts.frames_down < 1_000
+
+
+async def test_a_bot_says_who_it_is_and_what_it_can(server: Loopback) -> None:
+    class Modest(Drawn):
+        max_games = 2
+
+    async with playing(server.port, bot_1=Modest(), bot_2=Drawn()) as events:
+        server.referee.add(unit(conditions(), 5))
+        await until(lambda: len(events) == 2)
+        assert sorted(map(str, events)) == ["online as bots/bot-1/versions/1", "online as bots/bot-2/versions/1"]
+        await server.played(5)
+        assert "Modest" in server.agents[1]
+        assert server.agents[1].startswith("noughts-python/")
+
+
+# What a bot may answer.
+
+
+class Number:
+    """A number of some library, like those of numpy."""
+
+    def __index__(self) -> int:
+        return 4
+
+
+@pytest.mark.parametrize("answer, cell", [(4, 4), (True, 1), (Number(), 4)])
+async def test_whatever_counts_as_an_integer_is_played(server: Loopback, answer: object, cell: int) -> None:
+    game = await asked_once(server, lambda position: answer if position.ply == 0 else position.free[0])
+    assert moves_of(game, conditions().variant)[0] == cell
+
+
+@pytest.mark.parametrize("cell", [9, 255, 256, 2**32 - 1, 2**32, 2**80, -1, -9, -(2**31), -(2**80)])
+async def test_a_cell_that_does_not_exist_loses(server: Loopback, cell: int) -> None:
+    game = await asked_once(server, lambda _: cell)
+    assert (game.result, game.termination) == (Result.SECOND_WINS, Termination.ILLEGAL_MOVE)
+    assert game.moves == b""
+
+
+async def test_an_occupied_cell_loses(server: Loopback) -> None:
+    game = await asked_once(server, lambda _: 4)
+    assert (game.result, game.termination) == (Result.SECOND_WINS, Termination.ILLEGAL_MOVE)
+    assert game.moves[0] == 4
+    assert len(game.moves) == 2
+    assert game.fault == "placed a stone on b2 (cell 4), which is occupied"
+
+
+async def test_a_bot_reads_in_its_own_log_what_it_lost_by(server: Loopback, caplog: pytest.LogCaptureFixture) -> None:
+    class Stubborn(Bot):
+        def choose(self, position: Position) -> int:
+            return 4
+
+    said = "the bot lost game 1 of 1 at ply 2 (tictactoe): it placed a stone on b2 (cell 4), which is occupied"
+    async with playing(server.port, bot_1=Stubborn(), bot_2=Drawn()):
+        server.referee.add(unit(conditions(), 1))
+        await until(lambda: said in caplog.text)
+    assert caplog.text.count("the bot lost") == 1
+
+
+async def test_why_a_bot_resigns_is_told_to_the_referee_in_a_line(server: Loopback) -> None:
+    class Lost(Exception):
+        pass
+
+    def choose(position: Position) -> int:
+        raise Lost("no\nidea\0")
+
+    assert (await asked_once(server, choose)).fault.startswith("resigned: ")
+    assert (await asked_once(server, choose)).fault.endswith("Lost: no idea\N{REPLACEMENT CHARACTER}")
+
+
+@pytest.mark.parametrize("answer", [None, "4", 4.0, [4], float("nan")])
+async def test_what_is_no_integer_resigns_the_game_and_is_logged(
+    server: Loopback, answer: object, caplog: pytest.LogCaptureFixture
+) -> None:
+    game = await asked_once(server, lambda _: answer)
+    assert (game.result, game.termination) == (Result.SECOND_WINS, Termination.RESIGNED)
+    assert "the bot failed in game 1 of 1 at ply 0 (tictactoe), after [], and resigns" in caplog.text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_bot_that_raises_resigns_this_game_and_plays_the_others(
+    server: Loopback, kind: type[Bot], caplog: pytest.LogCaptureFixture
+) -> None:
+    shared = conditions(seed=3)
+    unlucky = side_seed(game_seed(3, 2), 1)
+
+    def fail(position: Position) -> None:
+        if position.seed == unlucky:
+            raise ZeroDivisionError("there is nothing to divide")
+
+    class Failing(kind):  # type: ignore[misc,valid-type]  # of each kind
+        def choose(self, position: Position) -> object:
+            fail(position)
+            return super().choose(position)
+
+    class AsyncFailing(AsyncDrawn):
+        async def choose(self, position: Position) -> int:
+            fail(position)
+            return await super().choose(position)
+
+    bot = AsyncFailing() if kind is AsyncDrawn else Failing()
+    async with playing(server.port, bot_1=bot, bot_2=Drawn()):
+        server.referee.add(unit(shared, 6))
+        games = await server.played(6)
+    assert {game.ordinal for game in games if game.termination == Termination.RESIGNED} == {2}
+    assert "there is nothing to divide" in caplog.text
+
+
+@pytest.mark.parametrize("kind", [Drawn, AsyncDrawn])
+async def test_a_bot_may_resign_and_nothing_is_logged_as_a_failure(
+    server: Loopback, kind: type[Bot], caplog: pytest.LogCaptureFixture
+) -> None:
+    class Resigning(Bot):
+        def choose(self, position: Position) -> int:
+            raise Resign
+
+    class AsyncResigning(Bot):
+        async def choose(self, position: Position) -> int:
+            raise Resign
+
+    bot = AsyncResigning() if kind is AsyncDrawn else Resigning()
+    async with playing(server.port, bot_1=bot, bot_2=Drawn()):
+        server.referee.add(unit(conditions(), 2))
+        games = await server.played(2)
+    assert {(game.result, game.termination) for game in games} == {
+        (Result.SECOND_WINS, Termination.RESIGNED),
+        (Result.FIRST_WINS, Termination.RESIGNED),
+    }
+    assert "failed" not in caplog.text
+
+
+async def test_a_bot_without_choose_is_told_what_it_lacks(server: Loopback, caplog: pytest.LogCaptureFixture) -> None:
+    async with playing(server.port, bot_1=Bot(), bot_2=Drawn()):
+        server.referee.add(unit(conditions(), 1))
+        await server.played(1)
+    assert "Bot needs a method `choose(self, position)`" in caplog.text
+
+
+# What a bot is told.
+
+
+class Listening(Drawn):
+    def __init__(self) -> None:
+        self.told: list[tuple[GameInfo, GameEnd | None]] = []
+
+    def start(self, game: GameInfo) -> None:
+        self.told.append((game, None))
+
+    def end(self, game: GameInfo, end: GameEnd) -> None:
+        self.told.append((game, end))
+
+
+class SlowListening(Listening):
+    def choose(self, position: Position) -> int:
+        time.sleep(0.021)
+        return super().choose(position)
+
+
+class AsyncListening(Listening):
+    async def choose(self, position: Position) -> int:  # type: ignore[override]  # as every bot may
+        await asyncio.sleep(0)
+        return position.rng().choice(position.free)
+
+
+class ArrayListening(ArrayDrawn, Listening):
+    pass
+
+
+@pytest.mark.parametrize("kind", [Listening, SlowListening, AsyncListening, ArrayListening])
+async def test_a_bot_hears_of_starts_and_ends(server: Loopback, kind: type[Listening]) -> None:
+    shared = conditions(tournament=9, concurrency=1)
+    bots = [kind(), kind()]
+    async with playing(server.port, bot_1=bots[0], bot_2=bots[1]):
+        server.referee.add(unit(shared, 2))
+        games = await server.played(2)
+        await until(lambda: [len(bot.told) for bot in bots] == [4, 4])
+    for key, bot in enumerate(bots):
+        infos = [
+            GameInfo(f"tournaments/9/games/{number}", shared.variant, side, f"bot-{2 - key}")
+            for number, side in ((1, key), (2, 1 - key))
+        ]
+        ends = [
+            GameEnd(Result(game.result), Termination(game.termination), tuple(moves_of(game, shared.variant)))
+            for game in games
+        ]
+        assert bot.told == [(infos[0], None), (infos[0], ends[0]), (infos[1], None), (infos[1], ends[1])]
+
+
+async def test_the_end_names_the_moves_that_were_played_and_no_illegal_one(server: Loopback) -> None:
+    class Stubborn(Listening):
+        def choose(self, position: Position) -> int:
+            return 4
+
+    bots = [Stubborn(), Listening()]
+    async with playing(server.port, bot_1=bots[0], bot_2=bots[1]):
+        server.referee.add(unit(conditions(), 1))
+        (game,) = await server.played(1)
+        await until(lambda: [len(bot.told) for bot in bots] == [2, 2])
+    for bot in bots:
+        end = bot.told[1][1]
+        assert end is not None
+        assert (end.termination, end.moves) == (Termination.ILLEGAL_MOVE, tuple(game.moves))
+        assert len(end.moves) == 2
+
+
+async def test_a_bot_that_fails_to_listen_is_logged_and_plays_on(
+    server: Loopback, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Deaf(Drawn):
+        def start(self, game: GameInfo) -> None:
+            raise ValueError("heard nothing of the start")
+
+        def end(self, game: GameInfo, end: GameEnd) -> None:
+            raise ValueError("heard nothing of the end")
+
+    async with playing(server.port, bot_1=Deaf(), bot_2=Drawn()):
+        server.referee.add(unit(conditions(), 3))
+        games = await server.played(3)
+        await until(lambda: caplog.text.count("heard nothing of the end") >= 3)
+    assert {game.termination for game in games} <= {Termination.LINE, Termination.BOARD_FULL}
+    assert caplog.text.count("heard nothing of the start") >= 3
+
+
+# Slow bots.
+
+
+class Pondering(Bot):
+    """Ponders on one game (told by its seed) until it is released; answers the others at once."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.pondering = threading.Event()
+        self.released = threading.Event()
+        self.thinking = 0
+        self.most_thinking = 0
+        self._slowed = False
+
+    def choose(self, position: Position) -> int:
+        self.thinking += 1
+        self.most_thinking = max(self.thinking, self.most_thinking)
+        if not self._slowed:  # the first thought is long: from now on it thinks in its thread
+            self._slowed = True
+            work_hard(0.03)
+        if position.seed == self.seed:
+            self.pondering.set()
+            assert self.released.wait(PATIENCE)
+        self.thinking -= 1
+        return position.free[0]
+
+
+async def test_answers_leave_while_the_bot_ponders_on_the_next_one() -> None:
+    async with loopback(heartbeat=0.05) as server:
+        shared = conditions("mnk:1,1,1")
+        bot = Pondering(side_seed(game_seed(shared.seed, 15), 0))
+        async with playing(server.port, bot_1=bot, bot_2=Drawn()):
+            server.referee.add(unit(shared, [Slot(ordinal, 0, 1) for ordinal in range(1, 21)]))
+            await until(lambda: len(server.finished) == 14)
+            assert bot.pondering.is_set()
+            # It acknowledges and echoes all the while: other games are not held back, and it is not taken for gone.
+            frames = server.counts.frames_up
+            await until(lambda: server.counts.frames_up > frames + 3)
+            assert (len(server.finished), server.wire(1).online) == (14, True)
+            bot.released.set()
+            await server.played(20)
+
+
+async def test_a_frame_is_acknowledged_while_the_bot_ponders(server: Loopback) -> None:
+    shared = conditions("mnk:1,3,3")
+    bot = Pondering(side_seed(game_seed(shared.seed, 2), 0))
+    async with raw_bot(server, 2) as opponent, playing(server.port, bot_1=bot):
+        server.referee.add(unit(shared, [Slot(1, 0, 1), Slot(2, 0, 1)]))
+        assert (await opponent.asked())[0].game == 1
+        await until(bot.pondering.is_set)
+        await opponent.send((1, 1, 1))
+        # The question is sent, although the bot still thinks about the other game.
+        await until(lambda: server.referee.player(1).games[1].ply == 2)
+        await until(lambda: not server.referee.player(1).outbox)
+        assert server.referee.player(1).games[2].ply == 0
+        bot.released.set()
+        await opponent.asked()
+        await opponent.send((2, 1, 1))
+        await server.played(2)
+
+
+class Placed(Bot):
+    """Remembers in which threads it thinks; its first thoughts are as long as they are told to be."""
+
+    def __init__(self, *thoughts: Callable[[], None]) -> None:
+        self.threads: list[int] = []
+        self._thoughts = list(thoughts)
+
+    def choose(self, position: Position) -> int:
+        self.threads.append(threading.get_ident())
+        if self._thoughts:
+            self._thoughts.pop(0)()
+        return position.free[0]
+
+
+class PlacedInBatches(Placed):
+    def choose_batch(self, positions: Sequence[Position]) -> list[int]:
+        return [self.choose(position) for position in positions]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", [Placed, PlacedInBatches])
+async def test_a_bot_that_worked_hard_once_comes_back_from_its_thread(server: Loopback, kind: type[Placed]) -> None:
+    bot = kind(partial(work_hard, 0.03))
+    async with playing(server.port, bot_1=bot, bot_2=Drawn()):
+        server.referee.add(unit(conditions(concurrency=8), 1_000))
+        await server.played(1_000)
+    assert len(server.finished) == 1_000
+    here = threading.get_ident()
+    places = [place for place, before in zip(bot.threads, [None, *bot.threads], strict=False) if place != before]
+    # On the loop, in the thread, and on the loop again; a busy machine may send it there once more.
+    assert places[0] == places[2] == here != places[1]
+
+
+async def test_a_bot_that_was_not_scheduled_once_stays_where_it_is(server: Loopback) -> None:
+    bot = Placed(partial(time.sleep, 0.03))
+    async with playing(server.port, bot_1=bot, bot_2=Drawn()):
+        server.referee.add(unit(conditions("mnk:1,1,1"), [Slot(ordinal, 0, 1) for ordinal in range(1, 41)]))
+        await server.played(40)
+    assert bot.threads[1] == threading.get_ident()
+
+
+async def test_a_bot_that_sleeps_at_every_question_does_not_stop_the_loop_for_ever(server: Loopback) -> None:
+    bot = Placed(*[partial(time.sleep, 0.03)] * 12)
+    async with playing(server.port, bot_1=bot, bot_2=Drawn()):
+        server.referee.add(unit(conditions("mnk:1,1,1"), [Slot(ordinal, 0, 1) for ordinal in range(1, 13)]))
+        await server.played(12)
+    here = threading.get_ident()
+    assert bot.threads[:3] == [here] * 3
+    assert here not in bot.threads[3:]
+
+
+async def test_an_asynchronous_bot_thinks_about_all_games_at_once(server: Loopback) -> None:
+    class Together(Bot):
+        def __init__(self) -> None:
+            self.everybody = asyncio.Barrier(20)
+
+        async def choose(self, position: Position) -> int:
+            await self.everybody.wait()
+            return position.free[0]
+
+    async with playing(server.port, bot_1=Together(), bot_2=Drawn()):
+        server.referee.add(unit(conditions("mnk:1,1,1"), [Slot(ordinal, 0, 1) for ordinal in range(1, 21)]))
+        await server.played(20)
+
+
+async def test_a_question_that_is_never_answered_holds_back_no_other(server: Loopback) -> None:
+    shared = conditions("mnk:1,1,1")
+    seed = side_seed(game_seed(shared.seed, 1), 0)
+
+    class Absent(Bot):
+        async def choose(self, position: Position) -> int:
+            if position.seed == seed:
+                await asyncio.Event().wait()
+            return position.free[0]
+
+    async with playing(server.port, bot_1=Absent(), bot_2=Drawn()):
+        server.referee.add(unit(shared, [Slot(ordinal, 0, 1) for ordinal in range(1, 6)]))
+        games = await server.played(4)
+        assert {game.ordinal for game in games} == {2, 3, 4, 5}
+
+
+# Lost connections.
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_bot_comes_back_when_its_server_was_started_again(kind: type[Bot]) -> None:
+    async with loopback() as server:
+        port = server.port
+        events: list[SessionEvent] = []
+        async with asyncio.TaskGroup() as tasks:
+            sessions = [tasks.create_task(play(kind(), login(port, key), events.append)) for key in (1, 2)]
+            server.referee.add(unit(conditions("mnk:4,4,4"), 400))
+            await until(lambda: server.referee.plies > 0)
+            await server.stop()
+            await until(lambda: len([event for event in events if isinstance(event, ConnectionLost)]) >= 2)
+            async with loopback(port=port) as restarted:
+                restarted.referee.add(unit(conditions(), 3))
+                await restarted.played(3)
+                for session in sessions:
+                    session.cancel()
+
+
+async def test_bot_that_was_online_reconnects_without_limit() -> None:
+    async with loopback() as server:
+        port = server.port
+        events: list[SessionEvent] = []
+        async with asyncio.TaskGroup() as tasks:
+            session = tasks.create_task(play(Drawn(), replace(login(port, 1), wait=0.0), events.append))
+            await until(lambda: any(isinstance(event, Online) for event in events))
+            await server.stop()
+            await until(lambda: len([event for event in events if isinstance(event, ConnectionLost)]) >= 2)
+            async with loopback(port=port):
+                await until(lambda: len([event for event in events if isinstance(event, Online)]) == 2)
+                session.cancel()
+
+
+async def test_bot_moves_to_the_next_address() -> None:
+    async with loopback() as first, loopback() as second:
+        events: list[SessionEvent] = []
+        both = replace(login(first.port, 1), server=f"127.0.0.1:{first.port}, 127.0.0.1:{second.port}")
+        async with asyncio.TaskGroup() as tasks:
+            sessions = [
+                tasks.create_task(play(Drawn(), both, events.append)),
+                tasks.create_task(play(Drawn(), login(second.port, 2))),
+            ]
+            await until(lambda: any(isinstance(event, Online) for event in events))
+            await first.stop()
+            second.referee.add(unit(conditions(), 3))
+            await second.played(3)
+            for session in sessions:
+                session.cancel()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_cut_connection_changes_no_game(server: Loopback, kind: type[Bot]) -> None:
+    shared = conditions("mnk:5,5,5", seed=8)
+    slots = unit(shared, 40).slots
+    async with link_to(server.port) as link, playing(link.port, bot_1=kind(), bot_2=kind()) as events:
+        server.referee.add(unit(shared, slots))
+        for share in (50, 200, 400):
+            await until(lambda share=share: server.referee.plies >= share)  # type: ignore[misc]
+            link.cut()
+        await until(lambda: len(server.finished) == 40)
+        assert len([event for event in events if isinstance(event, ConnectionLost)]) >= 2
+    assert {game.ordinal: moves_of(game, shared.variant) for game in server.finished} == {
+        slot.ordinal: drawn_moves(shared, slot) for slot in slots
+    }
+
+
+async def test_a_slow_bot_never_thinks_about_two_things_at_once(server: Loopback) -> None:
+    shared = conditions("mnk:1,1,1")
+    bot = Pondering(side_seed(game_seed(shared.seed, 3), 0))
+    async with link_to(server.port) as link, playing(link.port, bot_1=bot, bot_2=Drawn()) as events:
+        server.referee.add(unit(shared, [Slot(ordinal, 0, 1) for ordinal in range(1, 7)]))
+        await until(bot.pondering.is_set)
+        await server.played(2)
+        link.cut()
+        await until(lambda: len([event for event in events if isinstance(event, Online)]) == 4)
+        await until(lambda: not server.referee.player(1).outbox)
+        assert bot.most_thinking == 1
+        bot.released.set()
+        await server.played(6)
+    assert bot.most_thinking == 1
+
+
+async def test_a_bot_that_shall_not_come_back_says_that_the_server_is_gone(server: Loopback) -> None:
+    async with link_to(server.port) as link, asyncio.TaskGroup() as tasks:
+        session = tasks.create_task(refused(Drawn(), login(link.port, 1, reconnect=False)))
+        await until(lambda: server.wire(1).online)
+        link.cut()
+        assert (await session).code is grpc.StatusCode.UNAVAILABLE
+
+
+async def refused(bot: Bot, who: Login) -> BotRefused:
+    with pytest.raises(BotRefused) as caught:
+        await play(bot, who)
+    return caught.value
+
+
+# Refusals.
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_refused_login_raises_with_the_words_of_the_server(server: Loopback, kind: type[Bot]) -> None:
+    refusal = await refused(kind(), Login(server.address, "not-this-one", name="bot-1"))
+    assert refusal.code is grpc.StatusCode.UNAUTHENTICATED
+    assert str(refusal) == "this token is not known here: ask for a new one"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_bot_that_was_replaced_by_a_newer_session_does_not_fight_for_its_place(
+    server: Loopback, kind: type[Bot]
+) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        session = tasks.create_task(refused(kind(), login(server.port, 1)))
+        await until(lambda: server.wire(1).online)
+        async with raw_bot(server, 1):
+            refusal = await session
+        assert refusal.code is grpc.StatusCode.ABORTED
+        assert "logged in again elsewhere" in str(refusal)
+
+
+async def test_of_ten_logins_at_once_nine_learn_that_they_were_replaced() -> None:
+    # A server that measures the network asks at once. Some bots answer when their stream ends, and grpc.aio then
+    # replaces the server's status by its own.
+    news: list[SessionEvent] = []
+
+    async def session(port: int) -> grpc.StatusCode | None:
+        try:
+            await play(Drawn(), login(port, 1), news.append)
+        except BotRefused as refusal:
+            return refusal.code
+        return None
+
+    async with loopback(network_cap_us=100_000) as server:
+        for _ in range(40):
+            async with asyncio.TaskGroup() as tasks:
+                sessions = [tasks.create_task(session(server.port)) for _ in range(10)]
+                await until(lambda: sum(each.done() for each in sessions) == 9)  # noqa: B023
+                [left] = [each for each in sessions if not each.done()]
+                left.cancel()
+            assert {each.result() for each in sessions if each is not left} == {grpc.StatusCode.ABORTED}
+    assert not any(isinstance(event, ConnectionLost) for event in news)
+
+
+async def test_nobody_there_is_no_reason_to_give_up(caplog: pytest.LogCaptureFixture) -> None:
+    async with loopback() as server:
+        port = server.port
+    caplog.set_level(logging.INFO)
+    async with playing(port, bot_1=Drawn(), bot_2=Drawn()) as events:
+        await until(lambda: len(events) >= 2)
+        assert all("rying again in" in str(event) for event in events)
+        async with loopback(port=port) as server:
+            server.referee.add(unit(conditions(), 1))
+            await server.played(1)
+
+
+async def test_run_is_play_for_programs_without_a_loop(server: Loopback) -> None:
+    with pytest.raises(BotRefused, match="this token is not known here"):
+        await asyncio.to_thread(partial(run, Drawn(), server=server.address, token="not-this-one"))
+
+
+# What the server says besides.
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_session_that_the_server_ends_well_is_no_error(kind: type[Bot]) -> None:
+    async def script(context: PlayContext) -> None:
+        await context.write(start_of_a_game(frame=1))
+        # A stream that ends while the bot writes has no status that grpc.aio would tell: the bot then comes back.
+        while not (await context.read()).moves.game:
+            pass
+
+    async with scripted_server(script) as port:
+        await play(kind(), login(port, 1))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_question_asked_again_gets_the_same_answer(kind: type[Bot]) -> None:
+    answers: list[pb.Moves] = []
+
+    async def answer(context: PlayContext) -> None:
+        while len((moves := (await context.read()).moves).game) == 0:
+            pass
+        answers.append(moves)
+
+    async def script(context: PlayContext) -> None:
+        await context.write(start_of_a_game(frame=1))
+        await answer(context)
+        taken = answers[0].cell[0]
+        theirs = (taken + 1) % 9
+        for frame, (ply, cell) in enumerate([(0, 0), (0, 0), (2, theirs), (2, theirs)], start=2):
+            await context.write(pb.PlayResponse(frame=frame, turns=pb.Turns(game=[1], ply=[ply], cell=[cell])))
+            await answer(context)
+
+    async with scripted_server(script) as port:
+        await play(kind(), login(port, 1))
+    expected = Position(conditions().variant, seed=99)
+    first = expected.rng().choice(expected.free)
+    expected.play(first)
+    expected.play((first + 1) % 9)
+    second = expected.rng().choice(expected.free)
+    assert [(moves.ply[0], moves.cell[0]) for moves in answers] == [(0, first)] * 3 + [(2, second)] * 2
+
+
+async def test_complaints_of_the_referee_are_logged_and_told(caplog: pytest.LogCaptureFixture) -> None:
+    async def script(context: PlayContext) -> None:
+        await context.write(pb.PlayResponse(statuses=[Status(message="answer for game 7, ply 0: never asked")]))
+
+    events: list[SessionEvent] = []
+    async with scripted_server(script) as port:
+        await play(Drawn(), login(port, 1), events.append)
+    assert "answer for game 7, ply 0: never asked" in caplog.text
+    assert str(events[-1]) == "the referee complains: answer for game 7, ply 0: never asked"
+
+
+async def test_a_heartbeat_is_echoed_and_a_frame_acknowledged() -> None:
+    echoed: list[tuple[int, int]] = []
+
+    async def script(context: PlayContext) -> None:
+        for frame in (1, 2):
+            await context.write(pb.PlayResponse(frame=frame, heartbeat=pb.Heartbeat(id=frame + 40)))
+            request = await context.read()
+            echoed.append((request.done_through, request.heartbeat.id))
+
+    async with scripted_server(script) as port:
+        await play(Drawn(), login(port, 1))
+    assert echoed == [(1, 41), (2, 42)]
+
+
+def start_of_a_game(frame: int) -> pb.PlayResponse:
+    """A frame that begins a game with the seed 99 and asks for its first move."""
+    starts = pb.Starts(
+        tournament="tournaments/1",
+        variant="tictactoe",
+        game=[1],
+        number=[1],
+        side=[types_pb2.SIDE_FIRST],
+        seed=[99],
+        opponent=[0],
+        opponents=["nobody"],
+        move_count=[0],
+    )
+    return pb.PlayResponse(frame=frame, starts=[starts], turns=pb.Turns(game=[1], ply=[0], cell=[0]))
