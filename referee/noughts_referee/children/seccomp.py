@@ -29,7 +29,10 @@ _UNSUPPORTED, _NO_TERMINAL, _INVALID = _FAIL | errno.EOPNOTSUPP, _FAIL | errno.E
 _LOAD, _IF_EQUAL, _IF_GREATER, _IF_ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x25, 0x45, 0x54, 0x06
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
 
-_THREAD = 0x10000
+_THREAD, _SAME_FILES = 0x10000, 0x400
+"""CLONE_THREAD and CLONE_FILES. No check and no limit sees files that a single thread holds open."""
+_UNSHARE_FILES = 2
+"""CLOSE_RANGE_UNSHARE."""
 _NAME_SPACES_AND_SIBLINGS = 0x7E020000 | 0x8000
 """CLONE_PARENT is the last: the zygote would be the parent of a process that no limit of its child counts."""
 _HIDDEN_MEMORY = 0x21
@@ -98,7 +101,7 @@ def restrict(*, own_pid: int | None, tcp: bool, own_user: bool) -> None:
 
     With `own_pid`, it can start threads but no processes or programs, and signal only itself. `tcp` allows TCP sockets;
     Landlock limits where they connect. Without `own_user`, its user has other files and processes. Changes of mode,
-    owner, times and attributes of files then succeed without effect, and it cannot set the cores of other processes.
+    owner, times and attributes of files then succeed without effect.
     """
     _install(_for_child(own_pid, tcp=tcp, own_user=own_user))
 
@@ -125,7 +128,8 @@ def _for_family() -> Iterator[_Instruction]:
     yield from _if(_IF_GREATER, _NEWEST, _UNKNOWN)
     # Its flags are not visible. Libraries use clone instead.
     yield from _when(calls.CLONE3, [(_RETURN, 0, 0, _UNKNOWN)])
-    yield from _when(calls.CLONE, [*_argument(0), *_if(_IF_ANY_BIT, _NAME_SPACES_AND_SIBLINGS, _REFUSE)])
+    yield from _when(calls.CLONE, _clone())
+    yield from _when(calls.CLOSE_RANGE, [*_argument(2), *_if(_IF_ANY_BIT, _UNSHARE_FILES, _INVALID)])
     yield from _when(calls.PRLIMIT64, [*_argument(0), *_unless(_IF_EQUAL, 0, _REFUSE)])
     yield from _when(calls.SOCKET, _tcp_socket())
     yield from _when(calls.SOCKETPAIR, [*_argument(0), *_unless(_IF_EQUAL, AF_UNIX, _REFUSE), *_stream()])
@@ -164,6 +168,8 @@ def _for_child(own_pid: int | None, *, tcp: bool, own_user: bool) -> Iterator[_I
     yield from _when_any(calls.OF_A_PROCESS, [*_argument(0), *_among(own, _REFUSE)])
     yield from _when_any(calls.OF_A_THREAD, [*_argument(0), *_among(own, _PRETEND)])
     yield from _when(calls.GETPRIORITY, [*_argument(1), *_among(own, _REFUSE)])
+    # The launcher chooses the cores. A child could move to those of its opponent.
+    yield from _when(calls.SCHED_SETAFFINITY, [(_RETURN, 0, 0, _PRETEND)])
     # C libraries ask for the cores of a thread by its number, and continue if the call does not exist.
     yield from _when(calls.SCHED_GETAFFINITY, [*_argument(0), *_among(own, _UNKNOWN)])
     if not tcp:
@@ -171,7 +177,6 @@ def _for_child(own_pid: int | None, *, tcp: bool, own_user: bool) -> Iterator[_I
     if not own_user:
         # Copying a file must not fail because of its mode.
         yield from _when_any(calls.DESCRIBING, [(_RETURN, 0, 0, _PRETEND)])
-        yield from _when(calls.SCHED_SETAFFINITY, [*_argument(0), *_unless(_IF_EQUAL, 0, _REFUSE)])
     if own_pid is not None:
         yield from _when_any(calls.STARTING, _RETURN_REFUSE)
         yield from _when_any(calls.PASSING, _RETURN_REFUSE)
@@ -215,6 +220,11 @@ def _among(values: Iterable[int], verdict: int) -> list[_Instruction]:
 
 def _argument(index: int) -> list[_Instruction]:
     return [(_LOAD, 0, 0, _ARGUMENTS + 8 * index)]
+
+
+def _clone() -> list[_Instruction]:
+    spaces = [*_argument(0), *_if(_IF_ANY_BIT, _NAME_SPACES_AND_SIBLINGS, _REFUSE)]
+    return [*spaces, (_AND, 0, 0, _THREAD | _SAME_FILES), *_if(_IF_EQUAL, _THREAD, _REFUSE)]
 
 
 def _stream() -> list[_Instruction]:

@@ -13,7 +13,7 @@ ALLOWED: dict[str, Numbers] = {
     "read": (0, 63), "write": (1, 64), "readv": (19, 65), "writev": (20, 66), "pread64": (17, 67),
     "pwrite64": (18, 68), "preadv": (295, 69), "pwritev": (296, 70), "preadv2": (327, 286), "pwritev2": (328, 287),
     "open": (2, None), "openat": (257, 56), "openat2": (437, 437), "creat": (85, None), "close": (3, 57),
-    "close_range": (436, 436), "lseek": (8, 62), "dup": (32, 23), "dup2": (33, None), "dup3": (292, 24),
+    "lseek": (8, 62), "dup": (32, 23), "dup2": (33, None), "dup3": (292, 24),
     "pipe": (22, None), "pipe2": (293, 59), "stat": (4, None), "fstat": (5, 80), "lstat": (6, None),
     "newfstatat": (262, 79), "statx": (332, 291), "access": (21, None), "faccessat": (269, 48),
     "faccessat2": (439, 439), "readlink": (89, None), "readlinkat": (267, 78), "getdents": (78, None),
@@ -120,6 +120,7 @@ ZYGOTE: dict[str, Numbers] = {
 # Calls with a condition of their own.
 CLONE: Numbers = (56, 220)
 CLONE3: Numbers = (435, 435)
+CLOSE_RANGE: Numbers = (436, 436)
 SOCKET: Numbers = (41, 198)
 SOCKETPAIR: Numbers = (53, 199)
 PRCTL: Numbers = (157, 167)

@@ -2,7 +2,8 @@
 
 Checks run four times a second. If a child runs more threads than its share of the cores, their priority is lowered
 until they weigh as much as that share. A child that computes while it has nothing to do also gets a low priority. A
-child that fills its scratch folder is ended. If all children together use too much memory, the largest is ended.
+child that fills its scratch folder, or hides its memory, is ended. If all children together use too much memory, the
+largest is ended.
 """
 
 import math
@@ -61,6 +62,8 @@ class Watch:
         self._all_memory = limits.all_memory_bytes or machine_memory() * 3 // 4
         self._cores = len(os.sched_getaffinity(0))
         self._threads: dict[int, _Threads] = {}
+        self._hidden: set[int] = set()
+        """The children with a process without its first thread at the last slow check."""
         self._looked = self._looked_slowly = 0.0
 
     def look(self, children: Mapping[int, Watched]) -> Iterator[tuple[int, str]]:
@@ -77,6 +80,10 @@ class Watch:
         if now - self._looked_slowly < _SLOW_LOOK_SECONDS:
             return
         self._looked_slowly = now
+        # An ordinary end looks the same for a moment.
+        before, self._hidden = self._hidden, {pid for pid in families if any(map(lacks_first_thread, families[pid]))}
+        for pid in before & self._hidden:
+            yield pid, "ended its first thread and kept others, so that no check could see its memory and files"
         for pid, child in children.items():
             if what := self._overfull(child, families[pid]):
                 yield pid, f"filled its scratch folder: it holds more than {what}"
@@ -153,6 +160,17 @@ def running_threads(pid: int) -> int:
                 # The program name is in parentheses and can contain anything.
                 running += stat.read().rpartition(b") ")[2][:1] == b"R"
     return running
+
+
+def lacks_first_thread(pid: int) -> bool:
+    """Return whether the first thread of a process has ended, and others have not.
+
+    Linux then shows neither the memory nor the open files of the process.
+    """
+    with suppress(OSError), open(f"/proc/{pid}/stat", "rb") as stat:
+        fields = stat.read().rpartition(b") ")[2].split()
+        return fields[0] == b"Z" and int(fields[17]) > 1
+    return False
 
 
 def processor_seconds(pid: int) -> float:

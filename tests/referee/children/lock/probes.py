@@ -205,9 +205,24 @@ def pass_a_file(ground: Ground) -> str:
         return f"allowed: {socket.send_fds(ours, [b'.'], [0])}"
 
 
-def choose_processors(ground: Ground) -> str:
-    os.sched_setaffinity(ground["victim"], {min(os.sched_getaffinity(0))})
-    return "allowed"
+def leave_its_processors(ground: Ground) -> str:
+    """To compute on that of its opponent."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    return _changed(os.sched_getaffinity(0) != before)
+
+
+def open_files_of_a_thread(ground: Ground) -> str:
+    """Which no check sees, beyond its limit. Linux itself finds the call invalid: a part of it is missing."""
+    number, thread = system_calls.CLONE[{"x86_64": 0, "aarch64": 1}[os.uname().machine]], 0x10000
+    _libc.syscall(ctypes.c_long(number or 0), *map(ctypes.c_long, (thread, 0, 0, 0, 0)))
+    return _changed(ctypes.get_errno() == errno.EINVAL)
+
+
+def split_its_open_files(ground: Ground) -> str:
+    """For the thread that calls, as before."""
+    close_range, unshare = 436, 2
+    return _called(_libc.syscall(ctypes.c_long(close_range), *map(ctypes.c_long, (1000, 1000, unshare))))
 
 
 def connect_tcp(ground: Ground) -> str:
@@ -426,6 +441,7 @@ def open_its_output_again(ground: Ground) -> str:
 
 
 def choose_own_processors(ground: Ground) -> str:
+    """Without effect: libraries do it, and must not fail."""
     os.sched_setaffinity(0, os.sched_getaffinity(0))
     return "allowed"
 
@@ -501,6 +517,12 @@ def _hold(keep: Callable[[int], object]) -> str:
         kept.append(keep(end))
     time.sleep(60)
     return "allowed"
+
+
+def end_its_first_thread(ground: Ground) -> str:
+    """While another one goes on."""
+    threading.Thread(target=time.sleep, args=[60]).start()
+    return _called(_libc.syscall(ctypes.c_long({"x86_64": 60, "aarch64": 93}[os.uname().machine]), 0))
 
 
 def hog_memory(ground: Ground) -> str:

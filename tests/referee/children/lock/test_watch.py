@@ -136,6 +136,15 @@ async def test_a_child_that_holds_deleted_files_is_ended_and_told_why(scratch: s
     await launcher.close()
 
 
+async def test_a_child_without_its_first_thread_is_ended_and_told_why(tmp_path: Path) -> None:
+    launcher = LockedLauncher("noughts_bots.hosts.warm:main")
+    child = await launcher.start(command("exec", "end_its_first_thread", {"bot": str(tmp_path)}))
+    assert await child.wait() == -9
+    assert child.ended_for.startswith("ended its first thread and kept others")
+    close(child)
+    await launcher.close()
+
+
 async def test_a_child_can_fill_only_its_own_disk(disk: None) -> None:
     writing = 'i=0; while head -c 1000000 /dev/zero > $((i+=1)); do :; done; stat -f -c "%b %S" .; sleep 600'
     async with started(writing, limits=Limits(scratch_bytes=64 * _MIB)) as (child,):
