@@ -161,7 +161,7 @@ async def _attacks(folder: Path, options: argparse.Namespace) -> int:
         async with honest_matches(within, kind) as made:
             shown = f"{name}{', at the proxy' * (kind is ProxiedWorld)}"
             siege = await besiege(made, shown, ATTACKS[name], options.seconds, calm_seconds=options.seconds / 2)
-        siege.died += bool(made.tally.traceback)
+        siege.died += [made.tally.traceback] * bool(made.tally.traceback)
         sieges.append(siege)
         told = ", ".join(f"{what}: {times:,}" for what, times in siege.told.items())
         table.add_row(

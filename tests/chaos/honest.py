@@ -69,7 +69,8 @@ class Siege:
     before_mib: float = 0.0
     most_mib: float = 0.0
     after_mib: float = 0.0
-    died: int = 0
+    died: list[str] = field(default_factory=list)
+    """The last lines of our processes that ended by themselves."""
     told: Counter[str] = field(default_factory=Counter)
     """What the attacker was told."""
     visits: Counter[str] = field(default_factory=Counter)
@@ -343,7 +344,9 @@ async def besiege(
     """
 
     def memory() -> float:
-        return psutil.Process(made.server.pid).memory_info().rss / 2**20 if made.server.alive else 0.0
+        with suppress(psutil.NoSuchProcess):
+            return float(psutil.Process(made.server.pid).memory_info().rss) / 2**20
+        return 0.0
 
     def largest_child() -> float:
         sizes = [0]
@@ -372,7 +375,7 @@ async def besiege(
         visiting.cancel()
         calling.cancel()
     siege.seconds = time.monotonic() - began
-    siege.died += sum(not each.alive for each in made.ours)
+    siege.died += [each.last_line() for each in made.ours if not each.alive]
     made.mend()
     now = made.counts()
     siege.plies, siege.lost = now[0] - plies, now[1] - lost

@@ -69,10 +69,10 @@ class Forked:
         return self._process.is_alive()
 
     def last_line(self) -> str:
-        """Return its name and the last line of its log."""
+        """Return its name, its exit code if it has ended, and the last line of its log."""
         log = Path(f"{self.said}.log")
         lines = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
-        return f"{self.said.name}: {lines[-1] if lines else 'nothing'}"
+        return f"{self.said.name} (exit code {self._process.exitcode}): {lines[-1] if lines else 'nothing'}"
 
     def signal(self, number: int) -> None:
         """Sends it a signal, if it still runs."""

@@ -1,5 +1,6 @@
 """The command line, `noughts`."""
 
+import faulthandler
 import gc
 import io
 import os
@@ -12,6 +13,8 @@ _COLLECTOR_THRESHOLDS = (100_000, 20, 20)
 def main() -> None:
     """What the console script runs."""
     _open_missing_streams()
+    # A crash of a library (SIGSEGV, SIGBUS, SIGABRT) says where it happened, on stderr.
+    faulthandler.enable(sys.__stderr__ or 2)
     gc.set_threshold(*_COLLECTOR_THRESHOLDS)
     # Bots' processes are started by fork and exec, which gRPC would comment on, on stderr, each time.
     os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")

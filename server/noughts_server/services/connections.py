@@ -97,17 +97,25 @@ class Connections:
     def _sockets(self, port: int) -> Iterator[tuple[Peer, socket.socket]]:
         """Yield the peer of each connection, and a socket that is closed afterwards."""
         for number in os.listdir(_FILES):
-            # A copy of the descriptor: the number itself can mean another connection a moment later.
             with suppress(OSError, ValueError):
+                if not _is_socket(int(number)):
+                    continue
+                # A copy of the descriptor: the number itself can mean another connection a moment later.
                 copy = os.dup(int(number))
-                if not stat.S_ISSOCK(os.fstat(copy).st_mode):
-                    os.close(copy)
+                if not _is_socket(copy):
+                    # It became a file between the two lines. The copy stays open, because closing any descriptor of a
+                    # file ends all locks of this process on it. Without SQLite's locks, another process would cut the
+                    # database's shared memory, and SIGBUS would end this one.
                     continue
                 with socket.socket(fileno=copy) as connection:
                     over_tcp = connection.family in (socket.AF_INET, socket.AF_INET6)
                     if over_tcp and connection.getsockname()[1] == port:
                         host, other_port = connection.getpeername()[:2]
                         yield Peer(_plain(host), other_port), connection
+
+
+def _is_socket(number: int) -> bool:
+    return stat.S_ISSOCK(os.fstat(number).st_mode)
 
 
 def _excess(all_peers: dict[str, list[Peer]], busy: frozenset[Peer], most: int, room: int) -> set[Peer]:

@@ -1,6 +1,8 @@
 """Callers that do not read their answers, and connections on which nothing is called."""
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -97,6 +99,23 @@ async def test_idle_connections_of_one_address_are_limited(tmp_path: Path) -> No
         idle = [await stack.enter_async_context(deaf(client.server.address)) for _ in range(12)]
         await until(lambda: sum(not other.closed.is_set() for other in idle) <= 3)
         assert not busy.closed.is_set()
+
+
+LOCKED = """
+import fcntl, sys
+with open(sys.argv[1], "r+b") as shared:
+    fcntl.lockf(shared, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 128)  # the byte that every user of the database locks
+"""
+
+
+@pytest.mark.processes
+async def test_closing_connections_keeps_the_locks_of_the_database(tmp_path: Path) -> None:
+    async with client_of(tmp_path / "x.sqlite", limits=Limits(address_connections=1)) as client:
+        async with deaf(client.server.address) as first, deaf(client.server.address) as second:
+            await until(lambda: first.closed.is_set() or second.closed.is_set())
+        lock = [sys.executable, "-P", "-c", LOCKED, str(tmp_path / "x.sqlite-shm")]
+        taken = await asyncio.to_thread(subprocess.run, lock, capture_output=True, text=True)
+        assert "BlockingIOError" in taken.stderr
 
 
 async def test_websites_and_owners_have_streams_of_their_own(tmp_path: Path) -> None:
