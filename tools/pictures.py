@@ -142,17 +142,6 @@ def main() -> None:
             screen.press(cell + ENTER)
             screen.until(lambda shown, ply=ply: shown.count("O") >= ply and "Your turn" in shown)  # type: ignore[misc]
         keep(screen, "play-gomoku", "noughts play fives --variant mnk:15,15,5")
-    with terminal("bot ask nextstep") as screen:
-        screen.until("Ctrl-D ends.")
-        screen.press("X...O...X O" + ENTER)
-        screen.until("scores for O")
-        keep(screen, "ask", "noughts bot ask nextstep")
-    position = "".join("X" if cell in (112, 97, 98) else "O" if cell in (113, 96) else "." for cell in range(225))
-    with terminal("bot ask fives --variant mnk:15,15,5 --seed 1", size=(80, 30)) as screen:
-        screen.until("Ctrl-D ends.")
-        screen.press(f"{position} O{ENTER}")
-        screen.until("scores for O")
-        keep(screen, "ask-gomoku", "noughts bot ask fives --variant mnk:15,15,5")
 
 
 if __name__ == "__main__":

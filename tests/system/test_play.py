@@ -474,38 +474,17 @@ def test_without_a_terminal_it_says_what_to_do() -> None:
     assert "noughts bot ask" in refused
 
 
-def test_asking_a_bot_on_a_terminal_draws_a_heat_map() -> None:
-    with terminal("bot ask nextstep", env={}) as screen:
+def test_asking_a_bot_on_a_terminal_answers_each_position_at_once() -> None:
+    with terminal("bot ask nextstep", env={}, size=(100, 30)) as screen:
         screen.until("Press Ctrl-D")
         screen.press("nonsense" + ENTER)
         screen.until("expected 9 cells")
         screen.press("X...O...X O" + ENTER)
-        shown = screen.until("scores for O from")
-        assert re.search(r"^3 +X +[(\[]24[)\]] +11", shown, re.MULTILINE)
-        assert len({character.bg for _, _, character in screen.characters()}) >= 3
+        assert re.search(r"X\.\.\.O\.\.\.X O +a2 +b3 a2 c2 b1 +b3:24 c3:11", screen.until("b1:24"))
+        screen.press("XO......." + ENTER)
+        screen.until("XO....... X")
         screen.press("\x04")
         assert screen.ended() == 0
-
-
-def test_a_picture_of_a_large_board_marks_move_and_candidates() -> None:
-    position = "." * 112 + "X" + "." * 112
-    with terminal("bot ask fives --variant mnk:15,15,5") as screen:
-        screen.until("15 rows of 15 cells")
-        screen.press(f"{position}{ENTER}")
-        shown = screen.until("scores for O from")
-        board = shown[shown.index("O plays") :]
-        assert (board.count("["), board.count("X")) == (2, 1)  # the move, and the legend
-        assert all(re.search(rf"^ *{row} ", board, re.MULTILINE) for row in range(1, 16))
-
-
-def test_a_bot_without_scores_shows_what_it_chose_among() -> None:
-    with terminal("bot ask random") as screen:
-        screen.until("Press Ctrl-D")
-        screen.press("XO......." + ENTER)
-        shown = screen.until("this bot gives no scores")
-        assert "( ) the 6 others" in shown
-        assert shown.count("(.)") == 6
-        assert shown.count("[.]") == 1
 
 
 def test_pictures_of_the_pages_fetch_nothing_from_elsewhere() -> None:

@@ -230,8 +230,8 @@ class GetLeaderboardRequest(_message.Message):
     search: _builtins.str
     """Only bots whose name contains this text, ignoring case; at most 63 characters."""
     view: _builtins.str
-    """`fit` (all games at once), `live` (Elo, game by game), `glicko2` or `openskill`; all but `live` need a list of at most
-    1,000 bots. Empty means `fit` if the bots have 30 games each on average, else `live`.
+    """`fit` (all games at once; for lists of at most 1,000 bots) or `live` (Elo, game by game). Empty means `fit` if the bots
+    have 30 games each on average, else `live`.
     """
     def __init__(
         self,
@@ -269,7 +269,7 @@ class LeaderboardView(_message.Message):
     """E.g. `fit`."""
     title: _builtins.str
     source: _builtins.str
-    """The method or library that computes the ratings, and from which games."""
+    """The method that computes the ratings, and from which games."""
     def __init__(
         self,
         *,

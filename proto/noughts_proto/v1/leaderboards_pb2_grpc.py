@@ -87,7 +87,7 @@ class LeaderboardServiceServicer(object):
     """
 
     def GetLeaderboard(self, request, context):
-        """Bots of one rating list, strongest first: by all games at once, by live ratings, or by another rating system.
+        """Bots of one rating list, strongest first: by all games at once, or by live ratings.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -34,7 +34,7 @@ class LeaderboardServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> LeaderboardServiceAsyncStub: ...
     GetLeaderboard: _grpc.UnaryUnaryMultiCallable[_leaderboards_pb2.GetLeaderboardRequest, _leaderboards_pb2.GetLeaderboardResponse]
-    """Bots of one rating list, strongest first: by all games at once, by live ratings, or by another rating system."""
+    """Bots of one rating list, strongest first: by all games at once, or by live ratings."""
     ListRatingLists: _grpc.UnaryUnaryMultiCallable[_leaderboards_pb2.ListRatingListsRequest, _leaderboards_pb2.ListRatingListsResponse]
     """All rating lists, by variant and time class."""
     ListBotRatings: _grpc.UnaryUnaryMultiCallable[_leaderboards_pb2.ListBotRatingsRequest, _leaderboards_pb2.ListBotRatingsResponse]
@@ -58,7 +58,7 @@ class LeaderboardServiceAsyncStub(LeaderboardServiceStub):
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     GetLeaderboard: _aio.UnaryUnaryMultiCallable[_leaderboards_pb2.GetLeaderboardRequest, _leaderboards_pb2.GetLeaderboardResponse]  # type: ignore[assignment]
-    """Bots of one rating list, strongest first: by all games at once, by live ratings, or by another rating system."""
+    """Bots of one rating list, strongest first: by all games at once, or by live ratings."""
     ListRatingLists: _aio.UnaryUnaryMultiCallable[_leaderboards_pb2.ListRatingListsRequest, _leaderboards_pb2.ListRatingListsResponse]  # type: ignore[assignment]
     """All rating lists, by variant and time class."""
     ListBotRatings: _aio.UnaryUnaryMultiCallable[_leaderboards_pb2.ListBotRatingsRequest, _leaderboards_pb2.ListBotRatingsResponse]  # type: ignore[assignment]
@@ -85,7 +85,7 @@ class LeaderboardServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _leaderboards_pb2.GetLeaderboardRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_leaderboards_pb2.GetLeaderboardResponse, _abc.Awaitable[_leaderboards_pb2.GetLeaderboardResponse]]:
-        """Bots of one rating list, strongest first: by all games at once, by live ratings, or by another rating system."""
+        """Bots of one rating list, strongest first: by all games at once, or by live ratings."""
 
     @_abc_1.abstractmethod
     def ListRatingLists(

@@ -13,7 +13,6 @@ from noughts_server.competition.elo import PROVISIONAL_GAMES
 from noughts_server.core.errors import InvalidArgument
 from noughts_server.services.answers import answered
 from noughts_server.statistics.rating_table import Estimate
-from noughts_server.statistics.sequential_ratings import glicko2_ratings, openskill_ratings
 from noughts_server.store.engine.database import Store
 from noughts_server.store.engine.pages import Page
 from noughts_server.store.ratings.leaderboards import (
@@ -25,7 +24,6 @@ from noughts_server.store.ratings.leaderboards import (
     list_state,
 )
 from noughts_server.store.ratings.rated_pairs import RatedPair, rated_pairs
-from noughts_server.store.ratings.rating_lists import MOST_NEWEST, newest_games
 
 MOST_BOTS = 1_000
 """Limit of the bots of a list in all views but the live one; a fit of so many takes seconds."""
@@ -69,12 +67,9 @@ def _fit(pairs: list[RatedPair], active: Collection[str]) -> dict[str, Estimate]
     return fit_with_ranks(count_pairs((pair.first, pair.second, pair.score.counts) for pair in pairs), active)
 
 
-_NEWEST = f"newest {MOST_NEWEST:,} games"
 VIEWS = (
     View("fit", "All games at once", "maximum likelihood with a prior", rated_pairs, _fit, PROVISIONAL_GAMES),
     View("live", "Live Elo", "game by game", usual_from=0),
-    View("glicko2", "Glicko-2", f"library glicko2, {_NEWEST}", newest_games, glicko2_ratings),
-    View("openskill", "OpenSkill", f"library openskill, points times 60, {_NEWEST}", newest_games, openskill_ratings),
 )
 """The default is the first view that has enough games."""
 

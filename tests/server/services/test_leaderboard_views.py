@@ -9,18 +9,15 @@ from typing import Any
 
 import pytest
 
-from noughts_referee.rules import Result
-from noughts_server.competition.elo import Rating, rate_game
 from noughts_server.core.errors import InvalidArgument
-from noughts_server.services.leaderboard_views import MOST_BOTS, VIEWS, LeaderboardViews, View, view_of
+from noughts_server.services.leaderboard_views import MOST_BOTS, LeaderboardViews, View, view_of
 from noughts_server.statistics.rating_table import Estimate
 from noughts_server.store.people.bots import retire_bot
-from noughts_server.store.ratings.leaderboards import Filters, ListState, leaderboard, list_state
-from noughts_server.store.ratings.rating_lists import newest_games
+from noughts_server.store.ratings.leaderboards import Filters, ListState, list_state
+from noughts_server.store.ratings.rated_pairs import rated_pairs
 from tests.support.arena import NOW, Arena, open_arena
 
 LIST = "tictactoe/untimed"
-COMPUTED = [view.name for view in VIEWS if view.read]
 
 
 @pytest.fixture
@@ -57,22 +54,21 @@ def test_default_depends_on_games_per_bot_and_number_of_bots(bots: int, games: i
     assert view_of("", ListState(bots, 0, games)).name == name
 
 
-@pytest.mark.parametrize("name", COMPUTED)
-async def test_pages_of_a_view_hold_each_bot_once_in_order(arena: Arena, name: str) -> None:
+async def test_pages_of_the_fit_hold_each_bot_once_in_order(arena: Arena) -> None:
     views, bots, token = LeaderboardViews(arena.store), list[int](), ""
     while token or not bots:
-        _, page, places = await views.shown(name, LIST, size=3, page_token=token)
+        _, page, places = await views.shown("fit", LIST, size=3, page_token=token)
         bots += [row.bot_id for row in page.items]
         token = page.next_page_token
     assert [places[bot][0] for bot in bots] == [1, 2, 3, 4]
     ratings = [places[bot][1].view_rating for bot in bots]
     assert ratings == sorted(ratings, reverse=True)
-    _, page, _ = await views.shown(name, LIST, filters=Filters(search="DA"))
+    _, page, _ = await views.shown("fit", LIST, filters=Filters(search="DA"))
     assert [row.bot_id for row in page.items] == [bot for bot in bots if bot in {row.bot_id for row in page.items}]
     assert {row.bot for row in page.items} == {"ada", "dan"}
-    token = (await views.shown(name, LIST, size=3))[1].next_page_token
+    token = (await views.shown("fit", LIST, size=3))[1].next_page_token
     with pytest.raises(InvalidArgument, match="page_token"):
-        await views.shown(next(each for each in COMPUTED if each != name), LIST, page_token=token)
+        await views.shown("live", LIST, page_token=token)
 
 
 async def test_calls_that_are_cancelled_compute_a_view_once(arena: Arena) -> None:
@@ -84,42 +80,31 @@ async def test_calls_that_are_cancelled_compute_a_view_once(arena: Arena) -> Non
         go_on.wait(20)
         return {}
 
-    views, slow = LeaderboardViews(arena.store), View("slow", "Slow", "a test", newest_games, rate)
+    views, slow = LeaderboardViews(arena.store), View("slow", "Slow", "a test", rated_pairs, rate)
     state = await arena.store.read(partial(list_state, name=LIST))
     async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
         for _ in range(3):
-            call = tasks.create_task(views._places(slow, LIST, state, newest_games))
+            call = tasks.create_task(views._places(slow, LIST, state, rated_pairs))
             await asyncio.to_thread(begun.wait, 20)
             await asyncio.sleep(0.1)  # until the later calls have read the games
             call.cancel()
             await asyncio.wait([call])
         go_on.set()
-        await views._places(slow, LIST, state, newest_games)
+        await views._places(slow, LIST, state, rated_pairs)
     assert len(computed) == 1
 
 
 async def test_unknown_views_and_too_many_bots_are_refused() -> None:
-    with pytest.raises(InvalidArgument, match="one of fit, live, glicko2, openskill"):
+    with pytest.raises(InvalidArgument, match="one of fit, live"):
         view_of("elo", ListState(2, 0, 60))
     with pytest.raises(InvalidArgument, match="at most 1,000 bots"):
-        view_of("glicko2", ListState(MOST_BOTS + 1, 0, 10**6))
+        view_of("fit", ListState(MOST_BOTS + 1, 0, 10**6))
 
 
-@pytest.mark.parametrize("name", COMPUTED)
+@pytest.mark.parametrize("name", ["fit", "live"])
 async def test_empty_list_has_no_rows_in_any_view(arena: Arena, name: str) -> None:
     _, page, places = await LeaderboardViews(arena.store).shown(name, "connect4/untimed")
     assert (page.items, places) == ([], {})
-
-
-async def test_newest_games_come_in_the_order_in_which_they_were_rated(arena: Arena) -> None:
-    ratings: dict[str, Rating] = {}
-    results = {1.0: Result.FIRST_WINS, 0.5: Result.DRAW, 0.0: Result.SECOND_WINS}
-    for first, second, score in await arena.store.read(newest_games):
-        rate_game(ratings.setdefault(first, Rating()), ratings.setdefault(second, Rating()), results[score])
-    live = (await arena.store.read(leaderboard)).items
-    assert {row.bot: (row.rating, row.games) for row in live} == {
-        name: (rating.rating, rating.games) for name, rating in ratings.items()
-    }
 
 
 async def test_view_is_computed_again_after_new_games_and_retirements(arena: Arena) -> None:

@@ -227,8 +227,6 @@ def test_leaderboard_names_its_view_and_exports_it(site: Site) -> None:
     for view, words in {
         "": "Live Elo (game by game)",  # eight games are too few for a fit
         "fit": "All games at once (maximum likelihood with a prior)",
-        "glicko2": "Glicko-2 (library glicko2, ",
-        "openskill": "OpenSkill (library openskill, ",
     }.items():
         text = site.get(f"/leaderboard?variant=tictactoe&view={view}").text
         assert f"Noughts and crosses, no clock: {words}" in text

@@ -17,7 +17,6 @@ from noughts_proto.v1 import bots_pb2 as pb
 from noughts_referee.rules import Position, PositionError, Variant, cell_name, cell_names
 from noughts_server.cli import child_options, completion, options, output, printing
 from noughts_server.cli.client import AtServer
-from noughts_server.cli.drawing.heat_map import heat_map
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.former_command import command
 from noughts_server.cli.local.children import TRY_A_MATCH, check_startable, require_frames_on_pipes
@@ -47,8 +46,7 @@ def ask(
     """Print a bot's move in each position on stdin, one position per line.
 
     A position is written row by row as `.`, `X` (moves first) and `O`, without spaces; a `/` between rows is allowed.
-    After a space comes the side to move, which the bot plays; it is required if the counts are ambiguous. On a
-    terminal the answer is a picture of the board, coloured by score.
+    After a space comes the side to move, which the bot plays; it is required if the counts are ambiguous.
 
     A plugin or program (`py:`, `dll:`, `exec:`, `lines:`, `gomocup:`) answers from a sandboxed process, as in a
     tournament. It gets moves that lead to the position, and can report only the score of its own move. The command
@@ -59,13 +57,13 @@ def ask(
 
 
 def _print_answers(asked: Iterator[tuple[Position, Answer]]) -> None:
-    console = printing.stdout()
-    if not console.is_terminal:
-        columns = ("position", ">move", "candidates", "scores")
-        console.print(printing.table(columns, [_answer_row(position, answer) for position, answer in asked]))
-        return
-    for position, answered in asked:
-        console.print(heat_map(position, answered, console.width), soft_wrap=True)
+    columns = ("position", ">move", "candidates", "scores")
+    rows = (_answer_row(position, answered) for position, answered in asked)
+    if sys.stdin.isatty():
+        for row in rows:  # as soon as the position is typed
+            printing.stdout().print(printing.table(columns, [row]))
+    else:
+        printing.stdout().print(printing.table(columns, list(rows)))
 
 
 def _asked(

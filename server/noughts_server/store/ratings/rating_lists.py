@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 from sqlalchemy import Connection, Row, and_, delete, func, insert, select
 
-from noughts_referee.rules import Result, VariantError, parse_variant
+from noughts_referee.rules import VariantError, parse_variant
 from noughts_server.competition.elo import Rating
 from noughts_server.core.errors import InvalidArgument
 from noughts_server.store.engine.schema import (
@@ -23,9 +22,7 @@ from noughts_server.store.ratings import rater
 
 TIME_CLASSES = ("untimed", "bullet", "blitz", "rapid", "classical")
 
-MOST_NEWEST = 20_000
 _ROWS_AT_ONCE = 1000
-_SCORES = {int(Result.FIRST_WINS): 1.0, int(Result.DRAW): 0.5, int(Result.SECOND_WINS): 0.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,26 +67,6 @@ def list_name(variant: str = "", time_class: str = "") -> str:
     if time_class not in TIME_CLASSES:
         raise InvalidArgument.of("time_class", time_class, f"one of {', '.join(TIME_CLASSES)}")
     return f"{canonical}/{time_class}"
-
-
-def newest_games(connection: Connection, *, variant: str = "", time_class: str = "") -> list[tuple[str, str, float]]:
-    """Return the newest rated games of a list, at most 20,000, in order: both bots, and the first mover's score."""
-    list_id = rater.list_key(connection, *list_name(variant, time_class).split("/"))
-    in_list = select(rating_runs).where(rating_runs.c.list_id == list_id)
-    runs = in_list.order_by(rating_runs.c.first_seq.desc()).execution_options(yield_per=_ROWS_AT_ONCE)
-    of_list = select(bots.c.id, bots.c.name).join(ratings).where(ratings.c.list_id == list_id)
-    names = {row.id: row.name for row in connection.execute(of_list)}
-    replay = Replay(connection)
-
-    def newest_first() -> Iterator[tuple[str, str, float]]:
-        for run in connection.execute(runs):
-            playing, owners, _ = replay.players(run.tournament_id)
-            for one, other, result in replay.scores(run, newest_first=True):
-                rated = playing[one] != playing[other] and (owners is None or owners[one] != owners[other])
-                if rated and result in _SCORES:
-                    yield names[playing[one]], names[playing[other]], _SCORES[result]
-
-    return list(islice(newest_first(), MOST_NEWEST))[::-1]
 
 
 def rebuild_ratings(connection: Connection, on_progress: Callable[[int, int], None] | None = None) -> RebuildReport:
@@ -198,12 +175,11 @@ class Replay:
             for list_id, bot, count, rating, moment in self._connection.execute(select(rating_history))
         }
 
-    def scores(self, run: Row[Any], *, newest_first: bool = False) -> Iterator[rater.SlotResult]:
+    def scores(self, run: Row[Any]) -> Iterator[rater.SlotResult]:
         """Yield the games of a run of the log."""
         slots = games.c.ordinal.between(run.first_ordinal, run.first_ordinal + run.games - 1)
         chosen = select(games.c.first_entry, games.c.second_entry, games.c.result, games.c.ended_at)
-        order = games.c.ordinal.desc() if newest_first else games.c.ordinal
-        played = chosen.where(games.c.tournament_id == run.tournament_id, slots).order_by(order)
+        played = chosen.where(games.c.tournament_id == run.tournament_id, slots).order_by(games.c.ordinal)
         rows = self._connection.execute(played.execution_options(yield_per=_ROWS_AT_ONCE))
         for first, second, result, self._ended_at in rows:
             yield first, second, result

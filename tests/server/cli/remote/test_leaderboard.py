@@ -91,8 +91,6 @@ def test_all_that_a_server_knows_of_a_bot_can_be_seen(ask: Ask, noughts: Any, se
     for line, said in {
         "leaderboard": "the ranks that the games allow",
         "leaderboard --view live": "Live Elo: game by game",
-        "leaderboard --view glicko2": "Glicko-2: library glicko2",
-        "leaderboard --view openskill": "live Elo",
         "leaderboard --online": "No bot in this list matches the filters.",
         "rating-lists": "tictactoe",
         "bot show random": "tictactoe/untimed",
