@@ -1,12 +1,10 @@
-"""Metrics for Prometheus, read from counters on demand. docs/reference/metrics.md is generated from them."""
+"""Metrics for Prometheus, read from counters on demand. docs/reference/metrics.md is generated from `ServerMetrics`."""
 
 import asyncio
-import tomllib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, fields
 from http.client import HTTPException, parse_headers
-from importlib import resources
 from io import BytesIO
 from itertools import accumulate
 
@@ -26,7 +24,6 @@ from noughts_server.runtime.recorder import Recorder
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.store.engine.database import Store
 
-_METRICS = tomllib.loads(resources.files(__package__).joinpath("metrics.toml").read_text(encoding="utf-8"))
 _SCRAPE_SECONDS = 10.0
 """Limit for the whole scrape: a client that sends single bytes would otherwise keep others out."""
 _REFRESH_SECONDS = 1.0
@@ -78,7 +75,7 @@ def _response(registry: CollectorRegistry, request: bytes) -> bytes:
 
 @dataclass(eq=False)
 class ServerMetrics(Collector):
-    """All metrics of a server, read from the counters of its parts. `metrics.toml` describes them."""
+    """All metrics of a server, read from the counters of its parts."""
 
     store: Store
     referee: RefereeCounts
@@ -88,48 +85,98 @@ class ServerMetrics(Collector):
     feed_counts: FeedCounts
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the metrics. Call it on the event loop's thread, which alone changes the counters."""
+        """Yield the metrics in the order of the documentation.
+
+        Call it on the event loop's thread, which alone changes the counters.
+        """
         counters, referee, wires, feed = self.counters, self.referee, self.sessions.counts, self.feed_counts
         trouble = self.store.trouble
-        values: dict[str, float | Mapping[str, int] | Distribution] = {
-            "build_info": {software_version(): 1},
-            "games": counters.games,
-            "plies": referee.plies,
-            "verdicts": {str(Termination(kind)): count for kind, count in counters.terminations.items()},
-            "games_in_flight": referee.in_flight(),
-            "slots_queued": referee.queued(),
-            "commit_seconds": counters.commits,
-            "commit_games": counters.commit_games,
-            "recorder_backlog": self.recorder.backlog,
-            "loop_lag_seconds": counters.lag,
-            "stalled_seconds": referee.stalls.total_us / 1e6,
-            "excused": referee.stalls.excused,
-            "database_bytes": self.store.last_size_bytes,
-            "database_trouble": {} if trouble is None else {trouble.reason: 1},
-            "bots_online": len(self.sessions.present()),
-            "frames": {"down": wires.frames_down, "up": wires.frames_up},
-            "complaints": wires.complaints,
-            "late_answers": referee.late_answers,
-            "errors": counters.errors,
-            "refused": {each.name: counters.refused[each.name] for each in fields(Limits)},
-            "feed_watchers": feed.watchers,
-            "feed_events": feed.events,
-            "feed_frames": feed.frames,
-            "feed_resyncs": feed.resyncs,
-        }
-        return (_family(f"noughts_{name}", value) for name, value in values.items())
+        yield _gauges(
+            "noughts_build_info",
+            "Always 1; the label is the version of the server.",
+            "version",
+            {software_version(): 1},
+        )
+        yield CounterMetricFamily("noughts_games", "Stored games; its rate() is games a second.", counters.games)
+        yield CounterMetricFamily("noughts_plies", "Moves received from bots.", referee.plies)
+        yield _counters(
+            "noughts_verdicts",
+            "Stored games, by how they ended.",
+            "termination",
+            {str(Termination(kind)): count for kind, count in counters.terminations.items()},
+        )
+        yield GaugeMetricFamily("noughts_games_in_flight", "Concurrent games.", referee.in_flight())
+        yield GaugeMetricFamily("noughts_slots_queued", "Scheduled games that wait for capacity.", referee.queued())
+        yield _histogram(
+            "noughts_commit_seconds", "Duration of a commit, including the wait for the writer.", counters.commits
+        )
+        yield _histogram("noughts_commit_games", "Games in a commit.", counters.commit_games)
+        yield GaugeMetricFamily(
+            "noughts_recorder_backlog", "Games that are played and not yet stored.", self.recorder.backlog
+        )
+        yield _histogram(
+            "noughts_loop_lag_seconds", "Delay of a timer of the event loop, ten times a second.", counters.lag
+        )
+        yield CounterMetricFamily(
+            "noughts_stalled_seconds",
+            "Time by which the loop was late, if more than 20 ms; clocks do not run then.",
+            referee.stalls.total_us / 1e6,
+        )
+        yield CounterMetricFamily(
+            "noughts_excused", "Questions that a stall would have lost on time.", referee.stalls.excused
+        )
+        yield GaugeMetricFamily(
+            "noughts_database_bytes", "Size of the database with its write-ahead log.", self.store.last_size_bytes
+        )
+        yield _gauges(
+            "noughts_database_trouble",
+            "1 while the database is unavailable; otherwise absent.",
+            "reason",
+            {} if trouble is None else {trouble.reason: 1},
+        )
+        yield GaugeMetricFamily("noughts_bots_online", "Bot versions with a stream.", len(self.sessions.present()))
+        yield _counters(
+            "noughts_frames",
+            "Frames to bots (down) and from them (up).",
+            "direction",
+            {"down": wires.frames_down, "up": wires.frames_up},
+        )
+        yield CounterMetricFamily("noughts_complaints", "Answers to questions that were never sent.", wires.complaints)
+        yield CounterMetricFamily("noughts_late_answers", "Answers that came too late.", referee.late_answers)
+        yield _counters(
+            "noughts_errors", "Calls that ended with an error, by its ErrorInfo.reason.", "reason", counters.errors
+        )
+        yield _counters(
+            "noughts_refused",
+            "Calls beyond a limit, by its name.",
+            "limit",
+            {each.name: counters.refused[each.name] for each in fields(Limits)},
+        )
+        yield GaugeMetricFamily("noughts_feed_watchers", "Open streams of the feed.", feed.watchers)
+        yield CounterMetricFamily("noughts_feed_events", "Events of the feed.", feed.events)
+        yield CounterMetricFamily("noughts_feed_frames", "Frames to watchers.", feed.frames)
+        yield CounterMetricFamily(
+            "noughts_feed_resyncs", "Watchers that were too slow and had to resynchronise.", feed.resyncs
+        )
 
 
-def _family(name: str, value: float | Mapping[str, int] | Distribution) -> Metric:
-    told = _METRICS[name]
-    if isinstance(value, Distribution):
-        bounds = [*map(str, map(float, value.bounds)), "+Inf"]
-        buckets = list(zip(bounds, accumulate(value.counts), strict=True))
-        return HistogramMetricFamily(name, told["text"], buckets=buckets, sum_value=value.total)
-    kind = CounterMetricFamily if told["kind"] == "counter" else GaugeMetricFamily
-    if not isinstance(value, Mapping):
-        return kind(name, told["text"], value)
-    family = kind(name, told["text"], labels=[told["label"]])
-    for label, count in sorted(value.items()):
-        family.add_metric([label], count)
+def _counters(name: str, text: str, label: str, values: Mapping[str, int]) -> Metric:
+    """Return a counter for each value of the label."""
+    return _labelled(CounterMetricFamily(name, text, labels=[label]), values)
+
+
+def _gauges(name: str, text: str, label: str, values: Mapping[str, int]) -> Metric:
+    """Return a gauge for each value of the label."""
+    return _labelled(GaugeMetricFamily(name, text, labels=[label]), values)
+
+
+def _labelled(family: CounterMetricFamily | GaugeMetricFamily, values: Mapping[str, int]) -> Metric:
+    for label, value in sorted(values.items()):
+        family.add_metric([label], value)
     return family
+
+
+def _histogram(name: str, text: str, distribution: Distribution) -> Metric:
+    bounds = [*map(str, map(float, distribution.bounds)), "+Inf"]
+    buckets = list(zip(bounds, accumulate(distribution.counts), strict=True))
+    return HistogramMetricFamily(name, text, buckets=buckets, sum_value=distribution.total)
