@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from noughts_bots.language_models.completion import Completion
@@ -64,8 +63,51 @@ def _in_last_line(said: str) -> str | None:
     return found and found[1]
 
 
-_TABLE = json.loads(Path(__file__).with_name("forms.json").read_text())
-FORMS: Mapping[str, AnswerForm] = {name: AnswerForm(**form) for name, form in _TABLE.items()}
+_MOVE_SCHEMA = {
+    "type": "object",
+    "properties": {"move": {"type": "string", "description": "The name of the cell"}},
+    "required": ["move"],
+    "additionalProperties": False,
+}
+FORMS: Mapping[str, AnswerForm] = {
+    "schema": AnswerForm(
+        instructions=(
+            'Answer only with a JSON object that names the cell of your move, for example {"move": "$cell"}.'
+        ),
+        request={
+            "response_format": {
+                "type": "json_schema",
+                "json_schema": {"name": "move", "strict": True, "schema": _MOVE_SCHEMA},
+            }
+        },
+    ),
+    "tool": AnswerForm(
+        instructions=(
+            "Answer with one call of the function `play`, with the name of the cell of your move, for example $cell."
+        ),
+        request={
+            "tools": [
+                {
+                    "type": "function",
+                    "function": {
+                        "name": "play",
+                        "description": "Play a move",
+                        "strict": True,
+                        "parameters": _MOVE_SCHEMA,
+                    },
+                }
+            ],
+            "tool_choice": {"type": "function", "function": {"name": "play"}},
+        },
+    ),
+    "text": AnswerForm(
+        instructions=(
+            "You can think first. The last line of your answer must be MOVE: and the name of the cell of your move, "
+            "for example MOVE: $cell"
+        ),
+        request={},
+    ),
+}
 """By the value of the option `answer`."""
 
 

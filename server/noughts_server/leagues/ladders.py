@@ -1,12 +1,10 @@
 """The ladders of `noughts live`: reference bots that play without end, slowly enough to be watched."""
 
 import asyncio
-import tomllib
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from importlib import resources
 
 from noughts_bots.connection.events import Online, SessionEvent
 from noughts_bots.connection.session import Login, play
@@ -38,7 +36,7 @@ class Ladder:
     title: str
     variant: str
     time: str
-    bots: list[str]
+    bots: tuple[str, ...]
     """Their specs."""
 
     @property
@@ -49,8 +47,36 @@ class Ladder:
         )  # fmt: skip
 
 
-_FILE = resources.files(__package__).joinpath("ladders.toml")
-LADDERS = [Ladder(**ladder) for ladder in tomllib.loads(_FILE.read_text(encoding="utf-8"))["ladder"]]
+LADDERS = (
+    Ladder(
+        name="noughts-and-crosses",
+        title="Noughts and crosses",
+        variant="tictactoe",
+        time="60+5",
+        bots=("random", "three-stage", "coursework", "pascal", "nextstep"),
+    ),
+    Ladder(
+        name="four-in-a-row",
+        title="Four in a row",
+        variant="connect4",
+        time="120+5",
+        bots=("random", "nextstep", "minimax:depth=3", "first-free"),
+    ),
+    Ladder(
+        name="five-in-a-row",
+        title="Five in a row",
+        variant="gomoku",
+        time="300+5",
+        bots=("random", "fives", "threats:nodes=200"),
+    ),
+    Ladder(
+        name="in-a-cube",
+        title="Four in a row in a cube",
+        variant="qubic",
+        time="300+5",
+        bots=("random", "nextstep", "fives"),
+    ),
+)
 
 
 @asynccontextmanager

@@ -1,20 +1,18 @@
-"""A bot against a ladder of reference bots whose ratings are known: what it is worth, in about a minute.
+"""Rate a bot against a pool of reference bots whose ratings are known, in about a minute.
 
-The ladders' ratings come from round robins of 10,000 games and more each (`tools/calibrate_ladders.py`). A bot plays as
-often against each of the others, and only its own rating is fitted: then what is estimated is what a round robin would
-find, but for chance.
+The bot plays equally often against each bot of the pool, and only its own rating is fitted. So the estimate is that of
+a round robin, apart from chance.
 """
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import resources
 from typing import Any, NamedTuple
 
 from noughts_bots.reference.specs import parse_spec
 from noughts_server.competition.formats import GAUNTLET
 from noughts_server.local.plan import LocalPlan, LocalProgress, LocalStop
+from noughts_server.local.reference_pools import REFERENCE_POOLS
 from noughts_server.local.run import play_locally
 from noughts_server.statistics.batch_fit import FitError
 from noughts_server.statistics.batch_ratings import rate
@@ -22,10 +20,6 @@ from noughts_server.statistics.rated_games import GameResult, count_games
 from noughts_server.store.games.games import ExportedGame
 from noughts_server.tables.recorded_game import SCORES
 
-LADDERS: dict[str, dict[str, float]] = json.loads(
-    resources.files(__package__).joinpath("ladders.json").read_text(encoding="utf-8")
-)["ratings"]
-"""Of each variant: the ratings of its reference bots, weakest first more or less."""
 _SLOWEST = 5
 GAMES_AT_ONCE = 16
 
@@ -36,32 +30,46 @@ class SlowMove(NamedTuple):
     ply: int
 
 
+class PoolOpponent(NamedTuple):
+    name: str
+    rating: float
+    points: float
+    """The points that the rated bot won against it."""
+    games: int
+
+
 @dataclass(slots=True)
 class PoolRating:
     variant: str
     rating: float | None
-    """None where it cannot be told: it has lost, or won, every game."""
+    """None if the bot lost or won every game."""
     error95: float | None
     games: int
     points: float
-    opponents: list[tuple[str, float, float, int]]
-    """Of each its name, its rating, the points that the bot has taken off it, and of how many games."""
+    opponents: list[PoolOpponent]
     best: float
-    """The ladder's highest rating."""
+    """The highest rating in the pool."""
     faults: list[str] = field(default_factory=list)
     slowest: list[SlowMove] = field(default_factory=list)
     seconds: float = 0.0
 
     @property
     def behind(self) -> float:
-        """How far it is behind the best of the ladder; very far for who has lost every game."""
+        """Return the difference to the best bot of the pool; 10,000 if the bot lost every game."""
         return self.best - self.rating if self.rating is not None else (0.0 if self.points else 10_000.0)
 
     def document(self) -> dict[str, Any]:
-        shown = {name: getattr(self, name) for name in ("variant", "rating", "error95", "games", "points", "faults")}
-        opponents = [dict(zip(("name", "rating", "points", "games"), row, strict=True)) for row in self.opponents]
-        slowest = [move._asdict() for move in self.slowest]
-        return {**shown, "opponents": opponents, "slowest": slowest, "seconds": round(self.seconds, 2)}
+        return {
+            "variant": self.variant,
+            "rating": self.rating,
+            "error95": self.error95,
+            "games": self.games,
+            "points": self.points,
+            "faults": self.faults,
+            "opponents": [opponent._asdict() for opponent in self.opponents],
+            "slowest": [move._asdict() for move in self.slowest],
+            "seconds": round(self.seconds, 2),
+        }
 
 
 async def exercise(
@@ -72,10 +80,10 @@ async def exercise(
     on_progress: Callable[[LocalProgress], None],
     on_note: Callable[[str], None],
 ) -> PoolRating:
-    """Play the only bot of the plan against each of the variant's ladder but itself. Raises as `play_locally`."""
+    """Rate the only bot of the plan against the variant's pool without itself. Raises as `play_locally`."""
     began = time.monotonic()
     (spec,) = plan.specs
-    anchors = {name: rating for name, rating in LADDERS[variant].items() if name != str(spec)}
+    anchors = {name: rating for name, rating in REFERENCE_POOLS[variant].ratings.items() if name != str(spec)}
     label = spec.label or spec.short
     while label in anchors:
         label += "#2"
@@ -102,13 +110,24 @@ def _result(variant: str, label: str, anchors: dict[str, float], played: Sequenc
         moves += [SlowMove(times[ply] / 1000, opponent, ply) for ply in range(side, len(times), 2)]
     slow = sorted(moves, key=lambda move: -move.milliseconds)[:_SLOWEST]
     rating, error = _fitted(label, anchors, scores)
-    points, best = sum(map(sum, taken.values())), max(LADDERS[variant].values())
-    against = [(name, anchors[name], sum(each), len(each)) for name, each in taken.items()]
-    return PoolRating(variant, rating, error, len(scores), points, against, best, slowest=slow)
+    points, best = sum(map(sum, taken.values())), max(REFERENCE_POOLS[variant].ratings.values())
+    return PoolRating(
+        variant=variant,
+        rating=rating,
+        error95=error,
+        games=len(scores),
+        points=points,
+        opponents=[
+            PoolOpponent(name=name, rating=anchors[name], points=sum(scored), games=len(scored))
+            for name, scored in taken.items()
+        ],
+        best=best,
+        slowest=slow,
+    )
 
 
 def _fitted(label: str, anchors: dict[str, float], scores: Sequence[GameResult]) -> tuple[float | None, float | None]:
-    """The bot's rating where the others have theirs, and half of its 95 % interval."""
+    """Fit the bot's rating to the fixed ratings of the others; return it and half of its 95 % interval."""
     if not scores:
         return None, None
     try:

@@ -4,7 +4,6 @@ Files end with `.template`; `$NAME` in them, and in their names, is the bot's na
 """
 
 import re
-import tomllib
 from pathlib import Path
 from string import Template
 from typing import NamedTuple
@@ -25,8 +24,44 @@ class Language(NamedTuple):
     """The command that builds it; empty where nothing is built."""
 
 
-_TABLE = tomllib.loads((_HERE / "languages.toml").read_text())
-LANGUAGES = {name: Language(name, **row) for name, row in _TABLE.items()}
+_LANGUAGES = (
+    Language(
+        name="python",
+        needs="Noughts",
+        spec="py:./bot.py:$CLASS",
+    ),
+    Language(
+        name="c",
+        needs="Noughts, and a C compiler (for WebAssembly Zig or clang)",
+        spec="dll:./$NAME.so",
+        build="make",
+    ),
+    Language(
+        name="zig",
+        needs="Noughts, and Zig 0.14 or newer",
+        spec="dll:./$NAME.so",
+        build="make",
+    ),
+    Language(
+        name="rust",
+        needs="Noughts, and Rust 1.78 or newer",
+        spec="dll:./target/release/libbot.so",
+        build="make",
+    ),
+    Language(
+        name="node",
+        needs="Noughts, and Node.js 18 or newer",
+        spec="exec{frames=json}:node --jitless bot.js",
+    ),
+    Language(
+        name="go",
+        needs="Noughts, and Go 1.21 or newer",
+        spec="exec{frames=json}:./bot",
+        build="make",
+    ),
+)
+LANGUAGES = {language.name: language for language in _LANGUAGES}
+"""The languages of `noughts bot new`. Each has a folder of templates here."""
 
 
 def files_of(language: Language, name: str) -> dict[Path, str]:

@@ -31,9 +31,18 @@ from noughts_server.messages.settings_codec import challenge_message, time_contr
 from noughts_server.web.forms import wrong
 from noughts_server.web.upstream import Failure, Upstream
 from noughts_server.web.visitors import Recent, add
-from noughts_server.web.words import NAMES
 
-HOUSE = NAMES["house"]
+HOUSE = {
+    "first-free": "the first free cell; easy to beat",
+    "random": "any free cell, at random",
+    "pascal": "weighs lines, as in an article in Pascal",
+    "coursework": "wins or blocks, else at random",
+    "nextstep": "looks a few moves ahead",
+    "three-stage": "noughts and crosses only, in three stages",
+    "minimax": "perfect on small boards",
+    "fives": "five in a row, by a heuristic",
+    "threats:nodes=500": "strong at five in a row: searches for threats",
+}
 """The reference bots that the website runs: spec and description."""
 HOUSE_KIND, PERSON, SAME_SCREEN = "house:", "person", "screen"
 YOU, THEY, LOT = "you", "they", "lot"

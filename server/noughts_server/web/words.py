@@ -1,9 +1,7 @@
 """Filters of the page templates, which put values into words."""
 
 import re
-import tomllib
 from collections.abc import Callable, Mapping
-from importlib.resources import files
 from typing import Any
 
 from markupsafe import Markup
@@ -14,7 +12,23 @@ from noughts_server.competition.score import Score
 from noughts_server.tables.crosstable import level
 from noughts_server.tables.standings import RankedEntry, TieBreak, lead, tie_notes
 
-NAMES: dict[str, dict[str, str]] = tomllib.loads((files(__package__) / "names.toml").read_text())
+_TITLES = {
+    "tictactoe": "Noughts and crosses",
+    "tictactoe3d": "3D noughts and crosses",
+    "qubic": "Qubic",
+    "connect4": "Connect Four",
+    "gomoku": "Gomoku",
+    "gomoku20": "Gomoku, 20x20",
+    "renju": "Renju",
+    "caro": "Caro",
+}
+"""Titles of variants, by the part of their names before the first colon."""
+
+_RULES = {
+    "exact": "exactly five in a row",
+    "20": "20x20",
+}
+"""The other parts of their names."""
 
 
 def short(name: str) -> str:
@@ -61,9 +75,9 @@ def game(variant: str) -> str:
     name, _, opening = variant.partition("+")
     shape = re.fullmatch(r"mnk:(\d+),(\d+),(\d+)", name)
     base, *rules = name.split(":")
-    words = ["{}x{}, {} in a row".format(*shape.groups())] if shape else [NAMES["games"].get(base, base)]
+    words = ["{}x{}, {} in a row".format(*shape.groups())] if shape else [_TITLES.get(base, base)]
     if not shape:
-        words += (NAMES["rules"].get(rule, rule) for rule in rules)
+        words += (_RULES.get(rule, rule) for rule in rules)
     return ", ".join([*words, f"{opening} opening"] if opening else words)
 
 

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 
 from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_referee.rules import parse_variant
-from noughts_server.local.rating_pool import LADDERS
+from noughts_server.local.reference_pools import REFERENCE_POOLS
 from tests.support.processes import asked, environment, said
 
 
@@ -22,8 +22,9 @@ def estimate(line: str, code: int = 0) -> Any:
     )
 
 
-def test_every_ladder_is_calibrated_and_its_bots_play_its_variant() -> None:
-    for variant, ratings in LADDERS.items():
+def test_every_pool_is_calibrated_and_its_bots_play_its_variant() -> None:
+    for variant, pool in REFERENCE_POOLS.items():
+        ratings = pool.ratings
         assert ratings["random"] == 1000 == min(ratings.values())
         for name in ratings:
             make_bot(parse_spec(name), parse_variant(variant))
@@ -34,8 +35,8 @@ def test_the_estimate_lies_within_its_error_of_a_round_robin_of_ten_thousand_gam
     (found,) = estimate(f"{name} --variants tictactoe --games 100 --seed 1")["variants"]
     assert found["games"] == 600
     assert 0 < found["error95"] < 40
-    assert abs(found["rating"] - LADDERS["tictactoe"][name]) <= found["error95"]
-    assert {each["name"] for each in found["opponents"]} == set(LADDERS["tictactoe"]) - {name}
+    assert abs(found["rating"] - REFERENCE_POOLS["tictactoe"].ratings[name]) <= found["error95"]
+    assert {each["name"] for each in found["opponents"]} == set(REFERENCE_POOLS["tictactoe"].ratings) - {name}
 
 
 def test_a_rating_explains_the_points_off_all_opponents() -> None:

@@ -46,16 +46,19 @@ def estimate(
 
     The ratings of the reference pools come from round robins of 10,000 games; `random` is fixed at 1,000.
     """
-    from noughts_server.local.rating_pool import LADDERS, exercise
+    from noughts_server.local.rating_pool import exercise
+    from noughts_server.local.reference_pools import REFERENCE_POOLS
 
     parsed = parse_spec(spec)
     if not check_startable(parsed, sandbox.locking):
         make_bot(parsed)  # its options are right
     # The commas of `mnk:7,7,4` belong to its name.
     names = re.split(r",(?!\s*\d+\s*(?:,|$))", variants)
-    chosen = list(LADDERS) if variants == "all" else [name.strip() for name in names if name.strip()]
-    if unknown := [name for name in chosen if name not in LADDERS]:
-        raise UsageProblem(f"--variants {', '.join(unknown)}: expected one or more of {', '.join(LADDERS)}, or all")
+    chosen = list(REFERENCE_POOLS) if variants == "all" else [name.strip() for name in names if name.strip()]
+    if unknown := [name for name in chosen if name not in REFERENCE_POOLS]:
+        raise UsageProblem(
+            f"--variants {', '.join(unknown)}: expected one or more of {', '.join(REFERENCE_POOLS)}, or all"
+        )
     configure_logs(options.LogLevel.WARNING)
     read_seed, stop = options.read_seed(seed), LocalStop()
     settings = TournamentSettings(time=options.read_time(time), games_per_pair=games + games % 2, seed=read_seed)
@@ -76,7 +79,7 @@ async def _exercised(
     spec: BotSpec, variants: Sequence[str], rate: "Callable[..., Awaitable[PoolRating]]", stop: LocalStop
 ) -> "list[PoolRating]":
     """Return the result of `rate` in each variant, up to the interruption."""
-    from noughts_server.local.rating_pool import LADDERS
+    from noughts_server.local.reference_pools import REFERENCE_POOLS
 
     results = []
     refused: Exception | None = None
@@ -94,7 +97,9 @@ async def _exercised(
     if not results and refused is not None:
         if not isinstance(refused, VariantRefused | VariantNotPlayed):
             raise refused
-        raise Problem(str(refused), f"Choose others with --variants: {', '.join(LADDERS)}, or all.") from refused
+        raise Problem(
+            str(refused), f"Choose others with --variants: {', '.join(REFERENCE_POOLS)}, or all."
+        ) from refused
     return results
 
 
@@ -104,13 +109,11 @@ def _print(spec: str, results: "Sequence[PoolRating]", weakest: str | None) -> N
     console = printing.stdout()
     for result in results:
         printing.heading(console, f"{spec}: {_rating(result)} in the reference pool of {result.variant}")
-        ladder = [
-            (f"{rating:,.0f}", name, f"{points:g} of {games}") for name, rating, points, games in result.opponents
-        ]
+        rows = [(f"{rating:,.0f}", name, f"{points:g} of {games}") for name, rating, points, games in result.opponents]
         if result.rating is not None:
-            ladder.append((f"{result.rating:,.0f}", f"> {spec}", f"{result.points:g} of {result.games}"))
-        ladder.sort(key=lambda row: -float(row[0].replace(",", "")))
-        console.print(printing.table((">rating", "bot", ">points taken off it"), ladder))
+            rows.append((f"{result.rating:,.0f}", f"> {spec}", f"{result.points:g} of {result.games}"))
+        rows.sort(key=lambda row: -float(row[0].replace(",", "")))
+        console.print(printing.table((">rating", "bot", ">points taken off it"), rows))
         for fault in result.faults:
             console.print(printing.printable(f"Wrong: it {fault}."), soft_wrap=True)
         slow = ", ".join(
