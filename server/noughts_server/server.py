@@ -247,7 +247,7 @@ def _add_services(
     games_pb2_grpc.add_GameServiceServicer_to_server(GameServicer(store), grpc_server)
     leaderboards_pb2_grpc.add_LeaderboardServiceServicer_to_server(leaderboards, grpc_server)
     tokens_pb2_grpc.add_TokenServiceServicer_to_server(TokenServicer(store, sessions, limiter.limits), grpc_server)
-    webhooks = WebhookServicer(store, limiter.limits, private=settings.private_webhooks)
+    webhooks = WebhookServicer(store, limiter, private=settings.private_webhooks)
     webhooks_pb2_grpc.add_WebhookServiceServicer_to_server(webhooks, grpc_server)
     challenges = ChallengeServicer(store, sessions, director, limiter)
     challenges_pb2_grpc.add_ChallengeServiceServicer_to_server(challenges, grpc_server)

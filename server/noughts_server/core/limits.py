@@ -14,7 +14,7 @@ BURST_SECONDS = 10
 """After so many quiet seconds a caller can use as many seconds' worth of a limit per second at once."""
 DAY_SECONDS = 86_400
 """After so many quiet seconds a caller can use all of a limit of a day at once."""
-DAILY = frozenset({"settings_bytes"})
+DAILY = frozenset({"settings_bytes", "daily_changes"})
 """The limits of a day that return evenly. The others with a rate are those of a second."""
 
 _MOST = 1_000_000_000
@@ -56,13 +56,17 @@ class Limits:
     unread_bytes: int = 48 << 20
     """Bytes of answers that nobody has read yet. Beyond it, the server resets connections of those with the most."""
     token_calls: int = 1_000
-    """Concurrent calls with one token, including open streams."""
+    """Concurrent calls with the tokens of one owner, including open streams."""
     token_rate: int = 200
-    """Calls a second with one token."""
+    """Calls a second with the tokens of one owner."""
     token_bytes: int = 16_000_000
-    """Bytes a second in requests and frames with one token. Each message counts 1,000 bytes more."""
+    """Bytes a second in requests and frames with the tokens of one owner. Each message counts 1,000 bytes more."""
     token_answer_bytes: int = 10_000_000
-    """Bytes a second in answers with one token. Each row of a list counts 1,000 bytes more."""
+    """Bytes a second in answers with the tokens of one owner. Each row of a list counts 1,000 bytes more."""
+    changes: int = 50
+    """Calls a second of one owner that can change something, including refused ones."""
+    daily_changes: int = 100_000
+    """The same in a day. What a call has stored can be there for ever."""
     sessions: int = 500
     """Bots connected with one token."""
     bots: int = 500
@@ -99,6 +103,8 @@ class Limits:
     """Tokens of one owner that are neither revoked nor expired."""
     webhooks: int = 10
     """Webhooks of one owner."""
+    webhook_tests: int = 4
+    """Concurrent tests of webhooks of one owner."""
     challenges: int = 10
     """Open challenges of one owner."""
     bot_challenges: int = 2

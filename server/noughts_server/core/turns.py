@@ -10,7 +10,8 @@ import threading
 import time
 from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Callable, Hashable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
+from contextvars import ContextVar
 
 _SLICE_SECONDS = 0.001
 _SHORTEST_REST_SECONDS = 0.00005
@@ -20,6 +21,10 @@ _HALF_LIFE_SECONDS = 10.0
 """After so many seconds, half of what a caller used is forgotten."""
 _REMEMBERED = 10_000
 """Callers whose use is remembered."""
+
+
+WAITING: ContextVar[Callable[[], AbstractAsyncContextManager[None]]] = ContextVar("waiting", default=nullcontext)
+"""Returns the context in which a call of this task waits for its turn."""
 
 
 class Turns:
@@ -68,7 +73,8 @@ class Turns:
         granted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(caller, deque()).append(granted)
         try:
-            await granted
+            async with WAITING.get()():
+                await granted
         except asyncio.CancelledError:
             if granted.cancelled():
                 self._leave(caller, granted)

@@ -16,10 +16,13 @@ from noughts_server.competition.tournament_settings import (
 )
 from noughts_server.core.errors import InvalidArgument
 from noughts_server.openings.settings import Openings, OpeningsKind, OpeningsOrder
+from noughts_server.store.tournaments.join_window import MOST_ENTRIES
 
 _SAME = ("title", *OPTIONS)
 """Fields with the same name and value on both sides."""
 _USUAL = TournamentSettings()
+_PLAYERS = 2
+"""Of a challenge."""
 
 
 def settings_message(settings: TournamentSettings, **fields: Any) -> tournaments_pb2.Tournament:
@@ -55,7 +58,7 @@ def settings_of(message: tournaments_pb2.Tournament, *, seed: int) -> Tournament
         games_per_pair=message.games_per_pair or (GAMES_OF_A_TEST if message.sprt else _USUAL.games_per_pair),
         concurrency=message.concurrency or usual_concurrency(schedule, message.throughput),
         rated=message.rated if message.HasField("rated") else not message.own_times,
-        **_games_of(message, "tournament.openings", seed),
+        **_games_of(message, "tournament.", seed, MOST_ENTRIES),
         **{name: getattr(message, name) for name in _SAME},
     )
 
@@ -63,21 +66,24 @@ def settings_of(message: tournaments_pb2.Tournament, *, seed: int) -> Tournament
 def challenge_settings(message: challenges_pb2.CreateChallengeRequest, *, seed: int) -> TournamentSettings:
     """Return the settings of a challenge, with defaults and `seed` for missing values. Raises InvalidArgument."""
     games = message.games or _USUAL.games_per_pair
-    of_games = _games_of(message, "openings", seed)
+    of_games = _games_of(message, "", seed, _PLAYERS)
     return TournamentSettings(
         games_per_pair=games, concurrency=games, rated=False, margin_ms=message.margin_ms, **of_games
     )
 
 
 def _games_of(
-    message: tournaments_pb2.Tournament | challenges_pb2.CreateChallengeRequest, openings: str, seed: int
+    message: tournaments_pb2.Tournament | challenges_pb2.CreateChallengeRequest, field: str, seed: int, entries: int
 ) -> dict[str, Any]:
+    """Return the settings of games; `field` precedes names in errors, and `entries` limits the times of their own."""
+    if (got := len(message.own_times)) > entries:
+        raise InvalidArgument.of(f"{field}own_times", f"{got:,} entries", f"at most {entries:,}")
     return {
         "variant": message.variant or _USUAL.variant,
         "time": time_control(message.time),
         "own_times": {label: time_control(time) for label, time in message.own_times.items()},
         "seed": message.seed if message.HasField("seed") else seed,
-        "openings": openings_value(openings, message.openings),
+        "openings": openings_value(f"{field}openings", message.openings),
     }
 
 
@@ -115,7 +121,7 @@ def openings_message(openings: Openings, *, whole: bool = True) -> tournaments_p
 
 
 def openings_value(field: str, message: tournaments_pb2.Openings) -> Openings:
-    """Return the openings of a message; the store checks them against the variant. Raises InvalidArgument."""
+    """Return the openings of a message, whose list is not parsed, because that takes time. Raises InvalidArgument."""
     try:
         kind = OpeningsKind(message.kind or OpeningsKind.NONE)
     except ValueError as error:
@@ -127,9 +133,4 @@ def openings_value(field: str, message: tournaments_pb2.Openings) -> Openings:
         raise InvalidArgument.of(f"{field}.order", message.order, " or ".join(OpeningsOrder)) from error
     if kind is OpeningsKind.NONE:
         return Openings()
-    openings = Openings(kind, message.plies, message.name, order, message.symmetries, message.text)
-    try:
-        openings.listed  # noqa: B018  # parsed once to find errors
-    except ValueError as error:
-        raise InvalidArgument.of(f"{field}.text", "no numbers", "the cells of one opening per line") from error
-    return openings
+    return Openings(kind, message.plies, message.name, order, message.symmetries, message.text)

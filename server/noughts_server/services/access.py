@@ -20,7 +20,11 @@ Context = grpc.aio.ServicerContext[Any, Any]
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 _SCHEME = "Bearer "
-_DECLARED = "noughts_access"
+_DECLARED, _MOST_BYTES, _READS = "noughts_access", "noughts_most_bytes", "noughts_reads"
+SMALL_REQUEST = 128 << 10
+"""Limit of the bytes of most requests."""
+LARGE_REQUEST = 5 << 18
+"""The same for those that create tournaments, tests and challenges, because they can contain a list of openings."""
 
 NO_TOKEN = "metadata `authorization`: got none, expected `Bearer TOKEN`"
 
@@ -36,11 +40,16 @@ class Access(Enum):
     ADMIN = "a token with the scope `admin`"
 
 
-def open_to(access: Access) -> Callable[[Method], Method]:
-    """Declare who may call a method of a service."""
+def open_to(access: Access, *, most_bytes: int = SMALL_REQUEST, reads: bool = False) -> Callable[[Method], Method]:
+    """Declare who may call a method of a service, and how large its request can be unless it is a stream.
+
+    `reads` says that a method for callers with a token changes nothing; one for anyone never does.
+    """
 
     def declare(method: Method) -> Method:
         setattr(method, _DECLARED, access)
+        setattr(method, _MOST_BYTES, most_bytes)
+        setattr(method, _READS, reads or access is Access.ANYONE)
         return method
 
     return declare
@@ -49,6 +58,16 @@ def open_to(access: Access) -> Callable[[Method], Method]:
 def declared(method: Callable[..., Any]) -> Access | None:
     """Return what a method declares; None if it declares nothing."""
     return getattr(method, _DECLARED, None)
+
+
+def most_bytes_of(method: Callable[..., Any]) -> int:
+    """Return the limit of the request's bytes that a method declares."""
+    return int(getattr(method, _MOST_BYTES, SMALL_REQUEST))
+
+
+def changes_something(method: Callable[..., Any]) -> bool:
+    """Return whether calls of a method can change something, by what it declares."""
+    return not getattr(method, _READS, True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,12 +81,12 @@ class Admission:
         held.enter_context(self._connected(caller, peer))
         who = await self._caller(access, secret)
         if who is not None:
-            token = who.token_id
-            limiter.take("token_rate", token, "calls a second with your token")
-            held.enter_context(limiter.holding("token_calls", token, "concurrent calls with your token"))
+            # By owner: an owner can have many tokens.
+            limiter.take("token_rate", who.owner, "calls a second with your tokens")
+            held.enter_context(limiter.holding("token_calls", who.owner, "concurrent calls with your tokens"))
             require_declared(who, access)
             if who.stale and self._store.trouble is None:
-                await self._store.write(partial(touch_token, token_id=token, now_ms=self._store.now_ms()))
+                await self._store.write(partial(touch_token, token_id=who.token_id, now_ms=self._store.now_ms()))
         if site_secret and not site:
             site = await self._new_site(site_secret)
         guest = _told(context, GUEST_KEY)[:_LONGEST_ADDRESS] if site else ""
@@ -105,7 +105,7 @@ class Admission:
             if visitor.site:
                 yield place
                 return
-            self._make_room()
+            self._make_room(caller)
             self.limiter.check("strangers", _STRANGERS, len(self._places))
             self._places[place] = None
             try:
@@ -113,16 +113,18 @@ class Admission:
             finally:
                 self._places.pop(place, None)
 
-    def _make_room(self) -> None:
-        """If all places are taken, end the oldest wait of the address with the most."""
+    def _make_room(self, newcomer: str) -> None:
+        """If all places are taken, end the oldest wait of the address with the most, if it has more than this one."""
         if len(self._places) < self.limiter.limits.strangers:
             return
         waiting = [place for place in self._places if place.is_waiting]
         if waiting:
-            [(greediest, _)] = Counter(place.account for place in waiting).most_common(1)
-            oldest = next(place for place in waiting if place.account == greediest)
-            del self._places[oldest]
-            oldest.give_up()
+            counts = Counter(place.account for place in waiting)
+            [(greediest, most)] = counts.most_common(1)
+            if most > counts[newcomer]:
+                oldest = next(place for place in waiting if place.account == greediest)
+                del self._places[oldest]
+                oldest.give_up()
 
     def charge(self, size: int) -> None:
         """Charge the visitor for a message of `size` bytes. Raises LimitReached."""
@@ -130,10 +132,20 @@ class Admission:
         if visitor is None:
             return  # the stream is read by the task of a bot with a ticket
         if visitor.caller is not None:
-            self.limiter.take("token_bytes", visitor.caller.token_id, "bytes a second with your token", size)
+            self.limiter.take("token_bytes", visitor.caller.owner, "bytes a second with your tokens", size)
         elif not visitor.ticket:
             subject = f"bytes a second without a token from {visitor.account}"
             self.limiter.take("address_bytes", visitor.account, subject, size)
+
+    def charge_change(self, visitor: Visitor) -> None:
+        """Charge the visitor for a call that can write to the database, which has one writer. Raises LimitReached.
+
+        Admins are exempt.
+        """
+        who = visitor.caller
+        if who is not None and who.only_owner is not None:
+            self.limiter.take("changes", who.owner, "calls a second of yours that can change something")
+            self.limiter.take("daily_changes", who.owner, "calls of yours in a day that can change something")
 
     async def _caller(self, access: Access, secret: str | None) -> Caller | None:
         try:
@@ -193,12 +205,12 @@ class Place:
 
     @property
     def is_waiting(self) -> bool:
-        """Return whether the call waits for its caller."""
+        """Return whether the call waits for its caller or for its turn."""
         return self._wait is not None
 
     @asynccontextmanager
     async def waiting(self) -> AsyncIterator[None]:
-        """Wait for the caller inside the block, until the place is needed for others. Raises LimitReached."""
+        """Wait inside the block, until the place is needed for others. Raises LimitReached."""
         wait = asyncio.timeout(None)
         try:
             async with wait:

@@ -20,7 +20,7 @@ class Bill:
         self._limiter = limiter
         self._name, self._payer, whom = "address_answer_bytes", visitor.payer, f"without a token to {visitor.payer}"
         if visitor.caller is not None:
-            self._name, self._payer, whom = "token_answer_bytes", str(visitor.caller.token_id), "with your token"
+            self._name, self._payer, whom = "token_answer_bytes", visitor.caller.owner, "with your tokens"
         self._subject = f"bytes a second in answers {whom}"
         self._charged = 0
         self._is_free = visitor.ticket

@@ -14,7 +14,7 @@ from noughts_server.messages.conversions import tournament_message
 from noughts_server.messages.settings_codec import challenge_settings
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.sessions import OnlineBot, Sessions
-from noughts_server.services.access import Access, Context, caller_as, open_to
+from noughts_server.services.access import LARGE_REQUEST, Access, Context, caller_as, open_to
 from noughts_server.services.creations import Creation
 from noughts_server.services.limiter import Limiter
 from noughts_server.services.new_tournaments import (
@@ -47,7 +47,7 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
         self._sessions = sessions
         self._director = director
 
-    @open_to(Access.PLAY)
+    @open_to(Access.PLAY, most_bytes=LARGE_REQUEST)
     async def CreateChallenge(self, request: pb.CreateChallengeRequest, context: Context) -> pb.CreateChallengeResponse:
         name, version = bot_version_id("challenger", request.challenger)
         who, now = caller_as(play_as(name)), self._store.now_ms()

@@ -20,7 +20,8 @@ from noughts_referee.stream_closed import StreamClosed
 from noughts_server.core.errors import InvalidArgument, LimitReached, MachineTrouble, NoughtsError, UnknownMethod
 from noughts_server.core.repeated_errors import RepeatedErrors
 from noughts_server.core.statuses import INTERNAL_REASON, to_status
-from noughts_server.services.access import Access, Context, declared
+from noughts_server.core.turns import WAITING
+from noughts_server.services.access import LARGE_REQUEST, Access, Context, changes_something, declared, most_bytes_of
 from noughts_server.services.admission import Admission
 from noughts_server.services.answers import page_rows
 from noughts_server.services.bills import Bill
@@ -31,6 +32,8 @@ logger = structlog.get_logger("noughts.grpc")
 
 REQUEST_SECONDS = 5.0
 """How long a caller may take to send its request, or the first message of a stream."""
+LARGE_WEIGHT = 32
+"""So many bytes count for each byte of a request that can be large: it can take ten times as long as a frame."""
 _FOREIGN = ("/grpc.health.v1.Health/", "/grpc.reflection.")
 """Services of libraries, which declare no access: open to anyone."""
 _REFUSAL_SECONDS = 0.1
@@ -67,7 +70,8 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             undeclared = TypeError(f"{method} does not declare who may call it: @open_to is missing")
             return grpc.stream_stream_rpc_method_handler(self._guarded(_refusing(undeclared), method))
         guarded = self._guarded(self._answering(handler, call, access), method)
-        parse = self._charged(handler.request_deserializer)
+        streams = handler.request_streaming and not method.startswith(_FOREIGN)
+        parse = self._charged(handler.request_deserializer, None if streams else most_bytes_of(call))
         serialise = handler.response_serializer if handler.response_streaming else None
         return grpc.stream_stream_rpc_method_handler(guarded, request_deserializer=parse, response_serializer=serialise)
 
@@ -101,11 +105,14 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             if handler.stream_unary is not None:
                 message = serialise(await call(requests, context))
             else:
+                if changes_something(call):
+                    admission.charge_change(visitor)
                 bill = Bill(admission.limiter, visitor)
                 with admission.reading(visitor) as place:
                     async with place.waiting():
                         request = await _request(context)
                         await bill.grant(_rows_asked(request))
+                    WAITING.set(place.waiting)
                     try:
                         response = await call(request, context)
                     except NoughtsError:
@@ -130,11 +137,14 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             expected = f"its end within {_REFLECTION_SECONDS:.0f} s"
             raise InvalidArgument.of("stream", "one that stays open", expected) from None
 
-    def _charged(self, parse: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
-        charge = self._admission.charge
+    def _charged(self, parse: Callable[[bytes], Any], most: int | None) -> Callable[[bytes], Any]:
+        """Return `parse` for callers who pay for what they send; a request has at most `most` bytes."""
+        charge, weight = self._admission.charge, LARGE_WEIGHT if most == LARGE_REQUEST else 1
 
         def read(data: bytes) -> Any:
-            charge(len(data))
+            charge(weight * len(data))
+            if most is not None and len(data) > most:
+                raise InvalidArgument.of("request", f"{len(data):,} bytes", f"at most {most:,}")
             return parse(data)
 
         return read

@@ -6,14 +6,14 @@ from noughts_proto.v1 import leaderboards_pb2 as pb
 from noughts_proto.v1 import leaderboards_pb2_grpc
 from noughts_server.competition.elo import rating_error
 from noughts_server.competition.score import Score
-from noughts_server.core.errors import WrongState
+from noughts_server.core.errors import InvalidArgument, WrongState
 from noughts_server.core.natural_order import natural_key
 from noughts_server.core.resource_names import bot_id, bot_name
 from noughts_server.messages.conversions import filled, timestamp
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import VISITOR, Access, Context, open_to
 from noughts_server.services.answers import answered, each, page_rows
-from noughts_server.services.batch_ratings import BatchRater
+from noughts_server.services.batch_ratings import MOST_BOTS, BatchRater
 from noughts_server.services.games import game_message
 from noughts_server.services.leaderboard_views import VIEWS, LeaderboardViews
 from noughts_server.statistics.rating_table import Estimate
@@ -101,6 +101,8 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
     @open_to(Access.ANYONE)
     async def GetBatchRatings(self, request: pb.GetBatchRatingsRequest, context: Context) -> pb.GetBatchRatingsResponse:
         name = list_name(request.variant, request.time_class)
+        if len(request.anchors) > MOST_BOTS:
+            raise InvalidArgument.of("anchors", f"{len(request.anchors):,} anchors", f"at most {MOST_BOTS:,}")
         fewest = min(request.min_games, _MOST_GAMES)
         asked = partial(rated_pairs, variant=request.variant, time_class=request.time_class, min_games=fewest)
         pairs = await answered(self._store, asked)
@@ -144,7 +146,7 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
 
         return await answered(self._store, read)
 
-    @open_to(Access.ADMIN)
+    @open_to(Access.ADMIN, reads=True)
     async def FindSuspiciousResults(
         self, request: pb.FindSuspiciousResultsRequest, context: Context
     ) -> pb.FindSuspiciousResultsResponse:

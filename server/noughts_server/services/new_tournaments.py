@@ -12,7 +12,7 @@ from noughts_server.core.errors import InvalidArgument
 from noughts_server.core.limits import Limits
 from noughts_server.openings.choosing import check_openings
 from noughts_server.openings.legality import OpeningError
-from noughts_server.openings.settings import LONGEST_NAME, MOST_CHARACTERS, MOST_OPENINGS
+from noughts_server.openings.settings import LONGEST_NAME, MOST_CHARACTERS, MOST_OPENINGS, Openings
 from noughts_server.openings.sufficiency import shortage
 from noughts_server.runtime.computing import compute
 from noughts_server.services.limiter import Limiter
@@ -25,6 +25,8 @@ Result = TypeVar("Result")
 
 _MOST_CONCURRENCY = 65_536
 _LONGEST_TITLE = 200
+_LONGEST_OPENING = 10_000
+"""In characters; no board has so many cells."""
 _LONGEST_TIME_US = 7 * 24 * 3600 * 1_000_000
 
 
@@ -157,8 +159,6 @@ def _check_format(settings: TournamentSettings) -> None:
 
 def _check_own_times(settings: TournamentSettings) -> None:
     own = settings.own_times
-    if len(own) > MOST_ENTRIES:
-        raise InvalidArgument.of("tournament.own_times", f"{len(own)} entries", f"at most {MOST_ENTRIES}")
     for label, time in own.items():
         check_name("tournament.own_times", label)
         _check_time(f"tournament.own_times.{label}", time)
@@ -181,11 +181,24 @@ def check_openings_of(settings: TournamentSettings) -> None:
         raise InvalidArgument.of("tournament.openings.text", f"{len(openings.text)} characters", expected)
     check_text("tournament.openings.name", openings.name, LONGEST_NAME)
     try:
-        if len(openings.listed) > MOST_OPENINGS:
-            raise OpeningError(f"{len(openings.listed)} openings", f"at most {MOST_OPENINGS}")
+        _check_list(openings)
         check_openings(openings, parse_variant(canonical_variant(settings.variant)))
     except OpeningError as error:
         raise InvalidArgument.of("tournament.openings", error.got, error.expected) from error
     plies = max(map(len, openings.listed), default=openings.plies)
     if plies >= settings.draw_after > 0:
         raise InvalidArgument.of("tournament.draw_after", settings.draw_after, f"more than the {plies} of an opening")
+
+
+def _check_list(openings: Openings) -> None:
+    """Raise OpeningError unless the list of openings, which is empty for other kinds, can be parsed."""
+    lines = openings.text.splitlines()
+    if len(lines) > MOST_OPENINGS:
+        raise OpeningError(f"{len(lines)} openings", f"at most {MOST_OPENINGS}")
+    longest = max(map(len, lines), default=0)
+    if longest > _LONGEST_OPENING:  # Python does not let games continue while it converts the numbers of one line
+        raise OpeningError(f"an opening of {longest:,} characters", f"at most {_LONGEST_OPENING:,}")
+    try:
+        openings.listed  # noqa: B018  # parsed and remembered
+    except ValueError as error:
+        raise OpeningError("no numbers", "the cells of one opening per line") from error

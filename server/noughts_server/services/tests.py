@@ -14,7 +14,7 @@ from noughts_server.messages.conversions import tournament_message
 from noughts_server.messages.settings_codec import settings_of
 from noughts_server.openings.sufficiency import usual_openings
 from noughts_server.runtime.sessions import Sessions
-from noughts_server.services.access import Access, Context, caller, open_to, require
+from noughts_server.services.access import LARGE_REQUEST, Access, Context, caller, open_to, require
 from noughts_server.services.answers import answered, page_rows
 from noughts_server.services.creations import Creation
 from noughts_server.services.new_tournaments import (
@@ -48,7 +48,7 @@ class TestServicer(tests_pb2_grpc.TestServiceServicer):
 
     tournaments: TournamentServicer
 
-    @open_to(Access.ORGANISE)
+    @open_to(Access.ORGANISE, most_bytes=LARGE_REQUEST)
     async def CreateTest(self, request: pb.CreateTestRequest, context: Context) -> pb.CreateTestResponse:
         who, wanted, parts = caller(), request.test, self.tournaments
         require(who, play_as(bot_version_id("test.new_version", wanted.new_version)[0]))

@@ -38,7 +38,7 @@ class TokenServicer(tokens_pb2_grpc.TokenServiceServicer):
         made = await self._store.write(partial(new, now_ms=now, limits=self._limits))
         return pb.CreateTokenResponse(token=token_message(made.token), secret=made.secret)
 
-    @open_to(Access.TOKEN)
+    @open_to(Access.TOKEN, reads=True)
     async def GetToken(self, request: pb.GetTokenRequest, context: Context) -> pb.GetTokenResponse:
         who = caller()
         number = token_id("name", request.name, who.token_id)
@@ -47,7 +47,7 @@ class TokenServicer(tokens_pb2_grpc.TokenServiceServicer):
             raise PermissionDenied(token_name(number))
         return pb.GetTokenResponse(token=token_message(token))
 
-    @open_to(Access.TOKEN)
+    @open_to(Access.TOKEN, reads=True)
     async def ListTokens(self, request: pb.ListTokensRequest, context: Context) -> pb.ListTokensResponse:
         who = caller()
         asked = partial(token_page, size=request.page_size, page_token=request.page_token)

@@ -21,7 +21,7 @@ from noughts_server.messages.settings_codec import settings_of
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.runtime.tournament_play import stop_reason
-from noughts_server.services.access import Access, Context, caller, open_to, require
+from noughts_server.services.access import LARGE_REQUEST, Access, Context, caller, open_to, require
 from noughts_server.services.answers import answered, each, page_rows
 from noughts_server.services.creations import Creation
 from noughts_server.services.limiter import Limiter
@@ -60,15 +60,17 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     problems: Mapping[int, str] = field(default_factory=dict)
     """Why tournaments are stopped, by database id."""
 
-    @open_to(Access.ORGANISE)
+    @open_to(Access.ORGANISE, most_bytes=LARGE_REQUEST)
     async def CreateTournament(
         self, request: pb.CreateTournamentRequest, context: Context
     ) -> pb.CreateTournamentResponse:
         who = caller()
         now = self.store.now_ms()
-        new, interval_ms = _new_tournament(request.tournament), _interval_ms(request.tournament)
-        if new.settings.sprt or new.settings.openings:
-            new = await computed(self.limiter, who.owner_id, partial(advised, new))
+        asked, interval_ms = request.tournament, _interval_ms(request.tournament)
+        if asked.sprt or asked.openings.kind or asked.own_times:
+            new = await computed(self.limiter, who.owner_id, lambda: advised(_new_tournament(asked)))
+        else:
+            new = _new_tournament(asked)
         new = replace(new, own_rated=self.rate_own_games)
 
         def create(connection: Connection) -> str:

@@ -7,12 +7,12 @@ from functools import partial
 from noughts_proto.v1 import webhooks_pb2 as pb
 from noughts_proto.v1 import webhooks_pb2_grpc
 from noughts_server.core.errors import InvalidArgument
-from noughts_server.core.limits import Limits
 from noughts_server.core.resource_names import webhook_id, webhook_name
 from noughts_server.messages.conversions import filled, timestamp
 from noughts_server.runtime.public_addresses import LookupsBusy, find_addresses
 from noughts_server.runtime.webhooks import FORMATS, TIMEOUT_SECONDS
 from noughts_server.services.access import Access, Context, caller, open_to
+from noughts_server.services.limiter import Limiter
 from noughts_server.store.engine.database import Store
 from noughts_server.store.people import webhooks
 from noughts_server.store.people.webhooks import EVENTS, Webhook
@@ -25,10 +25,10 @@ _LOOKS, _PAUSE_SECONDS = 60, 0.25
 class WebhookServicer(webhooks_pb2_grpc.WebhookServiceServicer):
     """Creates, lists, tests and deletes webhooks."""
 
-    def __init__(self, store: Store, limits: Limits, *, private: bool) -> None:
+    def __init__(self, store: Store, limiter: Limiter, *, private: bool) -> None:
         """With `private`, addresses that are not public are allowed."""
         self._store = store
-        self._limits = limits
+        self._limiter = limiter
         self._private = private
 
     @open_to(Access.ORGANISE)
@@ -41,7 +41,7 @@ class WebhookServicer(webhooks_pb2_grpc.WebhookServiceServicer):
         await self._check_url(wanted.url, who.owner_id)
         events, now = " ".join(dict.fromkeys(wanted.events)), self._store.now_ms()
         create = partial(webhooks.create_webhook, owner_id=who.owner_id, url=wanted.url, format=format, events=events)
-        made = await self._store.write(partial(create, now_ms=now, limits=self._limits))
+        made = await self._store.write(partial(create, now_ms=now, limits=self._limiter.limits))
         return pb.CreateWebhookResponse(webhook=_message(made), secret=made.secret)
 
     async def _check_url(self, url: str, owner_id: int) -> None:
@@ -65,21 +65,22 @@ class WebhookServicer(webhooks_pb2_grpc.WebhookServiceServicer):
             got = f"{url} ({str(error) or 'its address is not found'})"
             raise InvalidArgument.of("webhook.url", got, "a public address", hint=hint) from error
 
-    @open_to(Access.ORGANISE)
+    @open_to(Access.ORGANISE, reads=True)
     async def ListWebhooks(self, request: pb.ListWebhooksRequest, context: Context) -> pb.ListWebhooksResponse:
         found = await self._store.read(partial(webhooks.list_webhooks, owner_id=caller().owner_id))
         return pb.ListWebhooksResponse(webhooks=map(_message, found))
 
     @open_to(Access.ORGANISE)
     async def TestWebhook(self, request: pb.TestWebhookRequest, context: Context) -> pb.TestWebhookResponse:
-        key, owner = webhook_id("name", request.name), caller().only_owner
-        queue = partial(webhooks.queue_test, webhook_id=key, now_ms=self._store.now_ms(), owner_id=owner)
-        await self._store.write(queue)
-        for _ in range(_LOOKS):
-            await asyncio.sleep(_PAUSE_SECONDS)
-            webhook = await self._store.read(partial(webhooks.get_webhook, webhook_id=key))
-            if webhook.problem or not webhook.waiting:
-                break
+        key, who = webhook_id("name", request.name), caller()
+        queue = partial(webhooks.queue_test, webhook_id=key, now_ms=self._store.now_ms(), owner_id=who.only_owner)
+        with self._limiter.holding("webhook_tests", who.owner_id, "concurrent tests of your webhooks"):
+            await self._store.write(queue)
+            for _ in range(_LOOKS):
+                await asyncio.sleep(_PAUSE_SECONDS)
+                webhook = await self._store.read(partial(webhooks.get_webhook, webhook_id=key))
+                if webhook.problem or not webhook.waiting:
+                    break
         return pb.TestWebhookResponse(webhook=_message(webhook))
 
     @open_to(Access.ORGANISE)

@@ -3,7 +3,8 @@
 import asyncio
 import gc
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,24 @@ from noughts_bots.connection.session import Login, play
 from noughts_bots.reference.random_ import Random
 from noughts_proto.callers import caller_network
 from noughts_proto.transport import CLIENT_OPTIONS
-from noughts_proto.v1 import bots_pb2, feed_pb2, feed_pb2_grpc, play_pb2, status_pb2, status_pb2_grpc, tokens_pb2
+from noughts_proto.v1 import (
+    bots_pb2,
+    feed_pb2,
+    feed_pb2_grpc,
+    leaderboards_pb2,
+    play_pb2,
+    status_pb2,
+    status_pb2_grpc,
+    tokens_pb2,
+)
 from noughts_server.core.errors import InvalidArgument, LimitReached
 from noughts_server.core.limits import BURST_SECONDS, Limits
+from noughts_server.services.access import LARGE_REQUEST, SMALL_REQUEST
+from noughts_server.services.batch_ratings import MOST_BOTS
 from noughts_server.services.connections import peer_of
 from noughts_server.services.limiter import Limiter
-from tests.support.client import Client, bearing, client_of, hello, refused
+from noughts_server.store.engine.database import ANSWERERS
+from tests.support.client import Client, bearing, client_of, creation, hello, refused
 from tests.support.loopback import until
 
 
@@ -351,3 +364,67 @@ async def test_titles_and_labels_are_printable(tmp_path: Path) -> None:
         assert (await refused(client.tokens.CreateToken(request, metadata=bearing(token)))).fields() == ["token.label"]
         refusal = await refused(client.first_frame(hello(agent="x\x1b"), bearing(token)))
         assert refusal.fields() == ["hello"]
+
+
+async def test_tokens_of_one_owner_share_its_limits(tmp_path: Path) -> None:
+    async with bounded(tmp_path, token_answer_bytes=1) as client:
+        await client.register("one")
+        await listing(client, metadata=bearing(await client.token()))
+        await reached(listing(client, metadata=bearing(await client.token())), "token_answer_bytes")
+        await listing(client, metadata=bearing(await client.token("bob")))
+    async with bounded(tmp_path, token_calls=2) as client, watching(client, 2, bearing(await client.token())):
+        await reached(listing(client, metadata=bearing(await client.token())), "token_calls")
+
+
+async def test_calls_that_wait_for_their_turn_keep_no_other_address_out(tmp_path: Path) -> None:
+    async with (
+        client_of(tmp_path / "x.sqlite", limits=Limits(strangers=2), proxies=("127.0.0.1",)) as client,
+        asyncio.TaskGroup() as tasks,
+        AsyncExitStack() as places,
+    ):
+        first, other = ((("x-real-ip", f"192.0.2.{number}"),) for number in (1, 2))
+        for number in range(ANSWERERS):
+            await places.enter_async_context(client.server.store._turns.turn(number))
+        refusal = tasks.create_task(refused(listing(client, metadata=first)))
+        await until(lambda: client.server.store._turns.busy)
+        tasks.create_task(again(lambda: listing(client, metadata=first)))
+        await asyncio.sleep(0.1)
+        tasks.create_task(again(lambda: listing(client, metadata=other)))
+        assert (await refusal).info.metadata["limit"] == "strangers"
+        # Both addresses have one place now, so neither can take that of the other.
+        await reached(listing(client, metadata=first), "strangers")
+        await places.aclose()
+
+
+async def test_large_requests_are_refused_before_they_are_read(client: Client) -> None:
+    token = bearing(await client.token())
+    renamed = bots_pb2.UpdateBotRequest(name="bots/one", new_name="x" * SMALL_REQUEST)
+    refusal = await refused(client.bots.UpdateBot(renamed, metadata=token))
+    assert (refusal.code, refusal.fields()) == (grpc.StatusCode.INVALID_ARGUMENT, ["request"])
+    created = creation("cup", title="x" * LARGE_REQUEST)
+    refusal = await refused(client.tournaments.CreateTournament(created, metadata=token))
+    assert refusal.fields() == ["request"]
+
+
+async def test_calls_that_change_something_are_limited_by_owner(tmp_path: Path) -> None:
+    for limits in ({"changes": 1}, {"daily_changes": 2}):
+        async with bounded(tmp_path, **limits) as client:
+            tokens = cycle([bearing(await client.token()) for _ in range(2)])
+            request = bots_pb2.RetireBotRequest(name="bots/nobody")
+
+            def change() -> Awaitable[object]:
+                return client.bots.RetireBot(request, metadata=next(tokens))  # noqa: B023  # awaited here
+
+            await reached_in_time(change, *limits)
+            await client.tokens.ListTokens(tokens_pb2.ListTokensRequest(), metadata=next(tokens))
+            for _ in range(2 * BURST_SECONDS):
+                admin = bearing(await client.token("eve", "admin"))
+                assert (await refused(client.bots.RetireBot(request, metadata=admin))).reason == "NOT_FOUND"
+
+
+async def test_many_anchors_are_refused_before_they_are_read(client: Client) -> None:
+    anchors = {f"bots/bot{number}": 1.0 for number in range(MOST_BOTS + 1)}
+    refusal = await refused(
+        client.leaderboards.GetBatchRatings(leaderboards_pb2.GetBatchRatingsRequest(anchors=anchors))
+    )
+    assert "at most 2,000" in refusal.status.message

@@ -1,14 +1,21 @@
 """Checks of openings can take seconds: they hold up neither the database nor other owners."""
 
 import asyncio
+import threading
 from functools import partial
 from typing import Any
 
 import grpc
+import pytest
 
+from noughts_proto.v1 import challenges_pb2, types_pb2
 from noughts_proto.v1.tournaments_pb2 import Openings
+from noughts_referee.clock import TimeControl
+from noughts_server.messages import settings_codec
+from noughts_server.messages.settings_codec import time_control
+from noughts_server.openings import settings
 from noughts_server.runtime.computing import compute
-from tests.support.client import Client, refused
+from tests.support.client import Client, bearing, refused
 
 SLOW: dict[str, Any] = {"variant": "mnk:30,30,5", "openings": Openings(kind="balanced", plies=1)}
 """No such opening is balanced, which is known only after 200 searches."""
@@ -37,6 +44,32 @@ async def test_one_owner_has_eight_checks_of_openings_at_once(client: Client) ->
     refusal = await done.pop()
     assert (refusal.reason, refusal.info.metadata["limit"]) == ("LIMIT_REACHED", "owner_checks")
     await client.create(token, "plain")  # without openings, it waits for no check
+
+
+async def test_long_settings_are_read_outside_the_event_loop(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads, listed = list[str](), settings._listed
+
+    def noted(text: str) -> tuple[tuple[int, ...], ...]:
+        threads.append(threading.current_thread().name)
+        return listed(text)
+
+    def timed(message: types_pb2.TimeControl) -> TimeControl:
+        threads.append(threading.current_thread().name)
+        return time_control(message)
+
+    monkeypatch.setattr(settings, "_listed", noted)
+    monkeypatch.setattr(settings_codec, "time_control", timed)
+    token, bad = await client.token(), Openings(kind="list", text="1 x")
+    assert (await refused(client.create(token, openings=bad))).fields() == ["tournament.openings"]
+    await client.create(token, own_times={"ada": types_pb2.TimeControl(move_us=1)})
+    assert {name.partition("_")[0] for name in threads} == {"computing"}
+
+
+async def test_challenge_has_times_of_two_bots_at_most(client: Client) -> None:
+    times = {f"bot{number}": types_pb2.TimeControl(move_us=1) for number in range(3)}
+    request = challenges_pb2.CreateChallengeRequest(challenger="bots/ada", opponent="bots/bob", own_times=times)
+    refusal = await refused(client.challenges.CreateChallenge(request, metadata=bearing(await client.token())))
+    assert refusal.fields() == ["own_times"]
 
 
 async def test_owners_compute_by_turns() -> None:

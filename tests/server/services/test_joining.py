@@ -415,3 +415,17 @@ async def test_an_owner_takes_half_of_the_places_of_another_owner_at_most(client
     await client.create(bob, "own", entries_max=3)
     for bot in ("b1", "b2", "b3"):
         await client.join(bob, bot, "own")
+
+
+async def test_label_that_looks_like_a_bot_or_entry_of_others_is_refused(client: Client) -> None:
+    organiser, mallory = await client.token(), bearing(await client.token("mallory"))
+    await client.register("cat", "winner")
+    await client.register("rat", owner="mallory")
+    await client.create(organiser)
+    named = tournaments_pb2.JoinTournamentRequest(name="tournaments/cup", bot="bots/cat", label="first")
+    await client.tournaments.JoinTournament(named, metadata=bearing(organiser))
+    for label in ("Winner", "wlnner", "f1rst", "First."):
+        request = tournaments_pb2.JoinTournamentRequest(name="tournaments/cup", bot="bots/rat", label=label)
+        refusal = await refused(client.tournaments.JoinTournament(request, metadata=mallory))
+        assert (label, refusal.code) == (label, grpc.StatusCode.ALREADY_EXISTS)
+    assert (await client.join(mallory[0][1].removeprefix("Bearer "), "rat")).label == "rat"

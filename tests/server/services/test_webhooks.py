@@ -1,5 +1,6 @@
 """Owners create, list, test and delete webhooks, and the server delivers to them by itself."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import grpc
 import pytest
 
 from noughts_proto.v1 import webhooks_pb2 as pb
+from noughts_server.core.limits import Limits
 from tests.support.client import Client, bearing, client_of, refused
 from tests.support.receiver import Receiver, receiving
 from tests.support.root import ROOT
@@ -107,3 +109,11 @@ async def test_private_addresses_are_refused_at_the_creation(tmp_path: Path) -> 
             refusal = await refused(create(client, token, url=url))
             assert "has no public address" in refusal.status.message
             assert "--allow-private-webhooks" in refusal.info.metadata["hint"]
+
+
+async def test_one_owner_tests_few_webhooks_at_once(client: Client, receiver: Receiver) -> None:
+    token, most = await client.token(), Limits().webhook_tests
+    name = (await create(client, token, url=receiver.url)).webhook.name
+    calls = [outcome(client, token, name) for _ in range(most + 1)]
+    answers = await asyncio.gather(*calls, return_exceptions=True)
+    assert sum(isinstance(answer, pb.Webhook) for answer in answers) == most

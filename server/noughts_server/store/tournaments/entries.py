@@ -17,8 +17,9 @@ from noughts_server.core.errors import (
 )
 from noughts_server.core.limits import Limits
 from noughts_server.core.resource_names import bot_name, entry_name, tournament_name
-from noughts_server.store.engine.schema import TournamentState, bot_versions, bots, entries, tournaments
+from noughts_server.store.engine.schema import TournamentState, bot_names, bot_versions, bots, entries, tournaments
 from noughts_server.store.people.bots import BotVersion, get_version, require_in_service
+from noughts_server.store.people.confusable_names import skeleton
 from noughts_server.store.people.submissions import submissions_of
 from noughts_server.store.tournaments.extensions import add_late_entry
 from noughts_server.store.tournaments.tournaments import (
@@ -214,10 +215,15 @@ def _label(connection: Connection, tournament: Tournament, wanted: str, entering
         check_name("label", wanted)
         if wanted in taken:
             raise AlreadyExists(entry_name(tournament.name, wanted), hint="Choose another label.")
-        others = select(bots.c.id).where(bots.c.name == wanted, bots.c.owner_id != entering.owner_id)
-        if connection.execute(others).first():
-            hint = "Choose another label: this is the name of another owner's bot."
-            raise AlreadyExists(bot_name(wanted), hint=hint)
+        same = bot_names.c.name == wanted
+        if entering.owner_id != tournament.owner_id:
+            same = bot_names.c.skeleton == skeleton(wanted)
+            if alike := next((label for label in taken if skeleton(label) == skeleton(wanted)), ""):
+                raise AlreadyExists(entry_name(tournament.name, alike), hint="Choose a label that looks different.")
+        others = select(bot_names.c.name).where(same, bot_names.c.owner_id != entering.owner_id)
+        if (other := connection.scalars(others).first()) is not None:
+            hint = "Choose another label: this is, or looks like, the name of another owner's bot."
+            raise AlreadyExists(bot_name(other), hint=hint)
         return wanted
     if bot not in taken:
         return bot
