@@ -159,6 +159,8 @@ def _check_format(settings: TournamentSettings) -> None:
 
 def _check_own_times(settings: TournamentSettings) -> None:
     own = settings.own_times
+    if len(own) > MOST_ENTRIES:
+        raise InvalidArgument.of("tournament.own_times", f"{len(own)} entries", f"at most {MOST_ENTRIES}")
     for label, time in own.items():
         check_name("tournament.own_times", label)
         _check_time(f"tournament.own_times.{label}", time)
