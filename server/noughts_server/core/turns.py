@@ -48,14 +48,18 @@ class Turns:
     @asynccontextmanager
     async def turn(self, caller: Hashable) -> AsyncIterator[None]:
         """Wait for a place, and keep it inside the block."""
+        await self.take(caller)
+        try:
+            yield
+        finally:
+            self.give_back()
+
+    async def take(self, caller: Hashable) -> None:
+        """Wait for a place, and keep it until `give_back` is called."""
         if self._free:
             self._free -= 1
         else:
             await self._wait(caller)
-        try:
-            yield
-        finally:
-            self._pass_on()
 
     def charge(self, caller: Hashable, seconds: float) -> None:
         """Count what a turn of this caller used."""
@@ -79,7 +83,7 @@ class Turns:
             if granted.cancelled():
                 self._leave(caller, granted)
             else:
-                self._pass_on()  # it got the place and did not use it
+                self.give_back()  # it got the place and did not use it
             raise
 
     def _leave(self, caller: Hashable, granted: "asyncio.Future[None]") -> None:
@@ -89,8 +93,8 @@ class Turns:
             if not line:
                 del self._waiting[caller]
 
-    def _pass_on(self) -> None:
-        """Give the place to the waiting caller that used least, which then is the last in line."""
+    def give_back(self) -> None:
+        """Give a place to the waiting caller that used least, which then is the last in line."""
         while self._waiting:
             caller = min(self._waiting, key=self._used_by)
             line = self._waiting.pop(caller)

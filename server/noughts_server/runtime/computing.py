@@ -1,75 +1,68 @@
-"""Work that computes for long for an owner: one piece at a time in a thread of its own, and the owners by turns."""
+"""Work that computes for long: one piece at a time in a thread of its own, in the turns of its callers."""
 
 import asyncio
 import time
-from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
+from noughts_server.core.turns import Turns
+
 Result = TypeVar("Result")
 
-_RESTS, _LONGEST_REST_SECONDS = 2, 10.0
-_OF_LOOPS: "WeakKeyDictionary[asyncio.AbstractEventLoop, _Computer]" = WeakKeyDictionary()
+_LONGEST_REST_SECONDS = 10.0
+_OPENINGS_REST = 2
 
 
-async def compute(owner_id: int, work: Callable[[], Result], disturbs: Callable[[], bool] = lambda: True) -> Result:
-    """Return or raise what `work` does in the thread of the running event loop, when it is this owner's turn.
+class Computing:
+    """A thread that works for one caller at a time. Use it from one event loop.
 
-    If `disturbs` says after the work that it slows others down, the thread then rests for twice as long as the work
-    took: Python runs one thread at a time, and the others run games. If the caller is cancelled, work that has begun is
-    finished first.
+    Of the callers that wait, the one that used least is next. After each piece of work the thread rests for `rest`
+    times the processor time of the work, because the games of a server run on the same processor.
     """
-    loop = asyncio.get_running_loop()
-    computer = _OF_LOOPS.get(loop)
-    if computer is None:
-        computer = _OF_LOOPS[loop] = _Computer()
-    return await computer.run(owner_id, work, disturbs)
 
+    def __init__(self, name: str, rest: float = 0.0) -> None:
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=name)
+        self._turns = Turns(1)
+        self._rest = rest
 
-class _Computer:
-    def __init__(self) -> None:
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="computing")
-        self._waiting: dict[int, deque[asyncio.Future[None]]] = {}
-        """By owner; the owner that waits longest since its last turn is first."""
-        self._is_free = True
+    async def run(
+        self, caller: Hashable, work: Callable[[], Result], disturbs: Callable[[], bool] = lambda: True
+    ) -> Result:
+        """Return or raise what `work` does, when it is this caller's turn. If it is cancelled, the work is finished.
 
-    async def run(self, owner_id: int, work: Callable[[], Result], disturbs: Callable[[], bool]) -> Result:
-        await self._turn(owner_id)
-        loop, began = asyncio.get_running_loop(), time.monotonic()
-        working = loop.run_in_executor(self._thread, work)
+        The thread does not rest if `disturbs` says, after the work, that it slows nobody down.
+        """
+        loop = asyncio.get_running_loop()
+        used = 0.0
+
+        def measured() -> Result:
+            nonlocal used
+            began = time.thread_time()
+            try:
+                return work()
+            finally:
+                used = time.thread_time() - began
 
         def ended(done: "asyncio.Future[Result]") -> None:
             done.exception()  # so that asyncio does not report it if the caller has left
-            rest = _RESTS * (time.monotonic() - began) if disturbs() else 0.0
-            loop.call_later(min(rest, _LONGEST_REST_SECONDS), self._next)
+            self._turns.charge(caller, used)
+            loop.call_later(min(self._rest * used, _LONGEST_REST_SECONDS) if disturbs() else 0, self._turns.give_back)
 
+        await self._turns.take(caller)
+        working = loop.run_in_executor(self._thread, measured)
         working.add_done_callback(ended)
         return await asyncio.shield(working)
 
-    async def _turn(self, owner_id: int) -> None:
-        if self._is_free:
-            self._is_free = False
-            return
-        turn = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(owner_id, deque()).append(turn)
-        try:
-            await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self._next()
-            raise
 
-    def _next(self) -> None:
-        """Give the turn to the next owner that waits."""
-        while self._waiting:
-            owner_id = next(iter(self._waiting))
-            turns = self._waiting.pop(owner_id)
-            turn = turns.popleft()
-            if turns:
-                self._waiting[owner_id] = turns  # behind the other owners
-            if not turn.done():
-                turn.set_result(None)
-                return
-        self._is_free = True
+_OF_LOOPS: "WeakKeyDictionary[asyncio.AbstractEventLoop, Computing]" = WeakKeyDictionary()
+
+
+async def compute(owner_id: int, work: Callable[[], Result], disturbs: Callable[[], bool] = lambda: True) -> Result:
+    """Return or raise what `work` does in the thread for openings of the running event loop; see `Computing.run`."""
+    loop = asyncio.get_running_loop()
+    computing = _OF_LOOPS.get(loop)
+    if computing is None:
+        computing = _OF_LOOPS[loop] = Computing("openings", _OPENINGS_REST)
+    return await computing.run(owner_id, work, disturbs)

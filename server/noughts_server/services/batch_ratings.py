@@ -1,16 +1,13 @@
 """Batch ratings of a list from all its games, computed in a thread, one list at a time, in the turns of the callers."""
 
-import asyncio
-import time
 from collections.abc import Hashable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from functools import partial
 
 from noughts_proto.v1 import leaderboards_pb2 as pb
 from noughts_server.core.errors import InvalidArgument
 from noughts_server.core.resource_names import bot_name
-from noughts_server.core.turns import Turns
 from noughts_server.messages.conversions import filled
+from noughts_server.runtime.computing import Computing
 from noughts_server.store.ratings.rated_pairs import RatedPair
 
 MOST_BOTS = 2_000
@@ -25,9 +22,7 @@ class BatchRater:
     """Fits ratings for one request at a time, because a fit keeps a processor busy."""
 
     def __init__(self) -> None:
-        self._turns = Turns(1)
-        self._computing = ThreadPoolExecutor(1, "batch-ratings")
-        """One thread, which finishes its work and rests also if the call is cancelled."""
+        self._computing = Computing("batch-ratings", _REST)
 
     async def rate(
         self, pairs: list[RatedPair], *, anchors: Mapping[str, float], prior: bool, caller: Hashable = ""
@@ -42,20 +37,7 @@ class BatchRater:
                 raise InvalidArgument.of("anchors", name, "a bot that has games in this list")
             if not abs(rating) <= _LARGEST_RATING:
                 raise InvalidArgument.of("anchors", rating, f"-{_LARGEST_RATING:,} to {_LARGEST_RATING:,}")
-        loop = asyncio.get_running_loop()
-
-        def fit() -> pb.GetBatchRatingsResponse:
-            began = time.thread_time()
-            try:
-                return _fitted(pairs, anchors, prior)
-            finally:
-                used = time.thread_time() - began
-                with suppress(RuntimeError):  # the loop is closed
-                    loop.call_soon_threadsafe(self._turns.charge, caller, used)
-                    self._computing.submit(time.sleep, _REST * used)
-
-        async with self._turns.turn(caller):
-            return await loop.run_in_executor(self._computing, fit)
+        return await self._computing.run(caller, partial(_fitted, pairs, anchors, prior))
 
 
 def _fitted(pairs: list[RatedPair], anchors: Mapping[str, float], prior: bool) -> pb.GetBatchRatingsResponse:

@@ -4,13 +4,13 @@ import asyncio
 import math
 import time
 from collections.abc import Callable, Collection
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from noughts_server.competition.elo import PROVISIONAL_GAMES
 from noughts_server.core.errors import InvalidArgument
+from noughts_server.runtime.computing import Computing
 from noughts_server.services.answers import answered
 from noughts_server.statistics.rating_table import Estimate
 from noughts_server.store.engine.database import Store
@@ -96,8 +96,7 @@ class LeaderboardViews:
         self._known: dict[tuple[View, str], tuple[Places, ListState, float]] = {}
         """By view and list: places, the state from which they follow, and the time until which the list rests."""
         self._turn = asyncio.Lock()
-        self._computing = ThreadPoolExecutor(1, "leaderboard-view")
-        """One thread, which finishes its work also if the call is cancelled."""
+        self._computing = Computing("leaderboard-view")
 
     async def shown(self, wanted: str, name: str, **asked: Any) -> tuple[View, Page[LeaderboardRow], Places]:
         """Return the view that is wanted, a page of a list in it, and places. Raises InvalidArgument, NotFound."""
@@ -117,9 +116,7 @@ class LeaderboardViews:
         async with self._turn:
             if not self._is_recent(view, name, state):
                 found = await answered(self._store, lambda connection: (games(connection), list_bots(connection, name)))
-                await asyncio.get_running_loop().run_in_executor(
-                    self._computing, self._compute, view, name, state, *found
-                )
+                await self._computing.run(name, partial(self._compute, view, name, state, *found))
             return self._known[view, name][0]
 
     def _is_recent(self, view: View, name: str, state: ListState) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 from noughts_referee.rules import InvalidInput
 from noughts_server.statistics.connection import advantage_bound, groups_of
 from noughts_server.statistics.elo_scale import ELO_PER_NAT
-from noughts_server.statistics.linear_algebra import LinAlgError, cho_factor, cho_solve, expit
+from noughts_server.statistics.linear_algebra import Cholesky, LinAlgError, expit
 from noughts_server.statistics.rated_games import Booleans, Floats, Integers, RatedGames
 from noughts_server.statistics.rating_table import PRIOR_DRAWS, AdvantageBound
 
@@ -161,7 +161,7 @@ class _Problem:
         for _ in range(_MOST_STEPS):
             for boldest in range(len(_DAMPING)):
                 gradient, factor = self._factored(strength, advantage, boldest)
-                step = cho_solve(factor, gradient)
+                step = factor.solve(gradient)
                 promised = float(gradient @ step)
                 next_strength = strength.copy()
                 next_strength[self._free] += step[: len(self._free)]
@@ -180,15 +180,15 @@ class _Problem:
         if not len(self._kept):
             return self._whole(np.zeros((0, 0)))
         _, factor = self._factored(strength, advantage)
-        half = cho_solve(factor, self._scatter(strength, advantage))
-        return self._whole(cho_solve(factor, half.T))
+        half = factor.solve(self._scatter(strength, advantage))
+        return self._whole(factor.solve(half.T))
 
     def inverse_information(self, strength: Floats, advantage: float) -> tuple[Floats, float]:
         """Return the same for a true likelihood: the normal approximation of a posterior."""
         if not len(self._kept):
             return self._whole(np.zeros((0, 0)))
         _, factor = self._factored(strength, advantage)
-        return self._whole(cho_solve(factor, np.eye(len(self._kept))))
+        return self._whole(factor.solve(np.eye(len(self._kept))))
 
     def _whole(self, sought: Floats) -> tuple[Floats, float]:
         """Return the covariance of all players, and the advantage's variance, from that of the parameters in nats."""
@@ -207,12 +207,12 @@ class _Problem:
         lead = strength[self._games.first] - strength[self._games.second] + advantage
         return float(np.sum(self._points * lead - self._played * np.logaddexp(0.0, lead)))
 
-    def _factored(self, strength: Floats, advantage: float, boldest: int = 0) -> tuple[Floats, tuple[Floats, bool]]:
+    def _factored(self, strength: Floats, advantage: float, boldest: int = 0) -> tuple[Floats, Cholesky]:
         """Return the gradient and the factor of the negative Hessian, with the least damping that makes it definite."""
         for damping in _DAMPING[boldest:]:
             gradient, information = self._slope(strength, advantage, damping)
             try:
-                return gradient, cho_factor(information)
+                return gradient, Cholesky(information)
             except LinAlgError:  # lost in rounding: the numbers of games differ by more than a float's digits
                 continue
         raise AssertionError("a matrix with the variance of a coin toss for each game is definite")

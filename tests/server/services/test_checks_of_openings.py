@@ -77,4 +77,4 @@ async def test_owners_compute_by_turns() -> None:
     async with asyncio.TaskGroup() as tasks:
         for owner, name in ((1, "a0"), (1, "a1"), (1, "a2"), (2, "b0")):
             tasks.create_task(compute(owner, partial(order.append, name), lambda: False))
-    assert order == ["a0", "a1", "b0", "a2"]
+    assert order == ["a0", "b0", "a1", "a2"]
