@@ -36,6 +36,10 @@ class PlayerConnection(Protocol):
     def capacity_untimed(self) -> int:
         """Return the number of concurrent untimed games of the player; 0 while it is away."""
 
+    @property
+    def online(self) -> bool:
+        """Return whether the player is connected."""
+
     def wake(self) -> None:
         """Send the player's outbox."""
 
@@ -260,6 +264,16 @@ class Referee:
             return sum(room.taken for room in self._tournaments.values())
         room = self._tournaments.get(tournament)
         return room.taken if room else 0
+
+    def can_advance(self) -> bool:
+        """Return whether a running game waits for a player that is connected."""
+        return any(
+            game.mover is connection
+            for player in self._players.values()
+            for connection in player.connections
+            if connection.wire is not None and connection.wire.online
+            for game in connection.games.values()
+        )
 
     def withdraw(self, tournament: int) -> None:
         """Forget the tournament's slots that are not running."""

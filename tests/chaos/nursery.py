@@ -33,7 +33,7 @@ _CONTEXT.set_forkserver_preload(
 if str(ROOT) not in sys.path:
     sys.path.append(str(ROOT))  # pytest finds this module without it; the forked processes do not
 _CLOCK_BYTES = 8
-_PATIENCE = 30.0
+_PATIENCE = 60.0
 
 
 class WallClock:

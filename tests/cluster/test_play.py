@@ -164,6 +164,10 @@ async def test_pause_now_ends_games_of_bots_that_do_not_answer() -> None:
                     await asyncio.sleep(0.05)
             assert (await here.ask("Pause", "cup", now=True)).state == TOURNAMENT_STATE_PAUSED
             assert (await there.ask("Start", "cup")).state == TOURNAMENT_STATE_RUNNING
+        async with asyncio.timeout(20):
+            while not (await here.status.GetStatus(status_pb2.GetStatusRequest())).games_in_flight:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+        # The end of the block stops the bots first: the referee must not wait until they have lost these games.
 
 
 async def test_a_match_is_decided_at_the_same_pair_by_any_number_of_referees() -> None:

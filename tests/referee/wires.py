@@ -15,6 +15,7 @@ class ScriptedConnection:
     def __init__(self, timed: int, untimed: int) -> None:
         self.capacity_timed = timed
         self.capacity_untimed = untimed
+        self.online = True
         self.wakes = 0
 
     def wake(self) -> None:
@@ -47,6 +48,7 @@ class Hall:
         wire = self.referee.player(key).wire
         if wire is not None:
             wire.capacity_timed = wire.capacity_untimed = 0  # type: ignore[misc]  # this wire's can be set
+            wire.online = False  # type: ignore[misc]
 
     def forfeit(self, key: int) -> None:
         self.leave(key)

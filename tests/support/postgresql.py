@@ -14,6 +14,8 @@ import subprocess
 import sysconfig
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -82,6 +84,22 @@ class Postgresql:
     def kill(self) -> None:
         """End the server as a crash would."""
         self._end(signal.SIGKILL)
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Keep the server from answering inside the block: it neither ends a connection nor refuses one."""
+        assert self._process is not None
+        parent = self._process.pid
+        os.kill(parent, signal.SIGSTOP)
+        children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+        processes = [parent, *map(int, children)]
+        for process in processes[1:]:
+            os.kill(process, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for process in processes:
+                os.kill(process, signal.SIGCONT)
 
     def remove(self) -> None:
         """Stop the server and remove its folder."""

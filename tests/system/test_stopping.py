@@ -52,6 +52,31 @@ def test_draining_server_is_not_serving_until_its_running_games_are_stored(tmp_p
         assert asked("tournament show long", env)["games"] == before["games"] + 1
 
 
+def test_stopping_server_does_not_wait_for_disconnected_bots(tmp_path: Path) -> None:
+    data = environment(XDG_DATA_HOME=str(tmp_path))
+    serve = ["serve", "--no-web", "--listen", "127.0.0.1:0", "--reconnect-timeout", "1h", "--format", "json"]
+    with ExitStack() as stack:
+        server = stack.enter_context(started(serve, data))
+        address = json.loads(first_line(server))["grpc"]
+        env = {**data, "NOUGHTS_SERVER": address, "NOUGHTS_TOKEN": asked("token create --owner ada", data)["token"]}
+        bots = [stack.enter_context(started(["bot", "run", "random", "--name", name], env)) for name in ("amy", "ben")]
+        for bot in bots:
+            first_line(bot)
+        asked("tournament create cup --games 1000000", env)
+        for name in ("amy", "ben"):
+            asked(f"tournament join cup --bot {name}", env)
+        asked("tournament start cup", env)
+        eventually(lambda: asked("status", env)["games"], lambda games: games > 0)
+        for bot in bots:
+            bot.kill()
+        eventually(lambda: asked("status", env), lambda status: not status["bots_online"] and status["games_in_flight"])
+        server.send_signal(signal.SIGTERM)
+        code, log = ended(server)
+    assert code == 0, log
+    assert "disconnected_games_aborted" in log
+    assert "termination=disconnected" not in log
+
+
 def _unstored(metrics: str) -> float:
     """Games that are over and not stored yet, says the server."""
     with urllib.request.urlopen(f"http://{metrics}/metrics", timeout=10) as answer:

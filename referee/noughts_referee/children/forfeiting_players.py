@@ -18,6 +18,7 @@ class ForfeitingPlayers:
     """
 
     capacity_timed = capacity_untimed = MOST_GAMES
+    online = True
 
     def __init__(self, referee: PlayerReferee) -> None:
         self._referee = referee

@@ -8,7 +8,7 @@ claims again and exactly the missing games are played.
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Generic, Protocol, TypeVar
@@ -49,6 +49,8 @@ CONCEDED = "tournaments.conceded"
 # A call that resumes a tournament waits so long for the games that were running when it was paused.
 _FINISHING_SECONDS = 5.0
 _DRAIN_SECONDS = 3600.0
+# While a server stops, bots have so long to reconnect before the games that wait for them are aborted.
+_LOOK_SECONDS, _DISCONNECTED_LOOKS = 1.0, 5
 # The delay before a tournament that stopped is tried again. It doubles with each stop without a new game.
 _FIRST_RETRY_SECONDS, _LONGEST_RETRY_SECONDS, _MOST_DOUBLINGS = 10.0, 3600.0, 20
 _NOT_INSTALLED = "Install the package of its variant here, in the version that the organiser used."
@@ -225,16 +227,32 @@ class LocalPlay(Generic[S]):
         return None if supply is None else supply.conditions
 
     async def drain(self) -> None:
-        """Begins no new game and waits until those running are stored; after an hour it abandons them."""
+        """Begin no new game, and wait until those running are stored; abort them after an hour.
+
+        Games that only wait for disconnected bots are aborted after a few seconds.
+        """
         self.referee.stop_starting()
         try:
             async with asyncio.timeout(_DRAIN_SECONDS):
-                await self._progress.until(lambda: self.referee.in_flight() == 0)
+                await self._games_over()
                 self.store.lose_patience(self.store_patience)
                 await self.recorder.flush()
         except TimeoutError:
             logger.warning("drain_timed_out", seconds=_DRAIN_SECONDS)
             self.abandon()
+
+    async def _games_over(self) -> None:
+        # Looks are counted and not seconds, in which this process may stand still.
+        looks = 0
+        while games := self.referee.in_flight():
+            looks = 0 if self.referee.can_advance() else looks + 1
+            if looks > _DISCONNECTED_LOOKS:
+                logger.warning("disconnected_games_aborted", games=games)
+                self.abandon()
+                return
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_LOOK_SECONDS):
+                    await self._progress.until(lambda: self.referee.in_flight() == 0)
 
     def abandon(self) -> None:
         """Ends all running games void; their slots are played when the server is back."""

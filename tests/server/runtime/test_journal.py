@@ -48,6 +48,7 @@ class Mover:
     """A player in this process: what it answers follows from the game's number and the ply alone."""
 
     capacity_timed = capacity_untimed = 3
+    online = True
 
     def __init__(self, referee: Referee, player: ConnectedPlayer, may_answer: Callable[[Game], bool]) -> None:
         self._referee = referee

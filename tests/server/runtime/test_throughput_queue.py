@@ -22,6 +22,7 @@ class Seats:
 
     def __init__(self, timed: int, untimed: int) -> None:
         self.capacity_timed, self.capacity_untimed = timed, untimed
+        self.online = True
 
     def wake(self) -> None:
         """Nothing is sent."""

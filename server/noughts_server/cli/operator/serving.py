@@ -74,10 +74,13 @@ async def serve_until_stopped(
                 options = {**site, "token": token, "proxies": settings.proxies}
                 await stack.enter_async_context(minding_site(server.address, listener, options))
             await stack.enter_async_context(playing(server, None if listener is None else address_of(listener)))
+            done = True
             if drains:
-                return await stop.drained(server.drain)
-            await stop.asked.wait()
-            return True
+                done = await stop.drained(server.drain)
+            else:
+                await stop.asked.wait()
+            server.store.lose_patience(settings.store_patience)
+            return done
 
 
 @asynccontextmanager

@@ -31,6 +31,7 @@ ANSWERERS = 3
 _ALL_READERS = READERS + ANSWERERS + 1
 BUSY_SECONDS = 5.0
 
+_CLOSING_SECONDS = 10.0
 _FIRST_RETRY_SECONDS = 0.1
 _LONGEST_RETRY_SECONDS = 2.0
 
@@ -74,6 +75,8 @@ class Store:
         """The number of transactions that retry until the trouble ends."""
         self._hurry = asyncio.Event()
         self._patience_ends = float("inf")
+        self._giving_up: asyncio.TimerHandle | None = None
+        """Looks for the server of the database when the patience ends."""
         self._writing = self._dialect.make_engine(url, 1, busy_seconds, writes=True)
         self._reading = self._dialect.make_engine(url, _ALL_READERS, busy_seconds, writes=False)
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
@@ -185,9 +188,17 @@ class Store:
         await self.write_patiently(self._dialect.write_for_real)
 
     def lose_patience(self, seconds: float) -> None:
-        """Make transactions that retry give up after so many seconds and raise their trouble."""
-        self._patience_ends = min(self._patience_ends, asyncio.get_running_loop().time() + seconds)
+        """Make transactions that retry give up after so many seconds and raise their trouble.
+
+        Those that wait for the answer of a server give up too, if it does not answer a new connection either.
+        """
+        loop = asyncio.get_running_loop()
+        ends, self._patience_ends = self._patience_ends, min(self._patience_ends, loop.time() + seconds)
         self._hurry.set()
+        if self._patience_ends < ends:
+            if self._giving_up is not None:
+                self._giving_up.cancel()
+            self._giving_up = loop.call_at(self._patience_ends, self._look_for_server)
 
     def check_place(self) -> None:
         """Raise DatabaseGone if the files are not those that were opened, because writes would be lost."""
@@ -201,11 +212,28 @@ class Store:
         return self.last_size_bytes
 
     async def close(self) -> None:
-        """Finish the pending transactions, then close every connection. Further calls do nothing."""
+        """Finish the pending transactions, within the patience or a few seconds, then close every connection.
+
+        Further calls do nothing.
+        """
         self._closed = True
+        self.lose_patience(_CLOSING_SECONDS)
         loop = asyncio.get_running_loop()
         # The default executor only waits; both pools end their own threads.
         await loop.run_in_executor(None, self._shut_down)
+        if self._giving_up is not None:
+            self._giving_up.cancel()
+
+    def _look_for_server(self) -> None:
+        loop = asyncio.get_running_loop()
+        loop.run_in_executor(None, self._give_up)
+        self._giving_up = loop.call_later(_CLOSING_SECONDS, self._look_for_server)
+
+    def _give_up(self) -> None:
+        """Fail all transactions if the server of the database is silent, because their threads would never end."""
+        if not self._dialect.answers(self._place):
+            for engine in (self._writing, self._reading):
+                self._dialect.cut_off(engine)
 
     def _prepare(self, alone: bool) -> None:
         """Create what is missing and try to write. With `alone`, lock first: a running server keeps its schema."""

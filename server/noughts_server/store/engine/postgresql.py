@@ -5,10 +5,13 @@ its transaction ends, in any process.
 """
 
 import getpass
+import os
+import socket
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary, WeakSet
 
 import psycopg
 from sqlalchemy import URL, Connection, Engine, ExceptionContext, create_engine, event, make_url
@@ -44,6 +47,8 @@ limit of the next, up to the larger number, and each commit halves it. So a retr
 """
 _RESTED = "25P03"
 """The SQLSTATE of a transaction that rested for too long."""
+
+_NO_ANSWER = "the server gave no answer before this process had to end"
 
 _CHECK_LOG = "Check the log of PostgreSQL."
 _KINDS: dict[str, Callable[[str], NoughtsError]] = {
@@ -166,12 +171,54 @@ def make_engine(url: URL, connections: int, busy_seconds: float, *, writes: bool
         },
         execution_options={} if writes else {"postgresql_readonly": True},
     )
+    opened = _CONNECTIONS[engine] = _Connections()
+    event.listen(engine, "do_connect", opened.begin)
+    event.listen(engine, "connect", opened.add)
     if writes:
         limit = _RestingLimit()
         event.listen(engine, "begin", limit.begin)
         event.listen(engine, "commit", limit.committed)
         event.listen(engine, "handle_error", limit.failed)
     return engine
+
+
+def answers(url: URL) -> bool:
+    """Return whether the server answers a new connection within a few seconds."""
+    try:
+        psycopg.connect(_conninfo(url), connect_timeout=_CONNECT_SECONDS).close()
+    except psycopg.Error:
+        return False
+    return True
+
+
+def cut_off(engine: Engine) -> None:
+    """Make all statements fail, also those that wait for an answer: a server that is frozen would never answer."""
+    _CONNECTIONS[engine].cut_off()
+
+
+class _Connections:
+    """The connections of an engine, until they are cut off."""
+
+    def __init__(self) -> None:
+        self._open: WeakSet[psycopg.Connection[Any]] = WeakSet()
+        self._are_cut = False
+
+    def begin(self, *options: Any) -> None:
+        """Raise if there must be no connection any more."""
+        if self._are_cut:
+            raise psycopg.OperationalError(_NO_ANSWER)
+
+    def add(self, connection: "psycopg.Connection[Any]", record: object) -> None:
+        self._open.add(connection)
+
+    def cut_off(self) -> None:
+        self._are_cut = True
+        for connection in list(self._open):
+            with suppress(psycopg.Error, OSError), socket.socket(fileno=os.dup(connection.fileno())) as copy:
+                copy.shutdown(socket.SHUT_RDWR)
+
+
+_CONNECTIONS: "WeakKeyDictionary[Engine, _Connections]" = WeakKeyDictionary()
 
 
 class _RestingLimit:

@@ -169,6 +169,15 @@ def make_engine(url: URL, connections: int, busy_seconds: float, *, writes: bool
     return engine
 
 
+def answers(url: URL) -> bool:
+    """Return True: there is no server that could be silent."""
+    return True
+
+
+def cut_off(engine: Engine) -> None:
+    """Do nothing: no statement waits for a server."""
+
+
 def write_for_real(connection: Connection) -> None:
     """Write a page, because only an attempt shows whether the database can be written."""
     version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
