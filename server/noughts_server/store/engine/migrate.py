@@ -8,8 +8,6 @@ from noughts_server.core.errors import DatabaseTooNew, DatabaseUnusable
 from noughts_server.store.engine.schema import REVISION, metadata
 
 MIGRATIONS = Path(__file__).with_name("migrations")
-_RELEASED = ("0014",)
-"""The schemas of earlier releases from 1.0.0 on, which migrated all older ones. A migration leads from each."""
 
 
 def upgrade(connection: Connection, database: str) -> str | None:
@@ -58,7 +56,8 @@ def _revision(connection: Connection, database: str) -> str | None:
     found: str = connection.execute(text("SELECT version_num FROM alembic_version")).scalar() or ""
     if found > REVISION:
         raise DatabaseTooNew(database, found, REVISION)
-    if found not in (*_RELEASED, REVISION):
+    known = {path.name.partition("_")[0] for path in MIGRATIONS.glob("versions/[0-9]*.py")}
+    if found not in known:
         hint = "If it is older, open it once with Noughts 1.0.0, which migrates it."
         raise DatabaseUnusable(database, f"it has schema {found}, which no release since 1.0.0 has", hint=hint)
     return found

@@ -167,7 +167,7 @@ submissions = Table(
     Column("entry", String(400), nullable=False),
     Column("file_name", String(200), nullable=False),
     Column("submitted_at", BigInteger, nullable=False),
-    # The variants that it declared in its trial; empty: all. NULL in rows from before schema 0027: unknown.
+    # The variants that it declared in its trial; empty: all. NULL in rows of version 1.0: unknown.
     Column("variants", JSON(none_as_null=True)),
     # Whether it declined challenges in its trial.
     Column("declines_challenges", Boolean, nullable=False, server_default=false()),
