@@ -2,7 +2,10 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 from urllib.parse import urlsplit
+
+from typer import Option
 
 from noughts_proto.security import is_loopback
 from noughts_server.cli.errors import UsageProblem, require_extra
@@ -12,11 +15,20 @@ from noughts_server.core.errors import BadBusUrl
 
 @dataclass(frozen=True, slots=True)
 class BusOptions:
-    bus: str | None = None
-    bus_creds: Path | None = None
-    bus_ca: Path | None = None
-    bus_cert: Path | None = None
-    bus_key: Path | None = None
+    bus: Annotated[
+        str | None,
+        Option("--bus", metavar="URL", help="Bus of a cluster, e.g. nats://HOST:4222 (several: comma-separated)"),
+    ] = None
+    bus_creds: Annotated[
+        Path | None, Option("--bus-creds", metavar="FILE", help="NATS credentials file, as nsc writes it")
+    ] = None
+    bus_ca: Annotated[
+        Path | None, Option("--bus-ca", metavar="FILE", help="Certificate authorities of the bus (PEM); turns TLS on")
+    ] = None
+    bus_cert: Annotated[
+        Path | None, Option("--bus-cert", metavar="FILE", help="Client certificate for the bus (PEM)")
+    ] = None
+    bus_key: Annotated[Path | None, Option("--bus-key", metavar="FILE", help="Private key of --bus-cert (PEM)")] = None
 
     def read(self, command: str, database: str | None, *, insecure: bool) -> BusSettings | None:
         """Return the bus; None if there is none. Raises UsageProblem if the options do not make a cluster."""

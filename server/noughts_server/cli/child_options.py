@@ -13,9 +13,37 @@ from noughts_server.launching.launcher import Locking
 
 START_SECONDS = Seconds(ChildSettings().start)
 """The usual `--start-timeout`."""
-StartTimeoutOption = Annotated[float, seconds_option("--start-timeout", least=0.1, most=3_600)]
-ProcessesOption = Annotated[int, Option("--processes", min=0, max=1024, show_default=False)]
-AffinityOption = Annotated[bool | None, Option("--affinity/--no-affinity", show_default=False)]
+StartTimeoutOption = Annotated[
+    float,
+    seconds_option(
+        "--start-timeout",
+        least=0.1,
+        most=3600,
+        help="Time limit for a program or plugin to start",
+        rich_help_panel="Players",
+    ),
+]
+ProcessesOption = Annotated[
+    int,
+    Option(
+        "--processes",
+        metavar="K",
+        min=0,
+        max=1024,
+        show_default=False,
+        help="Processes per program or plugin. Default: 1 per game, at most 1 per core",
+        rich_help_panel="Players",
+    ),
+]
+AffinityOption = Annotated[
+    bool | None,
+    Option(
+        "--affinity/--no-affinity",
+        show_default=False,
+        help="Pin each sandboxed process to a core, or pin none. Default: one core per game",
+        rich_help_panel="Players",
+    ),
+]
 
 
 def read_memory(text: str, option: str = "--memory") -> int:
@@ -28,8 +56,22 @@ def read_memory(text: str, option: str = "--memory") -> int:
 
 @dataclass(frozen=True)
 class SandboxOptions:
-    require_lock: bool = False
-    no_lock: bool = False
+    require_lock: Annotated[
+        bool,
+        Option(
+            "--require-lock",
+            help="Refuse to play unless this machine supports the complete sandbox",
+            rich_help_panel="Players",
+        ),
+    ] = False
+    no_lock: Annotated[
+        bool,
+        Option(
+            "--no-lock",
+            help="Run programs and plugins without a sandbox, with your own permissions",
+            rich_help_panel="Players",
+        ),
+    ] = False
 
     @property
     def locking(self) -> Locking:
@@ -37,3 +79,14 @@ class SandboxOptions:
         if self.require_lock and self.no_lock:
             raise UsageProblem("--require-lock: got --no-lock as well, expected one of the two")
         return Locking.REQUIRED if self.require_lock else Locking.OFF if self.no_lock else Locking.USUAL
+
+
+MemoryOption = Annotated[
+    str,
+    Option(
+        "--memory",
+        metavar="SIZE",
+        help="Memory limit of each sandboxed process: MiB (`512`) or `2g`",
+        rich_help_panel="Players",
+    ),
+]

@@ -3,8 +3,10 @@
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from grpc import StatusCode
+from typer import Option
 
 from noughts_proto.security import Dialling
 from noughts_server.cli import connection_options
@@ -22,9 +24,28 @@ HINTS = {
 class AtServer:
     """The options of a command that calls a server."""
 
-    server: str | None = None
-    token: str | None = None
-    token_file: Path | None = None
+    server: Annotated[
+        str | None,
+        Option(
+            "--server",
+            metavar="HOST:PORT[,...]",
+            help="Server addresses, tried in order. Default: NOUGHTS_SERVER or 127.0.0.1:7450",
+            rich_help_panel="Connection",
+        ),
+    ] = None
+    token: Annotated[
+        str | None,
+        Option(
+            "--token",
+            metavar="TOKEN",
+            help="Your token, visible to all local users; NOUGHTS_TOKEN or a file is safer",
+            rich_help_panel="Connection",
+        ),
+    ] = None
+    token_file: Annotated[
+        Path | None,
+        Option("--token-file", metavar="FILE", help="File that contains the token", rich_help_panel="Connection"),
+    ] = None
 
     def connected(self, *, token_needed: bool = False) -> AbstractContextManager[Client]:
         """Yield a client of the server that the options name. Raises UsageProblem for a token that is missing."""

@@ -3,7 +3,9 @@
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Option
 
 from noughts_server.cli.connection import read_address as read_address
 from noughts_server.cli.connection import read_server as read_server
@@ -18,9 +20,22 @@ if TYPE_CHECKING:
 class Encryption:
     """How a connection is protected: options of every command that calls a server."""
 
-    tls: bool = False
-    tls_ca: Path | None = None
-    insecure: bool = False
+    tls: Annotated[
+        bool,
+        Option("--tls", help="Encrypt; trust the certificate authorities of this system", rich_help_panel="Connection"),
+    ] = False
+    tls_ca: Annotated[
+        Path | None,
+        Option(
+            "--tls-ca",
+            metavar="FILE",
+            help="Encrypt; trust the authorities in this PEM file. Default: NOUGHTS_TLS_CA",
+            rich_help_panel="Connection",
+        ),
+    ] = None
+    insecure: Annotated[
+        bool, Option("--insecure", help="Send the token to another machine unencrypted", rich_help_panel="Connection")
+    ] = False
 
 
 ENCRYPTION: ContextVar[Encryption] = ContextVar("ENCRYPTION", default=Encryption())  # noqa: B039  # immutable

@@ -20,14 +20,75 @@ ScheduleOption = Annotated[
         metavar="KIND",
         help=f"Kind: {', '.join(map(str, FORMATS))}",
         autocompletion=completion.schedules,
+        rich_help_panel="Game",
     ),
 ]
-RoundsOption = Annotated[int | None, Option("--rounds", min=1, max=OPTIONS["rounds"].most)]
-DrawAfterOption = Annotated[int | None, Option("--draw-after", min=1, max=OPTIONS["draw_after"].most)]
-FuelOption = Annotated[int | None, Option("--fuel", min=1, max=OPTIONS["fuel"].most)]
-ForfeitAfterOption = Annotated[int | None, Option("--forfeit-after", min=1, max=OPTIONS["forfeit_after"].most)]
-PriorityOption = Annotated[int, Option("--priority", max=OPTIONS["priority"].most, min=0)]
-ThroughputOption = Annotated[int, Option("--throughput", max=OPTIONS["throughput"].most, min=0)]
+RoundsOption = Annotated[
+    int | None,
+    Option(
+        "--rounds",
+        metavar="N",
+        min=1,
+        max=OPTIONS["rounds"].most,
+        help="Rounds of a `swiss` or `danish`. Default: log2 of the entry count, rounded up",
+        rich_help_panel="Game",
+    ),
+]
+DrawAfterOption = Annotated[
+    int | None,
+    Option(
+        "--draw-after",
+        metavar="PLIES",
+        min=1,
+        max=OPTIONS["draw_after"].most,
+        help="Ply at which the game is a draw",
+        rich_help_panel="Game",
+    ),
+]
+FuelOption = Annotated[
+    int | None,
+    Option(
+        "--fuel",
+        metavar="N",
+        min=1,
+        max=OPTIONS["fuel"].most,
+        help="Fuel for each move of a WebAssembly module (about one unit per instruction)",
+        rich_help_panel="Game",
+    ),
+]
+ForfeitAfterOption = Annotated[
+    int | None,
+    Option(
+        "--forfeit-after",
+        metavar="N",
+        min=1,
+        max=OPTIONS["forfeit_after"].most,
+        help="Number of crashes, illegal moves or late moves after which a bot is withdrawn",
+        rich_help_panel="Players",
+    ),
+]
+PriorityOption = Annotated[
+    int,
+    Option(
+        "--priority",
+        metavar="N",
+        max=OPTIONS["priority"].most,
+        min=0,
+        help="Rank among tournaments with a --throughput",
+        rich_help_panel="Game",
+    ),
+]
+ThroughputOption = Annotated[
+    int,
+    Option(
+        "--throughput",
+        metavar="PERCENT",
+        max=OPTIONS["throughput"].most,
+        min=0,
+        help="Share of the games of all tournaments with one. Default: 0 (does not share)",
+        rich_help_panel="Game",
+    ),
+]
 
 
 def read_sprt(text: str, *, complete: bool = True) -> Sprt:

@@ -46,8 +46,7 @@ class FileDialect:
     """What files of other programs do not say: options of every command that reads files of games."""
 
     encoding: Annotated[
-        str,
-        Option("--encoding", metavar="NAME", help="Encoding of text files, e.g. gb18030. Default: BOM, CA, UTF-8"),
+        str, Option("--encoding", metavar="NAME", help="Encoding of text files, e.g. gb18030. Default: BOM, CA, UTF-8")
     ] = ""
     assume_variant: Annotated[
         str,
@@ -80,8 +79,12 @@ class Gathered(NamedTuple):
 class GameSource(AtServer):
     """Which games are meant: the parameters of every command that reads a tournament's games."""
 
-    source: Annotated[str, Argument(metavar="NAME|FILE")]
-    tournament: str = ""
+    source: Annotated[
+        str, Argument(metavar="NAME|FILE", help="Tournament on a server, file of games, or database given by --db")
+    ]
+    tournament: Annotated[
+        str, Option("--tournament", metavar="ID", help="Tournament in the database. Default: the newest")
+    ] = ""
 
     def read(self, make: Callable[[Gathered], Made], dialect: Dialect = DIALECT) -> Made:
         """What `make` makes of the tournament, while its games come a few at a time; `dialect` is that of files.
@@ -144,7 +147,10 @@ class GameSource(AtServer):
 class TournamentPlace(AtServer):
     """Where `tournaments/NAME` is: the parameters of commands that read a file of games or a tournament."""
 
-    database: options.DatabaseOption = None
+    database: Annotated[
+        str | None,
+        Option("--db", metavar="URL", help="Database with the tournament: file or SQLAlchemy URL. Default: the server"),
+    ] = None
 
     @contextmanager
     def file(self, source: str) -> Iterator[str]:

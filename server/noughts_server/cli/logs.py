@@ -5,7 +5,9 @@ import sys
 from dataclasses import dataclass
 from importlib.util import find_spec
 from types import ModuleType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Annotated, cast
+
+from typer import Option
 
 from noughts_server.cli.options import LogFormat, LogLevel
 from noughts_server.core.plain_text import without_controls
@@ -18,8 +20,10 @@ if TYPE_CHECKING:
 class LogOptions:
     """What a command that runs until it is stopped logs, and how."""
 
-    log_level: LogLevel = LogLevel.INFO
-    log_format: LogFormat = LogFormat.AUTO
+    log_level: Annotated[LogLevel, Option("--log-level", help="Lowest level of log lines on stderr")] = LogLevel.INFO
+    log_format: Annotated[
+        LogFormat, Option("--log-format", help="Log format; auto: console on a terminal, else logfmt")
+    ] = LogFormat.AUTO
 
     def configure(self) -> None:
         """Send the logs of this process to stderr by these options."""

@@ -16,7 +16,16 @@ from noughts_server.openings.reading import OpeningsFileError, Part, read_openin
 from noughts_server.openings.reading import read_openings as read_lines
 from noughts_server.openings.settings import Openings, OpeningsKind, OpeningsOrder
 
-OpeningsOption = Annotated[str, Option("--openings", autocompletion=completion.openings)]
+OpeningsOption = Annotated[
+    str,
+    Option(
+        "--openings",
+        metavar="WHICH",
+        autocompletion=completion.openings,
+        help="Openings: `random:K`, `balanced:K`, `balanced15`, `balanced20` or a file",
+        rich_help_panel="Openings",
+    ),
+]
 
 _BY_LOT = re.compile(r"(random|balanced):(.*)")
 _PARTS = re.compile(r"(.+?)((?:,[a-z_]+=[^,]*)+)")

@@ -16,14 +16,50 @@ from noughts_server.report.collect import collect
 _DEFAULT_TEST = "elo0=0,elo1=5"
 
 
-@command(extra="server")
+@command(
+    example="""
+$ noughts report games.jsonl -o report.html
+report.html: 30 games, 37 kB. Open it in a browser.
+""",
+    extra="server",
+)
 def report(
     games: GameSource,
     files: FileDialect,
-    file: Annotated[Path, Option("-o", "--output")] = Path("report.html"),
-    title: str = "",
-    most_games: Annotated[int, Option("--limit", "--games", min=0, max=100_000)] = 500,
-    sprt: str | None = None,
+    file: Annotated[
+        Path,
+        Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Page to write (`.html`), or a folder for `report.html`",
+            rich_help_panel="Output",
+        ),
+    ] = Path("report.html"),
+    title: Annotated[
+        str, Option("--title", help="Title of the page. Default: title of the tournament", rich_help_panel="Output")
+    ] = "",
+    most_games: Annotated[
+        int,
+        Option(
+            "--limit",
+            "--games",
+            metavar="N",
+            min=0,
+            max=100_000,
+            help="Maximum number of games to replay",
+            rich_help_panel="Output",
+        ),
+    ] = 500,
+    sprt: Annotated[
+        str | None,
+        Option(
+            "--sprt",
+            metavar="elo0=E,elo1=E",
+            help="Test of a two-bot match. Default: elo0=0,elo1=5",
+            rich_help_panel="Statistics",
+        ),
+    ] = None,
 ) -> None:
     """Write a tournament as one HTML file with tables, charts and games to replay on a board.
 

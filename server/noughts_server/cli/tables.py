@@ -23,13 +23,40 @@ Kind = StrEnum("Kind", "ALL STANDINGS CROSSTABLE PAIRINGS SIDES TERMINATIONS OPE
 """`TableKind`, or all."""
 
 
-@command(extra="server")
+@command(
+    example="""
+$ noughts tournament tables games.jsonl --kind standings
+...
+#  bot          points  games  wins  draws  losses  h2h    SB
+...
+1  minimax          17     20    14      6       0       107½
+...
+""",
+    extra="server",
+)
 def tables(
     games: GameSource,
     files: FileDialect,
-    kind: Kind = Kind.ALL,
-    limit: Annotated[int | None, Option("--limit", min=1, max=1_000_000_000)] = None,
-    output_format: Annotated[TablesFormat, Option("--format")] = TablesFormat.TEXT,
+    kind: Annotated[Kind, Option("--kind", help="Table to show", rich_help_panel="Output")] = Kind.ALL,
+    limit: Annotated[
+        int | None,
+        Option(
+            "--limit",
+            metavar="N",
+            min=1,
+            max=1_000_000_000,
+            help="Maximum number of rows per table. Default: all",
+            rich_help_panel="Output",
+        ),
+    ] = None,
+    output_format: Annotated[
+        TablesFormat,
+        Option(
+            "--format",
+            help="Output format; `csv` prints one table, `markdown` is for web pages",
+            rich_help_panel="Output",
+        ),
+    ] = TablesFormat.TEXT,
 ) -> None:
     """Show standings with tie-breaks, crosstable, pairings, and results by side, termination and opening.
 

@@ -33,7 +33,7 @@ def read_seconds(text: str, bare_unit: str = "s") -> float:
     return float(matched[1]) * _SECONDS[unit] if matched and unit else -1
 
 
-def seconds_option(*names: str, least: float, most: float) -> Any:
+def seconds_option(*names: str, least: float, most: float, help: str, rich_help_panel: str | None = None) -> Any:
     """Return the option for a duration of `least` to `most` seconds; a number without a unit is seconds."""
 
     def read(text: object) -> Seconds:
@@ -43,7 +43,7 @@ def seconds_option(*names: str, least: float, most: float) -> Any:
             raise BadParameter(f"{str(text)!r}: expected {wanted}")
         return Seconds(seconds)
 
-    return Option(*names, metavar="DURATION", parser=read)
+    return Option(*names, metavar="DURATION", parser=read, help=help, rich_help_panel=rich_help_panel)
 
 
 def read_duration(text: str, option: str) -> timedelta:

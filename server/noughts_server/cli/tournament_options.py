@@ -7,12 +7,17 @@ from typing import Annotated, Any
 from typer import Option
 
 from noughts_referee.clock import TimeControl
-from noughts_server.cli import format_options, options
+from noughts_server.cli import completion, format_options, options
 from noughts_server.cli.openings_options import OpeningsOption, read_openings
+from noughts_server.cli.options.game import OpeningRuleOption, SeedOption
+from noughts_server.cli.options.statistics import SprtOption
+from noughts_server.cli.options.time import TimeOption
 from noughts_server.competition.tournament_settings import GAMES_OF_A_TEST, TournamentSettings
 
 LARGEST_GAMES = 1_000_000
-PerPairOption = Annotated[int, Option("--games", min=1, max=LARGEST_GAMES)]
+PerPairOption = Annotated[
+    int, Option("--games", metavar="N", min=1, max=LARGEST_GAMES, help="Games per pair", rich_help_panel="Game")
+]
 _USUAL = TournamentSettings()
 
 
@@ -20,17 +25,49 @@ _USUAL = TournamentSettings()
 class GameOptions:
     """What is played: options that apply on this machine and on a server."""
 
-    variant: options.AnyVariantOption = None
+    variant: Annotated[
+        str | None,
+        Option(
+            "--variant",
+            metavar="V",
+            autocompletion=completion.variants,
+            help="Variant. Default: the first that both bots play, else tictactoe",
+            rich_help_panel="Game",
+        ),
+    ] = None
     """None: the usual variant."""
-    opening_rule: str | None = None
+    opening_rule: OpeningRuleOption = None
     openings: OpeningsOption = "none"
-    openings_order: str = "sequential"
-    symmetries: bool = False
+    openings_order: Annotated[
+        str,
+        Option(
+            "--openings-order",
+            metavar="ORDER",
+            help="Opening order of a file or book: `sequential` or `random`",
+            rich_help_panel="Openings",
+        ),
+    ] = "sequential"
+    symmetries: Annotated[
+        bool,
+        Option(
+            "--symmetries",
+            help="Rotate or mirror each opening at random, the same way in both games of a pair",
+            rich_help_panel="Openings",
+        ),
+    ] = False
     games: PerPairOption = _USUAL.games_per_pair
     concurrency: options.ConcurrencyOption = 1
-    seed: int | None = None
-    time: str = "none"
-    time_of: list[str] | None = None
+    seed: SeedOption = None
+    time: TimeOption = "none"
+    time_of: Annotated[
+        list[str] | None,
+        Option(
+            "--time-of",
+            metavar="LABEL=T",
+            help="Time control of one bot, e.g. `Slow=5/move` (repeatable)",
+            rich_help_panel="Time control",
+        ),
+    ] = None
     draw_after: format_options.DrawAfterOption = None
     fuel: format_options.FuelOption = None
     forfeit_after: format_options.ForfeitAfterOption = None
@@ -63,9 +100,16 @@ class FormatOptions(GameOptions):
 
     schedule: format_options.ScheduleOption = str(_USUAL.schedule)
     rounds: format_options.RoundsOption = None
-    stop_when_decided: bool = False
+    stop_when_decided: Annotated[
+        bool,
+        Option(
+            "--stop-when-decided",
+            help="End a `knockout` match as soon as its winner is certain",
+            rich_help_panel="Game",
+        ),
+    ] = False
 
-    sprt: str | None = None
+    sprt: SprtOption = None
 
     def _format_settings(self) -> dict[str, Any]:
         own = {"rounds": self.rounds or 0, "stop_when_decided": self.stop_when_decided, "sprt": self.sprt or ""}

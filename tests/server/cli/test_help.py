@@ -156,19 +156,6 @@ def test_help_of_each_option_is_a_phrase_of_at_most_80_characters() -> None:
             assert option.metavar not in ("SECONDS", "TIME", "MS"), (path, option.name)
 
 
-def test_each_text_for_options_is_the_help_of_one() -> None:
-    shown: dict[str, set[tuple[str, str]]] = {}
-    for path, node in commands_and_groups():
-        for parameter in node.load().params if hasattr(node, "load") else ():
-            name = parameter.opts[0] if parameter.param_type_name == "option" else parameter.metavar
-            for length in range(len(path) + 1):
-                shown.setdefault(" ".join(("noughts", *path[:length])), set()).add((name, parameter.help))
-    text = (ROOT / "server" / "noughts_server" / "cli" / "options.txt").read_text(encoding="utf-8")
-    for section in text.split("## ")[1:]:
-        line, *rows = section.strip().splitlines()
-        assert {(row.split()[0], row.split("  ", 1)[1].strip()) for row in rows} <= shown[line]
-
-
 def test_commands_are_in_six_groups_and_options_of_a_match_in_panels(noughts: Any) -> None:
     shown = re.findall(r"╭─ ([\w ]+?) ─", noughts("--help").stdout)
     groups = ["Start here", "Bots", "Local games", "Use a server", "Run a server", "Analysis"]

@@ -35,11 +35,25 @@ _NOTHING_KNOWN: dict[str, Any] = dict.fromkeys(_BOT_FIELDS)
 """The JSON fields of a bot, all null."""
 
 
-@command()
+@command(
+    example="""
+$ echo 'X...O...X O' | noughts bot ask pascal:level=1 --format json
+{"position":"X...O...X O","move":3,"candidates":[1,2,3,5,6,7],...}
+"""
+)
 def ask(
-    spec: options.SpecArgument,
+    spec: Annotated[
+        str,
+        Argument(
+            metavar="SPEC",
+            autocompletion=completion.specs,
+            help="Bot, e.g. `random`, `Old=minimax`, 'exec:python bot.py'",
+        ),
+    ],
     variant: options.AnyVariantOption = None,
-    seed: int = 0,
+    seed: Annotated[
+        int, Option("--seed", metavar="S", help="Seed of the bot's random numbers", rich_help_panel="Game")
+    ] = 0,
     start_timeout: child_options.StartTimeoutOption = child_options.START_SECONDS,
     sandbox: child_options.SandboxOptions = child_options.SandboxOptions(),
 ) -> None:
@@ -132,10 +146,23 @@ def _answer_row(position: Position, answer: Answer) -> tuple[object, ...]:
     return position, cell_name(variant, answer.move), cell_names(variant, answer.candidates), shown
 
 
-@command()
+@command(
+    example="""
+$ noughts bot list
+...
+random                                  a random free cell  every variant
+...
+
+$ noughts bot list --server 127.0.0.1:7450 --online
+bot      owner  version  online
+...
+mybot    alice  1        yes
+...
+"""
+)
 def list_bots(
-    online: bool = False,
-    retired: bool = False,
+    online: Annotated[bool, Option("--online", help="Only bots of the server that are online")] = False,
+    retired: Annotated[bool, Option("--retired", help="Include retired bots of the server")] = False,
     reference: Annotated[
         bool, Option("--reference", help="Bots of this machine, even if NOUGHTS_SERVER is set")
     ] = False,
@@ -169,14 +196,34 @@ def list_bots(
         )
 
 
-@command()
+@command(
+    example="""
+$ noughts bot register newbot
+newbot is registered in version 1.
+Enter it with: noughts tournament join TOURNAMENT --bot newbot
+"""
+)
 def register(
-    name: Annotated[str, Argument(metavar="NAME")],
-    version: str = "",
+    name: Annotated[str, Argument(metavar="NAME", help="Name of the bot: an unused name, or one of your bots")],
+    version: Annotated[
+        str, Option("--version", metavar="V", help="Version that the bot will log in as. Default: `1` for a new bot")
+    ] = "",
     open_to_organisers: Annotated[
-        bool | None, Option("--open-to-organisers/--closed-to-organisers", show_default=False)
+        bool | None,
+        Option(
+            "--open-to-organisers/--closed-to-organisers",
+            show_default=False,
+            help="Let organisers enter it in their tournaments (or not: the default)",
+        ),
     ] = None,
-    open_to_tests: Annotated[bool | None, Option("--open-to-tests/--closed-to-tests", show_default=False)] = None,
+    open_to_tests: Annotated[
+        bool | None,
+        Option(
+            "--open-to-tests/--closed-to-tests",
+            show_default=False,
+            help="Let others test their bots against it (or not: the default)",
+        ),
+    ] = None,
     at: AtServer = AtServer(),
 ) -> None:
     """Register a bot that has not connected yet, so that you can enter it in tournaments.
@@ -197,10 +244,15 @@ def register(
     output.hint(f"Enter it with: noughts tournament join TOURNAMENT --bot {called}")
 
 
-@command()
+@command(
+    example="""
+$ noughts bot rename newbot betterbot
+newbot is now called betterbot.
+"""
+)
 def rename(
-    old: Annotated[str, Argument(metavar="OLD", autocompletion=completion.bots)],
-    new: Annotated[str, Argument(metavar="NEW")],
+    old: Annotated[str, Argument(metavar="OLD", autocompletion=completion.bots, help="Your bot")],
+    new: Annotated[str, Argument(metavar="NEW", help="New name of the bot")],
     at: AtServer = AtServer(),
 ) -> None:
     """Rename your bot. Entries keep their labels; start the bot under the new name from now on."""
@@ -212,10 +264,18 @@ def rename(
         output.hint(f"It is online and continues; start it as {short(renamed.name)} next time.")
 
 
-@command()
+@command(
+    example="""
+$ noughts bot retire betterbot
+betterbot is retired.
+
+$ noughts bot retire betterbot --undo
+betterbot is active again.
+"""
+)
 def retire(
-    name: Annotated[str, Argument(metavar="NAME", autocompletion=completion.bots)],
-    undo: bool = False,
+    name: Annotated[str, Argument(metavar="NAME", autocompletion=completion.bots, help="Your bot")],
+    undo: Annotated[bool, Option("--undo", help="Reactivate a retired bot")] = False,
     at: AtServer = AtServer(),
 ) -> None:
     """Retire your bot: it can no longer log in or enter tournaments. Its games and ratings are kept."""

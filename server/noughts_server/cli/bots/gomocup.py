@@ -2,19 +2,46 @@
 
 import os
 import sys
+from typing import Annotated
+
+from typer import Argument, Option
 
 from noughts_bots.gomocup.engine import GomocupEngine
 from noughts_bots.gomocup.protocol import Lines
 from noughts_bots.reference.specs import make_bot, parse_spec
-from noughts_server.cli import options, output, printing
+from noughts_server.cli import completion, options, output, printing
 from noughts_server.cli.former_command import command
 from noughts_server.core.version import software_version
 
 _PIECE = 1 << 16
 
 
-@command()
-def gomocup(spec: options.SpecArgument, seed: int | None = None) -> None:
+@command(
+    example="""
+$ printf 'START 15\\nBEGIN\\nEND\\n' | noughts bot gomocup minimax:depth=2
+OK
+0,0
+"""
+)
+def gomocup(
+    spec: Annotated[
+        str,
+        Argument(
+            metavar="SPEC",
+            autocompletion=completion.specs,
+            help="Reference bot, e.g. `threats` or `minimax:depth=2`",
+        ),
+    ],
+    seed: Annotated[
+        int | None,
+        Option(
+            "--seed",
+            metavar="S",
+            help="Seed of the bot's random numbers. Default: a random seed",
+            rich_help_panel="Game",
+        ),
+    ] = None,
+) -> None:
     """Play as a reference bot for any manager that speaks the Gomocup protocol, on stdin and stdout.
 
     It plays five in a row on boards up to 30x30. `INFO rule` 1 (exactly five), 4 (renju), 8 and 9 (caro) need 15x15 or

@@ -13,6 +13,8 @@ from noughts_server.cli.client import AtServer
 from noughts_server.cli.drawing.chart import line_chart
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.former_command import command
+from noughts_server.cli.options.names import BotArgument
+from noughts_server.cli.options.time import TimeClassOption
 from noughts_server.cli.remote.game import GameFilter, document, games_of, result_text, termination_text
 from noughts_server.cli.remote.leaderboard import PLACE_FIELDS, print_rows
 from noughts_server.cli.remote.list_choice import KnownList, chosen, others_line
@@ -25,11 +27,21 @@ _CHART_WIDTH, _CHART_HEIGHT = 60, 8
 _SHOWN_POINTS = 10
 _RATING_LISTS = 1_000
 
-NameArgument = Annotated[str, Argument(metavar="NAME", autocompletion=completion.bots)]
 
-
-@command()
-def show(name: NameArgument, at: AtServer = AtServer()) -> None:
+@command(
+    example="""
+$ noughts bot show mybot
+mybot: alice's, version 1, online
+#     list               rating  games  wins  draws  losses      accuracy
+...
+1  ●  tictactoe/untimed   1644?     20    16      4       0  ...% of ...
+...
+"""
+)
+def show(
+    name: BotArgument,
+    at: AtServer = AtServer(),
+) -> None:
     """Show one bot: owner, state, and its rating and record in each rating list."""
     resource = _bot(name)
     with at.connected() as client:
@@ -71,11 +83,29 @@ def _submission_document(handed_in: bots_pb2.Submission | None) -> dict[str, Any
     return {**known, "sha256": handed_in.sha256.hex(), "file_name": handed_in.file_name}
 
 
-@command()
+@command(
+    example="""
+$ noughts bot history mybot
+...
+after games  rating  counted (UTC)
+...
+         20    1644  2026-11-25 18:26:04
+...
+"""
+)
 def history(
-    name: NameArgument,
-    variant: options.AnyVariantOption = None,
-    time_class: str | None = None,
+    name: BotArgument,
+    variant: Annotated[
+        str | None,
+        Option(
+            "--variant",
+            metavar="V",
+            autocompletion=completion.variants,
+            help="Variant. Default: `tictactoe`, or a variant that has games",
+            rich_help_panel="Game",
+        ),
+    ] = None,
+    time_class: TimeClassOption = None,
     at: AtServer = AtServer(),
 ) -> None:
     """Plot a bot's rating in one rating list against its number of rated games.
@@ -101,12 +131,28 @@ def history(
         printing.stdout().print(f"\n{others}", soft_wrap=True)
 
 
-@command()
+@command(
+    example="""
+$ noughts bot games mybot --opponent rival --limit 2
+...
+game       first  second  result   termination  plies
+...
+autumn/20  rival  mybot   ...
+...
+"""
+)
 def games(
-    name: NameArgument,
+    name: BotArgument,
     chosen: GameFilter,
-    opponent: Annotated[str, Option("--opponent", autocompletion=completion.bots)] = "",
-    tournament: Annotated[str, Option("--tournament", autocompletion=completion.tournaments)] = "",
+    opponent: Annotated[
+        str, Option("--opponent", metavar="NAME", autocompletion=completion.bots, help="Only games against this bot")
+    ] = "",
+    tournament: Annotated[
+        str,
+        Option(
+            "--tournament", metavar="ID", autocompletion=completion.tournaments, help="Only games in this tournament"
+        ),
+    ] = "",
     limit: options.LimitOption = None,
     at: AtServer = AtServer(),
 ) -> None:
@@ -124,11 +170,31 @@ def games(
         output.show_each(map(document, rows), lambda: _print_games(rows, empty))
 
 
-@command()
+@command(
+    example="""
+$ noughts head-to-head mybot rival --limit 2
+mybot against rival
+variant    moved first  games  wins  draws  losses  points
+...
+tictactoe  mybot           10     9      1       0      9½
+tictactoe  rival           10     7      3       0      8½
+...
+"""
+)
 def head_to_head(
-    first: Annotated[str, Argument(metavar="A", autocompletion=completion.bots)],
-    second: Annotated[str, Argument(metavar="B", autocompletion=completion.bots)],
-    limit: Annotated[int, Option("--limit", min=0, max=1_000_000_000)] = 5,
+    first: Annotated[str, Argument(metavar="A", autocompletion=completion.bots, help="Bot, e.g. `mybot`")],
+    second: Annotated[str, Argument(metavar="B", autocompletion=completion.bots, help="Opponent of A")],
+    limit: Annotated[
+        int,
+        Option(
+            "--limit",
+            metavar="N",
+            min=0,
+            max=1_000_000_000,
+            help="Maximum number of recent games",
+            rich_help_panel="Output",
+        ),
+    ] = 5,
     at: AtServer = AtServer(),
 ) -> None:
     """Show the score of bot A against bot B, over all versions and tournaments, rated or not."""
@@ -163,7 +229,14 @@ def head_to_head(
         _print_games(found.last_games)
 
 
-@command()
+@command(
+    example="""
+$ noughts rating-lists
+variant    time class  bots  games
+...
+tictactoe  untimed ...
+"""
+)
 def rating_lists(limit: options.LimitOption = None, at: AtServer = AtServer()) -> None:
     """List a server's rating lists: one for each variant and time class with a rated tournament."""
     with at.connected() as client:

@@ -13,11 +13,22 @@ from noughts_server.cli.former_command import command
 from noughts_server.scaffolds import LANGUAGES, NAME_PATTERN, files_of
 
 
-@command()
+@command(
+    example="""
+$ noughts bot new mybot --language rust --folder mybot-rust
+...
+mybot-rust/src/lib.rs
+Next: cd mybot-rust && make check   (needs Noughts, and Rust 1.78 or newer)
+"""
+)
 def new(
-    name: Annotated[str, Argument(metavar="NAME")],
-    language: Annotated[str, Option("--language", "-l")] = "python",
-    folder: Path | None = None,
+    name: Annotated[str, Argument(metavar="NAME", help="Name of the bot and of its folder")],
+    language: Annotated[
+        str, Option("--language", "-l", metavar="LANGUAGE", help="Language: python, c, zig, rust, node or go")
+    ] = "python",
+    folder: Annotated[
+        Path | None, Option("--folder", metavar="FOLDER", help="Folder to create. Default: NAME in this folder")
+    ] = None,
 ) -> None:
     """Create a small project with a working bot: its source, a check, CI and a README."""
     if language not in LANGUAGES:

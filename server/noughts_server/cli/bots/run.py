@@ -18,6 +18,7 @@ from noughts_bots.reference.specs import BotSpec, make_built_in, parse_spec, uni
 from noughts_bots.sdk.errors import VariantRefused
 from noughts_referee.children.running_child import ChildSettings
 from noughts_server.cli import child_options, completion, connection_options, options, output, printing
+from noughts_server.cli.child_options import MemoryOption
 from noughts_server.cli.config_file import read_toml
 from noughts_server.cli.errors import Problem, UsageProblem, explain, problems_with, show
 from noughts_server.cli.former_command import command, declaration
@@ -82,16 +83,51 @@ Player = Callable[[], Coroutine[Any, Any, None]]
 class BotOptions:
     """The settings of one bot: options of the command line, and keys of the file."""
 
-    server: str | None = None
-    version: str = "1"
-    max_games: Annotated[int, Option("--concurrency", "--max-games", min=0, max=65_536)] = 0
-    challenges: Annotated[bool, Option("--challenges/--no-challenges")] = True
-    wait: Annotated[float, seconds_option("--connect-timeout", "--wait", least=0, most=86_400)] = Seconds(60)
+    server: Annotated[
+        str | None,
+        Option(
+            "--server",
+            metavar="HOST:PORT[,...]",
+            help="Server addresses, tried in order. Default: NOUGHTS_SERVER or 127.0.0.1:7450",
+            rich_help_panel="Connection",
+        ),
+    ] = None
+    version: Annotated[str, Option("--version", metavar="V", help="Version that the bot logs in as")] = "1"
+    max_games: Annotated[
+        int,
+        Option(
+            "--concurrency",
+            "--max-games",
+            metavar="C",
+            min=0,
+            max=65_536,
+            help="Maximum concurrent games. Default 0: 1 in timed games, 1,024 in untimed",
+            rich_help_panel="Game",
+        ),
+    ] = 0
+    challenges: Annotated[bool, Option("--challenges/--no-challenges", help="Accept challenges to unrated games")] = (
+        True
+    )
+    wait: Annotated[
+        float,
+        seconds_option("--connect-timeout", "--wait", least=0, most=86_400, help="Time limit for the first connection"),
+    ] = Seconds(60)
     start_timeout: child_options.StartTimeoutOption = child_options.START_SECONDS
-    token: str | None = None
-    token_file: Path | None = None
+    token: Annotated[
+        str | None,
+        Option(
+            "--token",
+            metavar="TOKEN",
+            help="Your token, visible to all local users; NOUGHTS_TOKEN or a file is safer",
+            rich_help_panel="Connection",
+        ),
+    ] = None
+    token_file: Annotated[
+        Path | None,
+        Option("--token-file", metavar="FILE", help="File that contains the token", rich_help_panel="Connection"),
+    ] = None
     processes: child_options.ProcessesOption = 0
-    memory: str = ""
+    memory: MemoryOption = ""
 
 
 class _Planned(NamedTuple):
@@ -101,13 +137,29 @@ class _Planned(NamedTuple):
     token_source: str = "--token"
 
 
-@command()
+@command(
+    example="""
+$ noughts bot run nextstep:depth=3 --name patient --token-file token.txt
+online as bots/patient/versions/1
+"""
+)
 def run(
-    specs: Annotated[list[str] | None, Argument(metavar="[NAME=]SPEC...", autocompletion=completion.specs)] = None,
+    specs: Annotated[
+        list[str] | None,
+        Argument(
+            metavar="[NAME=]SPEC...",
+            autocompletion=completion.specs,
+            help="Bots, e.g. `random`, `Old=minimax`, 'exec:python bot.py'",
+        ),
+    ] = None,
     *,
     chosen: BotOptions,
-    name: str = "",
-    config: Path | None = None,
+    name: Annotated[
+        str, Option("--name", metavar="NAME", help="Name of a single bot. Default: the name in its spec")
+    ] = "",
+    config: Annotated[
+        Path | None, Option("--config", metavar="FILE", help="TOML file with bots and their options")
+    ] = None,
     sandbox: child_options.SandboxOptions = child_options.SandboxOptions(),
 ) -> None:
     """Play as one or more bots on a server, until Ctrl-C; reconnects if the connection is lost.

@@ -20,6 +20,7 @@ from noughts_server.cli.client import AtServer
 from noughts_server.cli.errors import Problem, UsageProblem, problems_with
 from noughts_server.cli.former_command import command
 from noughts_server.cli.openings_options import read_openings
+from noughts_server.cli.options.statistics import SprtOption
 from noughts_server.cli.typed_names import read_tournament
 from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
@@ -38,18 +39,48 @@ _ALWAYS_1980 = (1980, 1, 1, 0, 0, 0)
 _LEFT_OUT = {"__pycache__", ".git", ".venv", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
 
 
-@command()
+@command(
+    example="""
+$ noughts bot submit my_bot.py --name centre --enter cup
+...
+centre, version 1: the server has tested it and runs it (249 bytes).
+It is entered in cup.
+"""
+)
 def submit(
-    file: Annotated[Path, Argument(metavar="FILE|FOLDER")],
-    name: str = "",
-    version: str = "",
-    entry: Annotated[str, Option("--class", "--entry")] = "",
-    variant: str = "",
-    enter: list[str] | None = None,
-    test_against: str = "",
-    sprt: str | None = None,
+    file: Annotated[
+        Path, Argument(metavar="FILE|FOLDER", help="WebAssembly module, Python file, or folder with a bot.py")
+    ],
+    name: Annotated[str, Option("--name", metavar="NAME", help="Name of the bot. Default: the file name")] = "",
+    version: Annotated[str, Option("--version", metavar="V", help="Version. Default: the next number")] = "",
+    entry: Annotated[
+        str,
+        Option("--class", "--entry", metavar="FILE.py:CLASS", help="Class of the bot; required if there are several"),
+    ] = "",
+    variant: Annotated[
+        str,
+        Option(
+            "--variant",
+            metavar="V",
+            help="Variant of the trial game. Default: one the bot declares, else tictactoe",
+            rich_help_panel="Game",
+        ),
+    ] = "",
+    enter: Annotated[
+        list[str] | None, Option("--enter", metavar="TOURNAMENT", help="Tournament to enter as well (repeatable)")
+    ] = None,
+    test_against: Annotated[
+        str, Option("--test-against", metavar="VERSION", help="Version of the bot to test this one against")
+    ] = "",
+    sprt: SprtOption = None,
     openings: Annotated[
-        str, Option("--openings", help="Openings of the test. Default: as many plies as it needs")
+        str,
+        Option(
+            "--openings",
+            metavar="WHICH",
+            help="Openings of the test. Default: as many plies as it needs",
+            rich_help_panel="Openings",
+        ),
     ] = "",
     concurrency: options.PacedConcurrencyOption = 0,
     at: AtServer = AtServer(),

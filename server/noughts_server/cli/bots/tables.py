@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
-from typer import Option
+from typer import Argument, Option
 
 from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.learner import Learner
@@ -17,11 +17,12 @@ from noughts_bots.reference.table import build as build_table
 from noughts_bots.reference.table_file import save
 from noughts_bots.reference.training import Chances, Trainer, can_lose, chances
 from noughts_referee.rules import Variant
-from noughts_server.cli import options, output, printing
+from noughts_server.cli import completion, options, output, printing
 from noughts_server.cli.drawing.learning_curve import Evaluation, check_target, write_curve
 from noughts_server.cli.drawing.progress import counting
 from noughts_server.cli.errors import INTERRUPTED
 from noughts_server.cli.former_command import command
+from noughts_server.cli.options.game import SeedOption
 
 _SELF = "self"
 _LARGEST_GAMES = 100_000_000
@@ -30,10 +31,23 @@ _CURVE_POINTS, _SMALL_BOARD, _FEW_CURVE_POINTS = 30, 9, 8
 _GAMES_A_LOOK = 50
 
 
-@command()
+@command(
+    example="""
+$ noughts bot table build three-stage -o three-stage.table
+three-stage.table: 4,520 positions of tictactoe.
+table:file=three-stage.table plays exactly like three-stage.
+"""
+)
 def build(
-    spec: options.SpecArgument,
-    file: Annotated[Path, Option("-o", "--output")],
+    spec: Annotated[
+        str,
+        Argument(
+            metavar="SPEC",
+            autocompletion=completion.specs,
+            help="Reference bot, e.g. `pascal` or `nextstep:depth=3`",
+        ),
+    ],
+    file: Annotated[Path, Option("-o", "--output", metavar="FILE", help="Table to write", rich_help_panel="Output")],
     variant: options.VariantOption = "tictactoe",
 ) -> None:
     """Write a table of a bot's moves in every position; `table:file=FILE` then plays the same moves.
@@ -62,14 +76,56 @@ def build(
     )
 
 
-@command()
+@command(
+    example="""
+$ noughts bot learn -o my.tab --training-games 2000 --against random --seed 1
+my.tab: tictactoe, learnt from 2,000 games (2,000 of them now, ...
+against  moving    wins   draws  losses  points
+...
+random   first   0.9010  0.0777  0.0213  0.9399
+random   second  0.5830  0.1227  0.2943  0.6444
+...
+"""
+)
 def learn(
-    file: Annotated[Path, Option("-o", "--output", "--file")],
-    games: Annotated[int, Option("--training-games", "--games", min=1, max=_LARGEST_GAMES)],
-    against: list[str],
+    file: Annotated[
+        Path,
+        Option(
+            "-o", "--output", "--file", metavar="FILE", help="Table to continue or create", rich_help_panel="Output"
+        ),
+    ],
+    games: Annotated[
+        int,
+        Option(
+            "--training-games",
+            "--games",
+            metavar="N",
+            min=1,
+            max=_LARGEST_GAMES,
+            help="Training games",
+            rich_help_panel="Game",
+        ),
+    ],
+    against: Annotated[
+        list[str],
+        Option(
+            "--against",
+            metavar="SPEC",
+            help="Opponent, or `self` (repeatable: opponents take turns)",
+            rich_help_panel="Game",
+        ),
+    ],
     variant: options.VariantOption = "tictactoe",
-    seed: int | None = None,
-    curve: Path | None = None,
+    seed: SeedOption = None,
+    curve: Annotated[
+        Path | None,
+        Option(
+            "--curve",
+            metavar="FILE.svg",
+            help="Learning curve as a chart; its numbers go to FILE.csv",
+            rich_help_panel="Output",
+        ),
+    ] = None,
 ) -> None:
     """Train the bot `learner`: play games in this process and correct its table after each.
 

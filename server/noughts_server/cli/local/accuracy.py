@@ -20,13 +20,28 @@ from noughts_server.tables.accuracy import LEAST_DECISIONS
 from noughts_server.tables.recorded_game import RecordedGame
 
 
-@command()
+@command(
+    example="""
+$ noughts records accuracy games.jsonl
+bot  games judged  decisions  blunders  per game  accuracy
+...
+"""
+)
 def accuracy(
-    source: Annotated[str, Argument(metavar="IN")],
+    source: Annotated[str, Argument(metavar="IN", help="Games: .jsonl, .sgf, .psq or `tournaments/NAME`")],
     place: TournamentPlace,
     files: FileDialect,
-    each: bool = False,
-    positions: Annotated[int, Option("--positions", min=1, max=10**7)] = 200_000,
+    each: Annotated[bool, Option("--each", help="A row for each game and bot, instead of each bot")] = False,
+    positions: Annotated[
+        int,
+        Option(
+            "--positions",
+            metavar="N",
+            min=1,
+            max=10**7,
+            help="Maximum number of positions that the search visits in a game",
+        ),
+    ] = 200_000,
 ) -> None:
     """Count how often each bot kept the exact value of its games.
 

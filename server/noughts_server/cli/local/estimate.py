@@ -9,17 +9,19 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Option
+from typer import Argument, Option
 
 from noughts_bots.reference.specs import BotSpec, make_bot, parse_spec
 from noughts_bots.sdk.errors import VariantRefused
 from noughts_referee.children.child_settings import ChildSettings
-from noughts_server.cli import child_options, options, output, printing
+from noughts_server.cli import child_options, completion, options, output, printing
 from noughts_server.cli.drawing.progress import showing_progress
 from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem, problems_with
 from noughts_server.cli.former_command import command
 from noughts_server.cli.local.children import check_startable
 from noughts_server.cli.logs import configure_logs
+from noughts_server.cli.options.game import SeedOption
+from noughts_server.cli.options.time import TimeOption
 from noughts_server.cli.signals import run_loop, two_stages
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.local.plan import LocalError, LocalPlan, LocalStop, VariantNotPlayed
@@ -31,14 +33,39 @@ _MOST_GAMES = 10_000
 _WIDTH, _ROW, _LEFT, _RIGHT = 720, 26, 170, 60
 
 
-@command(extra="server")
+@command(
+    example="""
+$ noughts estimate py:my_bot.py --variants tictactoe --games 10 --seed 1
+py:my_bot.py: 1,... ± ... in the reference pool of tictactoe
+rating  bot               points taken off it
+...
+ 1,000  random ...
+...
+""",
+    extra="server",
+)
 def estimate(
-    spec: options.SpecArgument,
-    variants: Annotated[str, Option("--variants", "--variant")] = "tictactoe,connect4",
-    games: Annotated[int, Option("--games", min=2, max=_MOST_GAMES)] = 60,
-    time: str = "none",
-    seed: int | None = None,
-    svg: Path | None = None,
+    spec: Annotated[str, Argument(metavar="SPEC", autocompletion=completion.specs, help="Bot to rate")],
+    variants: Annotated[
+        str, Option("--variants", "--variant", metavar="NAMES", help="Reference pools, e.g. tictactoe,connect4; or all")
+    ] = "tictactoe,connect4",
+    games: Annotated[
+        int,
+        Option(
+            "--games",
+            metavar="N",
+            min=2,
+            max=_MOST_GAMES,
+            help="Games per pair (the bot and each reference bot)",
+            rich_help_panel="Game",
+        ),
+    ] = 60,
+    time: TimeOption = "none",
+    seed: SeedOption = None,
+    svg: Annotated[
+        Path | None,
+        Option("--svg", metavar="FILE", help="Chart of the bot's rating in each pool", rich_help_panel="Output"),
+    ] = None,
     start_timeout: child_options.StartTimeoutOption = child_options.START_SECONDS,
     sandbox: child_options.SandboxOptions = child_options.SandboxOptions(),
 ) -> None:

@@ -21,11 +21,24 @@ from noughts_server.records.formats import FORMATS
 from noughts_server.records.recorded_game import RecordError
 
 
-@command()
+@command(
+    example="""
+$ noughts game explain autumn/2
+...
+Ply ...: X (rival) played ... and turned a draw into a loss.
+  Better: ...
+...
+"""
+)
 def explain(
-    name: Annotated[str, Argument(metavar="GAME")],
+    name: Annotated[
+        str,
+        Argument(metavar="GAME", help="Game on a server, e.g. `spring/7`, or a file of games or tournament before N"),
+    ],
     files: FileDialect,
-    number: Annotated[int | None, Argument(metavar="N")] = None,
+    number: Annotated[
+        int | None, Argument(metavar="N", help="Number of the game in the file (default: 1) or tournament")
+    ] = None,
     at: AtServer = AtServer(),
 ) -> None:
     """Report the moves that turned a game: those that made its value worse for the mover, in order.

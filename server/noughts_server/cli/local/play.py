@@ -6,7 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Option
+from typer import Argument, Option
 
 from noughts_bots.reference.specs import make_bot, parse_spec, unique_labels
 from noughts_referee.clock import TimeControl
@@ -15,6 +15,8 @@ from noughts_server.cli import completion, options, output, printing
 from noughts_server.cli.client import AtServer
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.former_command import command
+from noughts_server.cli.options.game import OpeningRuleOption, SeedOption
+from noughts_server.cli.options.time import TimeOfPlayerOption
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.play.match import Match, Participant
 from noughts_server.play.status_line import YOU, score_line
@@ -38,20 +40,81 @@ class Mark(StrEnum):
     LOT = "lot"  # its former name
 
 
-@command(extra="play")
+@command(
+    example="""
+$ noughts play first-free --first me --mark X
+...
+   a       b       c ...
+...
+2      │[     ]│
+...
+ Your turn (X).
+...
+""",
+    extra="play",
+)
 def play(
-    spec: options.SpecArgument = "",
+    spec: Annotated[
+        str,
+        Argument(
+            metavar="SPEC",
+            help="Reference bot, or `person`: two people at this keyboard. Default: `nextstep`",
+            autocompletion=completion.specs,
+        ),
+    ] = "",
     variant: options.AnyVariantOption = None,
-    opening_rule: str | None = None,
-    first: First | None = None,
-    mark: Mark = Mark.RANDOM,
-    opponent: Annotated[str | None, Option("--with", autocompletion=completion.opponents)] = None,
-    wait: bool = False,
-    name: str = "",
-    games: Annotated[int, Option("--games", min=1, max=100)] = 1,
-    time: str | None = None,
-    time_of: list[str] | None = None,
-    seed: int | None = None,
+    opening_rule: OpeningRuleOption = None,
+    first: Annotated[
+        First | None,
+        Option(
+            "--first",
+            metavar="<me|opponent|random>",
+            help="Player who starts. Default: random, then alternating",
+            rich_help_panel="Game",
+        ),
+    ] = None,
+    mark: Annotated[
+        Mark,
+        Option(
+            "--mark",
+            metavar="<X|O|random>",
+            help="Your mark on the screen, whichever side moves first",
+            rich_help_panel="Game",
+        ),
+    ] = Mark.RANDOM,
+    opponent: Annotated[
+        str | None,
+        Option(
+            "--with",
+            metavar="bot:NAME",
+            autocompletion=completion.opponents,
+            help="Bot or person to challenge on a server; must be online",
+        ),
+    ] = None,
+    wait: Annotated[bool, Option("--wait", help="Wait on a server until someone challenges you")] = False,
+    name: Annotated[str, Option("--name", metavar="NAME", help="Your name on a server. Default: OWNER-person")] = "",
+    games: Annotated[
+        int,
+        Option(
+            "--games",
+            metavar="N",
+            min=1,
+            max=100,
+            help="Games per pair (you and the --with bot)",
+            rich_help_panel="Game",
+        ),
+    ] = 1,
+    time: Annotated[
+        str | None,
+        Option(
+            "--time",
+            metavar="T",
+            help="Clock (--with; default: 900+10), or the bot's limit, e.g. `2/move`",
+            rich_help_panel="Time control",
+        ),
+    ] = None,
+    time_of: TimeOfPlayerOption = None,
+    seed: SeedOption = None,
     games_file: options.GamesFileOption = None,
     at: AtServer = AtServer(),
 ) -> None:

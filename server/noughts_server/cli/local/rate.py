@@ -3,26 +3,59 @@
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument
+from typer import Argument, Option
 
 from noughts_server.cli import options, output, printing
 from noughts_server.cli.drawing.rating_table import print_ratings, ratings_document
 from noughts_server.cli.errors import UsageProblem, problems_with
 from noughts_server.cli.former_command import command
 from noughts_server.cli.game_sources import FileDialect, TournamentPlace
+from noughts_server.cli.options.statistics import AnchorOption
 from noughts_server.records.results_file import ResultsError, read_results
 from noughts_server.tables.tally import Tally
 
 
-@command(extra="server")
+@command(
+    example="""
+$ noughts rate results.csv
+#  bot   rating   ±  games  points   %   W   D   L  D%   opp  LOS
+...
+1  ada     1747  88     20     17½  88  15   5   0  25  1377  100
+2  ben     1500  83     20      10  50   5  10   5  50  1500  100
+3  cleo    1253  88     20      2½  12   0   5  15  25  1623    -
+...
+""",
+    extra="server",
+)
 def rate(
-    source: Annotated[str, Argument(metavar="FILE")],
+    source: Annotated[
+        str, Argument(metavar="FILE", help="Games: .csv, .jsonl, .sgf, .psq, .parquet, .pgn or `tournaments/NAME`")
+    ],
     place: TournamentPlace,
     files: FileDialect,
-    anchor: list[str] | None = None,
-    prior: bool = False,
-    los: bool = False,
-    without_forfeits: bool = False,
+    anchor: AnchorOption = None,
+    prior: Annotated[
+        bool,
+        Option(
+            "--prior",
+            help="Add two virtual draws per bot against the mean, so that all share one scale",
+            rich_help_panel="Statistics",
+        ),
+    ] = False,
+    los: Annotated[
+        bool,
+        Option(
+            "--los", help="Matrix of likelihoods that one bot is stronger than another", rich_help_panel="Statistics"
+        ),
+    ] = False,
+    without_forfeits: Annotated[
+        bool,
+        Option(
+            "--without-forfeits",
+            help="Leave out games lost on time, by an illegal move, a crash or disconnecting",
+            rich_help_panel="Statistics",
+        ),
+    ] = False,
 ) -> None:
     """Compute ratings from all games in a file or tournament, with 95 % intervals and first-move advantage.
 

@@ -31,18 +31,36 @@ from noughts_server.records.replay import Finding, check_games
 from noughts_server.records.sampling import write_csv, write_npz
 from noughts_server.tables.recorded_game import RecordedGame
 
-FileArgument = Annotated[str, Argument(metavar="FILE")]
+FileArgument = Annotated[str, Argument(metavar="FILE", help="Games: .jsonl, .sgf, .psq, .parquet, .pgn or .csv")]
 _MOST_SHOWN = 20
 
 
-@command()
+@command(
+    example="""
+$ noughts records convert games.jsonl games.sgf
+30 games from games.jsonl to games.sgf.
+$ noughts records convert games.jsonl moves.parquet --rows moves
+30 games from games.jsonl to moves.parquet.
+"""
+)
 def convert(
-    source: Annotated[str, Argument(metavar="IN")],
-    target: Annotated[str, Argument(metavar="OUT")],
+    source: Annotated[
+        str,
+        Argument(metavar="IN", help="Games: .jsonl, .sgf, .psq, .parquet, .pgn, .csv, psq folder, `tournaments/NAME`"),
+    ],
+    target: Annotated[str, Argument(metavar="OUT", help="File or folder; `games.psq/` gets one file per game")],
     place: TournamentPlace,
     files: FileDialect,
-    rows: Rows = Rows.GAMES,
-    license: str = "",
+    rows: Annotated[Rows, Option("--rows", help="Rows of a Parquet file", rich_help_panel="Output")] = Rows.GAMES,
+    license: Annotated[
+        str,
+        Option(
+            "--license",
+            metavar="NAME",
+            help="Licence in the card of a Parquet file, e.g. `CC0-1.0`. Default: not stated",
+            rich_help_panel="Output",
+        ),
+    ] = "",
 ) -> None:
     """Convert the games in a file or tournament: JSON lines, SGF, psq, Parquet, PGN tags, CSV.
 
@@ -82,7 +100,12 @@ def _has_more_than_games(game: RecordedGame) -> bool:
     return isinstance(facts, dict) and any(facts.get(name) for name in ("byes", "withdrawn", "pairings", "bracket"))
 
 
-@command()
+@command(
+    example="""
+$ noughts records check games.jsonl
+30 games: nothing wrong
+"""
+)
 def check(file: FileArgument, files: FileDialect) -> None:
     """Replay every game in a file according to the rules and report errors.
 
@@ -110,16 +133,39 @@ def check(file: FileArgument, files: FileDialect) -> None:
         raise SystemExit(1)
 
 
-@command()
+@command(
+    example="""
+$ noughts records list games.jsonl --bot random --result drawn
+ #  first        second       result   termination  plies  opening
+...
+ 2  random       three-stage  1/2-1/2  board_full       9
+...
+"""
+)
 def list_games(
     file: FileArgument,
     files: FileDialect,
-    bot: str | None = None,
-    against: Annotated[str | None, Option("--opponent", "--against")] = None,
-    variant: str | None = None,
-    result: str | None = None,
-    termination: str | None = None,
-    opening: str | None = None,
+    bot: Annotated[str | None, Option("--bot", metavar="BOT", help="Only games of this bot")] = None,
+    against: Annotated[
+        str | None, Option("--opponent", "--against", metavar="NAME", help="Only games against this bot")
+    ] = None,
+    variant: Annotated[
+        str | None, Option("--variant", metavar="V", help="Only games of this variant", rich_help_panel="Game")
+    ] = None,
+    result: Annotated[
+        str | None,
+        Option(
+            "--result", metavar="R", help="Only this result: `1-0`, `1/2-1/2`, `0-1`; with --bot `won`, `lost`, ..."
+        ),
+    ] = None,
+    termination: Annotated[
+        str | None,
+        Option("--termination", metavar="HOW", help="Only games that ended this way: `line`, `timeout`, ..."),
+    ] = None,
+    opening: Annotated[
+        str | None,
+        Option("--opening", metavar="CELLS", help="Only games with these first moves: `h8i9` or `[112, 98]`"),
+    ] = None,
     limit: options.LimitOption = None,
 ) -> None:
     """List the games in a file, or a selection of them."""
@@ -143,8 +189,23 @@ def _row(number: int, game: RecordedGame, has_moves: bool) -> tuple[object, ...]
     return number, game.first, game.second, game.result, game.termination or "-", plies, opening
 
 
-@command(extra="server")
-def show(file: FileArgument, files: FileDialect, number: Annotated[int, Argument(metavar="N")] = 1) -> None:
+@command(
+    example="""
+$ noughts records show games.jsonl 1
+Game 1: three-stage (X) - minimax (O)
+1/2-1/2, board full; tictactoe, 9 plies
+ 3 X O X
+ 2 X O O
+ 1 O X X
+...
+""",
+    extra="server",
+)
+def show(
+    file: FileArgument,
+    files: FileDialect,
+    number: Annotated[int, Argument(metavar="N", help="Number of the game in the file, from 1")] = 1,
+) -> None:
     """Show one game: step by step on a terminal, otherwise its last position and its moves.
 
     Keys: Left and Right step one ply, Up and Down ten; Home and End go to the first and last position; p and n show the
@@ -154,10 +215,18 @@ def show(file: FileArgument, files: FileDialect, number: Annotated[int, Argument
     show_game(file, number, partial(games_in, dialect=files.dialect))
 
 
-@command(extra="server")
+@command(
+    example="""
+$ noughts records sample games.jsonl samples.npz
+224 samples from games.jsonl to samples.npz.
+""",
+    extra="server",
+)
 def sample(
-    source: Annotated[str, Argument(metavar="FILE")],
-    target: Annotated[str, Argument(metavar="OUT")],
+    source: Annotated[
+        str, Argument(metavar="FILE", help="Games: .jsonl, .sgf, .psq, .parquet, .pgn, .csv or `tournaments/NAME`")
+    ],
+    target: Annotated[str, Argument(metavar="OUT", help="Output: `.csv`, or `.npz` for numpy")],
     place: TournamentPlace,
     files: FileDialect,
 ) -> None:

@@ -22,9 +22,14 @@ _SHOWN = 80
 _FIX = "Correct the line, or leave it out; the lines before it were judged."
 
 
-@command()
+@command(
+    example="""
+$ echo '{"variant":"renju", "moves":[112,113,98]}' | noughts rules check -
+{"outcome":"open","kind":null,"ply":3}
+"""
+)
 def check(
-    file: Annotated[str, Argument(metavar="FILE")],
+    file: Annotated[str, Argument(metavar="FILE", help="File of JSON lines; `-` is standard input")],
     output_format: options.FormatOption = Format.JSON,
 ) -> None:
     """Judge the last move on each line of a file: won, full, open, or illegal with the reason.

@@ -17,11 +17,24 @@ from noughts_server.records.explaining import VALUES
 _THREATS_NODES = 40_000
 
 
-@command()
+@command(
+    example="""
+$ noughts solve tictactoe --moves a1,b2
+X to move: draw. Best: a3 b3 c3 a2 c2 b1 c1
+
+$ noughts solve mnk:4,4,3
+X to move: win in 5 plies. Best: b3 c3 b2 c2
+
+$ noughts solve gomoku --moves h8,a1,i8,a3,j8,a5
+X to move: win in at most 3 plies. Best: g8
+"""
+)
 def solve_position(
-    variant: Annotated[str, Argument(metavar="VARIANT", autocompletion=completion.variants)],
-    moves: str = "",
-    positions: Annotated[int, Option("--positions", min=1, max=10**7)] = 500_000,
+    variant: Annotated[str, Argument(metavar="VARIANT", autocompletion=completion.variants, help="Variant")],
+    moves: Annotated[str, Option("--moves", metavar="CELLS", help="Moves so far: `b2,a1`; with layers `2b2`")] = "",
+    positions: Annotated[
+        int, Option("--positions", metavar="N", min=1, max=10**7, help="Maximum number of positions")
+    ] = 500_000,
 ) -> None:
     """Print the exact value of a position for the side to move, and the best moves.
 

@@ -15,20 +15,45 @@ from noughts_server.statistics.sprt_plan import TrueStrength, plan
 _LARGEST_COUNT = 1_000_000_000_000
 
 
-@command(extra="server")
+@command(
+    example="""
+$ noughts sprt --wins 120 --draws 300 --losses 90 --elo0 0 --elo1 10
+LLR 1.59 (-2.94 to 2.94): not decided yet after 510 games
+Elo difference: +20 ± 19 (95 %) with a likelihood of 98.1% that A is stronger
+...
+
+$ noughts sprt --elo1 10 --plan 5 --draw-rate 0.3
+...
+  7,332 games on average; 19,239 suffice in 95 % of all tests
+...
+""",
+    extra="server",
+)
 def sprt(
-    wins: Annotated[int, Option("--wins", min=0, max=_LARGEST_COUNT)] = 0,
-    draws: Annotated[int, Option("--draws", min=0, max=_LARGEST_COUNT)] = 0,
-    losses: Annotated[int, Option("--losses", min=0, max=_LARGEST_COUNT)] = 0,
-    penta: str | None = None,
-    elo0: float = 0.0,
-    elo1: float = 5.0,
-    alpha: float = 0.05,
-    beta: float = 0.05,
-    model: str = "logistic",
-    plan: float | None = None,
-    draw_rate: float = 0.2,
-    advantage: float = 0.0,
+    wins: Annotated[int, Option("--wins", metavar="N", min=0, max=_LARGEST_COUNT, help="Games that A won")] = 0,
+    draws: Annotated[int, Option("--draws", metavar="N", min=0, max=_LARGEST_COUNT, help="Drawn games")] = 0,
+    losses: Annotated[int, Option("--losses", metavar="N", min=0, max=_LARGEST_COUNT, help="Games that A lost")] = 0,
+    penta: Annotated[
+        str | None,
+        Option(
+            "--penta", metavar="LL,LD,WL+DD,WD,WW", help="Counts of pairs in which A scored 0, 0.5, 1, 1.5 and 2 points"
+        ),
+    ] = None,
+    elo0: Annotated[float, Option("--elo0", metavar="ELO", help="Elo difference under H0")] = 0.0,
+    elo1: Annotated[float, Option("--elo1", metavar="ELO", help="Elo difference under H1")] = 5.0,
+    alpha: Annotated[float, Option("--alpha", metavar="P", help="Probability of accepting H1 if H0 is true")] = 0.05,
+    beta: Annotated[float, Option("--beta", metavar="P", help="Probability of accepting H0 if H1 is true")] = 0.05,
+    model: Annotated[
+        str, Option("--model", metavar="MODEL", help="Scale of elo0 and elo1: `logistic` or `normalized`")
+    ] = "logistic",
+    plan: Annotated[
+        float | None,
+        Option("--plan", metavar="ELO", help="Expected number of games if A is stronger by this much; needs no counts"),
+    ] = None,
+    draw_rate: Annotated[float, Option("--draw-rate", metavar="SHARE", help="Share of draws (with --plan)")] = 0.2,
+    advantage: Annotated[
+        float, Option("--advantage", metavar="ELO", help="First-move advantage in Elo (with --plan)")
+    ] = 0.0,
 ) -> None:
     """Run a generalised sequential probability ratio test on counts, or plan the number of games.
 

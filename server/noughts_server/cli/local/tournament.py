@@ -15,6 +15,7 @@ from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.clock import MARGIN_US
 from noughts_referee.rules import Variant, first_common, parse_variant
 from noughts_server.cli import child_options, completion, format_options, options, output, printing
+from noughts_server.cli.child_options import MemoryOption
 from noughts_server.cli.client import AtServer
 from noughts_server.cli.drawing.match_summary import MatchSummary, terminations_line
 from noughts_server.cli.drawing.rating_table import ratings_document, show_fit
@@ -28,6 +29,8 @@ from noughts_server.cli.local.faults import faults_document, leave_if_benched, s
 from noughts_server.cli.local.run import beside_games, leave_if_ended_early, play
 from noughts_server.cli.local.trial import pace_by_trial
 from noughts_server.cli.openings_options import openings_document, openings_wording
+from noughts_server.cli.options.game import DryRunOption, SeedOption, TitleOption
+from noughts_server.cli.options.statistics import FitOption, SprtOption
 from noughts_server.cli.remote.tournament_view import show_tournament
 from noughts_server.cli.signals import run_loop
 from noughts_server.cli.tournament_options import LARGEST_GAMES, FormatOptions, GameOptions, PerPairOption
@@ -56,9 +59,10 @@ _FIX_AT_SERVER = {
 }
 """What to do about an option of this machine if some bots are on a server; for the others, leave them out."""
 
-SpecArgument = Annotated[list[str], Argument(metavar="SPEC...", autocompletion=completion.specs)]
-FirstArgument = Annotated[str, Argument(metavar="A", autocompletion=completion.specs)]
-SecondArgument = Annotated[str, Argument(metavar="B", autocompletion=completion.specs)]
+FirstArgument = Annotated[
+    str, Argument(metavar="A", autocompletion=completion.specs, help="Bot, e.g. `random` or `nextstep:depth=3`")
+]
+SecondArgument = Annotated[str, Argument(metavar="B", autocompletion=completion.specs, help="Opponent of A")]
 
 _DEMO_HINT = "Try next: noughts match pascal:level=1 nextstep:depth=3 --games 200"
 
@@ -68,21 +72,65 @@ class MachineOptions(child_options.SandboxOptions):
     """How this machine plays: options that a tournament on a server cannot have."""
 
     margin: options.LocalMarginOption = ""
-    margin_of: list[str] | None = None
+    margin_of: Annotated[
+        list[str] | None,
+        Option(
+            "--margin-of",
+            metavar="LABEL=DURATION",
+            help="The same for one bot, e.g. `Slow=200ms` (repeatable)",
+            rich_help_panel="Time control",
+        ),
+    ] = None
     start_timeout: child_options.StartTimeoutOption = child_options.START_SECONDS
     processes: child_options.ProcessesOption = 0
     affinity: child_options.AffinityOption = None
-    memory: str = ""
-    memory_total: str = ""
-    log: Path | None = None
-    messages: Path | None = None
+    memory: MemoryOption = ""
+    memory_total: Annotated[
+        str,
+        Option(
+            "--memory-total",
+            metavar="SIZE",
+            help="Memory limit of all sandboxed processes. Default: 75 % of system memory",
+            rich_help_panel="Players",
+        ),
+    ] = ""
+    log: Annotated[
+        Path | None,
+        Option(
+            "--log",
+            metavar="DIR",
+            help="Folder for the dialogue with Gomocup engines, one file per game",
+            rich_help_panel="Output",
+        ),
+    ] = None
+    messages: Annotated[
+        Path | None,
+        Option(
+            "--messages",
+            metavar="FILE",
+            help="File for comments from Gomocup engines, one JSON object per line",
+            rich_help_panel="Output",
+        ),
+    ] = None
     database: options.GamesDatabaseOption = None
-    resume: bool = False
+    resume: Annotated[
+        bool,
+        Option("--resume", help="Resume the newest run in --db; you can add games or bots", rich_help_panel="Output"),
+    ] = False
     games_file: options.GamesFileOption = None
-    times: bool = False
+    times: Annotated[
+        bool, Option("--times", help="With -o: add the thinking time of each move", rich_help_panel="Output")
+    ] = False
     every: options.EveryOption = None
-    fatal: bool = False
-    dry_run: bool = False
+    fatal: Annotated[
+        bool,
+        Option(
+            "--fatal",
+            help="Stop with exit code 1 when a bot first loses through its own fault",
+            rich_help_panel="Players",
+        ),
+    ] = False
+    dry_run: DryRunOption = False
 
     def refuse_at_server(self) -> None:
         """Raise UsageProblem if one of these options was given."""
@@ -122,15 +170,35 @@ class LocalOptions(MachineOptions, GameOptions):
 class RunOptions(LocalOptions, FormatOptions):
     """The same for `tournament run`, where there are formats."""
 
-    fit: bool = False
+    variant: Annotated[
+        str | None,
+        Option(
+            "--variant",
+            metavar="V",
+            autocompletion=completion.variants,
+            help="Variant. Default: the first that all bots play, else tictactoe",
+            rich_help_panel="Game",
+        ),
+    ] = None
+    fit: FitOption = False
 
 
 @dataclass(frozen=True)
 class MatchOptions(LocalOptions):
     """The same for `match`, where there is one pair."""
 
-    games: Annotated[int, Option("--games", min=1, max=LARGEST_GAMES)] = 2
-    sprt: str | None = None
+    games: Annotated[
+        int,
+        Option(
+            "--games",
+            metavar="N",
+            min=1,
+            max=LARGEST_GAMES,
+            help="Games per pair (A and B); A moves first in game 1",
+            rich_help_panel="Game",
+        ),
+    ] = 2
+    sprt: SprtOption = None
 
     def _format_settings(self) -> dict[str, Any]:
         if self.sprt is None:
@@ -138,8 +206,19 @@ class MatchOptions(LocalOptions):
         return FormatOptions(games=self.games, schedule=str(MATCH), sprt=self.sprt)._format_settings()
 
 
-@command(extra="server")
-def demo(games: PerPairOption = 2, seed: int | None = None) -> None:
+@command(
+    example="""
+$ noughts demo --seed 1
+...
+ 1  minimax              18½    11     15       0    1615
+ 2  nextstep:depth=9     18½    11     15       0    1619
+...
+182 games: 94 won, 88 board full
+...
+""",
+    extra="server",
+)
+def demo(games: PerPairOption = 2, seed: SeedOption = None) -> None:
     """Play a round robin of fourteen reference bots, each in its own process, and rank them."""
     playing = LocalOptions(variant=options.USUAL_VARIANT, games=games, seed=seed, concurrency=_DEMO_GAMES_IN_FLIGHT)
     plan = _plan(list(_DEMO_SPECS), playing, "Demo")
@@ -147,7 +226,18 @@ def demo(games: PerPairOption = 2, seed: int | None = None) -> None:
     _run_tournament(plan, playing, hint=_DEMO_HINT)
 
 
-@command(extra="server")
+@command(
+    example="""
+$ noughts match pascal:level=1 nextstep:depth=3 --games 100 --seed 1
+...
+pascal:level=1        70    41     58       1
+...
+nextstep:depth=3      30     1     58      41
+...
+Elo difference: +147 ± 30 (95 %) ...
+""",
+    extra="server",
+)
 def match(a: FirstArgument, b: SecondArgument, playing: MatchOptions) -> None:
     """Play A against B and estimate the difference in Elo.
 
@@ -188,12 +278,31 @@ def match(a: FirstArgument, b: SecondArgument, playing: MatchOptions) -> None:
     leave_if_benched(outcome)
 
 
-@command(extra="server")
+@command(
+    example="""
+$ noughts tournament run random three-stage minimax --games 10 --seed 1
+...
+# bot          1  2  3
+1 minimax      ·  8  9
+2 three-stage  2  · 7½
+3 random       1 2½  ·
+...
+30 games: 19 won, 11 board full
+""",
+    extra="server",
+)
 def run(
-    specs: SpecArgument,
+    specs: Annotated[
+        list[str],
+        Argument(
+            metavar="SPEC...",
+            autocompletion=completion.specs,
+            help="Bots, e.g. `random`, `Old=minimax`, 'exec:python bot.py'",
+        ),
+    ],
     *,
     playing: RunOptions,
-    title: str = "",
+    title: TitleOption = "",
     at: AtServer = AtServer(),
 ) -> None:
     """Play a tournament on this machine, each bot in its own process: reference bots, programs, plugins.

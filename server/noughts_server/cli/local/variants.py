@@ -17,7 +17,15 @@ from noughts_server.cli.former_command import command
 _FAMILY = {"name": "mnk:M,N,K", "board": "up to 30x30", "in_a_row": "K or more"}
 
 
-@command()
+@command(
+    example="""
+$ noughts variants
+name             board         in a row        cells  lines
+...
+connect4         7x6, gravity  4 or more          42     69
+...
+"""
+)
 def variants() -> None:
     """List all variants: built-in ones and those from installed plugins."""
     found = [_document(parse_variant(name), None) for name in OWN_NAMES]

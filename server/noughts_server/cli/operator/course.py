@@ -21,6 +21,17 @@ from noughts_server.cli.openings_options import read_openings
 from noughts_server.cli.operator import serve as serving
 from noughts_server.cli.operator.web import DEFAULT_WEB
 from noughts_server.cli.operator.web_minder import dialled
+from noughts_server.cli.options.game import DryRunOption
+from noughts_server.cli.options.listening import (
+    CertificateOption,
+    HttpsOption,
+    InsecureServerOption,
+    KeyOption,
+    ListenOption,
+    ProxyOption,
+    PythonPackagesOption,
+)
+from noughts_server.cli.options.time import TimeOption
 from noughts_server.cli.signals import run_loop
 from noughts_server.cli.times import length, read_moment
 from noughts_server.leagues import nights
@@ -37,30 +48,70 @@ if TYPE_CHECKING:
 
 NightlyOpeningsOption = Annotated[
     str | None,
-    Option("--openings", metavar="WHICH", help="Openings of each night. Default: those of course.json"),
+    Option(
+        "--openings",
+        metavar="WHICH",
+        help="Openings of each night. Default: those of course.json",
+        rich_help_panel="Openings",
+    ),
 ]
 PackagesOption = Annotated[
     str | None,
     Option("--python-packages", metavar="NAMES", help="Packages that bots can import. Default: those of course.json"),
 ]
-FolderArgument = Annotated[Path, Argument(metavar="FOLDER")]
+FolderArgument = Annotated[Path, Argument(metavar="FOLDER", help="Folder of the course")]
 
 
-@command()
+@command(
+    example="""
+$ noughts course init ai-101 --students class.csv --variant tictactoe
+ai-101: 2 students, tictactoe each night at 02:00.
+Their tokens, for you to give to each student: ai-101/tokens.csv
+Instructions for the students: ai-101/INSTRUCTIONS.md
+Next: noughts course serve ai-101
+"""
+)
 def init(
     folder: FolderArgument,
-    class_list: Annotated[Path, Option("--students", "--class")],
-    name: str = "",
+    class_list: Annotated[
+        Path,
+        Option(
+            "--students",
+            "--class",
+            metavar="FILE",
+            help="CSV: column `login` (`name`, `email` optional), or one login per line",
+        ),
+    ],
+    name: Annotated[str, Option("--name", metavar="NAME", help="Name of the course. Default: the folder name")] = "",
     variant: options.VariantOption = "connect4",
-    games: Annotated[int, Option("--games", min=2, max=MOST_GAMES)] = 10,
-    time: str = "1/move",
-    nightly: str = "02:00",
-    closes: str | None = None,
-    accept: str = "py,wasm",
+    games: Annotated[
+        int,
+        Option("--games", metavar="N", min=2, max=MOST_GAMES, help="Games per pair each night", rich_help_panel="Game"),
+    ] = 10,
+    time: TimeOption = "1/move",
+    nightly: Annotated[
+        str, Option("--nightly", metavar="HH:MM", help="Start time of the nightly tournament")
+    ] = "02:00",
+    closes: Annotated[
+        str | None, Option("--closes", metavar="WHEN", help="Deadline for submissions, e.g. 2026-12-18T23:59")
+    ] = None,
+    accept: Annotated[
+        str, Option("--accept", metavar="KINDS", help="Kinds of bots that students can submit: py, wasm or py,wasm")
+    ] = "py,wasm",
     openings: NightlyOpeningsOption = None,
-    python_packages: str = "",
-    address: Annotated[str, Option("--public-url", "--site")] = f"http://{DEFAULT_WEB}",
-    server_address: Annotated[str | None, Option("--server")] = None,
+    python_packages: PythonPackagesOption = "",
+    address: Annotated[
+        str, Option("--public-url", "--site", metavar="URL", help="Public address of the website, for the instructions")
+    ] = f"http://{DEFAULT_WEB}",
+    server_address: Annotated[
+        str | None,
+        Option(
+            "--server",
+            metavar="HOST:PORT",
+            help="Server address for the instructions. Default: host of --public-url, port 7450",
+            rich_help_panel="Connection",
+        ),
+    ] = None,
 ) -> None:
     """Create a league for a class: a token for each student, a nightly tournament, instructions.
 
@@ -109,8 +160,15 @@ def init(
     output.hint(f"Next: noughts course serve {folder}")
 
 
-@command()
-def add(folder: FolderArgument, logins: Annotated[list[str], Argument(metavar="LOGIN...")]) -> None:
+@command(
+    example="""
+$ noughts course add ai-101 zoe
+1 new token in ai-101/tokens.csv
+"""
+)
+def add(
+    folder: FolderArgument, logins: Annotated[list[str], Argument(metavar="LOGIN...", help="Logins of the students")]
+) -> None:
     """Add students who join a course late: a token for each, in tokens.csv.
 
     The course's server can keep running.
@@ -121,16 +179,28 @@ def add(folder: FolderArgument, logins: Annotated[list[str], Argument(metavar="L
     output.show(document, f"{printing.count(len(logins), 'new token')} in {files.tokens}")
 
 
-@command()
+@command(
+    example="""
+$ noughts course serve ai-101
+ai-101 is served at 127.0.0.1:7450
+Site: http://127.0.0.1:7480
+Each night at 02:00 all bots meet in tictactoe. Now: ...
+"""
+)
 def serve(
     folder: FolderArgument,
-    listen: str = DEFAULT_SERVER,
-    web: str | None = None,
-    tls_cert: Path | None = None,
-    tls_key: Path | None = None,
-    insecure: bool = False,
-    https: bool = False,
-    proxy: list[str] | None = None,
+    listen: ListenOption = DEFAULT_SERVER,
+    web: Annotated[
+        str | None,
+        Option(
+            "--web", metavar="HOST:PORT", help="Address of the website. Default: 127.0.0.1:7480; off with --tls-cert"
+        ),
+    ] = None,
+    tls_cert: CertificateOption = None,
+    tls_key: KeyOption = None,
+    insecure: InsecureServerOption = False,
+    https: HttpsOption = False,
+    proxy: ProxyOption = None,
     openings: NightlyOpeningsOption = None,
     python_packages: PackagesOption = None,
 ) -> None:
@@ -177,9 +247,26 @@ def serve(
     serving.run_server(chosen, playing=playing)
 
 
-@command()
+@command(
+    example="""
+$ noughts course night ai-101
+tournaments/night-... begins: ... bots, ... games, ...
+When it is over: noughts course report ai-101
+"""
+)
 def night(
-    folder: FolderArgument, openings: NightlyOpeningsOption = None, dry_run: bool = False, server: str | None = None
+    folder: FolderArgument,
+    openings: NightlyOpeningsOption = None,
+    dry_run: DryRunOption = False,
+    server: Annotated[
+        str | None,
+        Option(
+            "--server",
+            metavar="HOST:PORT[,...]",
+            help="Server addresses, tried in order. Default: NOUGHTS_SERVER or 127.0.0.1:7450",
+            rich_help_panel="Connection",
+        ),
+    ] = None,
 ) -> None:
     """Start a tournament of all submitted bots now, as `course serve` does each night.
 
@@ -201,8 +288,24 @@ def night(
     output.hint(f"When it is over: noughts course report {folder}")
 
 
-@command()
-def report(folder: FolderArgument, server: str | None = None) -> None:
+@command(
+    example="""
+$ noughts course report ai-101
+... about ...night-... in ai-101/reports.
+"""
+)
+def report(
+    folder: FolderArgument,
+    server: Annotated[
+        str | None,
+        Option(
+            "--server",
+            metavar="HOST:PORT[,...]",
+            help="Server addresses, tried in order. Default: NOUGHTS_SERVER or 127.0.0.1:7450",
+            rich_help_panel="Connection",
+        ),
+    ] = None,
+) -> None:
     """Write a page for each student about the latest nightly tournament: rank, points, opponents, faults."""
     files = CourseFolder(folder)
     files.read()

@@ -24,10 +24,16 @@ if TYPE_CHECKING:
 
 _MOST_SHOWN = 50
 
-TargetArgument = Annotated[Path, Argument(metavar="FILE")]
+TargetArgument = Annotated[Path, Argument(metavar="FILE", help="File for the copy; must not exist yet")]
 
 
-@command(extra="server")
+@command(
+    example="""
+$ noughts db check --db games.db --format json
+{"tournaments":1,"games":30,"ratings":3,"errors":0,"findings":[]}
+""",
+    extra="server",
+)
 def check(database: options.DatabaseOption = None) -> None:
     """Check a database: run SQLite's own check, replay each game, and recompute scores and ratings.
 
@@ -55,7 +61,13 @@ def check(database: options.DatabaseOption = None) -> None:
         raise SystemExit(1)
 
 
-@command(extra="server")
+@command(
+    example="""
+$ noughts db backup copy.db --db games.db
+copy.db: 30 games, ... bytes
+""",
+    extra="server",
+)
 def backup(target: TargetArgument, database: options.DatabaseOption = None) -> None:
     """Copy a database to one file, even while a server writes to it, and verify the copy.
 
@@ -72,10 +84,16 @@ def backup(target: TargetArgument, database: options.DatabaseOption = None) -> N
     output.show({"file": str(target), "games": games, "bytes": size}, told)
 
 
-@command(extra="server")
+@command(
+    example="""
+$ noughts db copy games.db copied.db
+30 games, ... rows in all: copied, and compared with the copy
+""",
+    extra="server",
+)
 def copy(
-    source: Annotated[str, Argument(metavar="FROM")],
-    target: Annotated[str, Argument(metavar="TO")],
+    source: Annotated[str, Argument(metavar="FROM", help="Source database: a file or an SQLAlchemy URL")],
+    target: Annotated[str, Argument(metavar="TO", help="Target database; must be empty")],
 ) -> None:
     """Copy a league from one database to another of any kind, and compare the two in full.
 
@@ -103,10 +121,26 @@ def copy(
     output.show({"rows": total, "games": rows["games"]}, f"{told}, and compared with the copy")
 
 
-@command(extra="parquet")
+@command(
+    example="""
+$ noughts db export --parquet archive --db games.db
+archive: 30 games in 1 month; 1 file written
+""",
+    extra="parquet",
+)
 def export(
-    parquet: Annotated[Path, Option("--parquet")],
-    license: str = "",
+    parquet: Annotated[
+        Path, Option("--parquet", metavar="FOLDER", help="Folder for the files, one a month: `2026-11.parquet`")
+    ],
+    license: Annotated[
+        str,
+        Option(
+            "--license",
+            metavar="NAME",
+            help="Licence in the card, e.g. `CC0-1.0`. Default: not stated",
+            rich_help_panel="Output",
+        ),
+    ] = "",
     database: options.DatabaseOption = None,
 ) -> None:
     """Write all games to Parquet files, one for each month in which games ended, with a data-set card.
@@ -127,11 +161,25 @@ def export(
     output.show({"games": total, "months": months}, f"{told}; {printing.count(written, 'file')} written")
 
 
-@command(extra="server")
+@command(
+    example="""
+$ noughts db prune --notes 30d --db games.db --dry-run
+what                 would go
+...
+notes on games              0
+""",
+    extra="server",
+)
 def prune(
-    requests: str = "7d",
-    notes: str = "90d",
-    dry_run: bool = False,
+    requests: Annotated[
+        str, Option("--requests", metavar="DURATION", help="Age at which responses to requests are deleted, e.g. `7d`")
+    ] = "7d",
+    notes: Annotated[
+        str, Option("--notes", metavar="DURATION", help="Age at which notes on games are deleted, e.g. `90d` or `12h`")
+    ] = "90d",
+    dry_run: Annotated[
+        bool, Option("--dry-run", help="Show what would be deleted, and change nothing", rich_help_panel="Output")
+    ] = False,
     database: options.DatabaseOption = None,
 ) -> None:
     """Delete old responses to requests, and old notes on games that a bot lost through its own fault.
@@ -164,10 +212,21 @@ def prune(
     )
 
 
-@command(extra="server")
+@command(
+    example="""
+$ noughts db runs --prune 30d --dry-run
+No run is kept.
+""",
+    extra="server",
+)
 def runs(
-    prune: str = "",
-    dry_run: bool = False,
+    prune: Annotated[
+        str,
+        Option("--prune", metavar="DURATION", help="Delete runs unchanged for this time, e.g. `30d`, and empty ones"),
+    ] = "",
+    dry_run: Annotated[
+        bool, Option("--dry-run", help="Show what would be deleted, and change nothing", rich_help_panel="Output")
+    ] = False,
 ) -> None:
     """List the runs of this machine that were interrupted, and delete old ones.
 
@@ -209,7 +268,13 @@ def runs(
     output.show_rows({"runs": documents}, columns, rows, "No run is kept.", first_whole=True)
 
 
-@command(extra="server")
+@command(
+    example="""
+$ noughts db explorer rebuild --db games.db --format json
+{"games":30}
+""",
+    extra="server",
+)
 def rebuild_explorer(database: options.DatabaseOption = None) -> None:
     """Recount all games for the opening explorer.
 

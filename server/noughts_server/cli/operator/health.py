@@ -1,8 +1,9 @@
 """`noughts health`: whether a server takes calls, for containers and service managers."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import grpc
+from typer import Option
 
 from noughts_proto.v1 import status_pb2 as pb
 from noughts_server.cli import connection_options, output, printing
@@ -12,8 +13,23 @@ from noughts_server.cli.former_command import command
 from noughts_server.client.failures import DEADLINE_SECONDS, explain_call
 
 
-@command()
-def health(server: str | None = None) -> None:
+@command(
+    example="""
+$ noughts health
+127.0.0.1:7450 is serving
+"""
+)
+def health(
+    server: Annotated[
+        str | None,
+        Option(
+            "--server",
+            metavar="HOST:PORT[,...]",
+            help="Server addresses, tried in order. Default: NOUGHTS_SERVER or 127.0.0.1:7450",
+            rich_help_panel="Connection",
+        ),
+    ] = None,
+) -> None:
     """Query the server's standard health service; exit code 0 if it is serving, 1 if not."""
     from grpc_health.v1 import health_pb2, health_pb2_grpc
 

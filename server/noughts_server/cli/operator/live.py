@@ -6,6 +6,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from typer import Option
+
 from noughts_proto.transport import DEFAULT_SERVER
 from noughts_server.cli import options, output
 from noughts_server.cli.former_command import command
@@ -18,14 +20,29 @@ from noughts_server.cli.times import Seconds, seconds_option
 if TYPE_CHECKING:
     from noughts_server.server import Server
 
-PaceOption = Annotated[float, seconds_option("--pace", least=0, most=60)]
+PaceOption = Annotated[
+    float, seconds_option("--pace", least=0, most=60, help="Wait before each move of the reference bots")
+]
 _PACE = Seconds(0.8)
 
 
-@command(extra="web")
+@command(
+    example="""
+$ noughts live
+Bots are playing: http://127.0.0.1:7480
+Let yours join:  export NOUGHTS_TOKEN=...
+...
+Stop:            Ctrl-C
+""",
+    extra="web",
+)
 def live(
-    web: str = DEFAULT_WEB,
-    listen: str = DEFAULT_SERVER,
+    web: Annotated[
+        str, Option("--web", metavar="HOST:PORT", help="Address of the website; port 0: any free port")
+    ] = DEFAULT_WEB,
+    listen: Annotated[
+        str, Option("--listen", metavar="HOST:PORT", help="Address for bots; port 0: any free port")
+    ] = DEFAULT_SERVER,
     pace: PaceOption = _PACE,
     database: options.GamesDatabaseOption = None,
 ) -> None:

@@ -2,6 +2,9 @@
 
 import os
 import socket
+from typing import Annotated
+
+from typer import Option
 
 from noughts_proto.security import Dialling, is_loopback
 from noughts_server.cli import connection_options
@@ -10,12 +13,29 @@ from noughts_server.cli.errors import UsageProblem, explain, require_extra
 from noughts_server.cli.former_command import command
 from noughts_server.cli.operator.proxies import read_proxies
 from noughts_server.cli.operator.web import web_listener
+from noughts_server.cli.options.listening import ProxyOption
 from noughts_server.cli.signals import announced, run_loop, until_terminated
 from noughts_server.web.listener import address_of
 
 
-@command(extra="mcp")
-def mcp(listen: str | None = None, proxy: list[str] | None = None, at: AtServer = AtServer()) -> None:
+@command(
+    example="""
+$ noughts mcp --listen 127.0.0.1:7490
+The tools of the server at 127.0.0.1:7450 are at http://127.0.0.1:7490/mcp
+Stop: Ctrl-C
+""",
+    extra="mcp",
+)
+def mcp(
+    listen: Annotated[
+        str | None,
+        Option(
+            "--listen", metavar="HOST:PORT", help="Local address to serve over HTTP. Default: standard input and output"
+        ),
+    ] = None,
+    proxy: ProxyOption = None,
+    at: AtServer = AtServer(),
+) -> None:
     """Give agents tools to use a server, by the Model Context Protocol (MCP), until they disconnect.
 
     An agent starts this command and calls the server with your token. With --listen it runs until Ctrl-C, and each

@@ -1,6 +1,9 @@
 """`noughts nodes`: who belongs to a cluster, for operators and for the health checks of containers."""
 
 import socket
+from typing import Annotated
+
+from typer import Option
 
 from noughts_server.cli import options, output, printing
 from noughts_server.cli.database import in_database
@@ -9,8 +12,20 @@ from noughts_server.cli.former_command import command
 from noughts_server.cli.times import iso
 
 
-@command(extra="server")
-def nodes(database: options.DatabaseOption = None, here: bool = False) -> None:
+@command(
+    example="""
+$ noughts nodes --db postgresql://noughts@db/noughts
+node                     kind     seats  up    units  silence limit
+...
+server-...   server ...
+referee-...  referee ...
+""",
+    extra="server",
+)
+def nodes(
+    database: options.DatabaseOption = None,
+    here: Annotated[bool, Option("--here", help="Only nodes on this machine or in this container")] = False,
+) -> None:
     """List the live servers and referees of a cluster; exit code 1 if there are none."""
     from noughts_server.store.nodes import members
     from noughts_server.store.tournaments.stops import stopped_tournaments

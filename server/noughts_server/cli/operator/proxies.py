@@ -7,7 +7,15 @@ from typer import Option
 
 from noughts_server.cli.errors import UsageProblem
 
-PublicUrlOption = Annotated[str | None, Option("--public-url", show_default=False)]
+PublicUrlOption = Annotated[
+    str | None,
+    Option(
+        "--public-url",
+        metavar="URL",
+        show_default=False,
+        help="Public address of the website, e.g. https://noughts.example.org",
+    ),
+]
 
 
 def read_public_url(chosen: str | None) -> str:

@@ -15,7 +15,13 @@ if TYPE_CHECKING:
     from noughts_server.store.ratings.rating_lists import RebuildReport
 
 
-@command(extra="server")
+@command(
+    example="""
+$ noughts ratings rebuild --db games.db --format json
+{"games":30,"ratings":3,...}
+""",
+    extra="server",
+)
 def rebuild(database: options.DatabaseOption = None) -> None:
     """Recompute all ratings and their history from the stored games, and correct what differs.
 
@@ -30,7 +36,12 @@ def rebuild(database: options.DatabaseOption = None) -> None:
     output.show(_document(report), lambda: _print(report))
 
 
-@command()
+@command(
+    example="""
+$ noughts ratings suspicious --token-file admin.token
+Nothing looks suspicious.
+"""
+)
 def suspicious(at: AtServer = AtServer()) -> None:
     """List rated results that look as if they were arranged. Needs a token with the scope `admin`.
 

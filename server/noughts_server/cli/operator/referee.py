@@ -18,11 +18,11 @@ from noughts_server.cli.operator.serve import (
     GRACE,
     AbsenceOption,
     GraceOption,
-    LimitOption,
     read_absence,
     read_acceptance,
     read_limits,
 )
+from noughts_server.cli.options.listening import DefaultMarginOption, PythonPackagesOption
 from noughts_server.cli.signals import Stop, run_loop
 from noughts_server.launching.launcher import Locking
 
@@ -31,22 +31,62 @@ if TYPE_CHECKING:
     from noughts_server.referee_node import RefereeSettings
 
 
-@command(extra="cluster", configured=True)
+@command(
+    example="""
+$ noughts referee --db postgresql://noughts@db/noughts --bus nats://bus:4222
+referee-... plays
+Stop:   Ctrl-C
+""",
+    extra="cluster",
+    configured=True,
+)
 def referee(
-    database: options.DatabaseOption = None,
+    database: Annotated[
+        str | None,
+        Option("--db", metavar="URL", help="Database of the cluster: file or SQLAlchemy URL. Default: none (required)"),
+    ] = None,
     *,
     cluster: BusOptions = BusOptions(),
-    seats: Annotated[int, Option("--concurrency", "--seats", min=0, max=1024)] = 0,
-    offers: list[str] | None = None,
-    owner: str = "referees",
-    accept: str = "none",
-    python_packages: str = "",
-    limit: LimitOption = None,
-    margin: str = options.MARGIN,
+    seats: Annotated[
+        int,
+        Option(
+            "--concurrency",
+            "--seats",
+            metavar="C",
+            min=0,
+            max=1024,
+            help="Concurrent games; 0: one per core",
+            rich_help_panel="Game",
+        ),
+    ] = 0,
+    offers: Annotated[
+        list[str] | None,
+        Option(
+            "--offers", metavar="SPEC", help="Program or plugin to offer, e.g. Wine=gomocup:./pbrain-wine (repeatable)"
+        ),
+    ] = None,
+    owner: Annotated[str, Option("--owner", metavar="NAME", help="Owner of the offered bots")] = "referees",
+    accept: Annotated[
+        str, Option("--accept", metavar="KINDS", help="Kinds of submitted bots to run: wasm, py, wasm,py or none")
+    ] = "none",
+    python_packages: PythonPackagesOption = "",
+    limit: Annotated[
+        list[str] | None,
+        Option(
+            "--set-limit",
+            "--limit",
+            metavar="NAME=NUMBER",
+            help="Limit to change (docs/reference/limits.md; repeatable)",
+        ),
+    ] = None,
+    margin: DefaultMarginOption = options.MARGIN,
     grace: GraceOption = GRACE,
     absence: AbsenceOption = ABSENCE,
     sandbox: SandboxOptions = SandboxOptions(),
-    insecure: bool = False,
+    insecure: Annotated[
+        bool,
+        Option("--insecure", help="Use a bus on another machine without credentials", rich_help_panel="Connection"),
+    ] = False,
     logs: LogOptions = LogOptions(),
 ) -> None:
     """Play games for a cluster until Ctrl-C. It then lets running games finish; a second Ctrl-C stops it at once."""

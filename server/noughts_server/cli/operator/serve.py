@@ -21,6 +21,16 @@ from noughts_server.cli.former_command import command
 from noughts_server.cli.logs import LogOptions
 from noughts_server.cli.operator.proxies import PublicUrlOption, read_proxies, read_public_url
 from noughts_server.cli.operator.web import DEFAULT_WEB, web_listener
+from noughts_server.cli.options.listening import (
+    CertificateOption,
+    DefaultMarginOption,
+    HttpsOption,
+    InsecureServerOption,
+    KeyOption,
+    ListenOption,
+    ProxyOption,
+    PythonPackagesOption,
+)
 from noughts_server.cli.signals import run_loop
 from noughts_server.cli.times import Seconds, read_duration, seconds_option
 from noughts_server.core.errors import InvalidArgument
@@ -30,9 +40,22 @@ if TYPE_CHECKING:
     from noughts_server.hosting.submitted import Acceptance
     from noughts_server.server import Server
 
-LimitOption = Annotated[list[str] | None, Option("--set-limit", "--limit")]
-GraceOption = Annotated[float, seconds_option("--reconnect-timeout", "--grace", least=0, most=86_400)]
-AbsenceOption = Annotated[str, Option("--inactivity-timeout", "--absence")]
+LimitOption = Annotated[
+    list[str] | None,
+    Option(
+        "--set-limit",
+        "--limit",
+        metavar="N",
+        help="Maximum number of rows. Default: 50; all in JSON",
+        rich_help_panel="Output",
+    ),
+]
+GraceOption = Annotated[
+    float, seconds_option("--reconnect-timeout", "--grace", least=0, most=86_400, help="Reconnect timeout of a bot")
+]
+AbsenceOption = Annotated[
+    str, Option("--inactivity-timeout", "--absence", metavar="DURATION", help="Inactivity timeout of an entry; 0: none")
+]
 
 
 GRACE = Seconds(GRACE_SECONDS)
@@ -44,32 +67,79 @@ _WEBSITE_FOR_TLS = "Start it next to the server: noughts web --server NAME:PORT 
 class ServeOptions:
     """What an operator chooses for a server, as it is typed."""
 
-    listen: str = DEFAULT_SERVER
+    listen: ListenOption = DEFAULT_SERVER
     database: options.DatabaseOption = None
-    margin: str = options.MARGIN
-    network_cap: str = f"{NETWORK_CAP_US // 1_000}ms"
+    margin: DefaultMarginOption = options.MARGIN
+    network_cap: Annotated[
+        str, Option("--network-cap", metavar="DURATION", help="Maximum network delay not charged to a move; 0: none")
+    ] = f"{NETWORK_CAP_US // 1_000}ms"
     grace: GraceOption = GRACE
-    tls_cert: Path | None = None
-    tls_key: Path | None = None
-    tls_client_ca: Path | None = None
-    insecure: bool = False
-    metrics: str | None = None
-    reflection: Annotated[bool, Option("--reflection/--no-reflection")] = True
-    explorer: Annotated[bool, Option("--explorer/--no-explorer")] = True
-    private_webhooks: Annotated[bool, Option("--allow-private-webhooks")] = False
-    web: str | None = None
-    no_web: bool = False
-    https: bool = False
+    tls_cert: CertificateOption = None
+    tls_key: KeyOption = None
+    tls_client_ca: Annotated[
+        Path | None,
+        Option("--tls-client-ca", metavar="FILE", help="Require client certificates issued by these authorities (PEM)"),
+    ] = None
+    insecure: InsecureServerOption = False
+    metrics: Annotated[
+        str | None, Option("--metrics", metavar="HOST:PORT", help="Address for Prometheus metrics. Default: off")
+    ] = None
+    reflection: Annotated[
+        bool, Option("--reflection/--no-reflection", help="Service descriptions via gRPC reflection, e.g. for grpcurl")
+    ] = True
+    explorer: Annotated[
+        bool,
+        Option(
+            "--explorer/--no-explorer",
+            help="Count the openings of games for the opening explorer, and the blunders of bots",
+        ),
+    ] = True
+    private_webhooks: Annotated[
+        bool, Option("--allow-private-webhooks", help="Webhooks on this machine, in its local networks and at any port")
+    ] = False
+    web: Annotated[
+        str | None,
+        Option("--web", metavar="HOST:PORT", help="Address of the website. Default: 127.0.0.1:7480, if free"),
+    ] = None
+    no_web: Annotated[bool, Option("--no-web", help="Do not start the website")] = False
+    https: HttpsOption = False
     absence: AbsenceOption = ABSENCE
-    rate_own_games: bool = False
-    accept: str | None = None
-    python_packages: str = ""
-    limit: LimitOption = None
-    proxy: list[str] | None = None
+    rate_own_games: Annotated[
+        bool, Option("--rate-own-games", help="Also rate games between bots of the same owner")
+    ] = False
+    accept: Annotated[
+        str | None,
+        Option(
+            "--accept",
+            metavar="KINDS",
+            help="Kinds of bots to accept: wasm, py, wasm,py or none. Default: wasm if installed",
+        ),
+    ] = None
+    python_packages: PythonPackagesOption = ""
+    limit: Annotated[
+        list[str] | None,
+        Option(
+            "--set-limit",
+            "--limit",
+            metavar="NAME=NUMBER",
+            help="Limit to change (docs/reference/limits.md; repeatable)",
+        ),
+    ] = None
+    proxy: ProxyOption = None
     public_url: PublicUrlOption = None
 
 
-@command(extra="server", configured=True)
+@command(
+    example="""
+$ noughts serve --db league.db
+Noughts ... serves at 127.0.0.1:7450
+Look at it:         http://127.0.0.1:7480
+Make a token:       noughts token create --owner YOU --db ...
+...
+""",
+    extra="server",
+    configured=True,
+)
 def serve(chosen: ServeOptions, cluster: BusOptions, logs: LogOptions) -> None:
     """Run a server until Ctrl-C. It then lets running games finish; a second Ctrl-C stops it at once."""
     run_server(chosen, cluster, logs)

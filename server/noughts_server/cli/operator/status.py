@@ -4,12 +4,13 @@ import math
 import time
 from collections.abc import Iterable
 from datetime import UTC
-from typing import Any
+from typing import Annotated, Any
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
+from typer import Option
 
 from noughts_proto.v1 import status_pb2 as pb
 from noughts_server.cli import output, printing
@@ -30,8 +31,28 @@ _MOST_TOURNAMENTS = 10
 _MOST_BOTS = 12
 
 
-@command()
-def status(once: bool = False, server: str | None = None) -> None:
+@command(
+    example="""
+$ noughts status --once
+Noughts ... at 127.0.0.1:7450 serving, up ...
+...
+...
+mybot    1              0
+...
+"""
+)
+def status(
+    once: Annotated[bool, Option("--once", help="Print once and exit, even on a terminal")] = False,
+    server: Annotated[
+        str | None,
+        Option(
+            "--server",
+            metavar="HOST:PORT[,...]",
+            help="Server addresses, tried in order. Default: NOUGHTS_SERVER or 127.0.0.1:7450",
+            rich_help_panel="Connection",
+        ),
+    ] = None,
+) -> None:
     """Show what a server is doing, refreshed every second, until Ctrl-C.
 
     Without a terminal the command prints once.

@@ -32,7 +32,15 @@ _SECRET_BYTES = 64
 class TokensAt(AtServer):
     """Where tokens are kept: in a database, or on a server."""
 
-    server: str | None = None
+    server: Annotated[
+        str | None,
+        Option(
+            "--server",
+            metavar="HOST:PORT[,...]",
+            help="Server to use with your token. Default: --db, else NOUGHTS_SERVER",
+            rich_help_panel="Connection",
+        ),
+    ] = None
 
     def chosen(self, database: str | None) -> "TokensAt | None":
         """Return the server to ask; None means the database. Raises UsageProblem if the options name both.
@@ -49,14 +57,37 @@ class TokensAt(AtServer):
         return None if server is None else self
 
 
-@command()
+@command(
+    example="""
+$ noughts token create --owner alice --scope play:mybot --expires 30d
+...
+Token 1 of alice: play:mybot, until 2026-12-25 18:13. Keep it: ...
+nou_8h4RLjXoai44WiQ0VpZRxnnSnW71wQ8e
+"""
+)
 def create(
-    owner: str | None = None,
-    label: Annotated[str, Option("--note", "--label")] = "",
-    scopes: Annotated[list[str] | None, Option("--scope")] = None,
-    expires: str | None = None,
+    owner: Annotated[str | None, Option("--owner", metavar="NAME", help="Owner of the token (created if new)")] = None,
+    label: Annotated[str, Option("--note", "--label", metavar="TEXT", help="Note on the purpose of the token")] = "",
+    scopes: Annotated[
+        list[str] | None,
+        Option(
+            "--scope",
+            metavar="SCOPE",
+            help="Rights: play, play:BOT, submit, organise, site, admin. Default: play, organise",
+        ),
+    ] = None,
+    expires: Annotated[
+        str | None, Option("--expires", metavar="DURATION", help="Lifetime, e.g. `30d` or `12h`. Default: no limit")
+    ] = None,
     file: Annotated[
-        Path | None, Option("-o", "--output", help="New file for the token that only you can read. Default: stdout")
+        Path | None,
+        Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="New file for the token that only you can read. Default: stdout",
+            rich_help_panel="Output",
+        ),
     ] = None,
     database: options.DatabaseOption = None,
     at: TokensAt = TokensAt(),
@@ -128,7 +159,14 @@ def _created(
     return token_message(stored.token), stored.secret
 
 
-@command()
+@command(
+    example="""
+$ noughts token list
+id  owner ... scopes      created  last used  state
+...
+ 1  alice         play:mybot  ...  -          expires in 30 days
+"""
+)
 def list_tokens(database: options.DatabaseOption = None, at: TokensAt = TokensAt()) -> None:
     """List tokens without their secrets. A server lists only your own, or all with scope `admin`."""
     if (server := at.chosen(database)) is not None:
@@ -148,9 +186,14 @@ def list_tokens(database: options.DatabaseOption = None, at: TokensAt = TokensAt
     output.show_rows({"tokens": list(map(_document, found))}, columns, rows, hint)
 
 
-@command()
+@command(
+    example="""
+$ noughts token revoke 1
+Token 1 of alice is revoked.
+"""
+)
 def revoke(
-    identifier: Annotated[int, Argument(metavar="ID")],
+    identifier: Annotated[int, Argument(metavar="ID", help="Number of the token in `noughts token list`")],
     database: options.DatabaseOption = None,
     at: TokensAt = TokensAt(),
 ) -> None:

@@ -4,11 +4,15 @@ import errno
 import socket
 import time
 from pathlib import Path
+from typing import Annotated
+
+from typer import Option
 
 from noughts_server.cli import connection_options
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.former_command import command
 from noughts_server.cli.operator.proxies import PublicUrlOption, read_proxies, read_public_url
+from noughts_server.cli.options.listening import HttpsOption, ProxyOption
 from noughts_server.cli.signals import announced, run_loop
 from noughts_server.web.listener import address_of, listening
 
@@ -17,15 +21,42 @@ _RELEASE_SECONDS = 6.0
 """A killed server's website may hold its port for so long."""
 
 
-@command(extra="web", configured=True)
+@command(
+    example="""
+$ noughts web --server 127.0.0.1:7450
+...http://127.0.0.1:7480...
+""",
+    extra="web",
+    configured=True,
+)
 def web(
-    listen: str = DEFAULT_WEB,
-    https: bool = False,
-    plain_sign_in: bool = False,
-    token_file: Path | None = None,
-    proxy: list[str] | None = None,
+    listen: Annotated[
+        str, Option("--listen", metavar="HOST:PORT", help="Address of the website; port 0: any free port")
+    ] = DEFAULT_WEB,
+    https: HttpsOption = False,
+    plain_sign_in: Annotated[
+        bool, Option("--plain-sign-in", help="Allow sign-in without encryption: others can read tokens")
+    ] = False,
+    token_file: Annotated[
+        Path | None,
+        Option(
+            "--token-file",
+            metavar="FILE",
+            help="File with a token for games in the browser (scopes `play`, `site`)",
+            rich_help_panel="Connection",
+        ),
+    ] = None,
+    proxy: ProxyOption = None,
     public_url: PublicUrlOption = None,
-    server: str | None = None,
+    server: Annotated[
+        str | None,
+        Option(
+            "--server",
+            metavar="HOST:PORT[,...]",
+            help="Server addresses, tried in order. Default: NOUGHTS_SERVER or 127.0.0.1:7450",
+            rich_help_panel="Connection",
+        ),
+    ] = None,
 ) -> None:
     """Serve a website that shows a server's tournaments, games and ratings live, until Ctrl-C.
 

@@ -4,7 +4,6 @@ import math
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, TypeVar
@@ -16,6 +15,9 @@ from noughts_referee.clock import MARGIN_US, TimeControl, TimeControlError, pars
 from noughts_referee.rules import OPENING_RULES, Variant, VariantError, first_common, parse_variant
 from noughts_server.cli import completion
 from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.options.database import DatabaseOption as DatabaseOption
+from noughts_server.cli.options.database import read_database as read_database
+from noughts_server.cli.options.output import LimitOption as LimitOption
 from noughts_server.cli.output import is_json
 from noughts_server.cli.printing import Format, note
 from noughts_server.cli.times import read_seconds
@@ -28,10 +30,22 @@ MARGIN = f"{MARGIN_US // 1_000}ms"
 """The usual `--margin`."""
 
 TournamentMarginOption = Annotated[
-    str, Option("--margin", help="Time by which a move can exceed its limit. Default: the server's")
+    str,
+    Option(
+        "--margin",
+        metavar="DURATION",
+        help="Time by which a move can exceed its limit. Default: the server's",
+        rich_help_panel="Time control",
+    ),
 ]
 LocalMarginOption = Annotated[
-    str, Option("--margin", help="Time by which a move can exceed its limit. Default: 50ms, engines 1s")
+    str,
+    Option(
+        "--margin",
+        metavar="DURATION",
+        help="Time by which a move can exceed its limit. Default: 50ms, engines 1s",
+        rich_help_panel="Time control",
+    ),
 ]
 
 _ROWS_OF_TEXT = 50
@@ -42,31 +56,80 @@ LogFormat = StrEnum("LogFormat", ["AUTO", "CONSOLE", "LOGFMT", "JSON"])
 
 USUAL_VARIANT = "tictactoe"
 """The variant of commands with bots that declare none."""
-AnyVariantOption = Annotated[str | None, Option("--variant", autocompletion=completion.variants)]
+AnyVariantOption = Annotated[
+    str | None,
+    Option(
+        "--variant",
+        metavar="V",
+        autocompletion=completion.variants,
+        help="Variant. Default: the first that the bot declares, else tictactoe",
+        rich_help_panel="Game",
+    ),
+]
 """A variant, or none if the default depends on other options."""
-FormatOption = Annotated[Format, Option("--format", show_default=True)]
+FormatOption = Annotated[
+    Format,
+    Option(
+        "--format",
+        show_default=True,
+        help="Output format; `json` is for programs (docs/reference/json.md)",
+        rich_help_panel="Output",
+    ),
+]
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
-    """The option of every command that says how it prints its result."""
-
-    output_format: FormatOption = Format.TEXT
-
-
-VariantOption = Annotated[str, Option("--variant", autocompletion=completion.variants)]
-SpecArgument = Annotated[str, Argument(metavar="SPEC", autocompletion=completion.specs)]
-ConcurrencyOption = Annotated[int, Option("--concurrency", min=1, max=65_536)]
+VariantOption = Annotated[
+    str,
+    Option(
+        "--variant",
+        metavar="V",
+        autocompletion=completion.variants,
+        help="Variant, see `noughts variants`; `mnk:M,N,K`: M columns, N rows, K in a row",
+        rich_help_panel="Game",
+    ),
+]
+SpecArgument = Annotated[
+    str,
+    Argument(
+        metavar="SPEC",
+        help="Bot, e.g. `random`, `Old=minimax`, 'exec:python bot.py'",
+        autocompletion=completion.specs,
+    ),
+]
+ConcurrencyOption = Annotated[
+    int,
+    Option(
+        "--concurrency",
+        metavar="C",
+        min=1,
+        max=65_536,
+        help="Maximum number of concurrent games",
+        rich_help_panel="Game",
+    ),
+]
 PacedConcurrencyOption = Annotated[
     int,
-    Option("--concurrency", metavar="C", min=0, max=65_536, help="Concurrent games; 0: follow the pace of the bots"),
+    Option(
+        "--concurrency",
+        metavar="C",
+        min=0,
+        max=65_536,
+        help="Concurrent games; 0: follow the pace of the bots",
+        rich_help_panel="Game",
+    ),
 ]
 NowOption = Annotated[bool, Option("--now", help="End running games now; they are played again after a resume")]
 
 
-DatabaseOption = Annotated[str | None, Option("--db")]
-GamesDatabaseOption = Annotated[str | None, Option("--db", rich_help_panel="Output")]
-LimitOption = Annotated[int | None, Option("--limit", min=1, max=1_000_000_000)]
+GamesDatabaseOption = Annotated[
+    str | None,
+    Option(
+        "--db",
+        metavar="URL",
+        rich_help_panel="Output",
+        help="Database to store the games in: file or SQLAlchemy URL. Default: none",
+    ),
+]
 
 
 def limited(rows: Callable[[int | None], Iterable[_Row]], limit: int | None) -> Iterator[_Row]:
@@ -85,9 +148,28 @@ def limited(rows: Callable[[int | None], Iterable[_Row]], limit: int | None) -> 
         yield row
 
 
-GamesFileOption = Annotated[Path | None, Option("-o", "--output")]
+GamesFileOption = Annotated[
+    Path | None,
+    Option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="File for the games, one JSON object per line; `-`: stdout",
+        rich_help_panel="Output",
+    ),
+]
 
-EveryOption = Annotated[int | None, Option("--every", min=1, max=1_000_000_000)]
+EveryOption = Annotated[
+    int | None,
+    Option(
+        "--every",
+        metavar="N",
+        min=1,
+        max=1_000_000_000,
+        help="Without a terminal: print the score to stderr every N games",
+        rich_help_panel="Output",
+    ),
+]
 
 
 def read_variant(text: str, opening: str | None = None, called: str = "--variant") -> Variant:
@@ -167,20 +249,6 @@ def _by_label(texts: list[str] | None, option: str, expected: str, labels: Seque
             raise UsageProblem(f"{option} {text!r}: got {label!r} twice, expected each bot once")
         own[label] = own_value
     return own
-
-
-def read_database(text: str | None) -> str | None:
-    """Return the URL of the database, also for the path of an SQLite file. Raises UsageProblem for a missing folder."""
-    if text is None or "://" in text:
-        return text
-    if not text.strip():
-        raise UsageProblem("--db: got nothing, expected a file or an SQLAlchemy URL")
-    from noughts_server.store.engine.sqlite import url_of
-
-    path = Path(text).absolute()
-    if not path.parent.is_dir():
-        raise UsageProblem(f"--db {text}: folder {path.parent} does not exist", f"Create it: mkdir -p {path.parent}")
-    return url_of(path)
 
 
 def read_specs(texts: list[str]) -> tuple[BotSpec, ...]:

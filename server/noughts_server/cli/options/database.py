@@ -9,11 +9,7 @@ from noughts_server.cli.errors import UsageProblem
 
 DatabaseOption = Annotated[
     str | None,
-    Option(
-        "--db",
-        metavar="URL",
-        help="Database: file or SQLAlchemy URL. Default: noughts.db in your data folder",
-    ),
+    Option("--db", metavar="URL", help="Database: file or SQLAlchemy URL. Default: noughts.db in your data folder"),
 ]
 
 

@@ -15,6 +15,8 @@ from noughts_server.cli.drawing.match_summary import MatchSummary
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.former_command import command
 from noughts_server.cli.logs import configure_logs
+from noughts_server.cli.options.game import OpeningRuleOption, SeedOption
+from noughts_server.cli.options.time import TimeOfPlayerOption, TimeOption
 from noughts_server.cli.remote.challenge_run import challenge_request, free_name, play_challenge, play_challenge_with
 from noughts_server.cli.signals import run_loop
 from noughts_server.cli.typed_names import read_bot
@@ -25,19 +27,65 @@ from noughts_server.core.resource_names import bot_name
 _MOST_GAMES = 100
 
 
-@command()
+@command(
+    example="""
+$ noughts challenge bot:mybot --run random --games 10 --seed 1
+...
+alice-random          1     0      2       8
+...
+mybot                 9     8      2       0
+...
+Elo difference: -382 ...
+"""
+)
 def challenge(
-    opponent: Annotated[str, Argument(metavar="bot:NAME[@VERSION]", autocompletion=completion.opponents)],
-    spec: Annotated[str | None, Option("--run", "--with", autocompletion=completion.specs)] = None,
-    own: Annotated[str | None, Option("--as", autocompletion=completion.bots)] = None,
-    name: str = "",
-    games: Annotated[int, Option("--games", min=1, max=_MOST_GAMES)] = 2,
-    variant: options.AnyVariantOption = None,
-    opening_rule: str | None = None,
-    time: str = "none",
-    time_of: list[str] | None = None,
+    opponent: Annotated[
+        str,
+        Argument(metavar="bot:NAME[@VERSION]", autocompletion=completion.opponents, help="Opponent; must be online"),
+    ],
+    spec: Annotated[
+        str | None,
+        Option(
+            "--run",
+            "--with",
+            metavar="SPEC",
+            autocompletion=completion.specs,
+            help="Reference bot to run here, e.g. `nextstep:depth=3`. Default: `random`",
+        ),
+    ] = None,
+    own: Annotated[
+        str | None,
+        Option("--as", metavar="NAME", autocompletion=completion.bots, help="Your own online bot, instead of --run"),
+    ] = None,
+    name: Annotated[
+        str, Option("--name", metavar="NAME", help="Name of the --run bot on the server. Default: OWNER-SPEC")
+    ] = "",
+    games: Annotated[
+        int,
+        Option(
+            "--games",
+            metavar="N",
+            min=1,
+            max=_MOST_GAMES,
+            help="Games per pair (you and opponent); you move first in game 1",
+            rich_help_panel="Game",
+        ),
+    ] = 2,
+    variant: Annotated[
+        str | None,
+        Option(
+            "--variant",
+            metavar="V",
+            autocompletion=completion.variants,
+            help="Variant. Default: the first that both bots play, else tictactoe",
+            rich_help_panel="Game",
+        ),
+    ] = None,
+    opening_rule: OpeningRuleOption = None,
+    time: TimeOption = "none",
+    time_of: TimeOfPlayerOption = None,
     margin: options.TournamentMarginOption = "",
-    seed: int | None = None,
+    seed: SeedOption = None,
     at: AtServer = AtServer(),
 ) -> None:
     """Play a few unrated games against a bot that is online on a server, and estimate the Elo difference.

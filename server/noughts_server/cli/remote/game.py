@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from typer import Argument
+from typer import Argument, Option
 
 from noughts_proto.v1 import games_pb2 as pb
 from noughts_referee.rules import Result, Termination, in_words
@@ -49,9 +49,13 @@ _SAME = {
 
 @dataclass(frozen=True, slots=True)
 class GameFilter:
-    result: ResultChoice | None = None
-    termination: str = ""
-    fault: bool = False
+    result: Annotated[
+        ResultChoice | None, Option("--result", help="Only games with this result, from the bot's point of view")
+    ] = None
+    termination: Annotated[
+        str, Option("--termination", metavar="HOW", help="Only games that ended this way, e.g. line or timeout")
+    ] = ""
+    fault: Annotated[bool, Option("--fault", help="Only games that a bot lost through its own fault")] = False
 
     @property
     def chosen(self) -> bool:
@@ -75,11 +79,22 @@ class GameFilter:
             request.termination = known[self.termination]  # type: ignore[assignment]  # equal values
 
 
-@command()
+@command(
+    example="""
+$ noughts game list autumn --result draw --limit 1
+...
+#  first  second  result   termination  plies  last moves
+...
+"""
+)
 def list_games(
-    tournament: Annotated[str, Argument(metavar="TOURNAMENT", autocompletion=completion.tournaments)],
+    tournament: Annotated[
+        str, Argument(metavar="TOURNAMENT", autocompletion=completion.tournaments, help="Tournament, e.g. `spring`")
+    ],
     chosen: GameFilter,
-    bot: str = "",
+    bot: Annotated[
+        str, Option("--bot", metavar="BOT", help="Only games of this entry: its label, or `bots/NAME`")
+    ] = "",
     limit: options.LimitOption = None,
     at: AtServer = AtServer(),
 ) -> None:
@@ -107,10 +122,23 @@ def _row(row: pb.Game) -> tuple[object, ...]:
     return number, row.first, row.second, *ended, len(row.moves), last
 
 
-@command()
+@command(
+    example="""
+$ noughts game show autumn/7
+tournaments/autumn/games/7: mybot (X) - rival (O)
+1/2-1/2, board full; tictactoe, time none, seed ...
+ 3 X O X
+ 2 O O X
+ 1 X X O
+...
+"""
+)
 def show(
-    name: Annotated[str, Argument(metavar="NAME")],
-    number: Annotated[int | None, Argument(metavar="N")] = None,
+    name: Annotated[
+        str,
+        Argument(metavar="NAME", help="Game: `spring/7` or `tournaments/spring/games/7`, or its tournament before N"),
+    ],
+    number: Annotated[int | None, Argument(metavar="N", help="Number of the game in the tournament")] = None,
     at: AtServer = AtServer(),
 ) -> None:
     """Show one game: its moves, its last position, and the cause of a bot's fault.

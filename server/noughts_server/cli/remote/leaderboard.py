@@ -7,11 +7,13 @@ from typing import Annotated
 from typer import Option
 
 from noughts_proto.v1 import leaderboards_pb2 as pb
-from noughts_server.cli import options, output, printing
+from noughts_server.cli import completion, options, output, printing
 from noughts_server.cli.client import AtServer
 from noughts_server.cli.drawing.rating_table import print_ratings, ratings_document
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.former_command import command
+from noughts_server.cli.options.statistics import AnchorOption
+from noughts_server.cli.options.time import TimeClassOption
 from noughts_server.cli.remote.list_choice import KnownList, chosen, others_line
 from noughts_server.client.client import Client
 from noughts_server.core.resource_names import bot_name, short
@@ -50,19 +52,63 @@ def _table(answer: pb.GetBatchRatingsResponse) -> RatingTable:
     )
 
 
-@command()
+@command(
+    example="""
+$ noughts leaderboard
+tictactoe/untimed
+Live Elo: game by game
+#     bot    owner  rating  games  wins  draws  losses      accuracy
+...
+1  ●  mybot  alice   1644?     20    16      4       0  ...% of ...
+2  ●  rival  bob     1356?     20     0      4      16  ...% of ...
+...
+"""
+)
 def leaderboard(
-    variant: options.AnyVariantOption = None,
-    time_class: str | None = None,
-    owner: str = "",
-    online: bool = False,
-    min_games: Annotated[int, Option("--min-games", min=0, max=_MOST_GAMES)] = 0,
-    settled: bool = False,
-    retired: bool = False,
-    view: str = "",
-    fit: bool = False,
-    prior: bool = False,
-    anchor: list[str] | None = None,
+    variant: Annotated[
+        str | None,
+        Option(
+            "--variant",
+            metavar="V",
+            autocompletion=completion.variants,
+            help="Variant. Default: `tictactoe`, or a variant that has games",
+            rich_help_panel="Game",
+        ),
+    ] = None,
+    time_class: TimeClassOption = None,
+    owner: Annotated[str, Option("--owner", metavar="NAME", help="Only bots of this owner")] = "",
+    online: Annotated[bool, Option("--online", help="Only bots that are online")] = False,
+    min_games: Annotated[
+        int,
+        Option(
+            "--min-games",
+            metavar="N",
+            min=0,
+            max=_MOST_GAMES,
+            help="Only bots with at least N rated games in this list",
+        ),
+    ] = 0,
+    settled: Annotated[bool, Option("--settled", help="Only bots whose rating is not provisional")] = False,
+    retired: Annotated[bool, Option("--retired", help="Include retired bots")] = False,
+    view: Annotated[
+        str,
+        Option("--view", metavar="NAME", help="View: fit or live. Default: fit if there are enough games"),
+    ] = "",
+    fit: Annotated[
+        bool,
+        Option(
+            "--fit", help="Details of a fit to all games in the list, with 95 % intervals", rich_help_panel="Statistics"
+        ),
+    ] = False,
+    prior: Annotated[
+        bool,
+        Option(
+            "--prior",
+            help="With --fit: add two virtual draws per bot, so that all share one scale",
+            rich_help_panel="Statistics",
+        ),
+    ] = False,
+    anchor: AnchorOption = None,
     limit: options.LimitOption = None,
     at: AtServer = AtServer(),
 ) -> None:

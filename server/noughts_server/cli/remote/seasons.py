@@ -1,25 +1,32 @@
 """`noughts tournament seasons` and `stop-repeating`: tournaments that repeat."""
 
 from functools import partial
-from typing import Annotated, Any
-
-from typer import Argument
+from typing import Any
 
 from noughts_proto.v1 import tournaments_pb2 as pb
-from noughts_server.cli import completion, options, output, printing
+from noughts_server.cli import options, output, printing
 from noughts_server.cli.client import AtServer
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.former_command import command
+from noughts_server.cli.options.names import TournamentArgument
 from noughts_server.cli.remote.tournament_view import show_tournament
 from noughts_server.cli.times import clock, iso, milliseconds
 from noughts_server.cli.typed_names import read_tournament
 from noughts_server.core.resource_names import short
 
-NameArgument = Annotated[str, Argument(metavar="NAME", autocompletion=completion.tournaments)]
 
-
-@command()
-def seasons(name: NameArgument, limit: options.LimitOption = None, at: AtServer = AtServer()) -> None:
+@command(
+    example="""
+$ noughts tournament create thursdays --repeat weekly
+...
+$ noughts tournament seasons thursdays
+thursdays: repeats weekly
+season  tournament  state  starts  bots  games  winner
+...
+     1  thursdays   open              0      0
+"""
+)
+def seasons(name: TournamentArgument, limit: options.LimitOption = None, at: AtServer = AtServer()) -> None:
     """List the seasons of a tournament that repeats, newest first. NAME can be any of them."""
     request = pb.ListSeasonsRequest(name=read_tournament(name))
     with at.connected() as client:
@@ -48,8 +55,15 @@ def seasons(name: NameArgument, limit: options.LimitOption = None, at: AtServer 
     output.show(document, show)
 
 
-@command()
-def stop_repeating(name: NameArgument, at: AtServer) -> None:
+@command(
+    example="""
+$ noughts tournament stop-repeating thursdays
+tournaments/thursdays
+cancelled: its league was stopped
+...
+"""
+)
+def stop_repeating(name: TournamentArgument, at: AtServer) -> None:
     """Stop a tournament from repeating. A season that waits for its start is cancelled; a running one continues."""
     request = pb.StopRepeatingRequest(name=read_tournament(name))
     with at.connected() as client:

@@ -12,6 +12,8 @@ from noughts_server.cli import completion, format_options, options, output, prin
 from noughts_server.cli.client import AtServer
 from noughts_server.cli.former_command import command
 from noughts_server.cli.openings_options import OpeningsOption, openings_wording, read_random_openings
+from noughts_server.cli.options.names import TestArgument
+from noughts_server.cli.options.statistics import SprtOption
 from noughts_server.cli.remote.tournament_end import OVER, verdict, wait_for_end
 from noughts_server.cli.remote.tournament_view import (
     conditions_document,
@@ -31,29 +33,83 @@ from noughts_server.openings.settings import OpeningsKind
 _ENDS = (*OVER, tournaments_pb2.TOURNAMENT_STATE_PAUSED)
 _NO_OPENINGS = tournaments_pb2.Openings(kind=OpeningsKind.NONE)
 
-NameArgument = Annotated[str, Argument(metavar="ID", autocompletion=completion.tests)]
-
 
 @dataclass(frozen=True)
 class TestOptions(GameOptions):
     """What a test plays, and its rank in the queue."""
 
+    variant: Annotated[
+        str | None,
+        Option(
+            "--variant",
+            metavar="V",
+            autocompletion=completion.variants,
+            help="Variant. Default: the first that both versions play, else tictactoe",
+            rich_help_panel="Game",
+        ),
+    ] = None
     openings: OpeningsOption = ""
-    games: Annotated[int, Option("--games", min=0, max=LARGEST_GAMES, show_default=False)] = 0
+    games: Annotated[
+        int,
+        Option(
+            "--games",
+            metavar="N",
+            min=0,
+            max=LARGEST_GAMES,
+            show_default=False,
+            help="Games per pair; with --sprt at most. Default: 100,000",
+            rich_help_panel="Game",
+        ),
+    ] = 0
     concurrency: options.PacedConcurrencyOption = 0
-    sprt: str | None = None
+    sprt: SprtOption = None
     margin: options.TournamentMarginOption = ""
     priority: format_options.PriorityOption = 0
-    throughput: Annotated[int, Option("--throughput", min=1, max=1_000)] = 100
+    throughput: Annotated[
+        int,
+        Option(
+            "--throughput",
+            metavar="PERCENT",
+            min=1,
+            max=1000,
+            help="Share of the games of all running tests",
+            rich_help_panel="Game",
+        ),
+    ] = 100
 
 
-@command()
+@command(
+    example="""
+$ noughts test create mybot absent --games 200 --name later --priority 5
+tests/later: mybot@1 against absent@1
+running, 0 of 200 games played
+tictactoe, time none, openings random, 4 plies
+priority 5, throughput 100 %, by alice
+Not online: absent@1
+...
+Wait for the result: noughts test wait later
+"""
+)
 def create(
-    new: Annotated[str, Argument(metavar="NEW", autocompletion=completion.bots)],
-    base: Annotated[str, Argument(metavar="BASE", autocompletion=completion.bots)],
+    new: Annotated[
+        str,
+        Argument(
+            metavar="NEW",
+            autocompletion=completion.bots,
+            help="Your version to test: `mybot` (its newest version) or `mybot@2`",
+        ),
+    ],
+    base: Annotated[
+        str,
+        Argument(
+            metavar="BASE",
+            autocompletion=completion.bots,
+            help="Version to test against: `mybot` (its newest version) or `mybot@2`",
+        ),
+    ],
     playing: TestOptions,
-    name: str = "",
-    title: str = "",
+    name: Annotated[str, Option("--name", metavar="NAME", help="ID of the test. Default: NEW-vs-BASE")] = "",
+    title: Annotated[str, Option("--title", help="Title of the test", rich_help_panel="Output")] = "",
     at: AtServer = AtServer(),
 ) -> None:
     """Create a test and start it: unrated pairs of games until a sequential test is decided.
@@ -98,8 +154,21 @@ def create(
     output.hint(f"Wait for the result: noughts test wait {short(made.name)}")
 
 
-@command()
-def list_tests(owner: str = "", limit: options.LimitOption = None, at: AtServer = AtServer()) -> None:
+@command(
+    example="""
+$ noughts test list
+test...state...new...base...priority  share  variant...games...LLR...nElo
+...
+later...running...mybot@1  absent@1...
+mybot-1...H1...mybot@1  rival@1...
+...
+"""
+)
+def list_tests(
+    owner: Annotated[str, Option("--owner", metavar="NAME", help="Only tests of this owner")] = "",
+    limit: options.LimitOption = None,
+    at: AtServer = AtServer(),
+) -> None:
     """List the queue of tests: running ones by priority and age, then stopped ones, then the last to end."""
     with at.connected() as client:
         request = pb.ListTestsRequest(owner=owner)
@@ -110,16 +179,37 @@ def list_tests(owner: str = "", limit: options.LimitOption = None, at: AtServer 
     output.show_rows({"tests": list(map(_document, found))}, columns, map(_row, found), hint)
 
 
-@command()
-def show(name: NameArgument, at: AtServer) -> None:
+@command(
+    example="""
+$ noughts test show later
+tests/later: mybot@1 against absent@1
+running, 0 of 200 games played
+...
+"""
+)
+def show(
+    name: TestArgument,
+    at: AtServer,
+) -> None:
     """Show a test with its statistics."""
     with at.connected() as client:
         shown = client.call(client.tests.GetTest, pb.GetTestRequest(name=read_test(name))).test
     _show(shown)
 
 
-@command()
-def stop(name: NameArgument, at: AtServer, now: options.NowOption = False) -> None:
+@command(
+    example="""
+$ noughts test stop later
+tests/later: mybot@1 against absent@1
+stopped, 0 of 200 games played
+...
+"""
+)
+def stop(
+    name: TestArgument,
+    at: AtServer,
+    now: options.NowOption = False,
+) -> None:
     """Stop a test: running games finish, no new ones start. `test resume` continues it.
 
     `noughts tournament cancel ID` ends it for good.
@@ -130,16 +220,36 @@ def stop(name: NameArgument, at: AtServer, now: options.NowOption = False) -> No
     _show(stopped)
 
 
-@command()
-def resume(name: NameArgument, at: AtServer) -> None:
+@command(
+    example="""
+$ noughts test resume later
+tests/later: mybot@1 against absent@1
+running, 0 of 200 games played
+...
+"""
+)
+def resume(
+    name: TestArgument,
+    at: AtServer,
+) -> None:
     """Resume a stopped test."""
     with at.connected() as client:
         resumed = client.call(client.tests.ResumeTest, pb.ResumeTestRequest(name=read_test(name))).test
     _show(resumed)
 
 
-@command()
-def wait(name: NameArgument, at: AtServer) -> None:
+@command(
+    example="""
+$ noughts test wait mybot-1-vs-rival-1
+tests/mybot-1-vs-rival-1: mybot@1 against rival@1
+finished, ... games played
+...
+"""
+)
+def wait(
+    name: TestArgument,
+    at: AtServer,
+) -> None:
     """Wait until a test is over or stopped, then show it.
 
     The exit code is 0 if it accepted H1 or has played all games of --games, 1 if it accepted H0, and 3 if it was

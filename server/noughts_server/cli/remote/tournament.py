@@ -16,6 +16,9 @@ from noughts_server.cli.client import AtServer
 from noughts_server.cli.dry_run import entry_counts, pace_of, show_forecasts
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.former_command import command
+from noughts_server.cli.options.game import DryRunOption, TitleOption
+from noughts_server.cli.options.names import TournamentArgument
+from noughts_server.cli.options.statistics import FitOption
 from noughts_server.cli.remote.tournament_end import verdict, wait_for_end
 from noughts_server.cli.remote.tournament_view import conditions_document, show_tournament, state_wording, time_wording
 from noughts_server.cli.times import read_moment
@@ -27,40 +30,79 @@ from noughts_server.competition.tournament_settings import usual_concurrency
 from noughts_server.core.resource_names import short
 from noughts_server.messages.settings_codec import settings_message
 
-NameArgument = Annotated[str, Argument(metavar="NAME", autocompletion=completion.tournaments)]
-
 
 @dataclass(frozen=True)
 class CreateOptions(FormatOptions):
     """The format, conditions and limits of a tournament on a server."""
 
+    variant: Annotated[
+        str | None,
+        Option(
+            "--variant",
+            metavar="V",
+            autocompletion=completion.variants,
+            help="Variant, see `noughts variants`. Default: tictactoe",
+            rich_help_panel="Game",
+        ),
+    ] = None
     concurrency: Annotated[
         int,
-        Option("--concurrency", metavar="C", min=0, max=65_536, help="Concurrent games. Default: 1,024"),
+        Option(
+            "--concurrency",
+            metavar="C",
+            min=0,
+            max=65_536,
+            help="Concurrent games. Default: 1,024",
+            rich_help_panel="Game",
+        ),
     ] = 0
     margin: options.TournamentMarginOption = ""
-    live_scores: bool = False
-    keep_scores: bool = False
+    live_scores: Annotated[
+        bool,
+        Option("--live-scores", help="Show the bots' scores even during timed games", rich_help_panel="Time control"),
+    ] = False
+    keep_scores: Annotated[bool, Option("--keep-scores", help="Store the bots' scores and comments with the games")] = (
+        False
+    )
     priority: format_options.PriorityOption = 0
     throughput: format_options.ThroughputOption = 0
 
 
-@command()
+@command(
+    example="""
+$ noughts tournament create spring --games 10 --seed 1
+tournaments/spring
+open
+round-robin, tictactoe, time none, 10 games a pair, rated, ...
+...
+Next: noughts tournament join spring --bot BOT
+"""
+)
 def create(
-    name: NameArgument,
+    name: TournamentArgument,
     playing: CreateOptions,
-    title: str = "",
-    unrated: bool = False,
-    join_from: str | None = None,
-    join_until: str | None = None,
-    start_at: str | None = None,
-    entries_min: Annotated[int, Option("--min-entries", min=2, max=4_096)] = 2,
-    entries_max: Annotated[int, Option("--max-entries", min=2, max=4_096)] = 4_096,
-    repeat: Annotated[
-        str | None,
-        Option("--repeat", metavar="weekly", help="Open a new season with the same entries each week"),
+    title: TitleOption = "",
+    unrated: Annotated[bool, Option("--unrated", help="Do not rate the games")] = False,
+    join_from: Annotated[
+        str | None, Option("--join-from", metavar="WHEN", help="Time from which bots can join. Default: now")
     ] = None,
-    dry_run: bool = False,
+    join_until: Annotated[
+        str | None, Option("--join-until", metavar="WHEN", help="Time until which bots can join. Default: the start")
+    ] = None,
+    start_at: Annotated[
+        str | None,
+        Option("--start-at", metavar="WHEN", help="Time of an automatic start. Default: none (`tournament start`)"),
+    ] = None,
+    entries_min: Annotated[
+        int, Option("--min-entries", metavar="N", min=2, max=4096, help="Minimum number of entries")
+    ] = 2,
+    entries_max: Annotated[
+        int, Option("--max-entries", metavar="N", min=2, max=4096, help="Maximum number of entries")
+    ] = 4_096,
+    repeat: Annotated[
+        str | None, Option("--repeat", metavar="weekly", help="Open a new season with the same entries each week")
+    ] = None,
+    dry_run: DryRunOption = False,
     at: AtServer = AtServer(),
 ) -> None:
     """Create a tournament that bots can join.
@@ -118,13 +160,31 @@ def _now_at(client: Client) -> datetime:
     return status.start_time.ToDatetime(UTC) + timedelta(seconds=status.uptime_seconds)
 
 
-@command()
+@command(
+    example="""
+$ noughts tournament join spring --bot mybot --bot patient
+bots/mybot/versions/1 plays in tournaments/spring as mybot.
+bots/patient/versions/1 plays in tournaments/spring as patient.
+"""
+)
 def join(
-    name: NameArgument,
-    entrant: Annotated[str | None, Argument(metavar="[BOT]", autocompletion=completion.bots)] = None,
-    bot: Annotated[list[str] | None, Option("--bot", autocompletion=completion.bots)] = None,
-    label: str = "",
-    all_online: bool = False,
+    name: TournamentArgument,
+    entrant: Annotated[
+        str | None, Argument(metavar="[BOT]", autocompletion=completion.bots, help="The same as --bot")
+    ] = None,
+    bot: Annotated[
+        list[str] | None,
+        Option(
+            "--bot",
+            metavar="BOT",
+            autocompletion=completion.bots,
+            help="Your bot: `mybot`, or `mybot@2` for a version (repeatable)",
+        ),
+    ] = None,
+    label: Annotated[
+        str, Option("--label", metavar="LABEL", help="Name in this tournament. Default: the bot's name")
+    ] = "",
+    all_online: Annotated[bool, Option("--all-online", help="All your bots that are online")] = False,
     at: AtServer = AtServer(),
 ) -> None:
     """Enter bots, pinned to their newest versions. Each must have logged in at least once.
@@ -172,11 +232,21 @@ def _online(client: Client) -> list[str]:
     return [each.name for each in client.each(client.bots.ListBots, request, lambda page: page.bots)]
 
 
-@command()
+@command(
+    example="""
+$ noughts tournament withdraw cup centre
+centre no longer plays in tournaments/cup.
+"""
+)
 def withdraw(
-    name: NameArgument,
-    label: Annotated[str | None, Argument(metavar="[LABEL]")] = None,
-    bot: Annotated[str | None, Option("--bot", autocompletion=completion.bots)] = None,
+    name: TournamentArgument,
+    label: Annotated[str | None, Argument(metavar="[LABEL]", help="Name of the entry in the tournament")] = None,
+    bot: Annotated[
+        str | None,
+        Option(
+            "--bot", metavar="BOT", autocompletion=completion.bots, help="The bot that was entered, instead of LABEL"
+        ),
+    ] = None,
     at: AtServer = AtServer(),
 ) -> None:
     """Withdraw an entry. After the start it loses its remaining games."""
@@ -202,30 +272,68 @@ def _label_of(client: Client, tournament: str, bot: str) -> str:
     raise Problem(f"--bot {bot!r}: it has no entry in {tournament}", f"noughts tournament show {short(tournament)}")
 
 
-@command()
-def start(name: NameArgument, at: AtServer) -> None:
+@command(
+    example="""
+$ noughts tournament start spring
+tournaments/spring
+...
+"""
+)
+def start(name: TournamentArgument, at: AtServer) -> None:
     """Start a tournament, or resume a paused one."""
     _call("StartTournament", name, at)
 
 
-@command()
-def pause(name: NameArgument, at: AtServer, now: options.NowOption = False) -> None:
+@command(
+    example="""
+$ noughts tournament pause summer
+tournaments/summer
+paused, 0 of 2 games played
+...
+"""
+)
+def pause(name: TournamentArgument, at: AtServer, now: options.NowOption = False) -> None:
     """Pause a tournament: running games finish, no new ones start. `tournament start` resumes it."""
     _call("PauseTournament", name, at, now=now)
 
 
-@command()
-def cancel(name: NameArgument, at: AtServer) -> None:
+@command(
+    example="""
+$ noughts tournament cancel summer
+tournaments/summer
+cancelled, 0 of 2 games played
+...
+"""
+)
+def cancel(name: TournamentArgument, at: AtServer) -> None:
     """Cancel a tournament for good; finished games are kept."""
     _call("CancelTournament", name, at)
 
 
-@command()
+@command(
+    example="""
+$ noughts tournament extend spring --games 10
+tournaments/spring
+...
+"""
+)
 def extend(
-    name: NameArgument,
+    name: TournamentArgument,
     at: AtServer,
-    games: Annotated[int, Option("--games", min=0, max=1_000_000)] = 0,
-    rounds: Annotated[int, Option("--rounds", min=0, max=4_096)] = 0,
+    games: Annotated[
+        int, Option("--games", metavar="N", min=0, max=1_000_000, help="Further games per pair", rich_help_panel="Game")
+    ] = 0,
+    rounds: Annotated[
+        int,
+        Option(
+            "--rounds",
+            metavar="N",
+            min=0,
+            max=4096,
+            help="Further rounds of a `swiss` or `danish`",
+            rich_help_panel="Game",
+        ),
+    ] = 0,
 ) -> None:
     """Add games to a tournament that is running or finished. They are played immediately.
 
@@ -234,8 +342,15 @@ def extend(
     _call("ExtendTournament", name, at, games_per_pair=games, rounds=rounds)
 
 
-@command()
-def wait(name: NameArgument, at: AtServer) -> None:
+@command(
+    example="""
+$ noughts tournament wait autumn
+tournaments/autumn
+finished, 20 of 20 games played
+...
+"""
+)
+def wait(name: TournamentArgument, at: AtServer) -> None:
     """Wait until a tournament is over, then show it.
 
     The exit code is 0 if it finished, 1 if it is a match whose test accepted H0 or if all candidates were dropped, and
@@ -248,8 +363,18 @@ def wait(name: NameArgument, at: AtServer) -> None:
         raise SystemExit(code)
 
 
-@command()
-def show(name: NameArgument, at: AtServer, fit: bool = False) -> None:
+@command(
+    example="""
+$ noughts tournament show autumn
+tournaments/autumn
+finished, 20 of 20 games played
+...
+1  mybot      18    16      4       0    1644
+2  rival       2     0      4      16    1356
+...
+"""
+)
+def show(name: TournamentArgument, at: AtServer, fit: FitOption = False) -> None:
     """Show a tournament with its standings and its crosstable."""
     _call("GetTournament", name, at, fit=fit)
 
@@ -262,9 +387,21 @@ def _call(method: str, name: str, at: AtServer, *, fit: bool = False, **fields: 
         show_tournament(client, answer.tournament, fit=fit)
 
 
-@command()
+@command(
+    example="""
+$ noughts tournament list
+name    state      variant    time  games  title
+...
+spring  finished   tictactoe  none  20/20
+...
+cup     open       tictactoe  none    0/0
+...
+"""
+)
 def list_tournaments(
-    challenges: Annotated[bool, Option("--only-challenges", "--challenges")] = False,
+    challenges: Annotated[
+        bool, Option("--only-challenges", "--challenges", help="Only challenges, which are left out by default")
+    ] = False,
     limit: options.LimitOption = None,
     at: AtServer = AtServer(),
 ) -> None:

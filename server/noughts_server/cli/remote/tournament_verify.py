@@ -12,17 +12,34 @@ from noughts_server.cli import output, printing
 from noughts_server.cli.client import connected
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.former_command import command
-from noughts_server.cli.remote.tournament import NameArgument
+from noughts_server.cli.options.names import TournamentArgument
 from noughts_server.cli.typed_names import read_tournament
 
 _SHOWN = 10
 
 
-@command()
+@command(
+    example="""
+$ noughts tournament verify autumn
+The seed commitment of tournaments/autumn is valid
+...
+The seeds of all 20 games follow from it.
+"""
+)
 def verify(
-    name: NameArgument,
-    noted: Annotated[str | None, Option("--hash")] = None,
-    server: str | None = None,
+    name: TournamentArgument,
+    noted: Annotated[
+        str | None, Option("--hash", metavar="SHA256", help="Hash of the seed that you noted at the start")
+    ] = None,
+    server: Annotated[
+        str | None,
+        Option(
+            "--server",
+            metavar="HOST:PORT[,...]",
+            help="Server addresses, tried in order. Default: NOUGHTS_SERVER or 127.0.0.1:7450",
+            rich_help_panel="Connection",
+        ),
+    ] = None,
 ) -> None:
     """Verify the seed commitment of a tournament that has ended, from public data.
 

@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Annotated
 
-from typer import Argument
+from typer import Argument, Option
 
 from noughts_proto.v1 import webhooks_pb2 as pb
 from noughts_server.cli import output, printing
@@ -13,14 +13,22 @@ from noughts_server.cli.former_command import command
 from noughts_server.core.resource_names import short, webhook_name
 
 Payload = StrEnum("Payload", ["json", "discord", "slack"])
-IdArgument = Annotated[int, Argument(metavar="ID")]
+IdArgument = Annotated[int, Argument(metavar="ID", help="Number of the webhook in `noughts webhook list`")]
 
 
-@command()
+@command(
+    example="""
+$ noughts webhook create http://localhost:8080/hook --payload slack
+Webhook 2. Keep its secret: it is not shown again.
+...
+"""
+)
 def create(
-    url: Annotated[str, Argument(metavar="URL")],
-    payload: Payload = Payload.json,
-    event: list[str] | None = None,
+    url: Annotated[str, Argument(metavar="URL", help="Address that receives the events: `https://...`")],
+    payload: Annotated[Payload, Option("--payload", help="Content of the requests")] = Payload.json,
+    event: Annotated[
+        list[str] | None, Option("--event", metavar="EVENT", help="Event to send (repeatable). Default: all")
+    ] = None,
     at: AtServer = AtServer(),
 ) -> None:
     """Create a webhook. Its secret, the key of the signatures, is shown only once.
@@ -35,7 +43,15 @@ def create(
     output.show({**_document(made.webhook), "secret": made.secret}, made.secret)
 
 
-@command()
+@command(
+    example="""
+$ noughts webhook list
+id  url...payload  events...waiting  dropped  failures  last problem
+...
+ 1  http...json     all...
+...
+"""
+)
 def list_webhooks(at: AtServer) -> None:
     """List your webhooks with their undelivered events and their failures."""
     with at.connected(token_needed=True) as client:
@@ -50,7 +66,12 @@ def list_webhooks(at: AtServer) -> None:
     output.show_rows({"webhooks": list(map(_document, found))}, columns, rows, hint)
 
 
-@command()
+@command(
+    example="""
+$ noughts webhook test 2
+Webhook 2 received the test.
+"""
+)
 def test(identifier: IdArgument, at: AtServer) -> None:
     """Send the event `webhook.test`, after the events that wait, and show whether it arrived."""
     with at.connected(token_needed=True) as client:
@@ -65,7 +86,12 @@ def test(identifier: IdArgument, at: AtServer) -> None:
     output.show(_document(tested), f"Webhook {identifier} received the test.")
 
 
-@command()
+@command(
+    example="""
+$ noughts webhook delete 2
+Webhook 2 is deleted.
+"""
+)
 def delete(identifier: IdArgument, at: AtServer) -> None:
     """Delete a webhook and its undelivered events."""
     with at.connected(token_needed=True) as client:
