@@ -25,6 +25,7 @@ from noughts_referee.frame_encoding import (
     choice,
     comments,
     ends_columns,
+    exhausted,
     one_line,
     opening,
     reasons,
@@ -326,7 +327,7 @@ class FrameConnection:
         times_us = self._questions.answered(games, plies, arrived)
         resigned = moves.resigned[:]
         why = reasons(moves) if resigned else ()
-        answers = Answers(games, plies, cells, times_us, resigned, why, frozenset(moves.exhausted), given, said)
+        answers = Answers(games, plies, cells, times_us, resigned, why, exhausted(moves), given, said)
         complaints = self._referee.answered(self.player, answers)
         if complaints:
             self._complain(stream, complaints)

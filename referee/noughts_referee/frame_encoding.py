@@ -44,10 +44,11 @@ def comments(moves: pb.Moves) -> list[IndexedComment]:
 
 
 def _existing_rows(moves: pb.Moves, indexes: Iterable[int], values: int, what: str, value: str) -> list[int]:
-    rows = list(indexes)
+    rows, answers = list(indexes), len(moves.game)
     if len(rows) != values:
         raise UnevenColumns(f"moves: got {len(rows)} {what} and {values} {value}s, expected columns of equal length")
-    last, answers = max(rows, default=-1), len(moves.game)
+    _check_length(len(rows), answers, what)
+    last = max(rows, default=-1)
     if last >= answers:
         raise UnevenColumns(
             f"moves: got a {value} for row {last} of {answers}, expected existing rows, numbered from 0"
@@ -55,8 +56,24 @@ def _existing_rows(moves: pb.Moves, indexes: Iterable[int], values: int, what: s
     return rows
 
 
+def exhausted(moves: pb.Moves) -> frozenset[int]:
+    """Return the rows of answers for lack of fuel. Raises UnevenColumns."""
+    _check_length(len(moves.exhausted), len(moves.game), "exhausted rows")
+    return frozenset(moves.exhausted)
+
+
+def _check_length(values: int, most: int, what: str) -> None:
+    """Raise UnevenColumns if a column has more values than rows: handling them takes the time of all other bots."""
+    if values > most:
+        raise UnevenColumns(f"moves: got {values} {what}, expected at most {most}, one for each row")
+
+
 def reasons(moves: pb.Moves) -> list[str]:
-    """Return the reasons of resigning rows, in order, each shortened to its first line. The last rows can lack one."""
+    """Return the reasons of resigning rows, in order, each shortened to its first line. The last rows can lack one.
+
+    Raises UnevenColumns.
+    """
+    _check_length(len(moves.reason), len(moves.resigned), "reasons")
     return [one_line(text) for text in moves.reason]
 
 

@@ -479,6 +479,25 @@ async def test_columns_of_unequal_length_close_the_stream(server: Loopback) -> N
             assert await bot.refusal() == (grpc.StatusCode.INVALID_ARGUMENT, "COLUMNS_UNEVEN")
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        pb.Moves(exhausted=[0, 0]),
+        pb.Moves(resigned=[0], reason=["no", "no"]),
+        pb.Moves(scored=[0, 0], score=[1.0, 1.0]),
+        pb.Moves(commented=[0, 0], comment=["", ""]),
+    ],
+    ids=lambda moves: moves.ListFields()[-1][0].name,
+)
+async def test_columns_with_more_values_than_answers_close_the_stream(server: Loopback, more: pb.Moves) -> None:
+    more.game.append(1)
+    more.ply.append(0)
+    more.cell.append(4)
+    async with raw_bot(server, 1) as bot:
+        await bot.call.write(pb.PlayRequest(moves=more))
+        assert await bot.refusal() == (grpc.StatusCode.INVALID_ARGUMENT, "COLUMNS_UNEVEN")
+
+
 async def test_frames_that_say_nothing_do_no_harm(server: Loopback, first: RawBot, second: RawBot) -> None:
     for request in (pb.PlayRequest(), pb.PlayRequest(moves=pb.Moves()), pb.PlayRequest(hello=pb.Hello(bot="x"))):
         await first.call.write(request)

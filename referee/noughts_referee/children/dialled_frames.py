@@ -87,6 +87,7 @@ class DialledFrames(ChildFrames):
         if self._hello is not None:
             hello, self._hello = self._hello, None
             return pb.PlayRequest(hello=hello)
+        await self._wait_for_allowance()
         try:
             request = await self._stream.read()
         except DecodeError:
@@ -98,7 +99,7 @@ class DialledFrames(ChildFrames):
             self._end("left its stream (PlayService.Play)")
             return None
         self.last_read_us = self._now()
-        return self._counted(request)
+        return self._counted(request, request.ByteSize())
 
     @property
     def has_arrived(self) -> bool:

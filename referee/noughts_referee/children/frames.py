@@ -1,15 +1,23 @@
-"""The state of a child's frames on any carrier, and the limit on frames without an answer."""
+"""The state of a child's frames on any carrier, and the limits on their bytes and on frames without an answer."""
 
+import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 from noughts_proto.v1 import play_pb2 as pb
+from noughts_referee.clock import MICROSECONDS
 from noughts_referee.monotonic import Now, microseconds
 
 MOST_UNASKED = 100_000
 MOST_EMPTY = 1_000
 """Frames without answers that a child can send between two of ours: more than one for each answer that it can owe."""
 
+_BURST_BYTES = 4 << 20
+_BYTES_A_SECOND = 2_000_000
+_FREE_BYTES = 8 * 1024
+"""Bytes that do not count: for each answer, and after each of our frames."""
+_BYTES_OF_A_FRAME = 1_000
+"""Each frame counts so many bytes more."""
 _SHOWN_BYTES = 200
 
 
@@ -31,6 +39,9 @@ class ChildFrames(ABC):
         self.answered = False
         """Whether the child has ever answered a question."""
         self._unasked = self._empty = 0
+        self._allowance = _BURST_BYTES
+        """Bytes that it can send at once, besides its answers. They return with time and with our frames."""
+        self._returned_us = now()
 
     @abstractmethod
     async def read(self) -> pb.PlayRequest | None:
@@ -48,10 +59,25 @@ class ChildFrames(ABC):
     def _count_written(self) -> None:
         self._unasked = self._empty = 0
         self.written += 1
+        self._allowance = min(_BURST_BYTES, self._allowance + _FREE_BYTES)
 
-    def _counted(self, request: pb.PlayRequest) -> pb.PlayRequest | None:
-        """Return the frame, unless it is one too many."""
+    async def _wait_for_allowance(self) -> None:
+        """Wait if the child has sent much more than it was asked for: to read it takes the time of all others."""
+        if self._allowance >= 0:
+            return
+        now = self._now()
+        returned = (now - self._returned_us) * _BYTES_A_SECOND // MICROSECONDS
+        self._allowance = min(_BURST_BYTES, self._allowance + returned)
+        self._returned_us = now
+        if self._allowance < 0:
+            await asyncio.sleep(-self._allowance / _BYTES_A_SECOND)
+
+    def _counted(self, request: pb.PlayRequest, size: int) -> pb.PlayRequest | None:
+        """Return the frame of this size, unless it is one too many."""
         self._unasked += 1
+        # The connection ends if there are more answers than questions.
+        answers = len(request.moves.game) + len(request.choices)
+        self._allowance -= max(0, size + _BYTES_OF_A_FRAME - _FREE_BYTES * answers)
         if request.HasField("moves"):
             self.answered = True
         else:

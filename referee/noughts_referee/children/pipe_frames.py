@@ -41,6 +41,7 @@ class PipeFrames(ChildFrames):
 
     async def read(self) -> pb.PlayRequest | None:
         """Return the child's next frame; None after the last one, with the cause in `reason`."""
+        await self._wait_for_allowance()
         try:
             while (message := self._next()) is None:
                 if self.reason:
@@ -55,7 +56,7 @@ class PipeFrames(ChildFrames):
         if not (self._unasked + 1) % _AT_ONCE:
             # A flood of frames must not block the event loop.
             await asyncio.sleep(0)
-        return self._counted(request)
+        return self._counted(request, len(message))
 
     @property
     def has_arrived(self) -> bool:

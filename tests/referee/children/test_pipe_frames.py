@@ -11,6 +11,7 @@ from noughts_proto.pipes import LARGEST_UP, packed
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.frames import MOST_UNASKED
 from noughts_referee.children.pipe_frames import KEPT_BYTES, PipeFrames, Tail
+from noughts_referee.monotonic import Now, microseconds
 
 MOVE = pb.PlayRequest(done_through=1, moves=pb.Moves(game=[1], ply=[0], cell=[4]))
 
@@ -18,12 +19,12 @@ MOVE = pb.PlayRequest(done_through=1, moves=pb.Moves(game=[1], ply=[0], cell=[4]
 class Ends:
     """The child's ends of two pipes; ours belong to frames."""
 
-    def __init__(self) -> None:
+    def __init__(self, now: Now = microseconds) -> None:
         self.input, ours_down = os.pipe()
         ours_up, self.output = os.pipe()
         for end in (ours_up, ours_down, self.input, self.output):
             os.set_blocking(end, False)
-        self.frames = PipeFrames(ours_up, ours_down)
+        self.frames = PipeFrames(ours_up, ours_down, now)
 
     def close(self) -> None:
         self.frames.close()
@@ -153,6 +154,34 @@ async def test_a_flood_does_not_keep_the_loop_from_others(ends: Ends) -> None:
             assert await ends.frames.read() == MOVE
         running.cancel()
     assert turns >= 1_000 // 128
+
+
+async def test_frames_without_answers_are_read_slowly_after_a_while() -> None:
+    ends = Ends(lambda: 0)
+    empty = packed(pb.PlayRequest(hello=pb.Hello(agent="x" * 60_000)).SerializeToString())
+    for _ in range(69):  # 4 MiB with what each frame counts more
+        os.write(ends.output, empty)
+        assert await ends.frames.read() is not None
+    os.write(ends.output, empty)
+    async with asyncio.TaskGroup() as tasks:
+        late = tasks.create_task(ends.frames.read())
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert not late.done()
+    assert late.result() is not None
+    ends.close()
+
+
+async def test_large_answers_to_questions_are_read_at_once() -> None:
+    ends = Ends(lambda: 0)
+    move = pb.PlayRequest(
+        moves=pb.Moves(game=[1] * 8, ply=[0] * 8, cell=[4] * 8, commented=[0], comment=["x" * 60_000])
+    )
+    async with asyncio.timeout(60):  # with waits, these take 250 s in all
+        for _ in range(200):
+            os.write(ends.output, packed(move.SerializeToString()))
+            assert await ends.frames.read() == move
+    ends.close()
 
 
 async def test_the_last_of_stderr_is_kept_and_all_of_it_is_read() -> None:
