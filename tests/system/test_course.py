@@ -86,7 +86,7 @@ def test_a_course_from_the_class_list_to_the_reports(tmp_path: Path) -> None:
         (zoe,) = [line for line in (folder / "tokens.csv").read_text().splitlines() if line.startswith("zoe,")]
         late = {**env, "NOUGHTS_TOKEN": zoe.rpartition(",")[2]}
         asked(f"bot submit {tmp_path / 'ada.py'} --name zoe-bot", late)
-        assert "got 'ADA' twice" in told(["course", "add", str(folder), "ADA"], env, code=1).stderr
+        assert "ADA: got a student who has a token" in told(["course", "add", str(folder), "ADA"], env, code=1).stderr
         slug = again["tournament"].removeprefix("tournaments/")
         over = eventually(lambda: asked(f"tournament show {slug}", env), lambda shown: shown["state"] == "finished")
         assert over["openings"]["plies"] == 2
@@ -107,6 +107,10 @@ def test_a_course_from_the_class_list_to_the_reports(tmp_path: Path) -> None:
         ("login\nada\nADA\n", "", "line 3: got 'ADA' twice"),
         ("login\nno name\n", "", "line 2: got the login 'no name'"),
         ("", "", "got 0 students"),
+        ("Name,Email\nAda,a@x\n", "", "line 1: got 'Name,Email', expected a column `login`"),
+        ("login\nOrganiser\n", "", "line 2: got the login 'Organiser', which is the teacher's"),
+        ("ada\n", "--python-packages nosuch", "--python-packages: got nosuch, expected import names"),
+        ("ada\n", "--accept wasm --python-packages numpy", "--python-packages: requires --accept py"),
         ("ada\n", "--nightly 25:00", "--nightly '25:00': expected HH:MM"),
         ("ada\n", "--closes 2020-01-01T00:00", "which is in the past"),
         ("ada\n", "--accept dll", "--accept 'dll': expected py, wasm"),

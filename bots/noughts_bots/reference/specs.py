@@ -241,16 +241,24 @@ def _advice(text: str, name: str, known: Iterable[str]) -> str:
     if suffix in (".so", ".dylib", ".dll") and program == name:
         return f"did you mean {before}dll:{name}?"
     if suffix == ".py" and shutil.which(program) is None:
-        return f"a Python file is {before}py:{name}; check that it exists"
+        return f"a Python file is {shell_word(f'{before}py:{name}')}; check that it exists"
     if name and _is_there(name, Path.is_dir):
         file = shlex.quote(f"{before}{next(iter(sorted(Path(name).glob('*.py'))), Path(name, 'FILE.py'))}")
         return f"name a file in this folder, such as {file}"
     if "/" in name or "\\" in name or program != name:
+        # The words of a command, unless a program has this very path.
+        command = shlex.quote(name) if program != name and _is_there(name, Path.is_file) else name
+        lines, gomocup, frames = (shell_word(f"{before}{kind}:{command}") for kind in ("lines", "gomocup", "exec"))
         return (
-            f"a program is started as {before}lines:{name} (one question and one cell per line),"
-            f" {before}gomocup:{name} (a Gomocup engine) or {before}exec:{name} (frames)"
+            f"a program is started as {lines} (one question and one cell per line),"
+            f" {gomocup} (a Gomocup engine) or {frames} (frames)"
         )
     return did_you_mean(name.lower(), known) or "`noughts bot list --reference` shows them"
+
+
+def shell_word(spec: str) -> str:
+    """Return the spec as it is typed in a shell, in quotes if it needs them."""
+    return f'"{spec}"' if "'" in spec and not set(spec) & set('"$`\\!') else shlex.quote(spec)
 
 
 def _is_there(name: str, kind: Callable[[Path], bool]) -> bool:

@@ -13,6 +13,8 @@ from noughts_referee.rules import VariantError, parse_variant
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.openings.settings import Openings
 
+ORGANISER = "organiser"
+"""The owner of the nights' tournaments."""
 MOST_GAMES = 1_000
 """The largest number of games of a pair each night."""
 GAMES = f"an even number from 2 to {MOST_GAMES:,}, because both bots of a pair move first equally often"

@@ -14,19 +14,18 @@ from pathlib import Path
 from string import Template
 
 from noughts_proto.security import host_of, is_loopback
-from noughts_server.core.errors import InvalidArgument
 from noughts_server.core.limits import Limits
-from noughts_server.leagues.course import Course, LeagueProblem
+from noughts_server.leagues.course import ORGANISER, Course, LeagueProblem
 from noughts_server.leagues.students import TOKENS_HEADER, Student, check_logins, tokens_csv
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.sqlite import url_of
 from noughts_server.store.people.bots import COURSE_LABEL
-from noughts_server.store.people.tokens import create_token
+from noughts_server.store.people.tokens import create_token, set_expiry
 
-ORGANISER = "organiser"
-"""The owner of the nights' tournaments."""
 _IMPORTS = re.compile(r"(It can import )the standard library( only| and [\w, ]+)\.")
 """The sentence of the instructions that names the packages."""
+_TASK = re.compile("^You write a bot that plays .*", re.MULTILINE)
+"""The paragraph of the instructions that names the variant, the nights and the deadline."""
 _PRIVATE = stat.S_IRUSR | stat.S_IWUSR
 
 
@@ -35,9 +34,8 @@ def instructions(course: Course) -> str:
     words: dict[str, object] = {**asdict(course), "submissions": Limits().submissions}
     # Beyond one machine a token travels encrypted.
     words["tls"] = "" if is_loopback(host_of(course.server)) else " --tls"
-    until = f" You can submit bots until {course.closes[:16].replace('T', ' ')}."
     words["imports"] = _imports(course.python_packages)
-    words["until"] = until if course.closes else ""
+    words["task"] = _task(course)
 
     def filled(part: str) -> str:
         template = resources.files(__package__) / "instructions" / f"{part}.md.template"
@@ -46,6 +44,14 @@ def instructions(course: Course) -> str:
     for part, kind in (("python", "py"), ("wasm", "wasm")):
         words[part] = filled(part) if kind in course.accept else ""
     return filled("page")
+
+
+def _task(course: Course) -> str:
+    until = f" You can submit bots until {course.closes[:16].replace('T', ' ')}." if course.closes else ""
+    return (
+        f"You write a bot that plays {course.variant}. Each night at {course.nightly} all bots meet in a round robin, "
+        f"{course.games_per_pair} games of each pair, with the clock `{course.time}`.{until}"
+    )
 
 
 def _imports(python_packages: str) -> str:
@@ -78,15 +84,17 @@ class CourseFolder:
         except LeagueProblem as problem:
             raise LeagueProblem(f"{self.settings}: {problem.message}", problem.hint) from None
 
-    def tell_packages(self, python_packages: str) -> bool:
-        """Name these packages in the instructions, whose other text stays. Return False if they have no place for it.
+    def update_instructions(self, course: Course, python_packages: str) -> bool:
+        """Write the present options and packages into the instructions, whose other text stays.
 
-        The instructions can be missing, because the teacher can move them.
+        Return False if the instructions have no place for the packages. The instructions can be missing, because the
+        teacher can move them.
         """
         if not self.instructions.exists():
             return True
         text = self.instructions.read_text(encoding="utf-8")
-        changed, places = _IMPORTS.subn(lambda found: f"{found[1]}{_imports(python_packages)}.", text)
+        changed = _TASK.sub(lambda found: _task(course), text, count=1)
+        changed, places = _IMPORTS.subn(lambda found: f"{found[1]}{_imports(python_packages)}.", changed)
         if changed != text:
             self.instructions.write_text(changed, encoding="utf-8")
         return places > 0
@@ -115,7 +123,13 @@ class CourseFolder:
     async def add(self, logins: list[str]) -> int:
         """Make tokens for late students. Return how many students there are then. Raise LeagueProblem."""
         course, known = self.read(), self.logins()
-        check_logins([*known, *logins], lambda number: "LOGIN")
+        check_logins(logins, lambda number: "LOGIN")
+        lower = {login.lower() for login in known}
+        if have := [login for login in logins if login.lower() in lower]:
+            raise LeagueProblem(
+                f"{', '.join(have)}: got a student who has a token, expected a new login",
+                f"Give the student the token in {self.tokens}, or leave the login out.",
+            )
         added = tokens_csv(map(Student, logins), await self._make_tokens(logins, course.end))
         _write_private(self.tokens, self.tokens.read_text(encoding="utf-8") + added)
         return len(known) + len(logins)
@@ -129,7 +143,8 @@ class CourseFolder:
             now = store.now_ms()
             life = None if end is None else round(end.timestamp() * 1000) - now
             if life is not None and life <= 0:
-                raise InvalidArgument.of("--closes", f"{end}, which is in the past", "a time in the future")
+                hint = f"Write a later time into {self.settings}, then start `noughts course serve` again."
+                raise LeagueProblem(f"closes: got {end}, which is in the past, expected a time in the future", hint)
 
             def tokens(connection: Connection) -> dict[str, str]:
                 scopes: tuple[str, ...] = ("play", "submit")
@@ -143,6 +158,12 @@ class CourseFolder:
             return await store.write(tokens)
         finally:
             await store.close()
+
+
+async def keep_deadline(store: Store, course: Course) -> None:
+    """Let the students' tokens expire when the course closes: the teacher can change the date in course.json."""
+    expires_at = None if course.end is None else round(course.end.timestamp() * 1000)
+    await store.write(partial(set_expiry, label=COURSE_LABEL, expires_at=expires_at))
 
 
 def _write_private(file: Path, text: str) -> None:

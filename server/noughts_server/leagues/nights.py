@@ -15,8 +15,8 @@ from noughts_server.client.failures import CallFailed
 from noughts_server.competition.forecast import longest_game, usual_plies
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.core.resource_names import short
-from noughts_server.leagues.course import Course, LeagueProblem
-from noughts_server.leagues.course_folder import ORGANISER, CourseFolder
+from noughts_server.leagues.course import ORGANISER, Course, LeagueProblem
+from noughts_server.leagues.course_folder import CourseFolder
 from noughts_server.leagues.tournaments import create_tournament
 from noughts_server.messages.settings_codec import time_control_message
 from noughts_server.openings.settings import Openings
@@ -141,7 +141,8 @@ def play_night(client: Client, course: Course, now: datetime, openings: Openings
     _refuse_second(client)
     bots = online_bots(client)
     if len(bots) < _FEWEST:
-        raise LeagueProblem(f"got {len(bots)} bots, expected at least two")
+        hint = "Wait until students have submitted bots: INSTRUCTIONS.md tells them how."
+        raise LeagueProblem(f"got {len(bots)} bots, expected at least two", hint)
     settings = course.night(now, openings)
     name = create_tournament(client, settings, f"{_PREFIX}{now:%Y-%m-%d-%H%M}", numbered=True)
     assert name is not None

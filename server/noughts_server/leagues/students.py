@@ -9,7 +9,7 @@ from pathlib import Path
 
 from noughts_server.core.plain_text import spreadsheet_cell
 from noughts_server.core.text_files import TextLines, WrongBytes
-from noughts_server.leagues.course import LeagueProblem
+from noughts_server.leagues.course import ORGANISER, LeagueProblem
 
 _MOST_STUDENTS = 2_000
 _LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
@@ -37,6 +37,9 @@ def read_class(file: Path) -> list[Student]:
         delimiter = next((each for each in ",;\t" if each in lines[0]), ",")
         rows = (dict(zip(header, row, strict=False)) for row in csv.reader(lines[1:], delimiter=delimiter))
         students = [Student(*(row.get(field, "").strip() for field in ("login", "name", "email"))) for row in rows]
+    elif len(header) > 1:
+        hint = "Name the column with the logins `login`, in the first line."
+        raise LeagueProblem(f"--students {file}, line 1: got {lines[0]!r}, expected a column `login`", hint)
     else:
         students = [Student(line.strip()) for line in lines]
     if not 1 <= len(students) <= _MOST_STUDENTS:
@@ -52,6 +55,8 @@ def check_logins(logins: list[str], place: Callable[[int], str]) -> None:
         if not _LOGIN.fullmatch(login):
             expected = "1 to 40 of a-z, A-Z, 0-9 and ._-, beginning with a letter or a digit"
             raise LeagueProblem(f"{place(number)}: got the login {login!r}, expected {expected}")
+        if login.lower() == ORGANISER:
+            raise LeagueProblem(f"{place(number)}: got the login {login!r}, which is the teacher's, expected another")
         if login.lower() in seen:
             raise LeagueProblem(f"{place(number)}: got {login!r} twice, expected each login once")
         seen.add(login.lower())

@@ -125,15 +125,25 @@ def test_unknown_name_gets_a_suggestion_and_the_known_names(name: str, meant: st
     [
         ("./player.so", "dll:./player.so"),
         ("./engine", "gomocup:./engine"),
-        ("sh bot.py", "lines:sh bot.py"),
-        ("my bots/a bot.py", "a Python file is py:my bots/a bot.py"),
-        ("Mine=my bot.py", "a Python file is Mine=py:my bot.py"),
+        ("sh bot.py", "is started as 'lines:sh bot.py' "),
+        ("my bots/a bot.py", "a Python file is 'py:my bots/a bot.py';"),
+        ("Mine=my bot.py", "a Python file is 'Mine=py:my bot.py';"),
+        ("it's a bot.py", 'a Python file is "py:it\'s a bot.py";'),
     ],
 )
 def test_a_file_without_its_kind_gets_the_spec_that_was_meant(text: str, meant: str) -> None:
     with pytest.raises(BotSpecError) as refused:
         parse_spec(text)
     assert re.search(meant, refused.value.advice)
+
+
+def test_program_with_spaces_in_its_path_gets_a_spec_in_quotes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("my bots").mkdir()
+    Path("my bots/an engine").touch()
+    with pytest.raises(BotSpecError) as refused:
+        parse_spec("Mine=my bots/an engine")
+    assert "\"Mine=gomocup:'my bots/an engine'\" (a Gomocup engine)" in refused.value.advice
 
 
 @pytest.mark.parametrize("written", ["my bots/a bot.py", "Mine=my bots/a bot.py", "my bots/a bot.py:Bot"])

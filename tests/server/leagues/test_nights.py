@@ -4,7 +4,7 @@ import json
 import re
 from contextlib import ExitStack
 from dataclasses import asdict, replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -22,12 +22,16 @@ from noughts_proto.v1.tournaments_pb2 import (
 )
 from noughts_server.client.client import connected
 from noughts_server.client.failures import CallFailed
-from noughts_server.leagues.course import Course, LeagueProblem
-from noughts_server.leagues.course_folder import ORGANISER, CourseFolder, instructions
+from noughts_server.leagues.course import ORGANISER, Course, LeagueProblem
+from noughts_server.leagues.course_folder import CourseFolder, instructions, keep_deadline
 from noughts_server.leagues.ladders import LADDERS
 from noughts_server.leagues.nights import NightEstimate, estimate_of, next_night, plan_night, play_night
+from noughts_server.leagues.students import Student
 from noughts_server.leagues.tournaments import create_tournament
 from noughts_server.openings.settings import Openings, OpeningsKind
+from noughts_server.store.engine.database import Store
+from noughts_server.store.engine.sqlite import url_of
+from noughts_server.store.people.tokens import list_tokens
 from noughts_server.testing import serving
 from tests.support.background import online
 from tests.support.processes import environment, eventually, started, told
@@ -170,14 +174,49 @@ def test_serving_a_course_names_the_wrong_key(tmp_path: Path, key: str, value: s
 
 def test_instructions_name_the_packages_that_the_server_allows(tmp_path: Path) -> None:
     folder = CourseFolder(tmp_path)
-    assert folder.tell_packages("numpy")
+    assert folder.update_instructions(COURSE, "numpy")
     folder.instructions.write_text(f"My own words.\n{instructions(COURSE)}")
     for packages, expected in (("numpy, scipy", " and numpy, scipy."), ("numpy", " and numpy."), ("", " only.")):
-        assert folder.tell_packages(packages)
+        assert folder.update_instructions(COURSE, packages)
         assert f"It can import the standard library{expected}" in folder.instructions.read_text()
     assert folder.instructions.read_text() == f"My own words.\n{instructions(COURSE)}"
     folder.instructions.write_text("My own words.")
-    assert not folder.tell_packages("numpy")
+    assert not folder.update_instructions(COURSE, "numpy")
+
+
+def test_instructions_follow_the_options_of_course_json(tmp_path: Path) -> None:
+    folder = CourseFolder(tmp_path)
+    folder.instructions.write_text(f"My own words.\n{instructions(COURSE)}")
+    later = replace(COURSE, games_per_pair=8, nightly="03:00", closes="2027-01-31T23:59:00+01:00")
+    assert folder.update_instructions(later, "")
+    assert folder.instructions.read_text() == f"My own words.\n{instructions(later)}"
+
+
+async def test_students_tokens_expire_when_course_json_says(tmp_path: Path) -> None:
+    folder = CourseFolder(tmp_path / "ai")
+    soon, later = (datetime.now(UTC).replace(microsecond=0) + timedelta(days=days) for days in (1, 30))
+    await folder.create(replace(COURSE, closes=soon.isoformat()), [Student("ada"), Student("bob")])
+    store = await Store.open(url_of(folder.database))
+    try:
+        for closes, expected in ((later.isoformat(), round(later.timestamp() * 1000)), ("", None)):
+            await keep_deadline(store, replace(COURSE, closes=closes))
+            tokens = {token.owner: token.expires_at for token in await store.read(list_tokens)}
+            assert tokens == {"ada": expected, "bob": expected, ORGANISER: None}
+    finally:
+        await store.close()
+
+
+async def test_late_student_is_refused_with_a_fix(tmp_path: Path) -> None:
+    folder = CourseFolder(tmp_path / "ai")
+    await folder.create(COURSE, [Student("ada")])
+    with pytest.raises(LeagueProblem, match="Ada: got a student who has a token") as refused:
+        await folder.add(["bob", "Ada"])
+    assert str(folder.tokens) in refused.value.hint
+    folder.settings.write_text(json.dumps(asdict(replace(COURSE, closes="2020-01-01T00:00:00+00:00"))))
+    with pytest.raises(LeagueProblem, match=r"closes: got 2020-01-01 .* in the past") as refused:
+        await folder.add(["bob"])
+    assert str(folder.settings) in refused.value.hint
+    assert folder.logins() == ["ada"]
 
 
 def test_all_wrong_keys_and_missing_ones_are_named_at_once(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from noughts_bots.gomocup.options import EngineOptions
-from noughts_bots.reference.specs import BotSpec, dials_in, speech
+from noughts_bots.reference.specs import BotSpec, dials_in, shell_word, speech
 from noughts_bots.sdk.errors import BotSpecError
 from noughts_proto.child_kinds import CHILD_KINDS, module_and_class
 from noughts_referee.children.unsandboxed import ALLOWED, unsandboxed
@@ -91,6 +91,8 @@ def _check_command(spec: BotSpec, locking: Locking) -> None:
         if "/" in program:
             place = f"check the path{_START_OF_PATH[Path(program).is_absolute()]}"
         advice = f"check that {program} exists and that it is executable (chmod +x), and {place}"
+        if program != spec.target and shutil.which(spec.target) is not None:
+            advice = f"quote the path with spaces: {shell_word(f'{spec.kind}:{shlex.quote(spec.target)}')}"
         raise BotSpecError(subject, f"program {program!r}", "one that can be run", advice)
     if locking is not Locking.OFF and (refused := unsandboxed([found])):
         advice = 'run it without the sandbox: --no-lock; docs/how-to/operations.md, section "The sandbox", says why'

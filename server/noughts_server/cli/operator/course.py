@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, nullcontext
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -36,7 +36,7 @@ from noughts_server.cli.signals import run_loop
 from noughts_server.cli.times import length, read_moment
 from noughts_server.leagues import nights
 from noughts_server.leagues.course import GAMES, MOST_GAMES, SITE, Course, are_kinds, is_clock, is_site
-from noughts_server.leagues.course_folder import CourseFolder
+from noughts_server.leagues.course_folder import CourseFolder, keep_deadline
 from noughts_server.leagues.nights import Night, NightEstimate
 from noughts_server.leagues.students import read_class
 from noughts_server.openings.settings import Openings
@@ -46,6 +46,15 @@ from noughts_server.runtime.endless_work import running
 if TYPE_CHECKING:
     from noughts_server.server import Server
 
+InitOpeningsOption = Annotated[
+    str | None,
+    Option(
+        "--openings",
+        metavar="WHICH",
+        help="Openings of each night. Default: enough random ones for a pair",
+        rich_help_panel="Openings",
+    ),
+]
 NightlyOpeningsOption = Annotated[
     str | None,
     Option(
@@ -98,7 +107,7 @@ def init(
     accept: Annotated[
         str, Option("--accept", metavar="KINDS", help="Kinds of bots that students can submit: py, wasm or py,wasm")
     ] = "py,wasm",
-    openings: NightlyOpeningsOption = None,
+    openings: InitOpeningsOption = None,
     python_packages: PythonPackagesOption = "",
     address: Annotated[
         str, Option("--public-url", "--site", metavar="URL", help="Public address of the website, for the instructions")
@@ -128,7 +137,10 @@ def init(
     if games % 2:
         raise UsageProblem(f"--games {games}: expected {GAMES}")
     options.read_time(time)  # it is one
+    serving.read_acceptance("noughts course init", accept, python_packages)
     end = None if closes is None else read_moment(closes, "--closes")
+    if end is not None and end <= datetime.now(UTC):
+        raise UsageProblem(f"--closes {closes!r}, which is in the past: expected a time in the future")
     server = server_address or f"{_host_of(address)}:{DEFAULT_SERVER.rpartition(':')[2]}"
     connection_options.read_address(server, "--server")
     played = options.read_variant(variant)
@@ -224,6 +236,7 @@ def serve(
                 bots = len(nights.online_bots(client))
                 return nights.estimate_of(client, course.night(datetime.now().astimezone(), chosen_openings), bots)
 
+        await keep_deadline(server.store, course)
         estimate = await asyncio.to_thread(tonight)
         output.announce(
             {
@@ -330,7 +343,8 @@ def _packages(files: CourseFolder, course: Course, given: str | None) -> str:
     packages = course.python_packages if given is None else given
     with _key(files, "python_packages") if given is None else nullcontext():
         serving.read_acceptance("noughts course serve", course.accept, packages)
-    if "py" in course.accept and not files.tell_packages(packages):
+    placed = files.update_instructions(course, packages)
+    if "py" in course.accept and not placed:
         printing.warn(f"{files.instructions} does not say which packages bots can import: {packages or 'none'}.")
     return packages
 

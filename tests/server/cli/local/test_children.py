@@ -127,6 +127,14 @@ def test_a_command_that_cannot_be_run_is_refused_before_the_games(cli: Cli, spec
     assert complaint in complained
 
 
+def test_program_with_spaces_in_its_path_is_refused_with_quotes(cli: Cli) -> None:
+    program = cli.folder / "an engine"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    _, complained = cli.run("match", f"gomocup:{program}", "random", code=2)
+    assert f"""Fix: Quote the path with spaces: "gomocup:'{program}'".""" in " ".join(complained.split())
+
+
 def test_why_a_bot_failed_is_shown_with_the_game(cli: Cli) -> None:
     database = f"sqlite:///{cli.folder / 'games.db'}"
     cli.run("match", f"Mine={cli.player('crash')}", "first-free", "--db", database)
