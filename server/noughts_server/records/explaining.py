@@ -51,14 +51,24 @@ def explanation(game: RecordedGame, show: Callable[[int, int], object] = lambda 
         for ply, before, after, line in analyst.turns(game.moves, verdicts)
     ]
     known = sorted(ply for ply, verdict in verdicts.items() if verdict.result is not None and ply < len(game.moves))
-    return {"result": game.result, "turns": turns, "known_from_ply": known[0] + 1 if known else None}
+    document = {"result": game.result, "turns": turns, "known_from_ply": known[0] + 1 if known else None}
+    if game.by_fault and game.loser is not None:
+        loser = (game.first, game.second)[game.loser]
+        document["fault"] = {"bot": loser, "termination": game.termination, "reason": game.fault}
+    return document
 
 
 def sentences(told: dict[str, Any]) -> list[str]:
     """Return an explanation in words."""
-    if told["known_from_ply"] is None:
-        return ["Cannot say: all positions have too many free cells to be solved, and no forced win was found."]
     lines = []
+    if fault := told.get("fault"):
+        reason = f"it {fault['reason']}" if fault["reason"] else fault["termination"].replace("_", " ")
+        lines.append(f"{fault['bot']} lost through its own fault: {reason}.")
+    if told["known_from_ply"] is None:
+        which = "The moves: cannot say" if lines else "Cannot say"
+        why = "all positions have too many free cells to be solved, and no forced win was found."
+        return [*lines, f"{which}: {why}"]
+    turning = len(lines)
     for turn in told["turns"]:
         before, after = turn["before"], turn["after"]
         what = f"turned a {before} into a {after}"
@@ -69,4 +79,6 @@ def sentences(told: dict[str, Any]) -> list[str]:
             lines.append(f"  Better: {' '.join(turn['better'])}")
         if turn["line"]:
             lines.append(f"  If both sides then play best: {' '.join(turn['line'])}")
-    return lines or [f"No move from ply {told['known_from_ply']} on changed who wins if both sides play best."]
+    if len(lines) == turning:
+        lines.append(f"No move from ply {told['known_from_ply']} on changed who wins if both sides play best.")
+    return lines

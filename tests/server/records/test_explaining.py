@@ -1,6 +1,7 @@
 """The moves that turn a game, compared with a plain recursion, and told in words."""
 
 import random
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -45,6 +46,24 @@ def test_turns_are_the_moves_that_make_the_exact_value_worse() -> None:
         turns = explanation(record)["turns"]
         assert [(turn["ply"], turn["before"], turn["after"]) for turn in turns] == expected
         assert all(turn["exact"] and turn["move"] not in turn["better"] and turn["better"] for turn in turns)
+
+
+@pytest.mark.parametrize(
+    "fault, expected",
+    [
+        ("placed a stone off the board", "a lost through its own fault: it placed a stone off the board."),
+        ("", "a lost through its own fault: illegal move."),
+    ],
+)
+def test_a_game_lost_by_a_fault_begins_with_the_fault(fault: str, expected: str) -> None:
+    told = explanation(replace(game("gomoku", "a15 l1 b15 d8", "0-1", "illegal_move"), fault=fault))
+    assert told["fault"] == {"bot": "a", "termination": "illegal_move", "reason": fault}
+    assert sentences(told) == [
+        expected,
+        "The moves: cannot say: all positions have too many free cells to be solved, and no forced win was found.",
+    ]
+    told = explanation(replace(game("tictactoe", "b2 b1", "0-1", "illegal_move"), fault=fault))
+    assert sentences(told)[:2] == [expected, "Ply 2: O (b) played b1 and turned a draw into a loss."]
 
 
 def test_the_line_after_a_turn_is_best_play_to_the_end() -> None:

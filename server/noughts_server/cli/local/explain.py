@@ -54,7 +54,7 @@ def explain(
     elif Path(name).suffix.lower() in FORMATS or (number is None and "/" not in name):
         raise UsageProblem(
             f"GAME: got {name!r}, expected an existing file of games, or a game on a server, e.g. `spring/7`",
-            "Check the path.",
+            "Check the path." if Path(name).suffix else f"Name one game of a tournament: noughts game explain {name} 1",
         )
     else:
         wanted = read_numbered_game(name, number)
