@@ -51,7 +51,11 @@ def explanation(game: RecordedGame, show: Callable[[int, int], object] = lambda 
         for ply, before, after, line in analyst.turns(game.moves, verdicts)
     ]
     known = sorted(ply for ply, verdict in verdicts.items() if verdict.result is not None and ply < len(game.moves))
-    document = {"result": game.result, "turns": turns, "known_from_ply": known[0] + 1 if known else None}
+    document: dict[str, Any] = {
+        "result": game.result,
+        "turns": turns,
+        "known_from_ply": known[0] + 1 if known else None,
+    }
     if game.by_fault and game.loser is not None:
         loser = (game.first, game.second)[game.loser]
         document["fault"] = {"bot": loser, "termination": game.termination, "reason": game.fault}
