@@ -91,7 +91,7 @@ async def test_the_website_is_read_through_the_proxy(tmp_path: Path) -> None:
 
 def _read_through(server: str, folder: Path) -> None:
     public = f"127.0.0.1:{free_port()}"
-    few = LiveSettings(address_watchers=1)
+    few = LiveSettings(address_streams=1)
     with site_of(server, few, proxies=("127.0.0.1",), public_url=f"https://{public}") as site:
         place = site.address.removeprefix("http://")
         with proxy_before(server, folder, place, public) as (_, dialling):

@@ -15,8 +15,20 @@ MOST_CHARACTERS = 1_000_000
 LONGEST_NAME = 100
 
 
-OpeningsKind = StrEnum("OpeningsKind", ["NONE", "RANDOM", "BALANCED", "LIST"])
-OpeningsOrder = StrEnum("OpeningsOrder", ["SEQUENTIAL", "RANDOM"])
+class OpeningsKind(StrEnum):
+    """Where openings come from."""
+
+    NONE = "none"
+    RANDOM = "random"
+    BALANCED = "balanced"
+    LIST = "list"
+
+
+class OpeningsOrder(StrEnum):
+    """The order in which encounters get the openings of a list."""
+
+    SEQUENTIAL = "sequential"
+    RANDOM = "random"
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,11 @@ LEAST_ELO = 0.01
 LEAST_ERROR = 1e-9
 
 
-SprtModel = StrEnum("SprtModel", ["LOGISTIC", "NORMALIZED"])
+class SprtModel(StrEnum):
+    """The unit of `elo0` and `elo1`."""
+
+    LOGISTIC = "logistic"
+    NORMALIZED = "normalized"
 
 
 class Decision(StrEnum):

@@ -13,7 +13,19 @@ from noughts_server.tables.standings import BRACKET_RANKED_BY, RANKED_BY, TIE_BR
 from noughts_server.tables.table import Column, Table, Unit, Value
 from noughts_server.tables.tally import Counts, Tally
 
-TableKind = StrEnum("TableKind", "STANDINGS CROSSTABLE PAIRINGS SIDES TERMINATIONS OPENINGS TIMES MODELS")
+
+class TableKind(StrEnum):
+    """A table of a tournament, by its name on the command line."""
+
+    STANDINGS = "standings"
+    CROSSTABLE = "crosstable"
+    PAIRINGS = "pairings"
+    SIDES = "sides"
+    TERMINATIONS = "terminations"
+    OPENINGS = "openings"
+    TIMES = "times"
+    MODELS = "models"
+
 
 _MOST_NOTES = 20
 

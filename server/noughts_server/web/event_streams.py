@@ -32,8 +32,8 @@ _HEARTBEAT = b": still here\n\n"
 class LiveSettings:
     """Limits of live events. Times in seconds."""
 
-    most_watchers: int = 10_000
-    address_watchers: int = 64
+    most_streams: int = 10_000
+    address_streams: int = 64
     """Event streams to one address."""
     most_followed: int = 200
     """Resources followed at once: fewer than the server's limit for one connection (`limits.connection_calls`)."""
@@ -83,11 +83,11 @@ class Hub:
         while the reader of `Watcher.events` waits.
         """
         settings = self.settings
-        if self.watchers >= settings.most_watchers:
-            raise Failure(503, f"{settings.most_watchers:,} browsers are already watching.", "Try again in a minute.")
-        if self._watchers_of[address] >= settings.address_watchers:
+        if self.watchers >= settings.most_streams:
+            raise Failure(503, f"{settings.most_streams:,} browsers are already watching.", "Try again in a minute.")
+        if self._watchers_of[address] >= settings.address_streams:
             hint = "Close other pages. Behind a reverse proxy: noughts web --proxy ADDRESS tells visitors apart."
-            raise Failure(429, f"{settings.address_watchers} pages from {address} are already open.", hint)
+            raise Failure(429, f"{settings.address_streams} pages from {address} are already open.", hint)
         self._watchers_of[address] += 1
         try:
             stream = await self._following(name, address)

@@ -229,7 +229,7 @@ def _asked(site: Site) -> int:
 
 def test_one_address_has_so_many_streams_of_events(server: ServerUnderTest) -> None:
     with (
-        site_of(server.address, LiveSettings(address_watchers=2)) as site,
+        site_of(server.address, LiveSettings(address_streams=2)) as site,
         site.events("/api/v1/featured/events"),
         site.events("/api/v1/featured/events"),
     ):

@@ -248,7 +248,7 @@ async def test_nobody_watched_is_followed_no_longer(server: ServerUnderTest) -> 
 async def test_there_are_only_so_many_watchers(server: ServerUnderTest) -> None:
     async with asyncio.TaskGroup() as tasks:
         upstream = Upstream(server.address, Dialling())
-        hub = Hub(upstream, tasks, LiveSettings(most_watchers=1))
+        hub = Hub(upstream, tasks, LiveSettings(most_streams=1))
         async with hub.watching("featured"):
             with pytest.raises(Failure, match="1 browsers are already watching") as caught:
                 await hub.watching("featured").__aenter__()
