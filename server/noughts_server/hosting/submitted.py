@@ -71,6 +71,8 @@ _TRIAL_SECONDS = 90.0
 _TRIAL_GAMES = 4
 _TRIALS_AT_ONCE = 4
 _TRIAL_NICE = 10
+_FOLDER_PREFIX = "one-"
+"""Of the folders of programs: the same in trials and games, so that a bot cannot tell them apart."""
 _HOUR_SECONDS = 3600.0
 _MOVE_SECONDS = 10.0
 _MOST_SAID = 1_500
@@ -215,7 +217,7 @@ class SubmittedBots:
         self._count_trial(owner)
         launcher = _Metered(self._launcher)
         async with self._owners_trial[owner], self._trials:
-            with tempfile.TemporaryDirectory(dir=self._folder, prefix="trial-") as folder:
+            with tempfile.TemporaryDirectory(dir=self._folder, prefix=_FOLDER_PREFIX) as folder:
                 _open_for_passage(folder)
                 reached = ["its start"]
                 try:
@@ -385,7 +387,7 @@ class SubmittedBots:
         try:
             content = await self._program(submission)
             # Each version has its own folder, because bots of several owners can have the same file.
-            with tempfile.TemporaryDirectory(dir=self._folder, prefix=f"{key}-") as folder:
+            with tempfile.TemporaryDirectory(dir=self._folder, prefix=_FOLDER_PREFIX) as folder:
                 _open_for_passage(folder)
                 spec, _ = await self._place(submission, content, Path(folder), self._launcher)
                 await self._play_as(submission, spec, self._playing[key])
@@ -462,7 +464,7 @@ def _refusal(got: str, expected: str, hint: str) -> InvalidArgument:
 
 def _without_paths(text: str) -> str:
     """Return a text for the owner of a bot, without the server's parts of paths."""
-    text = re.sub(rf"{tempfile.gettempdir()}/noughts-(bots-\w+/trial-\w+(/bot)?|lock-\w+/\d+)/?", "", text)
+    text = re.sub(rf"{tempfile.gettempdir()}/noughts-(bots-\w+/{_FOLDER_PREFIX}\w+(/bot)?|lock-\w+/\d+)/?", "", text)
     for folder in sorted((sys.prefix, sys.base_prefix, *sys.path), key=len, reverse=True):
         text = re.sub(rf"{re.escape(folder)}(/|(?![\w.-]))", "", text) if folder.startswith("/") else text
     return text

@@ -130,6 +130,11 @@ async def test_trial_has_the_name_of_a_real_game(client: Client) -> None:
     assert not (await submit(client, await client.token("alice", *ALL), "watchful", watchful)).unchanged
 
 
+async def test_folder_of_a_trial_is_named_like_that_of_a_game(client: Client) -> None:
+    watchful = "import re\nif not re.search('/noughts-bots-[^/]+/one-[^/]+/bot/bot.py$', __file__): 1 / 0\n" + GOOD
+    assert not (await submit(client, await client.token("alice", *ALL), "watchful", watchful)).unchanged
+
+
 async def test_starting_server_removes_folders_of_killed_servers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
