@@ -66,3 +66,16 @@ def test_server_without_files_logs_it_and_accepts_calls_again(tmp_path: Path) ->
             assert said["problem"] == "it has opened as many files as it can"
         eventually(lambda: events(log.read_text(), "files_available"), bool)
         assert asked("health", environment(NOUGHTS_SERVER=address))["status"] == "serving"
+
+
+def test_server_without_files_closes_idle_connections_that_stay(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    limited = (*logging_to(log, "ulimit -n 128; "), *PROGRAM)
+    with started([*SERVE, str(tmp_path / "x.db")], environment(), limited) as server, ExitStack() as connections:
+        address = json.loads(first_line(server))["grpc"]
+        host, _, port = address.rpartition(":")
+        for _ in range(128):
+            connections.enter_context(socket.create_connection((host, int(port))))
+        assert eventually(lambda: events(log.read_text(), "idle_connections_closed"), bool)
+        eventually(lambda: events(log.read_text(), "files_available"), bool)
+        assert asked("health", environment(NOUGHTS_SERVER=address))["status"] == "serving"

@@ -20,7 +20,7 @@ async def watching_open_files() -> None:
     """Log the beginning and the end of a lack of files, until it is cancelled."""
     lacking: int | None = None
     while True:
-        before, lacking = lacking, _lacking()
+        before, lacking = lacking, files_lacking()
         if lacking is not None and before is None:
             problem, remedy = MACHINE_TROUBLES[lacking]
             logger.error("files_exhausted", problem=problem, hint=remedy)
@@ -29,7 +29,7 @@ async def watching_open_files() -> None:
         await asyncio.sleep(_SECONDS)
 
 
-def _lacking() -> int | None:
+def files_lacking() -> int | None:
     """Return the error number if this process cannot open some more files."""
     opened: list[int] = []
     try:

@@ -9,7 +9,7 @@ import os
 import socket
 import stat
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from ipaddress import IPv6Address, ip_address
 from typing import NamedTuple
@@ -19,6 +19,7 @@ import structlog
 
 from noughts_proto.callers import caller_network
 from noughts_server.core.limits import Limits
+from noughts_server.runtime.open_files import files_lacking
 
 logger = structlog.get_logger("noughts.grpc")
 
@@ -27,6 +28,8 @@ _COUNT_SECONDS = 0.5
 """How often connections are counted."""
 _TOGETHER_SECONDS = 0.1
 """How long further resets wait after one, because a look at all sockets serves many."""
+_MOST_FILES = 65_536
+"""Limit of the files that a server opens; see `allow_many_files`."""
 _CROWDED = 0.8
 """If more than this share of all connections is open, those of the addresses with the most are closed first."""
 
@@ -56,6 +59,10 @@ class Connections:
         self._proxies = frozenset(proxies)
         self._doomed: set[Peer] = set()
         self._wanted = asyncio.Event()
+        self._nothing = -1
+        """A descriptor of a file without content."""
+        self._copy = -1
+        """The reserve: a descriptor that becomes a copy of each socket in turn, which needs no free descriptor."""
 
     def reset(self, peer: Peer) -> None:
         """Have the connection closed, with all its calls."""
@@ -64,54 +71,74 @@ class Connections:
 
     async def run(self, port: int) -> None:
         """Reset and close connections of the server that listens on this port, until cancelled."""
-        while True:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_COUNT_SECONDS):
-                    await self._wanted.wait()
-            self._wanted.clear()
-            doomed, self._doomed = self._doomed, set()
-            busy = frozenset(self._busy())
-            try:
-                if doomed or len(os.listdir(_FILES)) - len(busy) > min(self._most, self._room):
-                    await asyncio.to_thread(self._close, port, doomed, busy)
+        self._nothing, self._copy = (os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC) for _ in range(2))
+        try:
+            while True:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_COUNT_SECONDS):
+                        await self._wanted.wait()
+                self._wanted.clear()
+                doomed, self._doomed = self._doomed, set()
+                busy = frozenset(self._busy())
+                exhausted = files_lacking() is not None
+                if doomed or exhausted or len(_opened()) - len(busy) > min(self._most, self._room):
+                    await asyncio.to_thread(self._close, port, doomed, busy, exhausted=exhausted)
                     await asyncio.sleep(_TOGETHER_SECONDS)
-            except OSError as error:
-                if error.errno not in (errno.EMFILE, errno.ENFILE):
-                    raise
-                self._doomed |= doomed  # the process can open no file: they are closed at the next look
-                await asyncio.sleep(_COUNT_SECONDS)
+        finally:
+            for number in (self._nothing, self._copy):
+                with suppress(OSError):
+                    os.close(number)
 
-    def _close(self, port: int, doomed: set[Peer], busy: frozenset[Peer]) -> None:
+    def _close(self, port: int, doomed: set[Peer], busy: frozenset[Peer], *, exhausted: bool) -> None:
+        """Reset connections and close idle ones; if this process can open few more files, close some in any case."""
         peers: dict[str, list[Peer]] = defaultdict(list)
         for peer, connection in self._sockets(port):
             if peer in doomed:
                 _shut(connection)
             elif peer.host not in self._proxies:
                 peers[caller_network(peer.host)].append(peer)
-        if excess := _excess(peers, busy, self._most, self._room):
+        room = round(_CROWDED * sum(map(len, peers.values()))) if exhausted else self._room
+        if excess := _excess(peers, busy, self._most, min(room, self._room)):
             for peer, connection in self._sockets(port):
                 if peer in excess:
                     _shut(connection)
             logger.warning("idle_connections_closed", connections=len(excess))
 
     def _sockets(self, port: int) -> Iterator[tuple[Peer, socket.socket]]:
-        """Yield the peer of each connection, and a socket that is closed afterwards."""
-        for number in os.listdir(_FILES):
+        """Yield the peer of each connection, and a socket that is valid until the next one."""
+        for number in _opened():
             with suppress(OSError, ValueError):
-                if not _is_socket(int(number)):
+                if self._copy < 0:
+                    self._copy = os.dup(self._nothing)
+                if number in (self._nothing, self._copy) or not _is_socket(number):
                     continue
                 # A copy of the descriptor: the number itself can mean another connection a moment later.
-                copy = os.dup(int(number))
-                if not _is_socket(copy):
+                os.dup2(number, self._copy, inheritable=False)
+                if not _is_socket(self._copy):
                     # It became a file between the two lines. The copy stays open, because closing any descriptor of a
                     # file ends all locks of this process on it. Without SQLite's locks, another process would cut the
                     # database's shared memory, and SIGBUS would end this one.
+                    self._copy = -1
                     continue
-                with socket.socket(fileno=copy) as connection:
+                connection = socket.socket(fileno=self._copy)
+                try:
                     over_tcp = connection.family in (socket.AF_INET, socket.AF_INET6)
                     if over_tcp and connection.getsockname()[1] == port:
                         host, other_port = connection.getpeername()[:2]
                         yield Peer(_plain(host), other_port), connection
+                finally:
+                    connection.detach()
+                    os.dup2(self._nothing, self._copy, inheritable=False)
+
+
+def _opened() -> Sequence[int]:
+    """Return the descriptors of this process; all that there can be if it can open no more to look."""
+    try:
+        return [int(name) for name in os.listdir(_FILES)]
+    except OSError as error:
+        if error.errno in (errno.EMFILE, errno.ENFILE):
+            return range(_MOST_FILES)
+        raise
 
 
 def _is_socket(number: int) -> bool:
