@@ -54,7 +54,7 @@ def test_whatever_a_service_refers_to_exists() -> None:
         assert {volume.partition(":")[0] for volume in service.get("volumes", ())} <= set(FILE["volumes"]), name
         assert set(service.get("secrets", ())) <= set(FILE.get("secrets", {})), name
         assert (service["image"] == SERVICES["server"]["image"]) is (name not in OTHERS), name
-    assert (ROOT / SERVICES["server"]["build"] / "Dockerfile").is_file()
+    assert (ROOT / SERVICES["server"]["build"]["context"] / "Dockerfile").is_file()
 
 
 def test_bots_wait_for_a_healthy_server_and_call_it_by_its_name() -> None:
@@ -120,6 +120,18 @@ def test_dockerfile_copies_only_what_is_there_and_sent() -> None:
         if not options:
             assert [source for source in sources if not (ROOT / source.removeprefix("./")).exists()] == []
             assert [source for source in sources if f"!{source.removeprefix('./')}" not in sent] == []
+
+
+def test_base_image_can_be_pinned_by_its_digest_as_documented() -> None:
+    default = dockerfile()[0][1].removeprefix("BASE=")
+    assert {line.partition(" AS ")[0] for line in arguments("FROM")} == {"${BASE}"}
+    pinned = {str(service["build"]["args"]["BASE"]) for service in SERVICES.values() if "build" in service}
+    assert pinned == {f"${{NOUGHTS_BASE_IMAGE:-{default}}}"}
+    page = (ROOT / "docs/how-to/operations.md").read_text(encoding="utf-8")
+    for words in ("imagetools inspect ", "--build-arg BASE=", "NOUGHTS_BASE_IMAGE="):
+        assert set(re.findall(rf"{words}([\w:.-]+?)(?:@|`)", page)) <= {default, "python:3.13-slim"}
+        assert f"{words}{default}" in page
+    assert f"NOUGHTS_BASE_IMAGE={default}@sha256:DIGEST" in page
 
 
 def test_image_runs_as_a_user_without_rights_and_from_hashes() -> None:
