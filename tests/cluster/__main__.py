@@ -18,7 +18,7 @@ from rich.table import Table
 from noughts_referee.rules import ON_THE_BOARD
 from tests.cluster.run import Scenario, run
 from tests.cluster.slow import BUSY_STANDSTILL_SECONDS, Busy, run_busy, run_stops
-from tests.cluster.troubles import MOST_SECONDS, Tally
+from tests.cluster.troubles import Tally
 
 _CONSOLE = Console(soft_wrap=True)
 
@@ -81,7 +81,7 @@ def told(tally: Tally) -> int:
     if tally.gaps:
         _CONSOLE.print(tally.gaps[:10])
     wrong = any(tally.checked.values()) or bool(tally.gaps) or on_the_board < tally.games
-    return int(wrong or max(tally.seconds.values(), default=0) >= MOST_SECONDS)
+    return int(wrong or max(tally.seconds.values(), default=0) >= tally.most_seconds)
 
 
 if __name__ == "__main__":

@@ -1,21 +1,29 @@
 """One run of a cluster: a league of remote bots and of offered ones, watched, with troubles or without."""
 
+import asyncio
 import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from psycopg import OperationalError
+
+from noughts_proto.v1 import tournaments_pb2, tournaments_pb2_grpc
+from noughts_server.runtime.endless_work import running as running_work
 from tests.cluster import players
 from tests.cluster.ground import Cluster, running
 from tests.cluster.troubles import CUT_LINK, TROUBLES, Tally, attempts, observed, refused, suffer
+from tests.support.databases import rows_of
 
 REMOTE = tuple(f"bot{number}" for number in range(10))
 CHILDREN = ("child1", "child2")
 WATCHED_GAMES = 20
+_FEWEST_LEFT = 40
+_LEFT = "SELECT games_total - games_done FROM tournaments WHERE slug = 'league'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +31,7 @@ class Scenario:
     """What is played, and what happens meanwhile."""
 
     games: int
-    """At least so many: each pair plays as many games as the others."""
+    """At least so many: each pair plays as many games as the others. While troubles last, games are added."""
     variant: str = "mnk:11,11,5"
     spec: str = "random"
     """Of the remote bots."""
@@ -73,7 +81,8 @@ async def _play(cluster: Cluster, tally: Tally, scenario: Scenario) -> None:
     watched = range(1, scenario.games, max(1, scenario.games // WATCHED_GAMES))
     async with observed(cluster, "league", watched) as observers:
         tally.observers = observers
-        await suffer(cluster, tally, scenario.troubles, scenario.rest)
+        async with running_work(_extend(cluster), tally.measure_slowness()):
+            await suffer(cluster, tally, scenario.troubles, scenario.rest)
         tally.say(f"all troubles are over after {time.monotonic() - began:.0f} s: {cluster.stored():,} games")
         await cluster.finished("league", 600)
     tally.games = cluster.stored()
@@ -82,3 +91,15 @@ async def _play(cluster: Cluster, tally: Tally, scenario: Scenario) -> None:
     tally.refused = refused(cluster)
     tally.again = attempts(cluster)
     tally.endings = cluster.endings("league")
+
+
+async def _extend(cluster: Cluster) -> None:
+    """Add games while few are left: play lasts as long as the troubles, on a fast machine and on a slow one."""
+    stub = cluster.stub(tournaments_pb2_grpc.TournamentServiceStub)
+    request = tournaments_pb2.ExtendTournamentRequest(name="tournaments/league", games_per_pair=1)
+    while True:
+        await asyncio.sleep(0.2)
+        with suppress(OperationalError):  # PostgreSQL is away
+            (left,) = rows_of(cluster.database, _LEFT)[0]
+            if left < _FEWEST_LEFT:
+                await cluster.asked(stub.ExtendTournament, request)

@@ -16,7 +16,8 @@ from tests.support.databases import rows_of
 
 FROZEN_SECONDS = 6.0
 MOST_SECONDS = 10.0
-"""So long play may stand still."""
+"""So long play may stand still, on a machine without other work."""
+_COMPUTED_SECONDS = 0.01
 _LOOK = 0.05
 
 
@@ -38,6 +39,25 @@ class Tally:
     checked: dict[str, int] = field(default_factory=dict)
     """What must not be, as `Cluster.counted` counts it."""
     say: Callable[[str], object] = lambda line: None
+    slowness: float = 1.0
+    """How much longer this machine takes for a computation than the computation needs, because others compute too."""
+
+    @property
+    def most_seconds(self) -> float:
+        """So long play may stand still on this machine."""
+        return MOST_SECONDS * self.slowness
+
+    async def measure_slowness(self) -> None:
+        """Compute a little again and again, until it is cancelled."""
+        took = needed = 0.0
+        while True:
+            began, computed = time.monotonic(), time.thread_time()
+            while time.thread_time() - computed < _COMPUTED_SECONDS:
+                pass
+            took += time.monotonic() - began
+            needed += time.thread_time() - computed
+            self.slowness = max(1.0, took / needed)
+            await asyncio.sleep(0.5)
 
     @property
     def gaps(self) -> list[str]:
@@ -126,14 +146,14 @@ async def _measure(cluster: Cluster, tally: Tally, name: str, began: float) -> N
     # What was underway when it began does not count.
     await asyncio.sleep(0.6)
     before = max(before, _stored_or(cluster, before))
-    tally.seconds[name] = await _goes_on(cluster, before) - began
+    tally.seconds[name] = await _goes_on(cluster, tally, before) - began
     tally.say(f"{name}: {tally.seconds[name]:.1f} s")
 
 
-async def _goes_on(cluster: Cluster, games: int) -> float:
+async def _goes_on(cluster: Cluster, tally: Tally, games: int) -> float:
     """When more than so many games are stored: the moment."""
-    deadline = time.monotonic() + 2 * MOST_SECONDS
-    while time.monotonic() < deadline:
+    began = time.monotonic()
+    while time.monotonic() - began < 2 * tally.most_seconds:
         try:
             if cluster.stored() > games:
                 return time.monotonic()
