@@ -13,8 +13,9 @@ from weakref import WeakValueDictionary
 from pydantic import Field
 
 from noughts_proto.interpreter import environment, python
-from noughts_proto.v1 import bots_pb2
-from noughts_server.agents.tools import Backend, Bot, Caller, tournament_and_number
+from noughts_proto.v1 import bots_pb2, games_pb2, tokens_pb2
+from noughts_server.agents.arguments import BotName, Content, Entry, GameName, NumberOfGame, TournamentOfGame
+from noughts_server.agents.tools import Backend, Caller, tournament_and_number
 from noughts_server.client.submissions import TRIAL_SECONDS, kind_of, submission_requests
 from noughts_server.core.resource_names import game_name, tournament_name
 from noughts_server.records.explaining import sentences
@@ -27,8 +28,6 @@ from noughts_server.web.upstream import Failure
 
 _LONGEST_SECONDS = 120.0
 
-Content = Annotated[str, Field(min_length=1)]
-Entry = Annotated[str, Field(pattern=r"^\w*$")]
 Language: TypeAlias = Literal[tuple(LANGUAGES)]  # type: ignore[valid-type]
 
 
@@ -42,12 +41,29 @@ class BotTools:
         """By owner."""
 
     async def new_bot(
-        self, name: Annotated[str, Field(pattern=f"^{NAME_PATTERN}$")], language: Language = "python"
+        self,
+        name: Annotated[
+            str,
+            Field(pattern=f"^{NAME_PATTERN}$", description="Name of the new bot: small letters, digits, `-` and `_`"),
+        ],
+        language: Annotated[
+            Language,
+            Field(description="Language of the project. Only the bot in Python can be checked and submitted as it is"),
+        ] = "python",
     ) -> Document:
         """Return the files of a small project with a working bot. In Python, `bot.py` can be checked and submitted."""
         return {str(path): text for path, text in files_of(LANGUAGES[language], name).items()}
 
-    async def check_bot(self, caller: Caller, content: Content, entry: Entry = "", variant: str = "") -> Document:
+    async def check_bot(
+        self,
+        caller: Caller,
+        content: Content,
+        entry: Entry = "",
+        variant: Annotated[
+            str,
+            Field(description="Name of the variant of its games. Default: the usual one of this kind of bot"),
+        ] = "",
+    ) -> Document:
         """Play a few games of a bot against random moves in a sandbox on this machine, and run about thirty checks.
 
         The answer is that of `noughts bot check --format json`; a bot is fine if it has no `faults` and no step failed.
@@ -58,36 +74,59 @@ class BotTools:
         return await self._compute(caller, SUBMIT, f"bot.{kind}", program, *words)
 
     async def explain_game(
-        self, caller: Caller, game: str = "", tournament: str = "", number: Annotated[int, Field(ge=0)] = 0
+        self,
+        caller: Caller,
+        game: GameName = None,
+        tournament: TournamentOfGame = None,
+        number: NumberOfGame = None,
     ) -> Document:
         """Report the moves that changed who wins a game if both sides play best, and better ones. Can take a minute.
 
         On small boards, and late in a game on larger ones, it is exact; otherwise it looks for forced wins.
         """
-        tournament, number = tournament_and_number(game, tournament, number)
-        name = game_name(tournament_name(tournament), number)
-        found = await self._backend.upstream.ask("games.GetGame", self._backend.token(caller), name=name)
+        tournament_id, ordinal = tournament_and_number(game, tournament, number)
+        name = game_name(tournament_name(tournament_id), ordinal)
+        request = games_pb2.GetGameRequest(name=name)
+        found = await self._backend.ask(caller, self._backend.upstream.games.GetGame, request)
         record = json_line(recorded(found["game"])).encode()
         explained = await self._compute(caller, PLAY, "game.jsonl", record, "game", "explain", "game.jsonl")
         return {**explained, "game": name, "text": "\n".join(sentences(explained))}
 
     async def submit_bot(
-        self, caller: Caller, bot: Bot, content: Content, entry: Entry = "", version: str = "", variant: str = ""
+        self,
+        caller: Caller,
+        bot: Annotated[
+            BotName,
+            Field(description="Name of the bot: a new one, or one of yours, which gets a new version"),
+        ],
+        content: Content,
+        entry: Entry = "",
+        version: Annotated[str, Field(description="Name of the version. Default: the next number")] = "",
+        variant: Annotated[
+            str,
+            Field(
+                description=(
+                    "Name of the variant in which the server tests it. Default: tictactoe, if the bot plays it"
+                )
+            ),
+        ] = "",
     ) -> Document:
         """Submit a bot as a new version, which the server tests and then runs for you. Needs the scope `submit`."""
         upstream, (program, kind) = self._backend.upstream, _program(content)
         submission = bots_pb2.Submission(
             bot=bot, version=version, kind=kind, entry=entry and f":{entry}", file_name=f"bot.{kind}", variant=variant
         )
-        method, requests = upstream.method("bots.SubmitBot"), submission_requests(submission, program)
-        made: Any = await upstream.call(method, requests, self._backend.token(caller), seconds=TRIAL_SECONDS)
+        requests = submission_requests(submission, program)
+        submit: Any = upstream.bots.SubmitBot  # a method that takes a stream of requests
+        made = await upstream.call(submit, requests, self._backend.token(caller), seconds=TRIAL_SECONDS)
         return {"bot_version": made.version.name, "kind": kind, "bytes": len(program), "unchanged": made.unchanged}
 
     async def _compute(self, caller: Caller, scope: str, file: str, content: bytes, *words: str) -> Document:
         """Return what a command says about a file. Over HTTP the caller's token needs the scope. Raises Failure."""
-        token = owner = self._backend.token(caller)
+        owner = self._backend.token(caller)
         if self._backend.only_token is None:
-            held = await self._backend.upstream.ask("tokens.GetToken", token, name="tokens/self")
+            request = tokens_pb2.GetTokenRequest(name="tokens/self")
+            held = await self._backend.ask(caller, self._backend.upstream.tokens.GetToken, request)
             if not permits(held["token"]["scopes"], scope):
                 raise Failure(403, f"the token lacks the scope `{scope}`", "Use the command line on your own machine.")
             owner = held["token"]["owner"]

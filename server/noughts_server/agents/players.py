@@ -9,8 +9,10 @@ from pydantic import Field
 
 from noughts_bots.connection.session import Login
 from noughts_bots.sdk.bot import GameEnd, GameInfo
+from noughts_proto.v1 import tokens_pb2
 from noughts_referee.rules import Position, Result, cell_name, cell_names, read_cell
-from noughts_server.agents.tools import Backend, Bot, Caller
+from noughts_server.agents.arguments import BotName, ConnectedBot, Seconds
+from noughts_server.agents.tools import Backend, Caller
 from noughts_server.core.board_geometry import board_text
 from noughts_server.web.documents import Document
 from noughts_server.web.play_rooms import BrowserPlayer, log_in
@@ -19,9 +21,6 @@ from noughts_server.web.upstream import Failure
 _IDLE_SECONDS = 600.0
 _TOKEN_MOST = 4
 """Players of a token at a time."""
-
-Seconds = Annotated[int, Field(ge=0, le=60)]
-Move = Annotated[str, Field(max_length=10)]
 
 
 class AgentPlayer(BrowserPlayer):
@@ -93,13 +92,24 @@ class Players:
         self._players: dict[tuple[str, str], AgentPlayer] = {}
         self.tools = (self.connect_player, self.wait_for_turn, self.play, self.disconnect_player)
 
-    async def connect_player(self, caller: Caller, bot: Bot) -> Document:
+    async def connect_player(
+        self,
+        caller: Caller,
+        bot: Annotated[
+            BotName,
+            Field(
+                description=(
+                    "Name of your player: a new one, or a bot of yours, which you then replace where it is online"
+                )
+            ),
+        ],
+    ) -> Document:
         """Connect a bot of yours whose moves you choose. Then create a challenge or join a tournament, and play.
 
         It plays one game at a time and accepts challenges. It is disconnected after ten minutes without a tool call.
         """
         token, upstream = self._backend.token(caller), self._backend.upstream
-        await upstream.ask("tokens.GetToken", token, name="tokens/self")
+        await upstream.ask(upstream.tokens.GetToken, tokens_pb2.GetTokenRequest(name="tokens/self"), token)
         if (token, bot) in self._players:
             raise Failure(409, f"{bot} is connected already", "Call wait_for_turn.")
         if sum(owner == token for owner, _ in self._players) >= _TOKEN_MOST:
@@ -117,7 +127,7 @@ class Players:
         self._player(caller, bot)
         return {"bot": f"bots/{bot}", "online": True, "next": "create_challenge or join_tournament, then wait_for_turn"}
 
-    async def disconnect_player(self, caller: Caller, bot: Bot) -> Document:
+    async def disconnect_player(self, caller: Caller, bot: ConnectedBot) -> Document:
         """Disconnect a player. If it does not come back, it loses its running games."""
         session = self._player(caller, bot).session
         if session is not None:
@@ -125,7 +135,7 @@ class Players:
             await asyncio.wait([session])
         return {"bot": f"bots/{bot}", "online": False}
 
-    async def wait_for_turn(self, caller: Caller, bot: Bot, seconds: Seconds = 30) -> Document:
+    async def wait_for_turn(self, caller: Caller, bot: ConnectedBot, seconds: Seconds = 30) -> Document:
         """Wait until your player is to move or a game of it has ended; return the board, the moves and the clocks.
 
         The answer also has the ends of games since the last call, which the server stores a moment later. If nothing
@@ -135,7 +145,13 @@ class Players:
         self._player(caller, bot)  # raises Failure if it was disconnected meanwhile
         return told
 
-    async def play(self, caller: Caller, bot: Bot, move: Move, seconds: Seconds = 30) -> Document:
+    async def play(
+        self,
+        caller: Caller,
+        bot: ConnectedBot,
+        move: Annotated[str, Field(max_length=10, description="A legal cell, e.g. `b2`, or `resign`")],
+        seconds: Seconds = 30,
+    ) -> Document:
         """Play a cell, then wait as wait_for_turn does. An illegal cell is refused, and costs only time."""
         player = self._player(caller, bot)
         position = player.question

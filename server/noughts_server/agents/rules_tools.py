@@ -7,15 +7,24 @@ from mcp.server.mcpserver.exceptions import ResourceNotFoundError
 from pydantic import Field
 
 from noughts_referee.rules import Position, VariantError, cell_names, parse_variant, read_cell
+from noughts_server.agents.arguments import Variant
 from noughts_server.core.board_geometry import board_text
 from noughts_server.web import handbook
 from noughts_server.web.documents import Document
 from noughts_server.web.upstream import Failure
 
-Moves = Annotated[list[str | int], Field(max_length=900)]
+Moves = Annotated[
+    list[str | int],
+    Field(
+        max_length=900,
+        description="Cells in the order played: names such as `b2`, or numbers as in get_game",
+    ),
+]
 
 
-async def read_docs(page: str = "") -> Document:
+async def read_docs(
+    page: Annotated[str, Field(description="Page, e.g. `/docs/reference/rules.md`")] = "",
+) -> Document:
     """Read a page of the documentation; without a page, the list of all pages."""
     path = page.removeprefix("noughts://").removeprefix("/").removeprefix("docs/") or "llms.txt"
     body = handbook.contents().get(path)
@@ -26,7 +35,7 @@ async def read_docs(page: str = "") -> Document:
     return {"page": path, "text": body.decode()}
 
 
-async def show_position(variant: str, moves: Moves = []) -> Document:  # noqa: B006
+async def show_position(variant: Variant, moves: Moves = []) -> Document:  # noqa: B006
     """Describe a variant and the position after some moves: the board, the side to move, the result, legal cells."""
     position = Position(parse_variant(variant))
     known = position.variant

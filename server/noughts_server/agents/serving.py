@@ -11,9 +11,10 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from noughts_server.agents.bot_tools import BotTools
+from noughts_server.agents.organising_tools import OrganisingTools
 from noughts_server.agents.pipes import serve_connection
 from noughts_server.agents.players import Players
-from noughts_server.agents.route_tools import route_tools
+from noughts_server.agents.reading_tools import ReadingTools
 from noughts_server.agents.rules_tools import all_pages, docs, read_docs, rules, show_position
 from noughts_server.agents.tools import Backend
 from noughts_server.core.version import software_version
@@ -31,16 +32,19 @@ _NO_STREAM = PlainTextResponse("This server sends no events of its own. Send POS
 async def mcp_server(backend: Backend) -> AsyncIterator[tuple[MCPServer[object], Players]]:
     """Return the server with all tools, and the players, which are disconnected at the end of the block."""
     async with asyncio.TaskGroup() as tasks:
-        bots, players = BotTools(backend), Players(backend, tasks)
-        knowing = (show_position, read_docs, bots.new_bot, bots.explain_game)
-        reading = [backend.tool(each, read_only_hint=True) for each in knowing]
-        acting = [backend.tool(each) for each in (bots.check_bot, bots.submit_bot, *players.tools)]
+        organising, bots, players = OrganisingTools(backend), BotTools(backend), Players(backend, tasks)
+        reading = (*ReadingTools(backend).tools, show_position, read_docs, bots.new_bot, bots.explain_game)
+        changing = (*organising.changing, bots.check_bot, bots.submit_bot, *players.tools)
         server = MCPServer[object](
             "noughts",
             "Noughts",
             instructions=(files(__package__) / "instructions.txt").read_text(),
             version=software_version(),
-            tools=[*route_tools(backend), *reading, *acting],
+            tools=[
+                *(backend.tool(tool, reads_only=True) for tool in reading),
+                *(backend.tool(tool) for tool in changing),
+                *(backend.tool(tool, destroys=True) for tool in organising.destroying),
+            ],
             log_level="ERROR",
         )
         server.resource("noughts://docs/llms.txt", name="pages", mime_type="text/markdown")(all_pages)

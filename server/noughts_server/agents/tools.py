@@ -1,37 +1,37 @@
-"""What all tools have in common: the caller's token, and errors that say what to do."""
+"""What all tools have in common: the caller's token, the server that they call, and errors that say what to do."""
 
 import json
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
-from importlib.resources import files
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
-from pydantic import AfterValidator, Field
 
+from noughts_server.agents.error_words import for_agents
 from noughts_server.web.documents import Document
-from noughts_server.web.upstream import Failure, Upstream
+from noughts_server.web.upstream import Answer, Failure, Request, Upstream
+
+if TYPE_CHECKING:
+    import grpc.aio
 
 Caller = Context[Any, Any]
 """The request of a tool's caller."""
 TOKEN_CALLS = 8
 """Concurrent calls of one token over HTTP."""
-Bot = Annotated[str, Field(min_length=1, max_length=68), AfterValidator(lambda name: name.removeprefix("bots/"))]
-
-_ARGUMENTS, _PHRASES = (
-    tomllib.loads((files(__package__) / file).read_text()) for file in ("arguments.toml", "phrases.toml")
-)
-
-
+_COLLECTION = re.compile(r"^(?:tournaments|tests|bots)/")
 _GAME = re.compile(r"(?:tournaments/)?([^/\s]+)/(?:games/)?(\d{1,18})", re.ASCII)
+
+
+def full_name(collection: str, name: str) -> str:
+    """Return e.g. `bots/mybot/versions/2` for `mybot@2`. Callers can also pass names as in answers, `bots/mybot`."""
+    return f"{collection}/{_COLLECTION.sub('', name).replace('@', '/versions/')}"
 
 
 def tournament_and_number(game: str | None, tournament: str | None, number: int | None) -> tuple[str, int]:
@@ -68,6 +68,12 @@ class Backend:
             raise Failure(401, "header authorization: expected `Bearer TOKEN`", "Correct it in the client's settings.")
         return sent[1] or ""
 
+    async def ask(
+        self, caller: Caller, method: "grpc.aio.UnaryUnaryMultiCallable[Request, Answer]", request: Request
+    ) -> Document:
+        """Return the answer of a method of the server, called with the caller's token. Raises Failure."""
+        return await self.upstream.ask(method, request, self.token(caller))
+
     @contextmanager
     def _counted(self, caller: Caller | None) -> Iterator[None]:
         """Limit the concurrent calls of a token, most of which wait for something. Raises Failure."""
@@ -87,11 +93,12 @@ class Backend:
                 del self.calls[token]
 
     def tool(
-        self, function: Callable[..., Awaitable[Document]], name: str = "", summary: str = "", **hints: Any
+        self, function: Callable[..., Awaitable[Document]], *, reads_only: bool = False, destroys: bool = False
     ) -> Tool:
-        """Return the function as a tool. A field `text` of its answer is shown instead of the whole as JSON.
+        """Return the function as a tool with its name and docstring.
 
-        `hints` are those of `ToolAnnotations`: whether the tool only reads, and whether it destroys something.
+        A field `text` of its answer is shown instead of the whole as JSON. Set `reads_only` if the tool changes
+        nothing, and `destroys` if its effect cannot be undone.
         """
 
         @wraps(function)
@@ -103,24 +110,15 @@ class Backend:
                 told = error if isinstance(error, Failure) else self.explain(error)
                 if told is None:
                     raise
-                words = f"{told.message.rstrip('.')}. Fix: {told.hint}" if told.hint else told.message
-                for phrase, ours in _PHRASES.items():
-                    words = re.sub(phrase, ours, words)
-                raise ToolError(words) from error
+                field = error.field if isinstance(error, Failure) else ""
+                raise ToolError(for_agents(told.message, told.hint, field)) from error
             text = answer.get("text") or json.dumps(answer, separators=(",", ":"), ensure_ascii=False)
             return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=answer)
 
-        description = summary or " ".join((function.__doc__ or "").split())
-        annotations = ToolAnnotations(**{"destructive_hint": False, **hints})
-        made = Tool.from_function(answered, name or None, None, description, None, annotations, structured_output=False)
+        description = " ".join((function.__doc__ or "").split())
+        annotations = ToolAnnotations(read_only_hint=reads_only, destructive_hint=destroys)
+        made = Tool.from_function(answered, None, None, description, None, annotations, structured_output=False)
         # Report unknown arguments instead of ignoring them.
         strict: Any = type(made.name, (made.fn_metadata.arg_model,), {"model_config": {"extra": "forbid"}})
         made.fn_metadata.arg_model, made.parameters = strict, strict.model_json_schema()
-        for argument, schema in made.parameters["properties"].items():
-            schema["description"] = meaning(made.name, argument)
         return made
-
-
-def meaning(tool: str, argument: str) -> str:
-    """Return the description of an argument; empty if agents cannot set it."""
-    return str({**_ARGUMENTS["all"], **_ARGUMENTS.get(tool, {})}.get(argument, ""))

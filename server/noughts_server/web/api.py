@@ -1,4 +1,4 @@
-"""The JSON API: the routes of the table, and live events."""
+"""The JSON API: its routes, and live events."""
 
 import asyncio
 import json
@@ -7,10 +7,10 @@ from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route as Address
+from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from noughts_server.web.api_routes import EVENTS, PREFIX, ROUTES, Route
+from noughts_server.web.api_routes import EVENTS, PREFIX, ROUTES, ApiRoute
 from noughts_server.web.documents import Document, csv_text, document
 from noughts_server.web.event_streams import Hub, Watcher
 from noughts_server.web.openapi import openapi
@@ -23,7 +23,7 @@ JSON, CSV = "application/json", "text/csv"
 _HEADERS = {"cache-control": "no-cache", "vary": "accept"}
 
 
-def api_addresses(upstream: Upstream, hub: Hub) -> list[Address]:
+def api_routes(upstream: Upstream, hub: Hub) -> list[Route]:
     """Return the routes of the API for starlette."""
     described = json.dumps(openapi(), indent=1).encode()
 
@@ -31,17 +31,17 @@ def api_addresses(upstream: Upstream, hub: Hub) -> list[Address]:
         return answer(request, described, JSON, _HEADERS)
 
     return [
-        Address(f"{PREFIX}/openapi.json", describe),
-        *(Address(PREFIX + path, _Live(hub, path), methods=["GET"]) for path, _ in EVENTS),
-        *(Address(PREFIX + route.path, _reading(upstream, route)) for route in ROUTES),
+        Route(f"{PREFIX}/openapi.json", describe),
+        *(Route(PREFIX + path, _Live(hub, path), methods=["GET"]) for path, _ in EVENTS),
+        *(Route(PREFIX + route.path, _reading(upstream, route)) for route in ROUTES),
     ]
 
 
-def _reading(upstream: Upstream, route: Route) -> Callable[[Request], Awaitable[Response]]:
+def _reading(upstream: Upstream, route: ApiRoute[Any, Any]) -> Callable[[Request], Awaitable[Response]]:
     async def read(request: Request) -> Response:
         wanted = request_for(route, request.path_params, request.query_params.multi_items())
         kind = _kind(request, bool(route.rows))
-        got = await upstream.call(upstream.method(route.method), wanted)
+        got = await upstream.call(route.method(upstream), wanted)
         shown = document(got)[route.within] if route.within else document(got)
         body = csv_text(shown[route.rows]).encode() if kind == CSV else json_bytes(shown)
         return answer(request, body, kind, _HEADERS | _next_page(request, shown))

@@ -18,7 +18,7 @@ from starlette.routing import Route as Address
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from noughts_server.core.errors import MachineTrouble
-from noughts_server.web.api import JSON, api_addresses, failure_document, json_bytes
+from noughts_server.web.api import JSON, api_routes, failure_document, json_bytes
 from noughts_server.web.api_routes import PREFIX
 from noughts_server.web.downloads import Downloads
 from noughts_server.web.event_streams import Hub
@@ -84,7 +84,7 @@ def site(
         *(people.addresses() + organising.addresses() if signing_in else people.closed()),
         *Downloads(upstream).addresses(),
         *Play(upstream, hub, views, tables).addresses(),
-        *api_addresses(upstream, hub),
+        *api_routes(upstream, hub),
         *handbook_addresses(),
         Address("/static/{version}/{name}", static),
         *(Address(f"/{name}", at_root) for name in _AT_ROOT),

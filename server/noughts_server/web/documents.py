@@ -10,7 +10,7 @@ import io
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 from google.protobuf.message import Message
@@ -18,6 +18,7 @@ from google.protobuf.message import Message
 from noughts_server.core.plain_text import spreadsheet_cell
 
 Document = dict[str, Any]
+Value = TypeVar("Value", covariant=True)
 
 _RESULTS = {"RESULT_FIRST_WINS": "1-0", "RESULT_DRAW": "1/2-1/2", "RESULT_SECOND_WINS": "0-1", "RESULT_VOID": "*"}
 _TIMESTAMP = "google.protobuf.Timestamp"
@@ -114,6 +115,20 @@ def _reader(field: FieldDescriptor) -> Reader:
 def enum_number(enum: EnumDescriptor, word: str) -> int | None:
     """Return the number of the value that this word stands for; None if there is none."""
     return next((value.number for value in enum.values if _word(value.name, enum) == word), None)
+
+
+class EnumWrapper(Protocol[Value]):
+    """An enumeration of the contract."""
+
+    DESCRIPTOR: EnumDescriptor
+
+    def Value(self, name: str) -> Value: ...
+
+
+def enum_value(enum: EnumWrapper[Value], word: str | None) -> Value:
+    """Return the value that this word stands for; None stands for the unspecified value."""
+    names = {_word(value.name, enum.DESCRIPTOR): value.name for value in enum.DESCRIPTOR.values}
+    return enum.Value(names[word])
 
 
 def _kind(field: FieldDescriptor) -> tuple[Reader, Document]:

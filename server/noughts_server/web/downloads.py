@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route as Address
 
-from noughts_proto.v1 import types_pb2
+from noughts_proto.v1 import games_pb2, tournaments_pb2, types_pb2
 from noughts_server.competition.bracket import Decision
 from noughts_server.competition.formats import format_named
 from noughts_server.core.resource_names import tournament_name
@@ -119,7 +119,11 @@ class Downloads:
 
     async def _game(self, request: Request) -> Response:
         name, number = request.path_params["tournament"], request.path_params["number"]
-        game = (await self._upstream.ask("games.GetGame", name=f"{tournament_name(name)}/games/{number}"))["game"]
+        game = (
+            await self._upstream.ask(
+                self._upstream.games.GetGame, games_pb2.GetGameRequest(name=f"{tournament_name(name)}/games/{number}")
+            )
+        )["game"]
         if game["end_time"] is None:
             raise Failure(409, f"Game {number} is not over.", "Wait until it ends.")
         headers = {"content-disposition": f'attachment; filename="{name}-{number}.sgf"', "cache-control": "no-cache"}
@@ -139,11 +143,12 @@ class Downloads:
 
     async def _texts(self, parent: str, written: FileFormat) -> AsyncIterator[str]:
         """Yield the file, one text for each page of games. Raises Failure."""
-        asked = {"parent": parent, "page_size": _PAGE, "with_comments": written.has_comments}
+        wanted = games_pb2.ListGamesRequest(parent=parent, page_size=_PAGE, with_comments=written.has_comments)
         token, before = "", 0
         held: list[Document] = []  # the last game so far: only after the next page is it known to be the last of all
         while True:
-            page = await self._page(**asked, page_token=token)
+            wanted.page_token = token
+            page = await self._page(wanted)
             games, token = held + page["games"], page["next_page_token"]
             if not token:
                 yield await written.text(games, before, partial(self._facts, parent, before + len(games)))
@@ -153,21 +158,27 @@ class Downloads:
                 yield await written.text(games, before, None)
                 before += len(games)
 
-    async def _page(self, **asked: Any) -> Document:
+    async def _page(self, wanted: games_pb2.ListGamesRequest) -> Document:
         """Return a page of games; wait if the visitor has had much lately, because a file cannot end early."""
         for _ in range(_ATTEMPTS):
             try:
-                return await self._upstream.ask("games.ListGames", **asked)
+                return await self._upstream.ask(self._upstream.games.ListGames, wanted)
             except Failure as failure:
                 if failure.status != 429:
                     raise
             await asyncio.sleep(_PAUSE_SECONDS)
-        return await self._upstream.ask("games.ListGames", **asked)
+        return await self._upstream.ask(self._upstream.games.ListGames, wanted)
 
     async def _facts(self, name: str, games: int) -> dict[str, Any]:
         """Return what no game says of its tournament, for the last one of so many. Raises Failure."""
-        shown = (await self._upstream.ask("tournaments.GetTournament", name=name))["tournament"]
-        table = await self._upstream.ask("tournaments.GetCrosstable", name=name, top=1)
+        shown = (
+            await self._upstream.ask(
+                self._upstream.tournaments.GetTournament, tournaments_pb2.GetTournamentRequest(name=name)
+            )
+        )["tournament"]
+        table = await self._upstream.ask(
+            self._upstream.tournaments.GetCrosstable, tournaments_pb2.GetCrosstableRequest(name=name, top=1)
+        )
         return about_shown(shown, table).recorded(games, finished=shown["state"] == "finished")
 
 

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Collection
 from typing import TypeVar
 
+from noughts_proto.v1 import games_pb2, leaderboards_pb2, status_pb2, tournaments_pb2
 from noughts_server.core.board_geometry import geometry
 from noughts_server.web.documents import Document
 from noughts_server.web.event_streams import Hub
@@ -55,27 +56,46 @@ class FrontPage:
 
 async def _read(upstream: Upstream, live: Collection[str]) -> Document:
     """Return everything except live games; `live` are the names of their tournaments. Raises Failure."""
-    ask = upstream.ask
+
+    def best_of(variant: str, time_class: str) -> Awaitable[Document]:
+        wanted = leaderboards_pb2.GetLeaderboardRequest(variant=variant, time_class=time_class, page_size=_BEST)
+        return upstream.ask(upstream.leaderboards.GetLeaderboard, wanted)
+
     failures: list[Failure] = []
     status, listed, lists = await asyncio.gather(
-        _part(None, ask("status.GetStatus"), failures),
-        _part({"tournaments": []}, ask("tournaments.ListTournaments", page_size=_TOURNAMENTS), failures),
-        _part({"rating_lists": []}, ask("leaderboards.ListRatingLists", page_size=1000), failures),
+        _part(None, upstream.ask(upstream.status.GetStatus, status_pb2.GetStatusRequest()), failures),
+        _part(
+            {"tournaments": []},
+            upstream.ask(
+                upstream.tournaments.ListTournaments, tournaments_pb2.ListTournamentsRequest(page_size=_TOURNAMENTS)
+            ),
+            failures,
+        ),
+        _part(
+            {"rating_lists": []},
+            upstream.ask(
+                upstream.leaderboards.ListRatingLists, leaderboards_pb2.ListRatingListsRequest(page_size=1000)
+            ),
+            failures,
+        ),
     )
     if len(failures) == 3:
         raise failures[0]
     recent = [each["name"] for each in listed["tournaments"] if each["games_done"]][:_RECENT]
     fullest = sorted(lists["rating_lists"], key=lambda each: -int(each["games"]))[:_LISTS]
-    tops = [{field: each[field] for field in ("variant", "time_class")} for each in fullest]
     names = {*recent, *live}
     tournaments, finished, best = await asyncio.gather(
         asyncio.gather(*(_part({}, tournaments_of(upstream, [name])) for name in names)),
         asyncio.gather(
-            *(_part({"games": []}, ask("games.ListGames", parent=name, page_size=_GAMES)) for name in recent)
+            *(
+                _part(
+                    {"games": []},
+                    upstream.ask(upstream.games.ListGames, games_pb2.ListGamesRequest(parent=name, page_size=_GAMES)),
+                )
+                for name in recent
+            )
         ),
-        asyncio.gather(
-            *(_part({"rows": []}, ask("leaderboards.GetLeaderboard", **top, page_size=_BEST)) for top in tops)
-        ),
+        asyncio.gather(*(_part({"rows": []}, best_of(each["variant"], each["time_class"])) for each in fullest)),
     )
     known = {name: each for found in tournaments for name, each in found.items()}
     ended = [

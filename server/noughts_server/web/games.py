@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterable
 
-from noughts_proto.v1 import tournaments_pb2
+from noughts_proto.v1 import games_pb2, tournaments_pb2
 from noughts_server.core.board_geometry import geometry
 from noughts_server.web.documents import Document
 from noughts_server.web.event_streams import Hub
@@ -14,7 +14,7 @@ async def known_game(upstream: Upstream, hub: Hub, name: str, token: str = "") -
     """Return `game` and `notes`, from the record, or from the feed if the game is not over. Raises Failure."""
     got: Document | None = None
     try:
-        got = await upstream.ask("games.GetGame", token, name=name)
+        got = await upstream.ask(upstream.games.GetGame, games_pb2.GetGameRequest(name=name), token)
     except Failure as failure:
         if failure.status != 404:
             raise

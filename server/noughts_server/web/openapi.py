@@ -1,41 +1,104 @@
-"""The OpenAPI document: `openapi.json` with the table of routes and the contract's message descriptors."""
+"""The OpenAPI document, from the routes of the API and the contract's message descriptors."""
 
-import json
 import re
-from importlib.resources import files
 from typing import Any
 
 from google.protobuf.descriptor import FieldDescriptor
 
 from noughts_server.core.version import software_version
-from noughts_server.web.api_routes import EVENTS, PREFIX, ROUTES, Route
+from noughts_server.web.api_routes import EVENTS, PREFIX, ROUTES, ApiRoute
 from noughts_server.web.documents import Document, enum_words, messages_in, schema
 from noughts_server.web.queries import query_fields
 
 _PARAMETER = re.compile(r"\{(\w+)(:int)?\}")
 
+_FAILED: Document = {
+    "description": "Why there is no answer, and what to do.",
+    "content": {
+        "application/json": {
+            "schema": {
+                "type": "object",
+                "properties": {
+                    "error": {
+                        "type": "object",
+                        "properties": {
+                            "status": {"type": "integer"},
+                            "message": {"type": "string"},
+                            "hint": {"type": "string"},
+                        },
+                        "required": ["status", "message", "hint"],
+                    }
+                },
+                "required": ["error"],
+            }
+        }
+    },
+}
+_DEFAULT: Document = {"$ref": "#/components/responses/Failed"}
+_DESCRIPTION: Document = {
+    "summary": "This document.",
+    "operationId": "openapi",
+    "responses": {
+        "200": {"description": "The OpenAPI document.", "content": {"application/json": {"schema": {"type": "object"}}}}
+    },
+}
+_STREAM: Document = {
+    "description": (
+        "Server-sent events: `snapshot` (everything; also after a gap), `increments` (apply them in order), "
+        "`away` and `back` (the server behind this site), `over` (nothing will follow)."
+    ),
+    "responses": {
+        "200": {"description": "The stream.", "content": {"text/event-stream": {"schema": {"type": "string"}}}},
+        "default": _DEFAULT,
+    },
+}
+_FORMAT: Document = {
+    "name": "format",
+    "in": "query",
+    "description": "Instead of an Accept header.",
+    "schema": {"enum": ["json", "csv"]},
+}
+
 
 def openapi() -> Document:
-    fixed: dict[str, Document] = json.loads((files(__package__) / "openapi.json").read_text())
-    document = fixed["document"]
-    document["info"]["version"] = software_version()
-    document["components"]["schemas"] = _schemas()
-    routes = {PREFIX + _plain(route.path): {"get": _operation(route, fixed)} for route in ROUTES}
-    events = {PREFIX + _plain(path): {"get": _common(path, summary) | fixed["stream"]} for path, summary in EVENTS}
-    document["paths"] = routes | events | document["paths"]
-    return document
+    routes = {PREFIX + _plain(route.path): {"get": _operation(route)} for route in ROUTES}
+    events = {PREFIX + _plain(path): {"get": _common(path, summary) | _STREAM} for path, summary in EVENTS}
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Noughts",
+            "description": (
+                "Tournaments, games, bots and ratings of a Noughts server, to read. "
+                "Names and fields are those of the gRPC contract noughts.v1."
+            ),
+            "license": {"name": "MIT", "identifier": "MIT"},
+            "version": software_version(),
+        },
+        "servers": [{"url": "/"}],
+        "security": [],
+        "paths": {**routes, **events, f"{PREFIX}/openapi.json": {"get": _DESCRIPTION}},
+        "components": {"responses": {"Failed": _FAILED}, "schemas": _schemas()},
+    }
 
 
-def _operation(route: Route, fixed: dict[str, Document]) -> Document:
+def _operation(route: ApiRoute[Any, Any]) -> Document:
     schema_of = f"#/components/schemas/{route.answered.name}"
     content: Document = {"application/json": {"schema": {"$ref": schema_of}}}
     operation = _common(route.path, route.summary)
     operation["parameters"] += map(_query_parameter, query_fields(route))
     if route.rows:
         content["text/csv"] = {"schema": {"type": "string"}}
-        operation["parameters"].append(fixed["format"])
-    answers = fixed["responses"]
-    return operation | {"responses": answers | {"200": answers["200"] | {"content": content}}}
+        operation["parameters"].append(_FORMAT)
+    operation["responses"] = {
+        "200": {
+            "description": "What was asked for.",
+            "headers": {"ETag": {"schema": {"type": "string"}}},
+            "content": content,
+        },
+        "304": {"description": "What If-None-Match names is still true."},
+        "default": _DEFAULT,
+    }
+    return operation
 
 
 def _common(path: str, summary: str) -> Document:

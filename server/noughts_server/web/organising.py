@@ -1,5 +1,6 @@
 """Actions on tournaments for organisers and authors: create, join, start, pause, extend, cancel; and challenges."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import grpc.aio
@@ -104,7 +105,11 @@ class Organising:
         values = {name: form.get(name, "").strip() for name in _FORM}
         try:
             token, wanted = person.visitor.token, _tournament(values)
-            made = await self._upstream.ask("tournaments.CreateTournament", token, tournament=wanted)
+            made = await self._upstream.ask(
+                self._upstream.tournaments.CreateTournament,
+                tournaments_pb2.CreateTournamentRequest(tournament=wanted),
+                token,
+            )
         except Failure as failure:
             if failure.status == 401:
                 raise
@@ -117,22 +122,36 @@ class Organising:
     async def _act(self, request: Request, person: Person) -> Response:
         form = await read_form(request)
         name = tournament_name(request.path_params["tournament"])
-        label = form.get("label", "")
-        bot = form.get("bot", "")
-        wanted: dict[str, Document] = {
-            "start": {},
-            "pause": {},
-            "cancel": {},
-            "join": {"bot": bot if bot.startswith("bots/") else f"bots/{bot}", "label": label},
-            "withdraw": {"label": label},
-            "extend": {field: number_of(form, field) for field in ("games_per_pair", "rounds")},
-        }
-        action = request.path_params["action"]
-        if action not in wanted:
-            raise Failure(404, f"Unknown action {action!r}.")
-        method = f"tournaments.{action.title()}Tournament"
-        await self._upstream.ask(method, person.visitor.token, name=name, **wanted[action])
+        await self._change(request.path_params["action"], name, form, person.visitor.token)
         return RedirectResponse(f"/{name}", 303)
+
+    async def _change(self, action: str, name: str, form: Mapping[str, str], token: str) -> None:
+        """Call the method of the action on the tournament. Raises Failure."""
+        upstream, label, bot = self._upstream, form.get("label", ""), form.get("bot", "")
+        match action:
+            case "start":
+                start = tournaments_pb2.StartTournamentRequest(name=name)
+                await upstream.call(upstream.tournaments.StartTournament, start, token)
+            case "pause":
+                pause = tournaments_pb2.PauseTournamentRequest(name=name)
+                await upstream.call(upstream.tournaments.PauseTournament, pause, token)
+            case "cancel":
+                cancel = tournaments_pb2.CancelTournamentRequest(name=name)
+                await upstream.call(upstream.tournaments.CancelTournament, cancel, token)
+            case "join":
+                full_name = bot if bot.startswith("bots/") else f"bots/{bot}"
+                join = tournaments_pb2.JoinTournamentRequest(name=name, bot=full_name, label=label)
+                await upstream.call(upstream.tournaments.JoinTournament, join, token)
+            case "withdraw":
+                withdraw = tournaments_pb2.WithdrawTournamentRequest(name=name, label=label)
+                await upstream.call(upstream.tournaments.WithdrawTournament, withdraw, token)
+            case "extend":
+                extend = tournaments_pb2.ExtendTournamentRequest(
+                    name=name, games_per_pair=number_of(form, "games_per_pair"), rounds=number_of(form, "rounds")
+                )
+                await upstream.call(upstream.tournaments.ExtendTournament, extend, token)
+            case _:
+                raise Failure(404, f"Unknown action {action!r}.")
 
     async def _challenge(self, request: Request, person: Person) -> Response:
         form = await read_form(request)

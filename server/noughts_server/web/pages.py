@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from functools import partial
 from itertools import zip_longest
 from typing import Any
 from urllib.parse import urlencode
@@ -12,12 +11,12 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route as Address
 
-from noughts_proto.v1 import tournaments_pb2, types_pb2
+from noughts_proto.v1 import bots_pb2, games_pb2, leaderboards_pb2, tests_pb2, tournaments_pb2, types_pb2
 from noughts_server.core.board_geometry import geometry
 from noughts_server.core.resource_names import bot_name, test_name, tournament_name
 from noughts_server.tables.crosstable import Crosstable
-from noughts_server.web import words
-from noughts_server.web.api_routes import PREFIX, ROUTES
+from noughts_server.web import api_routes, words
+from noughts_server.web.api_routes import PREFIX, ApiRoute
 from noughts_server.web.board_png import board_png
 from noughts_server.web.board_svg import board_svg, picture
 from noughts_server.web.calendar_file import calendar_file
@@ -98,27 +97,33 @@ class Pages:
         return self._views.page(request, "home", **await self._front_page.shown())
 
     async def _tournaments(self, request: Request) -> Response:
-        found = await self._listed(request, "/tournaments", "challenges", "owner", "search", "state")
+        found = await self._listed(request, api_routes.TOURNAMENTS, "challenges", "owner", "search", "state")
         challenges = request.query_params.get("challenges") == "true"
         return self._views.page(request, "tournaments", **found, challenges=challenges)
 
     async def _tests(self, request: Request) -> Response:
-        return self._views.page(request, "tests", **await self._listed(request, "/tests", "owner", "search", "state"))
+        return self._views.page(
+            request, "tests", **await self._listed(request, api_routes.TESTS, "owner", "search", "state")
+        )
 
     async def _tests_atom(self, request: Request) -> Response:
         state = tournaments_pb2.TOURNAMENT_STATE_FINISHED
-        found = await self._upstream.ask("tests.ListTests", page_size=_PAGE, state=state)
+        found = await self._upstream.ask(
+            self._upstream.tests.ListTests, tests_pb2.ListTestsRequest(page_size=_PAGE, state=state)
+        )
         tests = [each for each in found["tests"] if each["tournament"]["sprt"]]
         return self._feed(request, "tests.atom", tests=tests)
 
     async def _test(self, request: Request) -> Response:
         """Redirect to the page of the match that plays the test."""
         name = test_name(request.path_params["test"])
-        test = (await self._upstream.ask("tests.GetTest", name=name))["test"]
+        test = (await self._upstream.ask(self._upstream.tests.GetTest, tests_pb2.GetTestRequest(name=name)))["test"]
         return RedirectResponse(f"/{test['tournament']['name']}")
 
     async def _atom(self, request: Request) -> Response:
-        found = await self._upstream.ask("tournaments.ListTournaments", page_size=_PAGE)
+        found = await self._upstream.ask(
+            self._upstream.tournaments.ListTournaments, tournaments_pb2.ListTournamentsRequest(page_size=_PAGE)
+        )
         return self._feed(request, "tournaments.atom", tournaments=found["tournaments"])
 
     def _feed(self, request: Request, template: str, **shown: Any) -> Response:
@@ -126,12 +131,18 @@ class Pages:
         return Response(body, media_type="application/atom+xml", headers={"cache-control": "no-cache"})
 
     async def _starts(self, request: Request) -> Response:
-        found = await self._upstream.ask("tournaments.ListTournaments", page_size=_STARTS)
+        found = await self._upstream.ask(
+            self._upstream.tournaments.ListTournaments, tournaments_pb2.ListTournamentsRequest(page_size=_STARTS)
+        )
         return self._calendar(request, "Starts of tournaments", found["tournaments"])
 
     async def _start(self, request: Request) -> Response:
         name = tournament_name(request.path_params["tournament"])
-        tournament = (await self._upstream.ask("tournaments.GetTournament", name=name))["tournament"]
+        tournament = (
+            await self._upstream.ask(
+                self._upstream.tournaments.GetTournament, tournaments_pb2.GetTournamentRequest(name=name)
+            )
+        )["tournament"]
         if not tournament["start_at"]:
             raise Failure(404, f"{name} has no scheduled start.", "Its organiser starts it.")
         return self._calendar(request, tournament["title"] or words.short(name), [tournament])
@@ -146,7 +157,7 @@ class Pages:
         return self._views.page(request, "tournament", **known, boards=boards)
 
     async def _seasons(self, request: Request) -> Response:
-        found = await self._listed(request, "/tournaments/{tournament}/seasons")
+        found = await self._listed(request, api_routes.SEASONS)
         if not found["league"]:
             raise Failure(404, "This tournament does not repeat.", "Its own page has its games and standings.")
         return self._views.page(request, "seasons", **found, title=words.short(found["league"]))
@@ -157,15 +168,27 @@ class Pages:
     async def _known_tournament(self, request: Request) -> Document:
         name = tournament_name(request.path_params["tournament"])
         got, crosstable, faults = await asyncio.gather(
-            self._upstream.ask("tournaments.GetTournament", name=name),
-            self._upstream.ask("tournaments.GetCrosstable", name=name, top=_MOST_IN_CROSSTABLE),
-            self._upstream.ask("games.ListGames", parent=name, faults_only=True, page_size=_FAULTS),
+            self._upstream.ask(
+                self._upstream.tournaments.GetTournament, tournaments_pb2.GetTournamentRequest(name=name)
+            ),
+            self._upstream.ask(
+                self._upstream.tournaments.GetCrosstable,
+                tournaments_pb2.GetCrosstableRequest(name=name, top=_MOST_IN_CROSSTABLE),
+            ),
+            self._upstream.ask(
+                self._upstream.games.ListGames,
+                games_pb2.ListGamesRequest(parent=name, faults_only=True, page_size=_FAULTS),
+            ),
         )
         tournament, tab = got["tournament"], request.query_params.get("tab", _OVERVIEW)
         shows_last = tab == _OVERVIEW and tournament["state"] != "open"
         # One row while the tournament runs, so that what follows stays where it is.
         most = _LAST // 2 if tournament["state"] == "running" else _LAST
-        last = {"parent": name, "after": max(0, tournament["games_done"] - most), "page_size": most}
+        last_games: list[Document] = []
+        if shows_last:
+            after = max(0, tournament["games_done"] - most)
+            last = games_pb2.ListGamesRequest(parent=name, after=after, page_size=most)
+            last_games = (await self._upstream.ask(self._upstream.games.ListGames, last))["games"]
         row = request.query_params.get("row", "")
         before = int(row) - 1 if row.isascii() and row.isdigit() and 0 < len(row) < 8 and int(row) else 0
         return {
@@ -178,7 +201,7 @@ class Pages:
             "rounds": _rounds(crosstable["matches"]),
             "encounters": _rounds(crosstable["encounters"]),
             "faults": faults["games"],
-            "last": (await self._upstream.ask("games.ListGames", **last))["games"] if shows_last else [],
+            "last": last_games,
             "more_faults": bool(faults["next_page_token"]),
         }
 
@@ -192,7 +215,7 @@ class Pages:
     async def _games(self, request: Request) -> Response:
         known, found = await asyncio.gather(
             self._known_tournament(request),
-            self._listed(request, "/tournaments/{tournament}/games", "after", *_GAME_FILTERS),
+            self._listed(request, api_routes.TOURNAMENT_GAMES, "after", *_GAME_FILTERS),
         )
         filters = {name: text for name in _GAME_FILTERS if (text := request.query_params.get(name))}
         endings = enum_words(types_pb2.Termination.DESCRIPTOR)
@@ -248,28 +271,35 @@ class Pages:
             return renamed
         query = request.query_params
         shown_list = {name: query.get(name, "") for name in ("variant", "time_class")}
-        lists = await self._upstream.ask("leaderboards.ListRatingLists", page_size=1000)
+        lists = await self._upstream.ask(
+            self._upstream.leaderboards.ListRatingLists, leaderboards_pb2.ListRatingListsRequest(page_size=1000)
+        )
         if not shown_list["variant"] and lists["rating_lists"]:
             # A list with games is more useful than the default one.
             fullest = max(lists["rating_lists"], key=lambda each: int(each["games"]))
             shown_list = {name: fullest[name] for name in shown_list}
         filters = ("owner", "search", "min_games", "online_only", "exclude_provisional", "view")
-        found = await self._listed(request, "/leaderboards/{variant}/{time_class}", *filters, **shown_list)
+        found = await self._listed(request, api_routes.LEADERBOARD, *filters, **shown_list)
         wanted = {name: query.get(name, "").strip() for name in filters}
         return self._views.page(request, "leaderboard", **found, lists=lists["rating_lists"], wanted=wanted)
 
     async def _explorer(self, request: Request) -> Response:
         query = request.query_params
         moves = [whole_number("moves", cell, 0, _MOST_NUMBERS) for cell in query.get("moves", "").split(",") if cell]
-        ask = partial(self._upstream.ask, "leaderboards.GetOpeningMoves", moves=moves)
+
+        async def opening_moves(variant: str, time_class: str) -> Document:
+            wanted = leaderboards_pb2.GetOpeningMovesRequest(variant=variant, time_class=time_class, moves=moves)
+            return await self._upstream.ask(self._upstream.leaderboards.GetOpeningMoves, wanted)
+
         variant, time_class = query.get("variant", ""), query.get("time_class", "")
-        found = await ask(variant=variant, time_class=time_class)
+        found = await opening_moves(variant, time_class)
         name = found["rating_list"]
         known = [each for each in found["rating_lists"] if geometry(each.rpartition("/")[0]) is not None]
         if name not in known and not (time_class and moves):
             # A list with games is more useful than an empty one.
             name = next((each for each in known if each.startswith(f"{variant}/") or not (variant or moves)), name)
-            found = await ask(variant=name.rpartition("/")[0], time_class=name.rpartition("/")[2])
+            variant, _, time_class = name.rpartition("/")
+            found = await opening_moves(variant, time_class)
         game = {"board": geometry(name.rpartition("/")[0]), "moves": moves}
         shown: Document = {"found": found, "lists": [each.rpartition("/") for each in known], "game": game}
         return self._views.page(request, "explorer", **shown)
@@ -278,33 +308,48 @@ class Pages:
         if renamed := _renamed(request):
             return renamed
         filters = ("owner", "search", "online_only")
-        found = await self._listed(request, "/bots", *filters)
+        found = await self._listed(request, api_routes.BOTS, *filters)
         wanted = {name: request.query_params.get(name, "").strip() for name in filters}
         return self._views.page(request, "bots", **found, wanted=wanted)
 
     async def _search(self, request: Request) -> Response:
-        text, ask = request.query_params.get("q", "").strip(), self._upstream.ask
+        text, upstream = request.query_params.get("q", "").strip(), self._upstream
         named, owned, found = await asyncio.gather(
-            ask("bots.ListBots", search=text, page_size=_RECENT),
-            ask("bots.ListBots", owner=text or "-", page_size=_RECENT),
-            ask("tournaments.ListTournaments", search=text, page_size=_RECENT),
+            upstream.ask(upstream.bots.ListBots, bots_pb2.ListBotsRequest(search=text, page_size=_RECENT)),
+            upstream.ask(upstream.bots.ListBots, bots_pb2.ListBotsRequest(owner=text or "-", page_size=_RECENT)),
+            upstream.ask(
+                upstream.tournaments.ListTournaments,
+                tournaments_pb2.ListTournamentsRequest(search=text, page_size=_RECENT),
+            ),
         )
         found_by = {"bots": named["bots"], "owned": owned["bots"], "tournaments": found["tournaments"]}
         return self._views.page(request, "search", text=text, **found_by)
 
     async def _api(self, request: Request) -> Response:
-        newest = (await self._upstream.ask("tournaments.ListTournaments", page_size=10))["tournaments"]
-        bots = (await self._upstream.ask("bots.ListBots", page_size=2))["bots"]
-        tests = (await self._upstream.ask("tests.ListTests", page_size=1))["tests"]
+        newest = (
+            await self._upstream.ask(
+                self._upstream.tournaments.ListTournaments, tournaments_pb2.ListTournamentsRequest(page_size=10)
+            )
+        )["tournaments"]
+        bots = (await self._upstream.ask(self._upstream.bots.ListBots, bots_pb2.ListBotsRequest(page_size=2)))["bots"]
+        tests = (await self._upstream.ask(self._upstream.tests.ListTests, tests_pb2.ListTestsRequest(page_size=1)))[
+            "tests"
+        ]
         return self._views.page(request, "api", api=openapi(), newest=newest, bots=bots, tests=tests)
 
     async def _bot(self, request: Request) -> Response:
         name = bot_name(request.path_params["bot"])
         bot, ratings, games, statistics = await asyncio.gather(
-            self._upstream.ask("bots.GetBot", name=name),
-            self._upstream.ask("leaderboards.ListBotRatings", bot=name),
-            self._upstream.ask("games.ListGames", parent=name, page_size=_RECENT),
-            self._upstream.ask("leaderboards.GetBotStatistics", bot=name),
+            self._upstream.ask(self._upstream.bots.GetBot, bots_pb2.GetBotRequest(name=name)),
+            self._upstream.ask(
+                self._upstream.leaderboards.ListBotRatings, leaderboards_pb2.ListBotRatingsRequest(bot=name)
+            ),
+            self._upstream.ask(
+                self._upstream.games.ListGames, games_pb2.ListGamesRequest(parent=name, page_size=_RECENT)
+            ),
+            self._upstream.ask(
+                self._upstream.leaderboards.GetBotStatistics, leaderboards_pb2.GetBotStatisticsRequest(bot=name)
+            ),
         )
         histories = await asyncio.gather(
             *(self._history(name, each, bot["versions"]) for each in ratings["ratings"][:_MOST_CURVES])
@@ -318,7 +363,8 @@ class Pages:
     async def _history(self, bot: str, place: Document, versions: list[Document]) -> Line | None:
         variant, _, time_class = place["rating_list"].rpartition("/")
         found = await self._upstream.ask(
-            "leaderboards.GetRatingHistory", bot=bot, variant=variant, time_class=time_class
+            self._upstream.leaderboards.GetRatingHistory,
+            leaderboards_pb2.GetRatingHistoryRequest(bot=bot, variant=variant, time_class=time_class),
         )
         points = found["points"]
         began = []
@@ -332,22 +378,31 @@ class Pages:
     async def _against(self, request: Request) -> Response:
         bot, opponent = (bot_name(request.path_params[each]) for each in ("bot", "opponent"))
         tournament = request.query_params.get("tournament", "")
-        page = {"page_size": _PAGE, "page_token": request.query_params.get("page_token", "")}
-        only = {"tournament": tournament_name(tournament)} if tournament else {}
         found, games = await asyncio.gather(
-            self._upstream.ask("leaderboards.GetHeadToHead", bot=bot, opponent=opponent),
-            self._upstream.ask("games.ListGames", parent=bot, opponent=opponent, **only, **page),
+            self._upstream.ask(
+                self._upstream.leaderboards.GetHeadToHead,
+                leaderboards_pb2.GetHeadToHeadRequest(bot=bot, opponent=opponent),
+            ),
+            self._upstream.ask(
+                self._upstream.games.ListGames,
+                games_pb2.ListGamesRequest(
+                    parent=bot,
+                    opponent=opponent,
+                    tournament=tournament_name(tournament) if tournament else "",
+                    page_size=_PAGE,
+                    page_token=request.query_params.get("page_token", ""),
+                ),
+            ),
         )
         shown = {"bot": bot, "opponent": opponent, "tournament": tournament, **found, "games": games["games"]}
         return self._views.page(request, "against", **shown, next_page=_next_page(request, games))
 
-    async def _listed(self, request: Request, path: str, *fields: str, **named: str) -> Document:
+    async def _listed(self, request: Request, route: ApiRoute[Any, Any], *fields: str, **named: str) -> Document:
         """Return the answer of an API route to these fields of the page's query, and `next_page`. Raises Failure."""
-        route = next(each for each in ROUTES if each.path == path)
         query = ((name, text.strip()) for name, text in request.query_params.multi_items())
         chosen = [(name, text) for name, text in query if name in (*fields, "page_token") and text]
         wanted = request_for(route, {**request.path_params, **named}, [("page_size", str(_PAGE)), *chosen])
-        found = document(await self._upstream.call(self._upstream.method(route.method), wanted))
+        found = document(await self._upstream.call(route.method(self._upstream), wanted))
         return {**found, "next_page": _next_page(request, found)}
 
 

@@ -4,12 +4,11 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, NamedTuple
 
-from google.protobuf.duration_pb2 import Duration
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route as Address
 
-from noughts_proto.v1 import bots_pb2
+from noughts_proto.v1 import bots_pb2, games_pb2, leaderboards_pb2, status_pb2, tokens_pb2, tournaments_pb2
 from noughts_server.client.submissions import TRIAL_SECONDS, kind_of, submission_requests
 from noughts_server.core.resource_names import bot_name, token_name
 from noughts_server.web.documents import Document
@@ -99,12 +98,19 @@ class People:
         visitor = visitor_of(request)
         if visitor is None:
             return None
-        token = (await self._upstream.ask("tokens.GetToken", visitor.token, name=_SELF))["token"]
+        token = (
+            await self._upstream.ask(
+                self._upstream.tokens.GetToken, tokens_pb2.GetTokenRequest(name=_SELF), visitor.token
+            )
+        )["token"]
         return Person(visitor, token["owner"], tuple(token["scopes"]))
 
     async def bots(self, person: Person, *, retired: bool = False) -> list[Document]:
         """Return the user's bots by name."""
-        got = await self._upstream.ask("bots.ListBots", owner=person.owner, page_size=_MOST, show_retired=retired)
+        got = await self._upstream.ask(
+            self._upstream.bots.ListBots,
+            bots_pb2.ListBotsRequest(owner=person.owner, page_size=_MOST, show_retired=retired),
+        )
         found: list[Document] = got["bots"]
         return found
 
@@ -120,7 +126,7 @@ class People:
         form = await read_form(request)
         try:
             token = read_token(form.get("token", ""))
-            await self._upstream.ask("tokens.GetToken", token, name=_SELF)
+            await self._upstream.ask(self._upstream.tokens.GetToken, tokens_pb2.GetTokenRequest(name=_SELF), token)
         except Failure as failure:
             if failure.status in (400, 401):
                 self._failed.add(address)
@@ -141,10 +147,15 @@ class People:
         """Return the user's own page, with the failure of one of its forms: `upload` or `tokens`."""
         bots, tournaments, joinable, status, tokens = await asyncio.gather(
             self.bots(person, retired=True),
-            self._upstream.ask("tournaments.ListTournaments", owner=person.owner, page_size=_RECENT),
-            self._upstream.ask("tournaments.ListTournaments"),
-            self._upstream.ask("status.GetStatus"),
-            self._upstream.ask("tokens.ListTokens", person.visitor.token, page_size=_MOST),
+            self._upstream.ask(
+                self._upstream.tournaments.ListTournaments,
+                tournaments_pb2.ListTournamentsRequest(owner=person.owner, page_size=_RECENT),
+            ),
+            self._upstream.ask(self._upstream.tournaments.ListTournaments, tournaments_pb2.ListTournamentsRequest()),
+            self._upstream.ask(self._upstream.status.GetStatus, status_pb2.GetStatusRequest()),
+            self._upstream.ask(
+                self._upstream.tokens.ListTokens, tokens_pb2.ListTokensRequest(page_size=_MOST), person.visitor.token
+            ),
         )
         own = {"bots": bots, "games": await self._recent_games(bots), "tournaments": tournaments["tournaments"]}
         own["tokens"] = [each for each in tokens["tokens"] if each["owner"] == person.owner]
@@ -155,7 +166,12 @@ class People:
     async def _recent_games(self, bots: list[Document]) -> list[Document]:
         """Return the newest games of all active bots together."""
         active = [bot["name"] for bot in bots if not bot["retire_time"]][:_RECENT]
-        asked = (self._upstream.ask("games.ListGames", parent=name, page_size=_RECENT) for name in active)
+        asked = (
+            self._upstream.ask(
+                self._upstream.games.ListGames, games_pb2.ListGamesRequest(parent=name, page_size=_RECENT)
+            )
+            for name in active
+        )
         of_each = await asyncio.gather(*asked)
         games = {game["name"]: game for found in of_each for game in found["games"]}
         return sorted(games.values(), key=lambda game: str(game["end_time"]), reverse=True)[:_RECENT]
@@ -178,8 +194,8 @@ class People:
             submit: Any = self._upstream.bots.SubmitBot  # a method that takes a stream of requests
             made = await self._upstream.call(submit, requests, person.visitor.token, seconds=TRIAL_SECONDS)
             if tournament := form.get("tournament", ""):
-                joining = {"name": tournament, "bot": made.version.name}
-                await self._upstream.ask("tournaments.JoinTournament", person.visitor.token, **joining)
+                joining = tournaments_pb2.JoinTournamentRequest(name=tournament, bot=made.version.name)
+                await self._upstream.ask(self._upstream.tournaments.JoinTournament, joining, person.visitor.token)
         except Failure as failure:
             if failure.status == 401:
                 raise
@@ -192,13 +208,14 @@ class People:
         scopes = [scope for scope in ("play", "submit", "organise", "admin") if form.get(scope)]
         if bot := form.get("bot"):
             scopes.append(f"play:{bot}")
-        wanted: Document = {"token": {"label": form.get("label", ""), "scopes": scopes}}
+        token = tokens_pb2.Token(label=form.get("label", ""), scopes=scopes)
+        wanted = tokens_pb2.CreateTokenRequest(token=token)
         try:
             if not scopes:
                 raise Failure(400, "The token permits nothing.", "Choose at least one permission.")
             if days := form.get("days", "").strip():
-                wanted["ttl"] = Duration(seconds=whole_number("days", days, 1, 36_500) * _DAY_SECONDS)
-            made = await self._upstream.ask("tokens.CreateToken", person.visitor.token, **wanted)
+                wanted.ttl.FromSeconds(whole_number("days", days, 1, 36_500) * _DAY_SECONDS)
+            made = await self._upstream.ask(self._upstream.tokens.CreateToken, wanted, person.visitor.token)
         except Failure as failure:
             return await self.shown(request, person, in_form(failure, _TOKEN_FORM, {"scopes": "bot"}), "tokens")
         return await self.shown(request, person, secret=made["secret"])
@@ -206,18 +223,28 @@ class People:
     async def _revoke(self, request: Request, person: Person) -> Response:
         await read_form(request)
         name = token_name(request.path_params["number"])
-        await self._upstream.ask("tokens.RevokeToken", person.visitor.token, name=name)
+        await self._upstream.ask(
+            self._upstream.tokens.RevokeToken, tokens_pb2.RevokeTokenRequest(name=name), person.visitor.token
+        )
         return RedirectResponse("/me?tab=tokens", 303)
 
     async def _retire(self, request: Request, person: Person) -> Response:
         form = await read_form(request)
         name = bot_name(request.path_params["bot"])
-        await self._upstream.ask("bots.RetireBot", person.visitor.token, name=name, undo=bool(form.get("undo")))
+        await self._upstream.ask(
+            self._upstream.bots.RetireBot,
+            bots_pb2.RetireBotRequest(name=name, undo=bool(form.get("undo"))),
+            person.visitor.token,
+        )
         return RedirectResponse("/me", 303)
 
     async def _suspicious(self, request: Request, person: Person) -> Response:
         """Return the page of results that look arranged. The server refuses it to anyone but admins."""
-        found = await self._upstream.ask("leaderboards.FindSuspiciousResults", person.visitor.token)
+        found = await self._upstream.ask(
+            self._upstream.leaderboards.FindSuspiciousResults,
+            leaderboards_pb2.FindSuspiciousResultsRequest(),
+            person.visitor.token,
+        )
         return self._views.page(request, "suspicious", results=found["results"])
 
 

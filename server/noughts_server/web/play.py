@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route as Address
 
+from noughts_proto.v1 import bots_pb2
 from noughts_server.web.api import JSON, json_bytes
 from noughts_server.web.documents import Document
 from noughts_server.web.event_streams import Hub
@@ -58,7 +59,9 @@ class Play:
     async def _menu_shown(self, request: Request, values: Document, failure: Failure | None = None) -> Response:
         online: list[Document] = []
         if self._tables is not None:
-            found = await self._upstream.ask("bots.ListBots", online_only=True, page_size=_MOST_BOTS)
+            found = await self._upstream.ask(
+                self._upstream.bots.ListBots, bots_pb2.ListBotsRequest(online_only=True, page_size=_MOST_BOTS)
+            )
             online = [bot for bot in found["bots"] if not self._tables.is_seat(bot["name"])]
         shown: Document = {"house": HOUSE, "bots": online, "values": values, "server": self._upstream.address}
         return self._views.page(request, "play", failure, open=self._tables is not None, **shown)

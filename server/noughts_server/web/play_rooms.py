@@ -23,7 +23,7 @@ from noughts_bots.sdk.bot import Bot, GameEnd, GameInfo, Resign
 from noughts_bots.sdk.errors import VariantRefused
 from noughts_bots.sdk.unhurried import Unhurried
 from noughts_proto.security import SecurityProblem
-from noughts_proto.v1 import tournaments_pb2, types_pb2
+from noughts_proto.v1 import tokens_pb2, tournaments_pb2, types_pb2
 from noughts_referee.rules import Position, VariantError, base_name, cell_name, parse_variant
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.core.resource_names import bot_name
@@ -391,7 +391,9 @@ class PlayRooms:
     async def _owner(self) -> str:
         """Return the owner of the token. The bots' names begin with it because a bot's name belongs to one owner."""
         try:
-            got = await self._upstream.ask("tokens.GetToken", self._token, name="tokens/self")
+            got = await self._upstream.ask(
+                self._upstream.tokens.GetToken, tokens_pb2.GetTokenRequest(name="tokens/self"), self._token
+            )
         except Failure as failure:
             if failure.status != 401:
                 raise
@@ -478,7 +480,11 @@ class PlayRooms:
         if table.over is None and table.game:
             name = table.game.rpartition("/games/")[0]
             try:
-                await self._upstream.ask("tournaments.CancelTournament", self._token, name=name)
+                await self._upstream.ask(
+                    self._upstream.tournaments.CancelTournament,
+                    tournaments_pb2.CancelTournamentRequest(name=name),
+                    self._token,
+                )
             except Failure as failure:
                 # The game is already over, because the server ended it after a player's timeout.
                 if failure.status != 409:

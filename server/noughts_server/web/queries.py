@@ -5,7 +5,7 @@ from typing import Any
 
 from google.protobuf.descriptor import FieldDescriptor
 
-from noughts_server.web.api_routes import Route
+from noughts_server.web.api_routes import ApiRoute
 from noughts_server.web.documents import enum_number, enum_words
 from noughts_server.web.upstream import Failure
 
@@ -19,14 +19,14 @@ INTEGERS = {
 }
 
 
-def query_fields(route: Route) -> Iterable[Any]:
+def query_fields(route: ApiRoute[Any, Any]) -> Iterable[Any]:
     """Yield the fields of the request that a query can set: all but messages and those that the path sets."""
     for field in route.request.DESCRIPTOR.fields:
         if field.name not in route.names and field.message_type is None:
             yield field
 
 
-def request_for(route: Route, path: Mapping[str, Any], query: Iterable[tuple[str, str]]) -> Any:
+def request_for(route: ApiRoute[Any, Any], path: Mapping[str, Any], query: Iterable[tuple[str, str]]) -> Any:
     """Return the route's request. Raises Failure for a parameter that is unknown or cannot be read."""
     request: Any = route.request()
     for name, template in route.names.items():

@@ -5,15 +5,12 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from functools import cache
-from importlib import import_module
-from operator import attrgetter
 from types import MappingProxyType
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 import grpc
 import grpc.aio
-from google.protobuf.message_factory import GetMessageClass
+from google.protobuf.message import Message
 
 from noughts_proto.security import Dialling, SecurityProblem
 from noughts_proto.transport import GUEST_KEY, SITE_KEY, TOKEN_KEY
@@ -51,6 +48,7 @@ The server has its own limit per address (`limits.address_strangers`)."""
 
 Request = TypeVar("Request")
 Response = TypeVar("Response")
+Answer = TypeVar("Answer", bound=Message)
 
 
 class Failure(Exception):
@@ -95,14 +93,12 @@ class Upstream(AsyncStubs):
         self._long_room = asyncio.Semaphore(_AT_ONCE)
         """For calls with their own deadline: uploads that wait for their trials must not block other calls."""
 
-    async def ask(self, method: str, token: str = "", /, **fields: Any) -> Document:
-        """Return the answer of a method, e.g. `games.GetGame`, to a request with these fields. Raises Failure."""
-        request = GetMessageClass(described(method).input_type)(**fields)
-        return document(await self.call(self.method(method), request, token))
-
-    def method(self, name: str) -> Any:
-        """Return the method of the server with this name, e.g. `games.GetGame`."""
-        return attrgetter(name)(self)
+    async def ask(
+        self, method: "grpc.aio.UnaryUnaryMultiCallable[Request, Answer]", request: Request, token: str = ""
+    ) -> Document:
+        """Return the method's answer as a document, called with this token. Raises Failure."""
+        answer = await self.call(method, request, token)
+        return document(answer)
 
     async def call(
         self,
@@ -153,11 +149,3 @@ class Upstream(AsyncStubs):
     async def close(self) -> None:
         """End all calls."""
         await asyncio.gather(self._channels.close(), self._feed_channels.close())
-
-
-@cache
-def described(method: str) -> Any:
-    """Return the descriptor of a method of the contract, e.g. `games.GetGame`."""
-    service, _, name = method.partition(".")
-    (found,) = import_module(f"noughts_proto.v1.{service}_pb2").DESCRIPTOR.services_by_name.values()
-    return found.methods_by_name[name]
