@@ -12,27 +12,27 @@ $ noughts db check --db games.db
     panels={
         "Commands": {
             "check": Command(
-                "noughts_server.cli.operator.db:check",
+                "noughts_server.cli.commands.db.check:check",
                 "Check a database: run SQLite's own check, replay each game, and recompute scores and ratings.",
             ),
             "backup": Command(
-                "noughts_server.cli.operator.db:backup",
+                "noughts_server.cli.commands.db.backup:backup",
                 "Copy a database to one file, even while a server writes to it, and verify the copy.",
             ),
             "copy": Command(
-                "noughts_server.cli.operator.db:copy",
+                "noughts_server.cli.commands.db.copy:copy",
                 "Copy a league from one database to another of any kind, and compare the two in full.",
             ),
             "export": Command(
-                "noughts_server.cli.operator.db:export",
+                "noughts_server.cli.commands.db.export:export",
                 "Write all games to Parquet files, one for each month in which games ended, with a data-set card.",
             ),
             "prune": Command(
-                "noughts_server.cli.operator.db:prune",
+                "noughts_server.cli.commands.db.prune:prune",
                 "Delete old responses to requests, and old notes on games that a bot lost through its own fault.",
             ),
             "runs": Command(
-                "noughts_server.cli.operator.db:runs",
+                "noughts_server.cli.commands.db.runs:runs",
                 "List the runs of this machine that were interrupted, and delete old ones.",
             ),
             "explorer": explorer.GROUP,

@@ -12,15 +12,15 @@ nou_SOSlLI4wcpcP7_mIuyA3l5-XQhKliT0h
     panels={
         "Commands": {
             "create": Command(
-                "noughts_server.cli.operator.token:create",
+                "noughts_server.cli.commands.token.create:create",
                 "Create a token.",
             ),
             "list": Command(
-                "noughts_server.cli.operator.token:list_tokens",
+                "noughts_server.cli.commands.token.list:list_tokens",
                 "List tokens without their secrets.",
             ),
             "revoke": Command(
-                "noughts_server.cli.operator.token:revoke",
+                "noughts_server.cli.commands.token.revoke:revoke",
                 "Revoke a token.",
             ),
         },

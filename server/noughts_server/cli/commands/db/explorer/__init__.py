@@ -11,7 +11,7 @@ $ noughts db explorer rebuild --db games.db
     panels={
         "Commands": {
             "rebuild": Command(
-                "noughts_server.cli.operator.db:rebuild_explorer",
+                "noughts_server.cli.commands.db.explorer.rebuild:rebuild",
                 "Recount all games for the opening explorer.",
             ),
         },

@@ -1,0 +1,68 @@
+"""The command `noughts db prune`."""
+
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Option
+
+from noughts_server.cli import printing
+from noughts_server.cli.command import command
+from noughts_server.cli.database import in_database
+from noughts_server.cli.options.database import DatabaseOption
+from noughts_server.cli.options.output import OutputOptions
+from noughts_server.cli.times import read_duration
+
+if TYPE_CHECKING:
+    from noughts_server.store.engine.database import Store
+
+
+@command(
+    example="""
+$ noughts db prune --notes 30d --db games.db --dry-run
+what                 would go
+...
+notes on games              0
+""",
+    extra="server",
+)
+def prune(
+    requests: Annotated[
+        str, Option("--requests", metavar="DURATION", help="Age at which responses to requests are deleted, e.g. `7d`")
+    ] = "7d",
+    notes: Annotated[
+        str, Option("--notes", metavar="DURATION", help="Age at which notes on games are deleted, e.g. `90d` or `12h`")
+    ] = "90d",
+    dry_run: Annotated[
+        bool, Option("--dry-run", help="Show what would be deleted, and change nothing", rich_help_panel="Output")
+    ] = False,
+    database: DatabaseOption = None,
+    *,
+    output: OutputOptions,
+) -> None:
+    """Delete old responses to requests, and old notes on games that a bot lost through its own fault.
+
+    Games, scores and ratings are kept. The file does not shrink; its space is reused. A server can keep running.
+    """
+    from noughts_server.store.games.pruning import leftovers
+
+    ages = [
+        round(read_duration(text, option).total_seconds() * 1000)
+        for text, option in ((requests, "--requests"), (notes, "--notes"))
+    ]
+
+    async def drop(store: "Store") -> list[tuple[str, int]]:
+        now = store.now_ms()
+        dropped = []
+        for leftover in leftovers(*ages):
+            found = await store.read(lambda connection: leftover.count(connection, now))  # noqa: B023
+            rest = 0 if dry_run else found
+            while rest > 0:
+                rest -= await store.write(lambda connection: leftover.drop_some(connection, now))  # noqa: B023
+            dropped.append((leftover.name, found))
+        return dropped
+
+    dropped = in_database(database, drop)
+    rows = [(what, f"{count:,}") for what, count in dropped]
+    output.show(
+        {"dropped": [{"what": what, "rows": rows} for what, rows in dropped], "dry_run": dry_run},
+        printing.table(("what", ">would go" if dry_run else ">dropped"), rows),
+    )

@@ -1,0 +1,135 @@
+"""The command `noughts token create`."""
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Annotated, TextIO
+
+from typer import Option
+
+from noughts_proto.v1 import tokens_pb2 as pb
+from noughts_server.cli.command import command
+from noughts_server.cli.commands.token.tokens import TokenServerOptions, token_id
+from noughts_server.cli.database import in_database
+from noughts_server.cli.errors import UsageProblem, problems_with
+from noughts_server.cli.options.database import DatabaseOption
+from noughts_server.cli.options.output import OutputOptions
+from noughts_server.cli.times import clock, iso, milliseconds, read_duration
+
+_SECRET_BYTES = 64
+"""More than a secret and the end of its line."""
+
+
+@command(
+    example="""
+$ noughts token create --owner alice --scope play:mybot --expires 30d
+...
+Token 1 of alice: play:mybot, until 2026-12-25 18:13. Keep it: ...
+nou_8h4RLjXoai44WiQ0VpZRxnnSnW71wQ8e
+"""
+)
+def create(
+    owner: Annotated[str | None, Option("--owner", metavar="NAME", help="Owner of the token (created if new)")] = None,
+    label: Annotated[str, Option("--note", "--label", metavar="TEXT", help="Note on the purpose of the token")] = "",
+    scopes: Annotated[
+        list[str] | None,
+        Option(
+            "--scope",
+            metavar="SCOPE",
+            help="Rights: play, play:BOT, submit, organise, site, admin. Default: play, organise",
+        ),
+    ] = None,
+    expires: Annotated[
+        str | None, Option("--expires", metavar="DURATION", help="Lifetime, e.g. `30d` or `12h`. Default: no limit")
+    ] = None,
+    file: Annotated[
+        Path | None,
+        Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="New file for the token that only you can read. Default: stdout",
+            rich_help_panel="Output",
+        ),
+    ] = None,
+    database: DatabaseOption = None,
+    *,
+    server: TokenServerOptions,
+    output: OutputOptions,
+) -> None:
+    """Create a token. Its secret is shown only once; the database keeps only a hash.
+
+    On a server, the new token is yours and has at most the rights of the token you use.
+    """
+    life = None if expires is None else round(read_duration(expires, "--expires").total_seconds() * 1000)
+    with ExitStack() as opened:
+        written = None if file is None else opened.enter_context(_private_file(file))
+        made, secret = _created(owner, label, scopes, life, database, server)
+        if written is not None:
+            written.write(f"{secret}\n")
+    until = milliseconds(made, "expire_time")
+    rights = f"{' '.join(made.scopes)}{'' if until is None else f', until {clock(until)}'}"
+    told = f"Token {token_id(made)} of {made.owner}: {rights}."
+    output.hint(f"{told} Keep it: it is not shown again." if file is None else f"{told} {file} has it.")
+    document = {
+        "id": token_id(made),
+        "owner": made.owner,
+        **({"token": secret} if file is None else {"file": str(file)}),
+    }
+    # Alone on stdout, so that a shell can take it from there.
+    shown = {**document, "scopes": list(made.scopes), "expires": iso(until)}
+    output.show(shown, secret if file is None else lambda: None)
+
+
+@contextmanager
+def _private_file(path: Path) -> Iterator[TextIO]:
+    """Yield a new file that only this user can read; remove it again after an error. Raises UsageProblem.
+
+    It takes its space first, so that a full disk refuses the file before there is a token.
+    """
+    with problems_with(f"--output {path}", OSError, hint="Choose a new file."):
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with open(descriptor, "w", encoding="utf-8") as file:
+            with problems_with(f"--output {path}", OSError, hint="Free some space on that disk, or choose another."):
+                os.write(descriptor, b" " * _SECRET_BYTES)
+                os.lseek(descriptor, 0, os.SEEK_SET)
+            yield file
+            file.truncate()
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def _created(
+    owner: str | None,
+    label: str,
+    scopes: list[str] | None,
+    life: int | None,
+    database: str | None,
+    server: TokenServerOptions,
+) -> tuple[pb.Token, str]:
+    """Create a token on the server or in the database; return it and its secret."""
+    if (chosen := server.chosen(database)) is not None:
+        request = pb.CreateTokenRequest(token=pb.Token(owner=owner or "", label=label, scopes=scopes))
+        if life is not None:
+            request.ttl.FromMilliseconds(life)
+        with chosen.connected() as client:
+            answer = client.call(client.tokens.CreateToken, request)
+        return answer.token, answer.secret
+    if owner is None:
+        raise UsageProblem("--owner: got none, expected the owner of the token", "For example: --owner alice")
+    from noughts_server.services.new_tokens import check_scopes, check_token
+    from noughts_server.services.tokens import token_message
+    from noughts_server.store.people import tokens
+    from noughts_server.store.validation import check_name
+
+    # A refused owner must not leave a new database.
+    check_name("owner", owner)
+    check_token(label, life)
+    permitted = check_scopes(scopes or [])
+    make = partial(tokens.create_token, owner=owner, label=label, scopes=permitted, life_ms=life)
+    stored = in_database(database, lambda store: store.write(partial(make, now_ms=store.now_ms())), create=True)
+    return token_message(stored.token), stored.secret

@@ -1,0 +1,61 @@
+"""The command `noughts token list`."""
+
+from collections.abc import Iterator
+
+from noughts_proto.v1 import tokens_pb2 as pb
+from noughts_server.cli.command import command
+from noughts_server.cli.commands.token.tokens import TokenServerOptions, document_of, token_id
+from noughts_server.cli.database import in_database
+from noughts_server.cli.options.database import DatabaseOption
+from noughts_server.cli.options.output import OutputOptions
+from noughts_server.cli.times import from_now, milliseconds
+
+
+@command(
+    example="""
+$ noughts token list
+id  owner ... scopes      created  last used  state
+...
+ 1  alice         play:mybot  ...  -          expires in 30 days
+"""
+)
+def list_tokens(database: DatabaseOption = None, *, server: TokenServerOptions, output: OutputOptions) -> None:
+    """List tokens without their secrets. A server lists only your own, or all with scope `admin`."""
+    if (chosen := server.chosen(database)) is not None:
+        with chosen.connected() as client:
+            found = list(client.each(client.tokens.ListTokens, pb.ListTokensRequest(), lambda page: page.tokens))
+    else:
+        from noughts_server.services.tokens import token_message
+        from noughts_server.store.people import tokens
+
+        found = list(map(token_message, in_database(database, lambda store: store.read(tokens.list_tokens))))
+    columns = (">id", "owner", "label", "scopes", "created", "last used", "state")
+    rows = [
+        (
+            token_id(row),
+            row.owner,
+            row.label,
+            " ".join(row.scopes),
+            *_ago(row, "create_time", "last_use_time"),
+            _state(row),
+        )
+        for row in found
+    ]
+    hint = "No tokens yet. Create one: noughts token create --owner NAME"
+    output.show_rows({"tokens": list(map(document_of, found))}, columns, rows, hint)
+
+
+def _ago(row: pb.Token, *names: str) -> Iterator[str]:
+    for name in names:
+        moment = milliseconds(row, name)
+        yield "-" if moment is None else from_now(moment)
+
+
+def _state(row: pb.Token) -> str:
+    revoked, expires = (milliseconds(row, name) for name in ("revoke_time", "expire_time"))
+    if revoked is not None:
+        return f"revoked {from_now(revoked)}"
+    if expires is None:
+        return "good"
+    told = from_now(expires)
+    return f"expired {told}" if told.endswith("ago") else f"expires {told}"
