@@ -1,4 +1,4 @@
-"""Nodes of a cluster that are told to stop while they wait for another part of it."""
+"""Nodes of a cluster that get SIGTERM while they wait for another part of it."""
 
 import asyncio
 

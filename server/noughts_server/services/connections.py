@@ -11,6 +11,7 @@ import stat
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from ipaddress import IPv6Address, ip_address
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -82,12 +83,21 @@ class Connections:
                 busy = frozenset(self._busy())
                 exhausted = files_lacking() is not None
                 if doomed or exhausted or len(_opened()) - len(busy) > min(self._most, self._room):
-                    await asyncio.to_thread(self._close, port, doomed, busy, exhausted=exhausted)
+                    await self._closed(partial(self._close, port, doomed, busy, exhausted=exhausted))
                     await asyncio.sleep(_TOGETHER_SECONDS)
         finally:
             for number in (self._nothing, self._copy):
                 with suppress(OSError):
                     os.close(number)
+
+    @staticmethod
+    async def _closed(close: Callable[[], None]) -> None:
+        """Run `close` in a thread. If this is cancelled, wait for the thread too, because it uses the descriptors."""
+        closing = asyncio.get_running_loop().run_in_executor(None, close)
+        try:
+            await asyncio.shield(closing)
+        finally:
+            await asyncio.wait([closing])
 
     def _close(self, port: int, doomed: set[Peer], busy: frozenset[Peer], *, exhausted: bool) -> None:
         """Reset connections and close idle ones; if this process can open few more files, close some in any case."""
