@@ -88,8 +88,8 @@ class Identity:
             raise SecurityProblem(
                 f"certificate {self.certificate}", error.reason or str(error), "a valid one", advice
             ) from error
-        found: Any = ends[0].getpeercert() or {}
-        return next((name.replace("*", "any", 1) for _, name in found.get("subjectAltName", ())), "")
+        certificate: Any = ends[0].getpeercert() or {}
+        return next((name.replace("*", "any", 1) for _, name in certificate.get("subjectAltName", ())), "")
 
     def server_credentials(self, client_authorities: Path | None = None) -> grpc.ServerCredentials:
         """What a server listens with; with `client_authorities` (PEM) only those they signed may connect.
@@ -136,10 +136,10 @@ class _WatchedFiles:
 
 def _stamp(file: Path) -> tuple[int, int, int] | None:
     try:
-        found = file.stat()
+        state = file.stat()
     except OSError:
         return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return state.st_ino, state.st_size, state.st_mtime_ns
 
 
 @dataclass(frozen=True, slots=True)

@@ -240,7 +240,8 @@ class Arbiter:
         Return complaints about a choice that was not asked for. Late choices are dropped and counted.
         """
         complaints: list[Complaint] = []
-        game, ply = player.games.get(handle), opening_ply(step)
+        game = player.games.get(handle)
+        ply = opening_ply(step)
         if game is None or ply >= 0 or game.ply != ply or game.mover is not player:
             self._out_of_turn(game, handle, ply, complaints)
         elif not self._late(game, took):
@@ -259,7 +260,9 @@ class Arbiter:
         self.touched.add(player)
 
     def _choose(self, game: Game, choice: Choice | None, took: int, why: str = "") -> None:
-        step, side, opening = game.ply + CHOICES, game.ply & 1, game.opening
+        step = game.ply + CHOICES
+        side = game.ply & 1
+        opening = game.opening
         if choice is None:
             self._lose(game, took, Termination.RESIGNED, f"resigned: {why}" if why else "")
         elif not opening.allows(choice):
@@ -333,8 +336,10 @@ class Arbiter:
 
     def _late(self, game: Game, took: int) -> bool:
         """Charge the mover's clock, if it has one. End the game if it has passed its limit and time margin."""
-        clocks, side = game.left_us, game.ply & 1
-        time, left_us = game.conditions.limits[game.slot[1 + side]], clocks[side]
+        clocks = game.left_us
+        side = game.ply & 1
+        time = game.conditions.limits[game.slot[1 + side]]
+        left_us = clocks[side]
         if time is None:
             return False
         if took > time.limit_us(left_us) + game.margin_us(game.mover):

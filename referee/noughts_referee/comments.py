@@ -79,10 +79,10 @@ def unpack_comments(packed: bytes | None) -> dict[int, str]:
     data = unpacking.decompress(packed, _MOST_UNPACKED_BYTES)
     if unpacking.eof:
         return {int(ply): text for ply, text in json.loads(data).items()}
-    found = {int(each[1]): str(json.loads(each[2])) for each in _COMMENT.finditer(data)}
-    if found:
-        found[max(found)] += CUT
-    return found
+    comments = {int(each[1]): str(json.loads(each[2])) for each in _COMMENT.finditer(data)}
+    if comments:
+        comments[max(comments)] += CUT
+    return comments
 
 
 def _size(text: str) -> int:

@@ -147,7 +147,8 @@ class PendingTurns:
         now = self._now()
         self._spread()
         since = {**self._written, **{game: held for game, (_, held) in self._held.items()}}
-        running, player = self._player.games, self._player
+        running = self._player.games
+        player = self._player
         opened = {
             handle: now - at
             for handle, at in since.items()

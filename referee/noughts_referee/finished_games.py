@@ -34,7 +34,16 @@ def walkover(unit: Unit, slot: Slot, withdrawn: Mapping[int, str]) -> FinishedGa
     fault = gone_because(withdrawn[gone])
     tournament = unit.conditions.tournament
     return FinishedGame(
-        tournament, ordinal, unit.attempt, first, second, result, Termination.ADJUDICATED, b"", b"", fault
+        tournament=tournament,
+        ordinal=ordinal,
+        attempt=unit.attempt,
+        first=first,
+        second=second,
+        result=result,
+        termination=Termination.ADJUDICATED,
+        moves=b"",
+        times=b"",
+        fault=fault,
     )
 
 

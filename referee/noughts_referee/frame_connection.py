@@ -327,7 +327,17 @@ class FrameConnection:
         times_us = self._questions.answered(games, plies, arrived)
         resigned = moves.resigned[:]
         why = reasons(moves) if resigned else ()
-        answers = Answers(games, plies, cells, times_us, resigned, why, exhausted(moves), given, said)
+        answers = Answers(
+            games=games,
+            plies=plies,
+            cells=cells,
+            times_us=times_us,
+            resigned=resigned,
+            reasons=why,
+            exhausted=exhausted(moves),
+            scores=given,
+            comments=said,
+        )
         complaints = self._referee.answered(self.player, answers)
         if complaints:
             self._complain(stream, complaints)
@@ -336,8 +346,8 @@ class FrameConnection:
         _spend(stream, len(choices), 0)
         plies = [opening_ply(each.step) for each in choices]
         times_us = self._questions.answered([each.game for each in choices], plies, arrived)
-        chosen = [(each.game, each.step, choice(each), one_line(each.reason)) for each in choices]
-        if complaints := self._referee.chosen(self.player, chosen, times_us):
+        rows = [(each.game, each.step, choice(each), one_line(each.reason)) for each in choices]
+        if complaints := self._referee.chosen(self.player, rows, times_us):
             self._complain(stream, complaints)
 
     def _complain(self, stream: _Stream, complaints: list[Complaint]) -> None:
@@ -425,10 +435,10 @@ class FrameConnection:
             turns_columns(frame.turns, player, outbox)
             self._questions.written(outbox.turn_game, outbox.turn_ply, outbox.turns_timed)
         if outbox.openings:
-            asked = outbox.openings
-            frame.openings.extend([opening(player, game) for game in asked])
-            timed = [game for game in asked if game.time is not None]
-            self._questions.written([game.handle for game in asked], [game.ply for game in asked], timed)
+            openings = outbox.openings
+            frame.openings.extend([opening(player, game) for game in openings])
+            timed = [game for game in openings if game.time is not None]
+            self._questions.written([game.handle for game in openings], [game.ply for game in openings], timed)
         if outbox.ends:
             ends_columns(frame.ends, self.player, outbox.ends)
             self._questions.forget(outbox.ends)

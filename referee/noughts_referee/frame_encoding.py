@@ -128,20 +128,20 @@ def _starts(player: Player, conditions: GameConditions, games: list[Game]) -> pb
 
 def opening(player: Player, game: Game) -> pb.Opening:
     """Return the opening choice that the player must make."""
-    conditions, asked = game.conditions, game.opening
+    conditions, opening = game.conditions, game.opening
     side = game.side_of(player)
     return pb.Opening(
         game=game.handle,
-        step=asked.step,
+        step=opening.step,
         tournament=conditions.name,
         number=game.slot[0],
         variant=_played_name(conditions.variant),
-        rule=asked.rule,
-        stones=asked.stones,
-        seed=asked.seed,
+        rule=opening.rule,
+        stones=opening.stones,
+        seed=opening.seed,
         opponent=conditions.labels[game.slot[2 - side]],
         time=_time_control(game.time_of(side)),
-        own_clock_us=asked.clock_us,
+        own_clock_us=opening.clock_us,
     )
 
 

@@ -55,9 +55,11 @@ class Outbox:
     def without_turns(self) -> "Outbox":
         """Keep everything except the questions; return an outbox with those."""
         rest = Outbox()
-        for column in ("turn_game", "turn_ply", "turn_cell", "turns_timed", "openings"):
-            setattr(rest, column, getattr(self, column))
-            setattr(self, column, [])
+        rest.turn_game, self.turn_game = self.turn_game, rest.turn_game
+        rest.turn_ply, self.turn_ply = self.turn_ply, rest.turn_ply
+        rest.turn_cell, self.turn_cell = self.turn_cell, rest.turn_cell
+        rest.turns_timed, self.turns_timed = self.turns_timed, rest.turns_timed
+        rest.openings, self.openings = self.openings, rest.openings
         return rest
 
     def split(self, most_moves: int) -> "Outbox":
@@ -209,19 +211,19 @@ class Game:
         unit, (ordinal, first, second) = self.unit, self.slot
         conditions = unit.conditions
         return GameSoFar(
-            conditions.tournament,
-            ordinal,
-            unit.attempt,
-            first,
-            second,
-            pack_moves(self.moves, conditions.variant.cells),
+            tournament=conditions.tournament,
+            ordinal=ordinal,
+            attempt=unit.attempt,
+            first=first,
+            second=second,
+            moves=pack_moves(self.moves, conditions.variant.cells),
             # A game that was abandoned or lost can have the time of a move that was not made.
-            pack_times(self.times_us),
-            self.left_us[0],
-            self.left_us[1],
-            self.opening_plies,
-            pack_scores(self.scores, len(self.moves)),
-            pack_comments(self.comments),
+            times=pack_times(self.times_us),
+            first_clock_us=self.left_us[0],
+            second_clock_us=self.left_us[1],
+            opening_plies=self.opening_plies,
+            scores=pack_scores(self.scores, len(self.moves)),
+            comments=pack_comments(self.comments),
         )
 
 

@@ -489,7 +489,8 @@ class Referee:
         queue = self._queue
         leaving = Counter([(game.conditions.tournament, game.players) for game in ended])
         for (tournament, players), left in leaving.items():
-            own, pair = self._tournaments[tournament], cast("_Pair", players)
+            own = self._tournaments[tournament]
+            pair = cast("_Pair", players)
             for room in (own, *(player.guests if own.guest else player.room for player in pair)):
                 room.take(-left, own.is_timed)
                 for line in (room.untimed, room.timed):

@@ -40,6 +40,7 @@ class RoundTrips:
     def echoed(self, now: int, *, busy: bool) -> None:
         """Record its echo. If the bot was `busy` with a move, the echo can only shorten the known time."""
         assert self._sent_at is not None
-        took, self._sent_at = now - self._sent_at, None
+        took = now - self._sent_at
+        self._sent_at = None
         if not busy or took < min(self._latest, default=0):
             self._latest.append(took)

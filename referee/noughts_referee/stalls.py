@@ -58,7 +58,8 @@ class Stalls:
         if self._due is None:
             return 0.0
         now = self._now()
-        late, began = now - self._due, self._began(now)
+        late = now - self._due
+        began = self._began(now)
         self._due = now + self._period
         if began is not None:
             self.count += 1
@@ -98,7 +99,8 @@ class Stalls:
         loop has run on time once, and two in a row count as one.
         """
         assert self._due is not None
-        began, ran = self._began(now), self._due - self._period
+        began = self._began(now)
+        ran = self._due - self._period
         starts = [] if began is None else [began]
         for begin, end in reversed(self._spans):
             if end != ran or len(starts) == _MOST_IN_A_ROW:

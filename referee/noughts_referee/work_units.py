@@ -181,8 +181,9 @@ def pack_allowances(first: Allowance, second: Allowance) -> bytes:
 
 
 def unpack_allowances(packed: bytes) -> tuple[Allowance, Allowance]:
-    network, margin, *second = unpack_times(packed)
-    return Allowance(network, margin), Allowance(*second)
+    first_network, first_margin, second_network, second_margin = unpack_times(packed)
+    first = Allowance(network_us=first_network, margin_us=first_margin)
+    return first, Allowance(network_us=second_network, margin_us=second_margin)
 
 
 def pack_scores(scores: Mapping[int, float] | None, plies: int) -> bytes | None:

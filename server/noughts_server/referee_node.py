@@ -27,7 +27,6 @@ from noughts_server.feed.observer import PLAYED, FeedObserver, GameEvent, SlotKe
 from noughts_server.hosting.offers import Offer, Offers, register
 from noughts_server.hosting.submitted import Acceptance, Host, submitted_bots
 from noughts_server.launching.launcher import Locking, launching
-from noughts_server.messages.conversions import filled
 from noughts_server.monitoring.event_log import logging_events
 from noughts_server.runtime.absences import Absences
 from noughts_server.runtime.bus import Bus, listening
@@ -35,7 +34,7 @@ from noughts_server.runtime.director import Director, making_room
 from noughts_server.runtime.endless_work import running
 from noughts_server.runtime.open_files import watching_open_files
 from noughts_server.runtime.recorder import recording
-from noughts_server.runtime.sessions import Sessions
+from noughts_server.runtime.sessions import OnlineBot, Sessions
 from noughts_server.runtime.store_guard import StoreGuard
 from noughts_server.server import bare_errors
 from noughts_server.store.engine.database import Store
@@ -66,17 +65,17 @@ class Subscriptions:
 
     def _hear(self, message: pb.FeedWants) -> None:
         self._silence.heard(message.server)
-        wanted = list(map(SlotKey, message.tournament, message.ordinal))
+        slots = list(map(SlotKey, message.tournament, message.ordinal))
         before = self._wanted.get(message.server, set())
-        self._wanted[message.server] = now = set(wanted)
+        self._wanted[message.server] = now = set(slots)
         for slot in now - before:
             self._observer.want(slot)
         for slot in before - now:
             self._observer.unwant(slot)
         for row in message.unknown:
-            game = self._observer.snapshot(wanted[row])
+            game = self._observer.snapshot(slots[row])
             if game is not None:
-                self._bus.publish(PLAYED, GameEvent(wanted[row], game))
+                self._bus.publish(PLAYED, GameEvent(slots[row], game))
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,14 +146,21 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
         accepts = ",".join(settings.acceptance.kinds) if settings.acceptance else ""
         membership = Membership(store, bus, Node(name, NodeKind.REFEREE, settings.seats, accepts))
         bots = RemoteBots(referee, bus, membership, settings.grace)
-        play = SharedPlay(store, referee, recorder, bus, membership, bots)
+        play = SharedPlay(store=store, referee=referee, recorder=recorder, bus=bus, membership=membership, bots=bots)
         director = Director(store, play.local)
         referee.on_displaced = making_room(director, play.local)
         bus.on_connected.append(bots.begin_anew)
         registered = await register(store, settings.owner, settings.offers) if settings.offers else []
         wants = Subscriptions(FeedObserver(referee, bus), bus, membership.silence_limit)
         refused: dict[int, str] = {}
-        absences = Absences(store, referee, director, play.local.playing, settings.absence, refused)
+        absences = Absences(
+            store=store,
+            referee=referee,
+            director=director,
+            playing=play.local.playing,
+            seconds=settings.absence,
+            refused=refused,
+        )
         guard = StoreGuard(store, referee)
         sessions = Sessions(referee, bus, WireSettings())
         stack.enter_context(logging_events(bus, play.local.conditions, sessions))
@@ -163,13 +169,27 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
         play.installed = installed
         if registered:
             launcher = await stack.enter_async_context(launching(settings.locking, logger.warning))
-            offers = Offers(ForfeitingPlayers(referee), sessions, launcher, settings.seats, installed, play.look)
+            offers = Offers(
+                bench=ForfeitingPlayers(referee),
+                sessions=sessions,
+                launcher=launcher,
+                seats=settings.seats,
+                installed=installed,
+                on_ready=play.look,
+            )
             plays = [offers.play(offer, bot) for offer, bot in zip(settings.offers, registered, strict=True)]
             await stack.enter_async_context(running(*plays))
         if settings.acceptance is not None:
             host = await stack.enter_async_context(submitted_bots(settings.acceptance))
             at = Host(
-                store, bus, referee, sessions, settings.limits, installed=installed, refused=refused, on_ready=play.look
+                store=store,
+                bus=bus,
+                referee=referee,
+                sessions=sessions,
+                limits=settings.limits,
+                installed=installed,
+                refused=refused,
+                on_ready=play.look,
             )
             await stack.enter_async_context(running(host(at).run()))
         play.local.queue.seats = settings.seats
@@ -181,7 +201,9 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
         await stack.enter_async_context(director.directing(goes_on=False))
         await stack.enter_async_context(running(play.follow(), _tell(name, bus, referee, play, sessions)))
         logger.info("referee_ready", referee=name, bus=bus.settings.place, database=store.url, seats=settings.seats)
-        yield RefereeNode(name, settings, referee, play, membership, bus, store)
+        yield RefereeNode(
+            name=name, settings=settings, referee=referee, play=play, membership=membership, bus=bus, store=store
+        )
         referee.stop_starting()
 
 
@@ -192,11 +214,23 @@ async def _tell(name: str, bus: NatsBus, referee: Referee, play: SharedPlay, ses
             presence = _presence(name, referee, play.local.playing())
             for version, login in sessions.logins_here().items():
                 if version in play.installed:
-                    presence.offers.append(filled(pb.BotPresence, login, version=version, online=True))
+                    presence.offers.append(_offer(version, login))
             bus.publish(REFEREES, presence)
             await asyncio.sleep(BEAT_SECONDS)
     finally:
         bus.publish(REFEREES, pb.RefereePresence(referee=name, leaving=True))
+
+
+def _offer(version: int, login: OnlineBot) -> pb.BotPresence:
+    return pb.BotPresence(
+        version=version,
+        bot=login.bot,
+        name=login.name,
+        token=login.token or 0,
+        declines_challenges=login.declines_challenges,
+        variants=login.variants,
+        online=True,
+    )
 
 
 def _presence(name: str, referee: Referee, playing: list[GameConditions]) -> pb.RefereePresence:

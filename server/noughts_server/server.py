@@ -174,7 +174,14 @@ async def running_server(
         if settings.metrics is not None:
             from noughts_server.monitoring.prometheus import ServerMetrics, serving_metrics
 
-            metrics = ServerMetrics(store, referee, recorder, sessions, counters, feed.counts)
+            metrics = ServerMetrics(
+                store=store,
+                referee=referee,
+                recorder=recorder,
+                sessions=sessions,
+                counters=counters,
+                feed_counts=feed.counts,
+            )
             metrics_address = await stack.enter_async_context(
                 serving_metrics(metrics, settings.metrics, store.size_bytes)
             )
@@ -188,8 +195,22 @@ async def running_server(
         grpc_server, address = bound_server(
             settings.listen, settings.identity, authorities, interceptor, settings.limits
         )
-        parts = (store, bus, referee, recorder, sessions, play, director, feed, counters, leads, health_servicer)
-        server = Server(address, metrics_address, settings, *parts)
+        server = Server(
+            address=address,
+            metrics_address=metrics_address,
+            settings=settings,
+            store=store,
+            bus=bus,
+            referee=referee,
+            recorder=recorder,
+            sessions=sessions,
+            play=play,
+            director=director,
+            feed=feed,
+            counters=counters,
+            leads=leads,
+            health=health_servicer,
+        )
         hosting = host and host(server)
         _add_services(grpc_server, server, hosting, limiter, delivery)
         if control is not None:
@@ -207,7 +228,9 @@ async def running_server(
         if hosting is not None:
             await stack.enter_async_context(running(hosting.run()))
         if local is not None and play is not None:
-            absences = Absences(store, local, director, play.playing, settings.absence)
+            absences = Absences(
+                store=store, referee=local, director=director, playing=play.playing, seconds=settings.absence
+            )
             await stack.enter_async_context(running(absences.run()))
             await stack.enter_async_context(play.supplying(goes_on=settings.goes_on))
         await stack.enter_async_context(director.directing(goes_on=settings.goes_on))
@@ -227,7 +250,8 @@ def _add_services(
 ) -> None:
     """Gives a server that does not answer yet everything that can be called."""
     store, sessions, director, settings = server.store, server.sessions, server.director, server.settings
-    absence, problems = settings.absence, server.play.problems if server.play else {}
+    absence = settings.absence
+    problems = server.play.problems if server.play else {}
     tournaments = TournamentServicer(
         store=store,
         sessions=sessions,
@@ -238,8 +262,18 @@ def _add_services(
         problems=problems,
     )
     leaderboards = LeaderboardServicer(store, sessions, explorer=settings.explorer)
-    accepts, counts = hosting.accepts if hosting else (), server.feed.counts
-    status = StatusServicer(server.address, store, sessions, server.referee, server.counters, counts, problems, accepts)
+    accepts = hosting.accepts if hosting else ()
+    counts = server.feed.counts
+    status = StatusServicer(
+        address=server.address,
+        store=store,
+        sessions=sessions,
+        referee=server.referee,
+        counters=server.counters,
+        feed_counts=counts,
+        problems=problems,
+        accepts=accepts,
+    )
     play_pb2_grpc.add_PlayServiceServicer_to_server(PlayServicer(store, sessions, limiter, delivery), grpc_server)
     bots_pb2_grpc.add_BotServiceServicer_to_server(BotServicer(store, sessions, hosting, limiter), grpc_server)
     tournaments_pb2_grpc.add_TournamentServiceServicer_to_server(tournaments, grpc_server)

@@ -75,8 +75,8 @@ class ServerUnderTest:
         """A new token of this owner, who is made if new. By default, it permits playing and organising."""
         store = self._server.store
         now = store.now_ms()
-        wanted = partial(create_token, owner=owner, scopes=scopes or DEFAULT_SCOPES, now_ms=now)
-        making = store.write(wanted)
+        create = partial(create_token, owner=owner, scopes=scopes or DEFAULT_SCOPES, now_ms=now)
+        making = store.write(create)
         return _result(making, self._on_server, _START_SECONDS).secret
 
     def match(

@@ -193,6 +193,7 @@ class _Rest:
         if self._since is not None and self._since == before and self._child.frames.answered:
             self._looks = self._looks + 1 if self._child.computes != self._gives_way else 0
             if self._looks == _LOOKS:
-                self._looks, self._gives_way = 0, not self._gives_way
+                self._looks = 0
+                self._gives_way = not self._gives_way
                 self._child.give_way(self._gives_way)
         self._timer = asyncio.get_running_loop().call_later(self._seconds, self._look)

@@ -33,11 +33,11 @@ def resolve(command: ChildCommand) -> Resolved:
     readable: list[str] = []
 
     def absolute(word: str, *, program: bool = False) -> str:
-        found = shutil.which(word) if program else word
-        if not found or not os.path.exists(found):
+        path = shutil.which(word) if program else word
+        if not path or not os.path.exists(path):
             return word
-        readable.extend(readable_for(os.path.abspath(found), program=program))
-        return os.path.abspath(found)
+        readable.extend(readable_for(os.path.abspath(path), program=program))
+        return os.path.abspath(path)
 
     kind = child_kind(command.kind)
     if kind.target == "command":

@@ -61,7 +61,8 @@ class DialledFrames(ChildFrames):
 
     def belong_to(self, started: Started) -> None:
         """Set the process that must open the stream. If it ends, `read` stops waiting."""
-        self._started, self._stdin = started, started.stdin
+        self._started = started
+        self._stdin = started.stdin
 
     async def carry(self, hello: pb.Hello, stream: Frames) -> None:
         """Carry the stream that the child has opened (see `Carry`). Raises StreamClosed if it comes too late."""

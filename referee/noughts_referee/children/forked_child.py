@@ -39,7 +39,8 @@ def live(orders: int, parent: int, entry: Entry, limits: Limits, handled: Iterab
 
     `orders` is the file descriptor of the socket with its order, `handled` the blocked signals.
     """
-    code, name = _CANNOT_RUN, ""
+    code = _CANNOT_RUN
+    name = ""
     try:
         _leave(orders, handled)
         _rehearse(entry, limits)
@@ -48,8 +49,16 @@ def live(orders: int, parent: int, entry: Entry, limits: Limits, handled: Iterab
         command = resolve(ChildCommand(order["kind"], order["target"], order["options"]))
         if order["memory_bytes"]:
             limits = replace(limits, memory_bytes=order["memory_bytes"])
-        programs, own = command.kind.starts_programs, (order["user"], order["tasks"], order["port"])
-        lock = Sandbox(limits, order["scratch"], command.readable, programs, *own)
+        programs = command.kind.starts_programs
+        lock = Sandbox(
+            limits=limits,
+            scratch=order["scratch"],
+            readable=command.readable,
+            programs=programs,
+            user=order["user"],
+            tasks=order["tasks"],
+            port=order["port"],
+        )
         folder = order["folder"] or lock.scratch
         _take_place(pipes, folder, lock.scratch, order["environment"], reaps=programs)
         if command.kind.target == "command" and (refused := unsandboxed(command.words)):
@@ -83,7 +92,14 @@ def _rehearse(entry: Entry, limits: Limits) -> None:
     """
     with suppress(Exception):  # a real error will occur again in the real run
         command = resolve(ChildCommand("py", "rehearsal.py:Bot"))
-        Sandbox(limits, "/", command.readable, command.kind.starts_programs, None, 0).rehearse()
+        Sandbox(
+            limits=limits,
+            scratch="/",
+            readable=command.readable,
+            programs=command.kind.starts_programs,
+            user=None,
+            tasks=0,
+        ).rehearse()
         _environment("/")
         entry.rehearse()
 

@@ -90,7 +90,8 @@ def unmount(folder: str) -> None:
 
 def _capabilities() -> tuple[int, int]:
     """Return the first 32 effective and permitted capabilities of this process."""
-    header, sets = struct.pack("=Ii", _CAPABILITY_VERSION, 0), ctypes.create_string_buffer(24)
+    header = struct.pack("=Ii", _CAPABILITY_VERSION, 0)
+    sets = ctypes.create_string_buffer(24)
     _checked(_libc.capget(header, sets))
     effective, permitted, *_ = struct.unpack("=6I", sets.raw)
     return effective, permitted
@@ -112,7 +113,8 @@ def drop_capabilities(*, but_reading: bool) -> None:
     """
     _, permitted = _capabilities()
     kept = permitted & (1 << _MAY_SEARCH_AND_READ) if but_reading else 0
-    header, sets = struct.pack("=Ii", _CAPABILITY_VERSION, 0), struct.pack("=6I", kept, kept, kept, 0, 0, 0)
+    header = struct.pack("=Ii", _CAPABILITY_VERSION, 0)
+    sets = struct.pack("=6I", kept, kept, kept, 0, 0, 0)
     _checked(_libc.capset(header, sets))
     if kept:
         control_process(_AMBIENT, _AMBIENT_RAISE, _MAY_SEARCH_AND_READ)

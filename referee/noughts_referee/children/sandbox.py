@@ -247,7 +247,8 @@ def tasks_of(user: int, *, in_namespace: bool = False) -> int:
 
     With `in_namespace`, only those in the user namespace of this process, as Linux counts them there.
     """
-    count, ours = 0, os.stat("/proc/self/ns/user").st_ino
+    count = 0
+    ours = os.stat("/proc/self/ns/user").st_ino
     for entry in os.scandir("/proc"):
         try:
             if entry.name.isdigit() and entry.stat().st_uid == user:

@@ -55,8 +55,10 @@ def scratch_disks(folder: str, limits: Limits) -> ScratchDisks | None:
 def used_on(disk: str) -> tuple[int, int]:
     """Return the bytes and the number of files on a disk, including deleted files that are in use."""
     with suppress(OSError):
-        found = os.statvfs(disk)
-        return (found.f_blocks - found.f_bfree) * found.f_frsize, found.f_files - found.f_ffree - 1
+        disk_state = os.statvfs(disk)
+        return (
+            disk_state.f_blocks - disk_state.f_bfree
+        ) * disk_state.f_frsize, disk_state.f_files - disk_state.f_ffree - 1
     return 0, 0
 
 

@@ -25,7 +25,8 @@ class StartRetry:
 
     async def until_possible(self, start: Callable[[], Awaitable[Made]]) -> Made:
         """Return what `start` returns. Raises its errors, except those of a machine without free resources."""
-        wait, waiting = _FIRST_WAIT, False
+        wait = _FIRST_WAIT
+        waiting = False
         try:
             while True:
                 try:

@@ -92,14 +92,14 @@ class Watch:
     def _give_way(self, seen: _Threads, processes: tuple[int, ...], share: int, *, least: int) -> None:
         """Set the nice value of all threads of a child, at least `least`, if several checks call for a change."""
         running = sum(map(running_threads, processes))
-        wanted = max(nice_for(running, share), least)
-        change = (wanted > seen.nice) - (wanted < seen.nice)
+        niceness = max(nice_for(running, share), least)
+        change = (niceness > seen.nice) - (niceness < seen.nice)
         seen.looks = seen.looks + 1 if change == seen.change else 1
         seen.change = change
         if change and seen.looks >= _PATIENCE:
-            seen.nice = wanted
+            seen.nice = niceness
             for process in processes:
-                _renice(process, wanted)
+                _renice(process, niceness)
 
     def _overfull(self, child: Watched, processes: tuple[int, ...]) -> str:
         """Return which limit of the scratch folder is exceeded, in words; empty if none is."""
@@ -141,13 +141,13 @@ def machine_memory() -> int:
 
 
 def family(pid: int) -> tuple[int, ...]:
-    found = [pid]
-    for parent in found:  # the list grows during the loop
+    pids = [pid]
+    for parent in pids:  # the list grows during the loop
         with suppress(OSError):
             for thread in os.listdir(f"/proc/{parent}/task"):
                 with suppress(OSError), open(f"/proc/{parent}/task/{thread}/children", "rb") as children:
-                    found += map(int, children.read().split())
-    return tuple(found)
+                    pids += map(int, children.read().split())
+    return tuple(pids)
 
 
 def running_threads(pid: int) -> int:
@@ -225,9 +225,9 @@ def without_name(processes: Iterable[int], largest: int) -> int:
         with suppress(OSError):
             for end in os.listdir(f"/proc/{pid}/fd"):
                 with suppress(OSError):
-                    found = os.stat(f"/proc/{pid}/fd/{end}")
-                    if stat.S_ISREG(found.st_mode) and not found.st_nlink:
-                        sizes[found.st_ino] = found.st_blocks * _BLOCK
+                    state = os.stat(f"/proc/{pid}/fd/{end}")
+                    if stat.S_ISREG(state.st_mode) and not state.st_nlink:
+                        sizes[state.st_ino] = state.st_blocks * _BLOCK
         with suppress(OSError), open(f"/proc/{pid}/maps", "rb") as maps:
             for line in maps:
                 *_, inode, path = line.split(maxsplit=5)

@@ -66,7 +66,8 @@ class Zygote:
         self._watch = Watch(limits)
         self._spare: tuple[int, socket.socket] | None = None
         self._ended: list[tuple[_Child, dict[str, Any], float]] = []
-        self._tasks, self._counted = 0, -_COUNT_SECONDS
+        self._tasks = 0
+        self._counted = -_COUNT_SECONDS
         self._wakeup, wakeup = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
         self._leaving = False
@@ -258,21 +259,21 @@ def _kill_group(pid: int, number: int) -> None:
 def _ended_child() -> int | None:
     """Return an ended child that is not reaped yet, so that its process ID is not reused."""
     try:
-        found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
         return None
-    return found.si_pid if found is not None else None
+    return ended.si_pid if ended is not None else None
 
 
 def _children_of(parent: int) -> set[int]:
-    found = set()
+    left = set()
     for name in os.listdir("/proc"):
         if name.isdigit():
             with suppress(OSError), open(f"/proc/{name}/stat", "rb") as stat:
                 # The program name is in parentheses and can contain anything.
                 if int(stat.read().rpartition(b")")[2].split()[1]) == parent:
-                    found.add(int(name))
-    return found
+                    left.add(int(name))
+    return left
 
 
 def main(arguments: list[str]) -> int:

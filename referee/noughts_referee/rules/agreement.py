@@ -102,7 +102,8 @@ class OpeningChoice:
         return Take(0 if _balance(self.variant, self.position) > 0 else 1)
 
     def _usual_stones(self) -> tuple[int, ...]:
-        draws, variant = self.rng(), self.variant
+        draws = self.rng()
+        variant = self.variant
         shape, turn = draws.choice(_USUAL), draws.below(_TURNS)
         row, column = (variant.rows - 1) // 2, (variant.columns - 1) // 2
         return tuple(
@@ -119,7 +120,8 @@ def _turned(at: tuple[int, int], turn: int) -> tuple[int, int]:
 def _balance(variant: Variant, position: Position) -> int:
     """Return how much better X's open lines look than O's, after O's best-looking stone."""
     first, second = position.opponent, position.own
-    worth, gains = 0, [0] * variant.cells
+    worth = 0
+    gains = [0] * variant.cells
     for line, cells in zip(variant.lines, variant.line_cells, strict=True):
         mine, theirs = (first & line).bit_count(), (second & line).bit_count()
         if mine and theirs:

@@ -43,7 +43,8 @@ def read_cell(variant: Variant, text: str) -> int | None:
         return None
     if not matched["row"] and not variant.gravity:
         return None
-    layer, row = int(matched["layer"] or 1) - 1, variant.rows - int(matched["row"] or variant.rows)
+    layer = int(matched["layer"] or 1) - 1
+    row = variant.rows - int(matched["row"] or variant.rows)
     if not (0 <= layer < variant.layers and 0 <= row < variant.rows):
         return None
     return (layer * variant.rows + row) * variant.columns + columns.index(matched["column"])

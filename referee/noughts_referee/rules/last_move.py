@@ -38,7 +38,8 @@ def last_move(variant: Variant, moves: Sequence[int]) -> LastMove:
     """
     if not moves:
         return _OPEN
-    before, cell = moves[:-1], moves[-1]
+    before = moves[:-1]
+    cell = moves[-1]
     side = len(before) & 1
     if variant.gravity or (before and not 0 <= min(before) <= max(before) < variant.cells):
         _check(variant, before)

@@ -64,7 +64,8 @@ class Position:
         equal, and O if X has one more. Raises PositionError, also for a stone that has no support under gravity.
         """
         board, _, mover = text.strip().partition(" ")
-        rows, mover = board.split("/"), mover.strip()
+        rows = board.split("/")
+        mover = mover.strip()
         if len(rows) > 1 and [len(row) for row in rows] != [variant.columns] * (variant.rows * variant.layers):
             layers = f"{variant.layers} times " if variant.layers > 1 else ""
             raise PositionError(text, f"{layers}{variant.rows} rows of {variant.columns} cells for {variant.name}")

@@ -98,16 +98,16 @@ class _Renju:
         return None
 
     def _has_two_threes(self, black: int, white: int, cell: int) -> bool:
-        found = 0
+        threats = 0
         placed = black | 1 << cell + self._lead
         for shift, mask, modulus, edge, step in self._rays[cell]:
             near = black >> shift & mask
             for distance in _COMPLETING[near % modulus << _WIDTH | (white >> shift & mask) % modulus | edge]:
                 if self._may_complete(placed, white, cell + distance * step):
                     # A line has at most one three.
-                    found += 1
+                    threats += 1
                     break
-        return found > 1
+        return threats > 1
 
     def _may_complete(self, black: int, white: int, cell: int) -> bool:
         """Return whether a stone that turns a three into a straight four is allowed and makes no five."""

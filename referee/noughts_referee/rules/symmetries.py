@@ -15,7 +15,7 @@ def symmetries(variant: Variant) -> tuple[tuple[int, ...], ...]:
     permutations and reflections of the axes, those that map lines to lines and keep what is below a cell below it.
     """
     lines = set(variant.lines)
-    found = [
+    images = [
         image
         for image in _turned(variant)
         if {_moved(line, image) for line in variant.line_cells} == lines
@@ -25,7 +25,7 @@ def symmetries(variant: Variant) -> tuple[tuple[int, ...], ...]:
             if below
         )
     ]
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(images))
 
 
 def _turned(variant: Variant) -> Iterator[tuple[int, ...]]:

@@ -139,11 +139,12 @@ class Variant:
     def free_cell(self, occupied: int, number: int) -> int:
         """Return `free_cells(occupied)[number]` if every empty cell can be played, without a list of them."""
         up_to = self._cells_up_to
-        cell, found = -1, number
+        cell = -1
+        point = number
         # The cell has `number` empty cells before it. Counting the stones up to a cell leads closer from below.
-        while cell != found:
-            cell = found
-            found = number + (occupied & up_to[cell]).bit_count()
+        while cell != point:
+            cell = point
+            point = number + (occupied & up_to[cell]).bit_count()
         return cell
 
     @cached_property
@@ -160,7 +161,8 @@ class Variant:
 
     def can_move(self, own: int, opponent: int, side: int) -> bool:
         """Return whether the side can play any cell."""
-        forbids, occupied = self.forbids, own | opponent
+        forbids = self.forbids
+        occupied = own | opponent
         if forbids is None:
             return occupied != self.full
         free = members(self.playable(self.full & ~occupied, occupied))
@@ -225,12 +227,12 @@ class Variant:
 
 
 def _by_core(lines: Iterable[int]) -> dict[int, tuple[int, ...]]:
-    found: dict[int, tuple[int, ...]] = {}
+    lines_by_cells: dict[int, tuple[int, ...]] = {}
     for line in lines:
-        shared = next((core for core in found if (core & line).bit_count() > 2), line)
-        known = found.pop(shared, ())
-        found[shared & line] = (*found.get(shared & line, ()), *known, line)
-    return found
+        shared = next((core for core in lines_by_cells if (core & line).bit_count() > 2), line)
+        known = lines_by_cells.pop(shared, ())
+        lines_by_cells[shared & line] = (*lines_by_cells.get(shared & line, ()), *known, line)
+    return lines_by_cells
 
 
 def members(cells: int) -> Iterator[int]:

@@ -26,10 +26,10 @@ def installed(group: str) -> "dict[str, tuple[EntryPoint, ...]]":
     # The import is slow, and most programs never use a plugin.
     from importlib.metadata import entry_points
 
-    found: dict[str, tuple[EntryPoint, ...]] = {}
+    points: dict[str, tuple[EntryPoint, ...]] = {}
     for point in entry_points(group=group):
-        found[point.name] = (*found.get(point.name, ()), point)
-    return found
+        points[point.name] = (*points.get(point.name, ()), point)
+    return points
 
 
 def plugin_names() -> tuple[str, ...]:

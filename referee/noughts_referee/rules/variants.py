@@ -123,8 +123,10 @@ def first_common(declared: Iterable[Sequence[str]], usual: str = "tictactoe") ->
     Each item of `declared` has the names that one bot declares, as for `covers`. If no bot declares any: `usual`.
     """
     limited = [names for names in declared if names]
-    wanted = (variant for names in limited for name in names for variant in _covered(name))
-    return next((each for each in wanted if all(covers(names, each) for names in limited)), None if limited else usual)
+    candidates = (variant for names in limited for name in names for variant in _covered(name))
+    return next(
+        (each for each in candidates if all(covers(names, each) for names in limited)), None if limited else usual
+    )
 
 
 def _covered(name: str) -> Iterable[str]:

@@ -57,8 +57,8 @@ class StepResult:
     """The bot's output, if it has ended."""
 
     def document(self) -> dict[str, Any]:
-        shown = {"name": self.name, "outcome": self.outcome, "seconds": round(self.seconds, 4)}
-        return {**shown, "detail": self.detail, "advice": self.advice}
+        document = {"name": self.name, "outcome": self.outcome, "seconds": round(self.seconds, 4)}
+        return {**document, "detail": self.detail, "advice": self.advice}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,9 @@ async def run_steps(spec: BotSpec, launcher: Launcher, plan: ConformancePlan) ->
         for number, step in enumerate(_STEPS):
             plan.tell(number, len(_STEPS), f"step {number + 1} of {len(_STEPS)}: {step.name}")
             began = time.perf_counter()
-            outcome, detail, said = "passed", "", ""
+            outcome = "passed"
+            detail = ""
+            said = ""
             try:
                 session = await trial.session()
                 if step.in_frames and session.is_engine:
@@ -108,7 +110,16 @@ async def run_steps(spec: BotSpec, launcher: Launcher, plan: ConformancePlan) ->
             if outcome == "failed":
                 said = await trial.leave()
             advice = step.advice if outcome == "failed" else ""
-            results.append(StepResult(step.name, outcome, time.perf_counter() - began, detail, advice, said))
+            results.append(
+                StepResult(
+                    name=step.name,
+                    outcome=outcome,
+                    seconds=time.perf_counter() - began,
+                    detail=detail,
+                    advice=advice,
+                    said=said,
+                )
+            )
             if outcome == "failed" and step is _STEPS[0]:
                 break  # no other step is possible
     finally:
@@ -234,7 +245,8 @@ async def _many_games(trial: Trial, session: ChildSession) -> None:
         position = Position(trial.variant, seed=number)
         position.play(position.rng().choice(position.free))
         game = session.begin(trial.variant, 1, side_seed(number, 1), position.moves, number + 1)
-        games[game], positions[game] = position.moves, position
+        games[game] = position.moves
+        positions[game] = position
     for game, cell in (await session.ask_many(games)).items():
         if cell is None:
             raise Resign

@@ -10,7 +10,6 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from hashlib import blake2b
-from typing import Any
 
 from noughts_bots.gomocup.protocol import NAMED_VARIANTS, PLAYED, rule_of
 from noughts_bots.reference.specs import BotSpec
@@ -19,6 +18,7 @@ from noughts_bots.sdk.errors import BotError, BotFault, BotRefusal, VariantRefus
 from noughts_proto.child_kinds import child_kind
 from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
+from noughts_proto.v1 import types_pb2
 from noughts_referee.children.dialled_frames import Invite
 from noughts_referee.children.launcher import Launcher
 from noughts_referee.children.running_child import ChildSettings, Death, NotStarted, RunningChild
@@ -92,11 +92,13 @@ class ChildSession:
             check_hello(hello)
         except InvalidArgument as error:  # each question about very many variants would take seconds
             raise self.fault(f"a hello with {error.got}", error.expected) from None
-        self.name, self.variants = hello.bot, tuple(hello.variants)
+        self.name = hello.bot
+        self.variants = tuple(hello.variants)
         self.declines_challenges = hello.declines_challenges
         version = bot_name(self.name, "1")
         welcome = pb.Welcome(bot=bot_name(self.name), version=version, protocol=PROTOCOL, max_games=1)
-        welcome.session, welcome.server = f"{version}/sessions/1", software_version()
+        welcome.session = f"{version}/sessions/1"
+        welcome.server = software_version()
         await self._child.frames.write(pb.PlayResponse(welcome=welcome))
 
     def knows(self, variant: Variant) -> bool:
@@ -113,10 +115,19 @@ class ChildSession:
     def begin(self, variant: Variant, side: int, seed: int, moves: list[int], number: int = 1) -> int:
         """Begin a game after these moves, together with its first question; return its handle."""
         self._games += 1
-        game: dict[str, Any] = {"game": [self._games], "number": [number], "side": [side + 1], "seed": [seed]}
-        game |= {"opponent": [0], "opponents": ["random"], "move_count": [len(moves)], "moves": moves}
-        time_control = {"move_us": self.clock_us}
-        self._frame.starts.add(tournament=_tournament_of(seed), variant=variant.name, time=time_control, **game)
+        self._frame.starts.add(
+            tournament=_tournament_of(seed),
+            variant=variant.name,
+            time=types_pb2.TimeControl(move_us=self.clock_us),
+            game=[self._games],
+            number=[number],
+            side=[side + 1],
+            seed=[seed],
+            opponent=[0],
+            opponents=["random"],
+            move_count=[len(moves)],
+            moves=moves,
+        )
         return self._games
 
     async def ask(self, game: int, moves: list[int]) -> Move:
@@ -236,12 +247,12 @@ class ChildSession:
         self.said = death.stderr
         return death
 
-    async def _gone(self, wanted: str, reason: str = "") -> BotError:
+    async def _gone(self, expected: str, reason: str = "") -> BotError:
         death = await self.close(reason)
         if self._frames == 0 and (refusal := death.refusal(child_kind(self._spec.kind))):
             self.said = death.stderr.rstrip().removesuffix(refusal)
             return BotRefusal(refusal)
-        return self.fault(f"a process that {death.reason}", wanted)
+        return self.fault(f"a process that {death.reason}", expected)
 
     async def _send_frame(self) -> None:
         self._frames += 1
@@ -249,15 +260,15 @@ class ChildSession:
         await self._child.frames.write(self._frame)
         self._frame = pb.PlayResponse()
 
-    async def _receive(self, deadline: float, wanted: str) -> pb.PlayRequest:
+    async def _receive(self, deadline: float, expected: str) -> pb.PlayRequest:
         try:
             async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
                 reading, self._reading = self._reading, None
                 request = await (self._child.frames.read() if reading is None else reading)
         except TimeoutError:
-            raise self.fault("no answer in time", wanted) from None
+            raise self.fault("no answer in time", expected) from None
         if request is None:
-            raise await self._gone(wanted)
+            raise await self._gone(expected)
         return request
 
 
@@ -294,7 +305,9 @@ def moves_to(position: Position) -> list[int]:
     )
     if len(first) - len(second) != position.side:
         raise PositionError(str(position), "a position that alternating moves can reach: this bot is sent moves")
-    below, occupied, moves = position.variant.supports, 0, []
+    below = position.variant.supports
+    occupied = 0
+    moves = []
     for ply in range(len(first) + len(second)):
         stones = second if ply & 1 else first
         cell = next((cell for cell in stones if not below[cell] & ~occupied), stones[0])

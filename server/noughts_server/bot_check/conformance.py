@@ -62,9 +62,17 @@ class ConformanceReport:
 
     def document(self) -> dict[str, Any]:
         times = self.move_us
-        same = ("spec", "name", "variant", "wins", "draws", "losses", "resigned", "repeats", "faults", "said")
         return {
-            **{name: getattr(self, name) for name in same},
+            "spec": self.spec,
+            "name": self.name,
+            "variant": self.variant,
+            "wins": self.wins,
+            "draws": self.draws,
+            "losses": self.losses,
+            "resigned": self.resigned,
+            "repeats": self.repeats,
+            "faults": self.faults,
+            "said": self.said,
             "games": len(self.games),
             "start_ms": round(self.start_ms, 1),
             "move_us": {"mean": sum(times) / len(times), "most": max(times)} if times else None,

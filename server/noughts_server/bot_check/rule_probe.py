@@ -34,7 +34,7 @@ PROBES = {"gomoku:exact": _OVERLINE, "renju": _OVERLINE, "caro": _SHUT_FIVE, "ca
 
 async def probe_rules(spec: BotSpec, launcher: Launcher, times: ChildSettings, move_seconds: float) -> dict[str, str]:
     """Return for each variant with a rule whether an engine KEEPS, IGNORES or LACKS it, UNCLEAR, or its error."""
-    found = {}
+    positions = {}
     for name, probe in PROBES.items():
         variant = parse_variant(name)
         first, second = ([_cell(each, variant.columns) for each in stones.split()] for stones in probe[:2])
@@ -44,16 +44,16 @@ async def probe_rules(spec: BotSpec, launcher: Launcher, times: ChildSettings, m
                 await session.greet()
                 cell = (await session.answer(Position.after(variant, moves))).cell
             except Resign:
-                found[name] = UNCLEAR
+                positions[name] = UNCLEAR
             except BotError as fault:
                 # An engine that plays a move forbidden in renju ignores the rule.
-                found[name] = (
+                positions[name] = (
                     LACKS if session.lacks_rule else IGNORES if "forbidden" in fault.got else f"{UNCLEAR} ({fault.got})"
                 )
             else:
                 played = {_cell(probe.tempting, variant.columns): IGNORES, _cell(probe.stop, variant.columns): KEEPS}
-                found[name] = played.get(cell, UNCLEAR)
-    return found
+                positions[name] = played.get(cell, UNCLEAR)
+    return positions
 
 
 def _cell(written: str, columns: int) -> int:

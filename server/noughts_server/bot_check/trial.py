@@ -80,8 +80,8 @@ class Trial:
         """A small variant that it plays. Raises NotForThisBot if it declares none that is known."""
         if not self.variants or covers(self.variants, self.chosen.name):
             return self.chosen
-        wanted = ("tictactoe", "connect4", FAMILY, *self.variants, "gomoku", *OWN_NAMES)
-        for name in wanted:
+        preferred = ("tictactoe", "connect4", FAMILY, *self.variants, "gomoku", *OWN_NAMES)
+        for name in preferred:
             try:
                 variant = parse_variant(name)
             except VariantError:
@@ -120,7 +120,8 @@ async def play(
     position = Position(variant, seed=side_seed(seed, 1 - side))
     while len(position.moves) < opening and position.outcome() is None:
         position.play(position.rng().choice(position.free))
-    game, outcome = 0, position.outcome()
+    game = 0
+    outcome = position.outcome()
     while outcome is None and len(position.moves) < opening + plies:
         if position.side == side:
             if not game:

@@ -94,7 +94,9 @@ class Client(Stubs):
         If the connection is lost, call `lost` with the reason and reconnect. Raises CallFailed if the server refuses or
         was never reached.
         """
-        view, request, wait = View(), feed_pb2.WatchRequest(name=name), _FIRST_WAIT
+        view = View()
+        request = feed_pb2.WatchRequest(name=name)
+        wait = _FIRST_WAIT
         while True:
             try:
                 for response in self.feed.Watch(request, metadata=self._metadata):

@@ -69,9 +69,15 @@ def explain_call(
     details = (error.details() if known else "") or code.name
     info = error_info(error)
     if info is not None:
-        told = {name: info.metadata.get(name, "") for name in ("hint", "expected")}
         field = info.metadata.get("subject", "") if code is grpc.StatusCode.INVALID_ARGUMENT else ""
-        return CallFailed(code, details, **told, with_token=with_token, field=field)
+        return CallFailed(
+            code,
+            details,
+            hint=info.metadata.get("hint", ""),
+            expected=info.metadata.get("expected", ""),
+            with_token=with_token,
+            field=field,
+        )
     if problem := failed_handshake(address, details):
         return CallFailed(code, str(problem), problem.advice)
     hint = hints.get(code, "")

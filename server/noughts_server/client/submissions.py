@@ -22,7 +22,8 @@ def submission_requests(
     submission: pb.Submission, content: bytes, sent: Callable[[int], None] = lambda done: None
 ) -> Iterator[pb.SubmitBotRequest]:
     """Yield the requests that submit a file; `sent` is called with the number of bytes that were yielded."""
-    submission.size, submission.sha256 = len(content), hashlib.sha256(content).digest()
+    submission.size = len(content)
+    submission.sha256 = hashlib.sha256(content).digest()
     yield pb.SubmitBotRequest(submission=submission)
     for start in range(0, len(content), _PIECE):
         yield pb.SubmitBotRequest(chunk=content[start : start + _PIECE])

@@ -86,8 +86,14 @@ def _fill(message: pb.CommittedTournament, games: list[FinishedGame], progress: 
         message.finished = known.finished
         for left in known.withdrawn:
             message.withdrawn.add(entry=left.entry, label=left.label, reason=left.reason)
-    for name in ("ordinal", "attempt", "first", "second", "result", "termination", "moves", "times"):
-        getattr(message, name).extend([getattr(game, name) for game in games])
+    message.ordinal.extend([game.ordinal for game in games])
+    message.attempt.extend([game.attempt for game in games])
+    message.first.extend([game.first for game in games])
+    message.second.extend([game.second for game in games])
+    message.result.extend([game.result for game in games])
+    message.termination.extend([game.termination for game in games])
+    message.moves.extend([game.moves for game in games])
+    message.times.extend([game.times for game in games])
     for row, game in enumerate(games):
         if game.fault:
             message.faulted.append(row)
@@ -98,16 +104,44 @@ def _decode_report(data: bytes) -> CommitReport:
     message = pb.GamesCommitted.FromString(data)
     report = CommitReport(seconds=message.seconds)
     for each in message.tournaments:
-        columns = each.ordinal, each.attempt, each.first, each.second, each.result, each.termination
-        rows = zip(*columns, each.moves, each.times, strict=True)
-        games = [FinishedGame(each.tournament, *row) for row in rows]
+        games = [
+            FinishedGame(
+                tournament=each.tournament,
+                ordinal=ordinal,
+                attempt=attempt,
+                first=first,
+                second=second,
+                result=result,
+                termination=termination,
+                moves=moves,
+                times=times,
+            )
+            for ordinal, attempt, first, second, result, termination, moves, times in zip(
+                each.ordinal,
+                each.attempt,
+                each.first,
+                each.second,
+                each.result,
+                each.termination,
+                each.moves,
+                each.times,
+                strict=True,
+            )
+        ]
         for row, fault in zip(each.faulted, each.fault, strict=True):
             games[row] = games[row]._replace(fault=fault)
         report.games += games
         if each.progress:
-            left = tuple(Withdrawal(one.entry, one.label, one.reason) for one in each.withdrawn)
-            numbers = each.games_done, each.games_total, each.finished
-            report.progress.append(TournamentProgress(each.tournament, each.name, *numbers, left))
+            withdrawn = tuple(Withdrawal(one.entry, one.label, one.reason) for one in each.withdrawn)
+            progress = TournamentProgress(
+                tournament=each.tournament,
+                name=each.name,
+                games_done=each.games_done,
+                games_total=each.games_total,
+                finished=each.finished,
+                withdrawn=withdrawn,
+            )
+            report.progress.append(progress)
     return report
 
 

@@ -78,14 +78,14 @@ class Membership:
                 back, self._steps_back = self._steps_back, False
                 self._learn(await self._store.write_patiently(partial(beat, node=self.node, youngest=back)))
 
-    def _learn(self, found: Beat) -> None:
-        if found.was_dead:
-            logger.error("node_presumed_dead", silent_seconds=found.silent_ms / 1000, units_kept=len(found.holds))
+    def _learn(self, beat: Beat) -> None:
+        if beat.was_dead:
+            logger.error("node_presumed_dead", silent_seconds=beat.silent_ms / 1000, units_kept=len(beat.holds))
             for returned in self.on_presumed_dead:
-                returned(found.holds)
+                returned(beat.holds)
         before = [node.name for node in self.alive]
-        self.alive = found.alive
-        now = [node.name for node in found.alive]
+        self.alive = beat.alive
+        now = [node.name for node in beat.alive]
         if before != now:
             for name in sorted(set(now).difference(before)):
                 logger.info("node_joined", node=name)

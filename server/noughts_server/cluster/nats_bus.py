@@ -104,7 +104,8 @@ class NatsBus:
             await self._client.close()
 
     async def _connect(self) -> None:
-        settings, context = self.settings, self.settings.context()
+        settings = self.settings
+        context = self.settings.context()
         try:
             async with asyncio.timeout(_CONNECT_SECONDS * 3):
                 await self._client.connect(
@@ -170,7 +171,8 @@ class NatsBus:
     def _handler(self, subject: str) -> Callable[[Msg], Any]:
         how = codec(subject)
         assert how is not None
-        decode, publish = how.decode, self._local.publish
+        decode = how.decode
+        publish = self._local.publish
 
         async def handle(message: Msg) -> None:
             # Whoever can write to the bus may send anything: one wrong message must end nothing.

@@ -12,7 +12,6 @@ from noughts_referee.frame_connection import session_replaced
 from noughts_server.cluster.codecs import REFEREES, SERVERS
 from noughts_server.cluster.remote_referee import RemoteReferee
 from noughts_server.cluster.silence import Limit, Silence, usual_limit
-from noughts_server.messages.conversions import filled
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.endless_work import running
 from noughts_server.runtime.sessions import PRESENCE, OnlineBot, Sessions
@@ -88,11 +87,23 @@ class Presence:
         player = wire.player
         fresh = version in self._fresh
         self._fresh.discard(version)
-        seats = {"seats_timed": wire.capacity_timed, "seats_untimed": wire.capacity_untimed}
-        wishes = {"opens": player.opens, "stored_ends": player.stored_ends}
-        delays = {"network_us": player.network_us, "margin_us": player.margin_us}
-        here = {"online": wire.online, "fresh": fresh, "login": self._logins.get(version, 0)}
-        return filled(pb.BotPresence, login, version=version, **seats, **wishes, **delays, **here)
+        return pb.BotPresence(
+            version=version,
+            bot=login.bot,
+            name=login.name,
+            token=login.token or 0,
+            declines_challenges=login.declines_challenges,
+            variants=login.variants,
+            seats_timed=wire.capacity_timed,
+            seats_untimed=wire.capacity_untimed,
+            opens=player.opens,
+            stored_ends=player.stored_ends,
+            network_us=player.network_us,
+            margin_us=player.margin_us,
+            fresh=fresh,
+            online=wire.online,
+            login=self._logins.get(version, 0),
+        )
 
     # What is heard.
 
@@ -133,4 +144,10 @@ class Presence:
 
 
 def _login(bot: pb.BotPresence) -> OnlineBot:
-    return OnlineBot(bot.bot, bot.name, bot.token or None, bot.declines_challenges, tuple(bot.variants))
+    return OnlineBot(
+        bot=bot.bot,
+        name=bot.name,
+        token=bot.token or None,
+        declines_challenges=bot.declines_challenges,
+        variants=tuple(bot.variants),
+    )

@@ -240,14 +240,22 @@ class RemoteBots:
     def _answered(self, wire: RemoteConnection, bot: pb.BotAnswers) -> None:
         referee, player = self._referee, wire.player
         if bot.game:
-            columns = bot.game[:], bot.ply[:], bot.cell[:], bot.time_us[:], bot.resigned[:], bot.reason[:]
-            scores = list(zip(bot.scored, bot.score, strict=True))
-            comments = list(zip(bot.commented, bot.comment, strict=True))
-            referee.answered(player, Answers(*columns, frozenset(bot.exhausted), scores, comments))
+            answers = Answers(
+                games=bot.game[:],
+                plies=bot.ply[:],
+                cells=bot.cell[:],
+                times_us=bot.time_us[:],
+                resigned=bot.resigned[:],
+                reasons=bot.reason[:],
+                exhausted=frozenset(bot.exhausted),
+                scores=list(zip(bot.scored, bot.score, strict=True)),
+                comments=list(zip(bot.commented, bot.comment, strict=True)),
+            )
+            referee.answered(player, answers)
         if bot.choices:
             made = [each.choice for each in bot.choices]
-            chosen = [(each.game, each.step, choice(each), one_line(each.reason)) for each in made]
-            referee.chosen(player, chosen, [each.time_us for each in bot.choices])
+            choices = [(each.game, each.step, choice(each), one_line(each.reason)) for each in made]
+            referee.chosen(player, choices, [each.time_us for each in bot.choices])
         if bot.silent_game:
             referee.silent(player, zip(bot.silent_game, bot.silent_ply, bot.silent_us, strict=True))
         if bot.forfeit:
@@ -271,12 +279,14 @@ def fill_asks(asks: pb.BotAsks, wire: RemoteConnection, outbox: Outbox) -> None:
             clocks = (0, 0) if game is None else (game.left_us[0], game.left_us[1])
             append_row(asks, first_clock_us=clocks[0], second_clock_us=clocks[1])
     if wire.spent_us:
-        now, since = microseconds(), wire.spent_us
+        now = microseconds()
+        since = wire.spent_us
         asks.spent_us.extend([now - since.get(handle, now) for handle in outbox.turn_game])
         wire.spent_us = {}
     for game in outbox.ends:
-        told = game.termination in FAULTS and game.players[game.result.loser or 0] is player
-        last, fault = game.moves[-1] if game.moves else 0, game.fault if told else ""
+        is_at_fault = game.termination in FAULTS and game.players[game.result.loser or 0] is player
+        last = game.moves[-1] if game.moves else 0
+        fault = game.fault if is_at_fault else ""
         append_row(asks, end_game=game.handle, end_plies=game.ply, end_cell=last, end_fault=fault)
         append_row(asks, end_result=game.result, end_termination=game.termination)
 

@@ -110,7 +110,8 @@ class RemoteObserver:
     def _is_new(self, played: GameEvent) -> bool:
         if played.slot not in self._wanted:
             return False
-        event, known = played.event, self._game(played.slot)
+        event = played.event
+        known = self._game(played.slot)
         if isinstance(event, feed_pb2.WatchedGame):
             self._unknown.discard(played.slot)
             # Others wanted to know how it stands, too.

@@ -291,7 +291,7 @@ class RemoteReferee:
         self, player: ConnectedPlayer, unit: Unit, slot: Slot, players: tuple[Player, Player], judge: str, far: int
     ) -> RemoteGame:
         self._last += 1
-        game = RemoteGame(self._last, unit, slot, players, judge, far)
+        game = RemoteGame(handle=self._last, unit=unit, slot=slot, players=players, judge=judge, far=far)
         player.games[game.handle] = self._running[game.handle] = self._games[judge, player.key][far] = game
         return game
 
@@ -302,7 +302,8 @@ class RemoteReferee:
         games = self._games[referee, player.key]
         conditions = self._conditions[starts.tournament]
         unit = Unit(conditions, 0, ())
-        moves, begin = starts.moves[:], 0
+        moves = starts.moves[:]
+        begin = 0
         timed = bool(starts.first_clock_us)
         rows = zip(starts.game, starts.ordinal, starts.first, starts.second, starts.ply, starts.move_count, strict=True)
         for row, (far, ordinal, first, second, ply, moved) in enumerate(rows):
@@ -391,10 +392,12 @@ class RemoteReferee:
         complaints: list[Complaint] = []
         games, plies, cells, times_us, resigned, reasons, exhausted, scores, comments = answers
         self.plies += len(games)
-        running, elsewhere = self._running.get, self._elsewhere
+        running = self._running.get
+        elsewhere = self._elsewhere
         reason_of = dict(zip(resigned, (*reasons, *[""] * len(resigned)), strict=False)) if resigned else {}
         score_of, comment_of = dict(scores), dict(comments)
-        judge, to_judge = "", pb.BotAnswers()
+        judge = ""
+        to_judge = pb.BotAnswers()
         for row, (handle, ply, cell, took) in enumerate(zip(games, plies, cells, times_us, strict=True)):
             game = running(handle)
             if game is None or game.ply != ply or game.mover is not player:
@@ -405,7 +408,9 @@ class RemoteReferee:
                 to_judge = self._answer(judge, player.key)
             reason, score = reason_of.get(row), score_of.get(row)
             comment = shortened(comment_of.get(row, ""), self.comment_limits.move)
-            game.answer = _Answer(ply, cell, took, reason, score, row in exhausted, comment)
+            game.answer = _Answer(
+                ply=ply, cell=cell, took=took, reason=reason, score=score, exhausted=row in exhausted, comment=comment
+            )
             game.moves.append(cell)
             game.ply = ply + 1
             game.mover = elsewhere
@@ -418,7 +423,8 @@ class RemoteReferee:
         """The bot's choices for openings go to the referees that have asked."""
         complaints: list[Complaint] = []
         for (handle, step, choice, why), took in zip(choices, times_us, strict=True):
-            game, ply = self._running.get(handle), opening_ply(step)
+            game = self._running.get(handle)
+            ply = opening_ply(step)
             if game is None or game.ply != ply or game.mover is not player:
                 self._out_of_turn(handle, ply, complaints)
                 continue

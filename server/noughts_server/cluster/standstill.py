@@ -57,15 +57,17 @@ class Standstill:
                 await self._look()
 
     async def _look(self) -> None:
-        found = await self._store.read(unplayed_tournaments) if self._membership.first else []
-        self._looks = {each.key: self._looks.get(each.key, 0) + 1 for each in found}
-        for each in found:
+        tournaments = await self._store.read(unplayed_tournaments) if self._membership.first else []
+        self._looks = {each.key: self._looks.get(each.key, 0) + 1 for each in tournaments}
+        for each in tournaments:
             reason = self._reason(each) if each.reason or self._looks[each.key] >= _LOOKS else None
             if (str(reason) if reason else "") != each.reason:
                 await self._tell(each, reason)
 
     async def _tell(self, tournament: Unplayed, reason: _Reason | None) -> None:
-        key, name, now = tournament.key, tournament_name(tournament.slug), self._store.now_ms()
+        key = tournament.key
+        name = tournament_name(tournament.slug)
+        now = self._store.now_ms()
         if reason:
             stop = partial(play_stopped, tournament_id=key, reason=str(reason), now_ms=now)
             if not await self._store.write(stop):

@@ -111,18 +111,19 @@ class SharedSupply(Supply):
         if settings.throughput:
             games = self.queue.ask(tournament.owner_id, settings, playing, self._news.set)
             return bool(games) and await self._use_turn(games, partial(self._claimed, opened, playing))
-        found = False
-        wanted = self._ahead if playing.timed else max(_FEWEST_QUEUED, min(playing.concurrency, _MOST_QUEUED))
-        if self.referee.queued(self.key) < wanted:
+        claimed = False
+        most_queued = self._ahead if playing.timed else max(_FEWEST_QUEUED, min(playing.concurrency, _MOST_QUEUED))
+        if self.referee.queued(self.key) < most_queued:
             async for part in self._claimed(opened, playing):
                 self.referee.add(part)
-                found = True
-        return found
+                claimed = True
+        return claimed
 
     def _look_ahead(self) -> None:
         """Learns from how soon the last claim was played how much must wait here lest the bots do."""
         now = asyncio.get_running_loop().time()
-        took, self._claimed_at = now - self._claimed_at, now
+        took = now - self._claimed_at
+        self._claimed_at = now
         if took < _SOON_SECONDS:
             self._ahead = min(2 * self._ahead, _MOST_QUEUED)
         elif took > _LATE_SECONDS:
@@ -252,12 +253,12 @@ class SharedPlay:
     async def _look(self) -> None:
         local = self.local
         known = tuple(local.supplies)
-        found = await self._store.read_patiently(
+        states = await self._store.read_patiently(
             lambda connection: (
                 [get_tournament_by_id(connection, key) for key in known] + running_tournaments(connection)
             )
         )
-        for tournament in found:
+        for tournament in states:
             key, state = tournament.id, tournament.state
             self._report(tournament)
             if key in local.tasks and state is TournamentState.RUNNING:
@@ -268,7 +269,8 @@ class SharedPlay:
 
     def _report(self, tournament: Tournament) -> None:
         """Log, and tell the servers, that play of a running tournament has stopped or resumed."""
-        key, before = tournament.id, self._reasons.pop(tournament.id, "")
+        key = tournament.id
+        before = self._reasons.pop(tournament.id, "")
         reason = tournament.reason if tournament.state is TournamentState.RUNNING else ""
         if reason:
             self._reasons[key] = reason
@@ -295,7 +297,8 @@ class SharedPlay:
         """What this referee plays of a tournament: what cannot be divided is all played at home."""
         referees = len(self._membership.referees)
         elsewhere = {version for name in self._membership.referees for version in self._offered.get(name, ())}
-        seats, installed = [conditions.concurrency], False
+        seats = [conditions.concurrency]
+        installed = False
         for version in set(conditions.players):
             known = self._bots.seats(version)
             if version in self.installed:

@@ -85,7 +85,8 @@ def rating_error(games: int) -> float:
 def _first_variances() -> list[float]:
     variances = [_UNKNOWN**2]
     for games in range(_SETTLED_GAMES):
-        variance, factor = variances[-1], _k_factor(games)
+        variance = variances[-1]
+        factor = _k_factor(games)
         variances.append((1 - factor * _slope(variance)) ** 2 * variance + factor**2 / 4)
     return variances
 

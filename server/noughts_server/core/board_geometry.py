@@ -18,15 +18,23 @@ def geometry(variant: str) -> dict[str, Any] | None:
     except VariantError:
         return None
     look = _look(known)
-    shape = {name: getattr(known, name) for name in ("columns", "rows", "layers", "gravity")}
-    stars = _stars(known.columns, known.rows) if look == "stones" else []
-    return {**shape, "names": [column_name(column) for column in range(known.columns)], "look": look, "stars": stars}
+    return {
+        "columns": known.columns,
+        "rows": known.rows,
+        "layers": known.layers,
+        "gravity": known.gravity,
+        "names": [column_name(column) for column in range(known.columns)],
+        "look": look,
+        "stars": _stars(known.columns, known.rows) if look == "stones" else [],
+    }
 
 
 def board_text(position: Position) -> str:
     """Return the board with the names of columns and rows: `X`, `O` and `.`, one layer after the other."""
-    variant, marks = position.variant, str(position).partition(" ")[0]
-    margin, lines = len(str(variant.rows)), []
+    variant = position.variant
+    marks = str(position).partition(" ")[0]
+    margin = len(str(variant.rows))
+    lines = []
     for start in range(0, variant.cells, variant.columns):
         layer, row = divmod(start // variant.columns, variant.rows)
         if row == 0 and variant.layers > 1:

@@ -204,7 +204,8 @@ class MachineTrouble(Unavailable):
         if isinstance(error, MemoryError):
             return cls("it has no memory left", _FREE_MEMORY)
         if isinstance(error, OSError) and error.errno in MACHINE_TROUBLES:
-            return cls(*MACHINE_TROUBLES[error.errno], str(error))
+            problem, remedy = MACHINE_TROUBLES[error.errno]
+            return cls(problem, remedy, report=str(error))
         return None
 
 

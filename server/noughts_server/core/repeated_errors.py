@@ -22,7 +22,8 @@ class RepeatedErrors(logging.Filter):
 
     def is_new(self, error: BaseException) -> bool:
         """Return whether to log the error, and remember it if so."""
-        kind, now = _kind(error), self._now()
+        kind = _kind(error)
+        now = self._now()
         if now - self._logged.get(kind, float("-inf")) < _AGAIN_SECONDS:
             return False
         if len(self._logged) >= _MOST_KINDS:

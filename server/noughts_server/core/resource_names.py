@@ -84,7 +84,7 @@ def bot_version_id(field: str, name: str) -> tuple[str, str]:
 
 
 def _parts(field: str, name: str, pattern: str, expected: str) -> tuple[str, ...]:
-    found = re.fullmatch(pattern, name)
-    if found is None:
+    match = re.fullmatch(pattern, name)
+    if match is None:
         raise InvalidArgument.of(field, name, expected)
-    return found.groups("")
+    return match.groups("")

@@ -70,8 +70,8 @@ def _metadata(error: errors.NoughtsError) -> dict[str, str]:
 
 def _further_details(error: errors.NoughtsError) -> list[Message]:
     if isinstance(error, errors.InvalidArgument):
-        told = f"got {error.got!r}, expected {error.expected}"
-        return [BadRequest(field_violations=[{"field": error.subject, "description": told}])]
+        text = f"got {error.got!r}, expected {error.expected}"
+        return [BadRequest(field_violations=[{"field": error.subject, "description": text}])]
     if isinstance(error, errors.WrongState | errors.ProtocolUnsupported):
         kind = "STATE" if isinstance(error, errors.WrongState) else "PROTOCOL"
         violation = PreconditionFailure.Violation(type=kind, subject=error.subject, description=str(error))

@@ -51,12 +51,12 @@ class WrongBytes(ValueError):
 def codec_of(name: str) -> str:
     """Return the codec for an encoding's name as users and files write it; empty if there is none."""
     try:
-        found = codecs.lookup(name.strip().replace(" ", "_"))
+        codec = codecs.lookup(name.strip().replace(" ", "_"))
     except (LookupError, ValueError):
         return ""
-    if not found._is_text_encoding:
+    if not codec._is_text_encoding:
         return ""
-    return _SUPERSETS.get(found.name, found.name)
+    return _SUPERSETS.get(codec.name, codec.name)
 
 
 class TextLines:
@@ -71,15 +71,15 @@ class TextLines:
         that names the encoding, for errors.
         """
         self._option = option
-        chosen = codec_of(encoding) if encoding else ""
-        if encoding and not chosen:
+        name = codec_of(encoding) if encoding else ""
+        if encoding and not name:
             raise UnknownEncoding(f"{option} {encoding!r}: expected a known encoding, e.g. {_EXAMPLES}")
         self._file = file.open("rb")
         self._begin = self._file.read1(_PIECE)
         mark, marked = next((each for each in _MARKS if self._begin.startswith(each[0])), (b"", ""))
         self._offset = len(mark)
-        self._guessed = not (marked or chosen)
-        self.encoding = marked or chosen or codec_of(declared(self._begin)) or UTF_8
+        self._guessed = not (marked or name)
+        self.encoding = marked or name or codec_of(declared(self._begin)) or UTF_8
         self.is_declared = self._guessed and bool(codec_of(declared(self._begin)))
         """Whether the file itself declares its encoding other than by a byte order mark."""
 
@@ -105,7 +105,9 @@ class TextLines:
         """Yield the text in pieces, in which every line break is `\\n`."""
         decoder = codecs.getincrementaldecoder(self.encoding)()
         newlines = io.IncrementalNewlineDecoder(None, translate=True)
-        piece, line, at = self._begin[self._offset :], 1, self._offset
+        piece = self._begin[self._offset :]
+        line = 1
+        at = self._offset
         if self._guessed and piece.count(0) > len(piece) // 4:
             self._refuse(1, piece.index(0), "a NUL byte as in UTF-16 without a byte order mark", "utf-16-le")
         while True:
@@ -124,7 +126,8 @@ class TextLines:
             yield text
             if not piece:
                 return
-            line, at = line + text.count("\n"), at + len(piece)
+            line = line + text.count("\n")
+            at = at + len(piece)
             piece = self._file.read1(_PIECE)
 
     def _refuse(self, line: int, offset: int, got: str, encoding: str = "") -> None:

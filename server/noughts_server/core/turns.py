@@ -118,7 +118,8 @@ _PACE = _Pace()
 @contextmanager
 def working(turns: Turns) -> Iterator[None]:
     """Let `give_way` rest in this thread inside the block."""
-    _PACE.turns, _PACE.began = turns, time.thread_time()
+    _PACE.turns = turns
+    _PACE.began = time.thread_time()
     try:
         yield
         _rest(turns)

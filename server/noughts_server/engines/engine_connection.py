@@ -133,7 +133,9 @@ class EngineConnection:
                 if self.seat.process is not None:
                     self.cores.thought(self.seat.process, game.times_us[game.side_of(self.player) :: 2])
                 self.cores.end(game.handle, game.times_us)
-            self._game, self._is_asked, self._chosen_cell = None, False, None
+            self._game = None
+            self._is_asked = False
+            self._chosen_cell = None
             self.seat.finish()
             if self.seat.transcript is not None:
                 self.seat.transcript.finish()
@@ -179,8 +181,8 @@ class EngineConnection:
         self._is_asked = False
         took_us = self._charged_us(took_us)
         self._chosen_cell = answer.move
-        chosen = ((game.handle, game.opening.step, answer.choice, ""),)
-        self.referee.chosen(self.player, chosen, (took_us,))
+        choices = ((game.handle, game.opening.step, answer.choice, ""),)
+        self.referee.chosen(self.player, choices, (took_us,))
 
     def lost(self) -> tuple[LostGame, ...]:
         lost = running_games(self.player)
@@ -224,11 +226,13 @@ class EngineConnection:
         game = self._game
         if game is None or not self._is_asked:
             return
-        seat, now = self.seat, self._settings.now()
+        seat = self.seat
+        now = self._settings.now()
         if seat.question is not None:
             self._watch(_AGAIN_SECONDS)  # the engine is still being prepared: no clock runs
             return
-        took, patience = now - seat.asked_us, self._patience_us(game)
+        took = now - seat.asked_us
+        patience = self._patience_us(game)
         if took <= patience:
             self._watch((patience - took) / 1e6 + 1e-6)
             return

@@ -142,7 +142,8 @@ class EngineFrames(ChildFrames):
 
     def answer(self, game: _Game, cell: int, lines: Sequence[str]) -> None:
         """Send the engine's move; `lines` are its last other lines."""
-        moves, known = self._outgoing.moves, self._boards.moves(game.handle)
+        moves = self._outgoing.moves
+        known = self._boards.moves(game.handle)
         score = None if game.seat is None else score_in(reversed(lines), game.seat.engine.options.score)
         if score is not None:
             append_row(moves, scored=len(moves.game), score=score)

@@ -360,9 +360,9 @@ class _Life:
             if self._free_us and (left_us := self._free_us - seat.settings.now()) > 0:
                 self._within(left_us / 1e6, self.put_question)
                 return
-            asked, seat.question = seat.question, None
+            question, seat.question = seat.question, None
             self._lines.clear()
-            commands = talk.ask_choice(asked) if isinstance(asked, OpeningChoice) else talk.ask(*asked)
+            commands = talk.ask_choice(question) if isinstance(question, OpeningChoice) else talk.ask(*question)
             seat.asked_us = self._send(commands)
 
     def leave(self, reason: str | None) -> None:
@@ -473,7 +473,8 @@ class _Life:
 
     def _ask_again(self) -> None:
         """Repeat the open question while its clock runs."""
-        seat, had_colours = self._seat, self.talk.colours
+        seat = self._seat
+        had_colours = self.talk.colours
         commands = self.talk.ask_again(seat.settings.now() - seat.asked_us)
         if self.talk.colours != had_colours:
             seat.manners[_WANTS_COLOURS if self.talk.colours else _WANTS_NO_COLOURS] = None

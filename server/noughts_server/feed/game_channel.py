@@ -26,31 +26,31 @@ class GameChannel(Channel):
         self._look_again = False
 
     async def load(self) -> None:
-        found = await self._store.read(self._read)
-        self._set(found.message)
+        game = await self._store.read(self._read)
+        self._set(game.message)
         if self.over:
             return
-        self._slot = found.slot
-        running = self._followers.follow(found.slot, self)
+        self._slot = game.slot
+        running = self._followers.follow(game.slot, self)
         if running is not None:
             self._set(running)
             return
         # The game was possibly stored since the first read; from now on no event is missed.
-        found = await self._store.read(self._read)
-        if found.message.state == pb.GAME_STATE_ENDED and not self.over:
-            self._set(found.message)
+        game = await self._store.read(self._read)
+        if game.message.state == pb.GAME_STATE_ENDED and not self.over:
+            self._set(game.message)
 
     async def tick(self) -> None:
         if self._look_again:
             self._look_again = False
             try:
-                found = (await self._store.read(self._read)).message
+                message = (await self._store.read(self._read)).message
             except NotFound:  # the test of its match was decided before this game
                 result, termination = map(int, VOID)
-                found = pb.WatchedGame(state=pb.GAME_STATE_ENDED, result=result, termination=termination)  # type: ignore[arg-type]  # equal values
-            if found.state == pb.GAME_STATE_ENDED and not self.over:
-                end = pb.WatchedEnd(game=self._name, result=found.result, termination=found.termination)
-                end.winning_cells.extend(found.winning_cells)
+                message = pb.WatchedGame(state=pb.GAME_STATE_ENDED, result=result, termination=termination)  # type: ignore[arg-type]  # equal values
+            if message.state == pb.GAME_STATE_ENDED and not self.over:
+                end = pb.WatchedEnd(game=self._name, result=message.result, termination=message.termination)
+                end.winning_cells.extend(message.winning_cells)
                 self.emit(pb.Increments(ends=[end]))
                 self.finish()
 

@@ -13,8 +13,8 @@ from noughts_referee.clock import TimeControl
 from noughts_referee.game import Game
 from noughts_referee.referee import Referee
 from noughts_referee.work_units import GameConditions, Slot
+from noughts_server.convert.times import time_control_message
 from noughts_server.core.resource_names import game_name
-from noughts_server.messages.settings_codec import time_control_message
 from noughts_server.runtime.bus import Bus, listening
 
 PLAYED = "feed.played"
@@ -176,7 +176,8 @@ def _game_message(followed: _Followed) -> pb.WatchedGame:
     message.state = pb.GAME_STATE_RUNNING
     message.moves.extend(game.moves)
     message.times_us.extend(game.times_us)
-    tell_clocks(message, *_clocks(game))
+    first_us, second_us = _clocks(game)
+    tell_clocks(message, first_us, second_us)
     tell_scores(message, {} if followed.withholds else followed.scores)
     return message
 
@@ -197,7 +198,9 @@ def _clocks(game: Game) -> tuple[int | None, int | None]:
 def _ply_message(game: Game, score: float | None) -> pb.WatchedPly:
     ply = len(game.moves) - 1
     # A resignation or a timeout adds a time without a move, but then the game got no ply.
-    name, took = game_name(game.conditions.name, game.slot.ordinal), min(game.times_us[ply], 0xFFFFFFFF)
+    name = game_name(game.conditions.name, game.slot.ordinal)
+    took = min(game.times_us[ply], 0xFFFFFFFF)
     message = pb.WatchedPly(game=name, ply=ply, cell=game.moves[ply], time_us=took, score=score)
-    tell_clocks(message, *_clocks(game))
+    first_us, second_us = _clocks(game)
+    tell_clocks(message, first_us, second_us)
     return message

@@ -8,10 +8,11 @@ from noughts_proto.v1 import feed_pb2 as pb
 from noughts_referee.clock import clocks_after
 from noughts_referee.rules import VOID, parse_variant
 from noughts_referee.work_units import FinishedGame, unpack_moves, unpack_times
+from noughts_server.convert.matches import candidates_messages, match_statistics_message
+from noughts_server.convert.tournaments import entry_labels, standing_message
 from noughts_server.core.errors import NotFound
 from noughts_server.core.resource_names import game_name
 from noughts_server.feed.observer import SlotKey, tell_clocks, tell_scores, waiting_game
-from noughts_server.messages.conversions import entry_labels, filled, standing_message, statistics_messages
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.schema import Kind
 from noughts_server.store.games.games import StoredGame, get_game
@@ -54,7 +55,8 @@ def read_game(connection: Connection, slug: str, ordinal: int) -> ReadGame:
     message = waiting_game(playing, slot)
     limits = playing.limits[slot.first], playing.limits[slot.second]
     if game is None:
-        tell_clocks(message, *clocks_after(limits, ()))
+        first_us, second_us = clocks_after(limits, ())
+        tell_clocks(message, first_us, second_us)
         if tournament.ended:
             message.state = pb.GAME_STATE_ENDED
             message.result, message.termination = map(int, VOID)  # type: ignore[assignment]
@@ -63,15 +65,16 @@ def read_game(connection: Connection, slug: str, ordinal: int) -> ReadGame:
     message.times_us.extend(game.times_us)
     tell_scores(message, game.scores)
     if game.clocks_us is not None:
-        first, second = game.clocks_us
-        tell_clocks(message, first if limits[0] else None, second if limits[1] else None)
+        first_us, second_us = game.clocks_us
+        tell_clocks(message, first_us if limits[0] else None, second_us if limits[1] else None)
     else:
         message.state = pb.GAME_STATE_ENDED
         message.result, message.termination = int(game.result), int(game.termination)  # type: ignore[assignment]
         message.winning_cells.extend(parse_variant(tournament.settings.variant).won_with(game.moves))
         if game.agreement is None:
             # A late move has a time but was not played. Choices for an opening do not say whose clock they used.
-            tell_clocks(message, *clocks_after(limits, game.times_us[: len(game.moves)], game.opening_plies))
+            first_us, second_us = clocks_after(limits, game.times_us[: len(game.moves)], game.opening_plies)
+            tell_clocks(message, first_us, second_us)
     return ReadGame(SlotKey(tournament.id, ordinal), message)
 
 
@@ -90,15 +93,20 @@ def read_featured(connection: Connection, known: Iterable[int]) -> list[tuple[in
 
 
 def _message(tournament: Tournament, rows: Sequence[Standing] = ()) -> pb.WatchedTournament:
-    return filled(
-        pb.WatchedTournament,
-        tournament,
+    labels = entry_labels(rows)
+    return pb.WatchedTournament(
+        name=tournament.name,
         title=tournament.settings.title,
+        state=tournament.state.value,  # type: ignore[arg-type]  # equal values
         variant=tournament.settings.variant,
+        games_total=tournament.games_total,
+        games_done=tournament.games_done,
         standings=[
             pb.WatchedStanding(rank=rank, standing=standing_message(row)) for rank, row in enumerate(rows, start=1)
         ],
-        **statistics_messages(tournament, entry_labels(rows)),
+        match=match_statistics_message(tournament, labels),
+        candidates=candidates_messages(tournament, labels),
+        reason=tournament.reason,
     )
 
 
@@ -114,5 +122,9 @@ def missing_plies(known: pb.WatchedGame, game: FinishedGame) -> list[pb.WatchedP
 
 def end_message(name: str, variant_name: str, game: FinishedGame) -> pb.WatchedEnd:
     variant = parse_variant(variant_name)
-    winning_cells = variant.won_with(unpack_moves(game.moves, variant.cells))
-    return filled(pb.WatchedEnd, game, game=name, winning_cells=winning_cells)
+    return pb.WatchedEnd(
+        game=name,
+        result=game.result,  # type: ignore[arg-type]  # equal values
+        termination=game.termination,  # type: ignore[arg-type]  # equal values
+        winning_cells=variant.won_with(unpack_moves(game.moves, variant.cells)),
+    )

@@ -117,7 +117,8 @@ class TournamentsChannel(Channel):
     def stored(self, slot: SlotKey, game: FinishedGame) -> None:
         board = self._boards.get(slot)
         if board is not None and not board.ended:
-            board.ended, board.idle = True, 0
+            board.ended = True
+            board.idle = 0
             self._pending.ends.append(end_message(board.name, board.variant, game))
 
     def progressed(self, progress: TournamentProgress, packed_moves: int) -> None:
@@ -138,12 +139,13 @@ class TournamentsChannel(Channel):
 
     async def _read(self) -> None:
         self._dirty = self._urgent = False
-        slug, known = self._slug, tuple(self._members)
+        slug = self._slug
+        known = tuple(self._members)
         if slug is None:
-            found = await self._store.read(lambda connection: read_featured(connection, known))
+            read = await self._store.read(lambda connection: read_featured(connection, known))
         else:
-            found = [await self._store.read(lambda connection: read_tournament(connection, slug))]
-        for key, message in found:
+            read = [await self._store.read(lambda connection: read_tournament(connection, slug))]
+        for key, message in read:
             member = self._members.get(key)
             if member is None:
                 self._members[key] = _Member(message)
@@ -206,17 +208,20 @@ class TournamentsChannel(Channel):
     def _candidates(self) -> Iterator[SlotKey]:
         """Return running games without a board: first those of tournaments with the fewest boards, newest first."""
         boards = Counter(slot.tournament for slot, board in self._boards.items() if not board.ended)
-        found: list[tuple[int, SlotKey]] = []
+        candidates: list[tuple[int, SlotKey]] = []
         for key in reversed(self._members):
             without = (slot for slot in self._observer.running(key) if slot not in self._boards)
-            found += enumerate(islice(without, self._most_boards), start=boards[key])
-        return (slot for _, slot in sorted(found, key=itemgetter(0)))
+            candidates += enumerate(islice(without, self._most_boards), start=boards[key])
+        return (slot for _, slot in sorted(candidates, key=itemgetter(0)))
 
     def _forget_pending(self, name: str) -> None:
-        for pending, field in ((self._pending.games, "name"), (self._pending.plies, "game")):
-            for row in reversed(range(len(pending))):
-                if getattr(pending[row], field) == name:
-                    del pending[row]
+        games, plies = self._pending.games, self._pending.plies
+        for row in reversed(range(len(games))):
+            if games[row].name == name:
+                del games[row]
+        for row in reversed(range(len(plies))):
+            if plies[row].game == name:
+                del plies[row]
 
     def _drop(self, slot: SlotKey, increments: pb.Increments) -> None:
         increments.gone.append(self._boards.pop(slot).name)

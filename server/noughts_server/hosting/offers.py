@@ -75,7 +75,8 @@ class Offers:
                 self.installed.discard(bot.id)
                 self.on_ready()
 
-        start, accept = partial(start_process, spec, self.launcher, self.times), partial(self._accept, bot)
+        start = partial(start_process, spec, self.launcher, self.times)
+        accept = partial(self._accept, bot)
         player = ChildPlayer(spec.child_kind, wire, self.times, start=start, accept=accept, on_fault=ended)
         await player.play()
 

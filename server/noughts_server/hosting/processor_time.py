@@ -36,7 +36,8 @@ class ProcessorTime:
 
     def charge(self, owner: int, seconds: float) -> None:
         """Count processor time; `save` stores it."""
-        before, used = self.is_spent(owner), max(0, round(1000 * seconds))
+        before = self.is_spent(owner)
+        used = max(0, round(1000 * seconds))
         self._used[owner] += used
         self._unsaved[owner] += used
         if self.is_spent(owner) and not before:
@@ -49,7 +50,8 @@ class ProcessorTime:
     async def save(self) -> None:
         """Store what was charged, and read what all have used. Raises NoughtsError, and the next call stores it."""
         async with self._saving:  # another call's charge would be missing from what is read
-            day, charged = self._store.now_ms() // _DAY_MS, self._unsaved
+            day = self._store.now_ms() // _DAY_MS
+            charged = self._unsaved
             self._unsaved = Counter()
             try:
                 if charged.total():

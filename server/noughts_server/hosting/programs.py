@@ -95,7 +95,8 @@ def main(arguments: list[str]) -> int:
     """Examine the file of the first argument, as the JSON of the second requests; print the result as JSON."""
     resource.setrlimit(resource.RLIMIT_CPU, (_EXAMINE_SECONDS, _EXAMINE_SECONDS))
     resource.setrlimit(resource.RLIMIT_AS, (_EXAMINE_BYTES, _EXAMINE_BYTES))
-    file, request = arguments[0], json.loads(arguments[1])
+    file = arguments[0]
+    request = json.loads(arguments[1])
     content = Path(file).read_bytes()
     try:
         entry = examine(request["kind"], request["entry"], content, Path("bot").absolute(), request["packages"])
@@ -231,24 +232,24 @@ def _check_python(folder: Path, entry: str, packages: frozenset[str]) -> str:
     for file in files:
         for name, line in _imports(_parsed(file, folder)):
             _check_import(name, f"{file.relative_to(folder)}:{line}", own, packages)
-    where, _, wanted = entry.rpartition(":")
+    where, _, class_name = entry.rpartition(":")
     file = folder / (where or _MODULE)
     if file not in files:
         got = f"no file {where or _MODULE}"
         hint = f"Call it {_MODULE}, or say where the bot is: --class FILE.py:CLASS"
         raise InvalidArgument.of("submission.entry", got, "the bot's file in the folder", hint=hint)
     classes = list(_bots(_parsed(file, folder)))
-    if not wanted:
+    if not class_name:
         if len(classes) != 1:
             got = f"{len(classes)} classes that are bots" + (f" ({', '.join(classes)})" if classes else "")
             hint = "Write `class Mine(Bot)`, or say which: --class FILE.py:CLASS"
             raise InvalidArgument.of("submission.entry", got, f"one in {where or _MODULE}", hint=hint)
-        (wanted,) = classes
-    if len(wanted) > _LONGEST_CLASS:
+        (class_name,) = classes
+    if len(class_name) > _LONGEST_CLASS:
         raise InvalidArgument.of(
-            "submission.entry", wanted, f"a class whose name has at most {_LONGEST_CLASS} characters"
+            "submission.entry", class_name, f"a class whose name has at most {_LONGEST_CLASS} characters"
         )
-    return f"{file.relative_to(folder)}:{wanted}"
+    return f"{file.relative_to(folder)}:{class_name}"
 
 
 def _check_sizes(files: list[Path], folder: Path) -> None:

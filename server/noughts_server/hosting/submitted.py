@@ -117,8 +117,15 @@ class Host:
     @classmethod
     def of_server(cls, server: Server) -> "Host":
         """A server leaves to the referees of its cluster what they accept."""
-        limits = server.settings.limits
-        return cls(server.store, server.bus, server.referee, server.sessions, limits, server.leads, accepted_kinds)
+        return cls(
+            store=server.store,
+            bus=server.bus,
+            referee=server.referee,
+            sessions=server.sessions,
+            limits=server.settings.limits,
+            leads=server.leads,
+            left_to_others=accepted_kinds,
+        )
 
 
 @dataclass(slots=True)
@@ -240,7 +247,8 @@ class SubmittedBots:
 
     def _count_trial(self, owner: int) -> None:
         """Raise LimitReached for an owner with too many trials, or without processor time left for today."""
-        limits, now = self._host.limits, time.monotonic()
+        limits = self._host.limits
+        now = time.monotonic()
         latest = self._attempts.setdefault(owner, deque())
         while latest and latest[0] <= now - _HOUR_SECONDS:
             latest.popleft()
@@ -266,9 +274,9 @@ class SubmittedBots:
         hint = "Test it on your own machine: noughts bot check SPEC"
         try:
             own = variant or first_common([await declared_by(spec, launcher, self._times)])
-            chosen = parse_variant(own or _DEFAULT_VARIANT)
+            board = parse_variant(own or _DEFAULT_VARIANT)
             plan = ConformancePlan(
-                chosen, _TRIAL_GAMES, 1, _MOVE_SECONDS, self._times, tell=lambda done, total, what: reached.append(what)
+                board, _TRIAL_GAMES, 1, _MOVE_SECONDS, self._times, tell=lambda done, total, what: reached.append(what)
             )
             report = await check(spec, plan, launcher)
         except VariantError as error:
@@ -279,12 +287,12 @@ class SubmittedBots:
         failed = [step for step in steps if step.outcome == "failed"]
         if failed:
             got = "; ".join(f"{step.name}: {step.detail}" for step in failed)
-            told = f"{failed[0].advice[0].upper()}{failed[0].advice[1:]}.{_printed(failed[0].said)}"
-            raise _refusal(got, "one that passes all steps of noughts bot check", told)
+            advice = f"{failed[0].advice[0].upper()}{failed[0].advice[1:]}.{_printed(failed[0].said)}"
+            raise _refusal(got, "one that passes all steps of noughts bot check", advice)
         if report.faults:
             printed = _printed(report.said)
-            told = f"Correct the bot.{printed}" if printed else hint
-            raise _refusal("; ".join(report.faults), f"one that plays {chosen.name}", told)
+            advice = f"Correct the bot.{printed}" if printed else hint
+            raise _refusal("; ".join(report.faults), f"one that plays {board.name}", advice)
         check_hello(pb.Hello(protocol=PROTOCOL, variants=report.variants))
         return report
 
@@ -303,7 +311,11 @@ class SubmittedBots:
 
     async def run(self) -> None:
         """Run the bots that are needed, until it is cancelled."""
-        bus, loop, due, led, looked = self._host.bus, asyncio.get_running_loop(), 0.0, False, self._looked
+        bus = self._host.bus
+        loop = asyncio.get_running_loop()
+        due = 0.0
+        led = False
+        looked = self._looked
         with listening(bus, CHANGED, lambda tournament: self._news.set()), listening(bus, COMMITTED, self._committed):
             try:
                 async with asyncio.TaskGroup() as tasks:
@@ -356,7 +368,8 @@ class SubmittedBots:
 
     def _tend(self, tasks: asyncio.TaskGroup) -> None:
         """Start the bots that are needed and allowed, and charge the running ones."""
-        sessions, playing = self._host.sessions, self._playing
+        sessions = self._host.sessions
+        playing = self._playing
         for each in playing.values():
             if each.life is not None:
                 self._charge_life(each, processor_seconds(each.life.started.pid))
@@ -415,7 +428,8 @@ class SubmittedBots:
 
         def began(life: ChildProcess) -> None:
             settle()
-            playing.life, playing.seconds = (life if isinstance(life, RunningChild) else None), 0.0
+            playing.life = life if isinstance(life, RunningChild) else None
+            playing.seconds = 0.0
 
         def ended(fault: Fault) -> None:
             said = fault.death.stderr[-_MOST_SAID:].strip()
@@ -430,7 +444,8 @@ class SubmittedBots:
             return welcome
 
         assert spec.child_kind is not None
-        start, kind = partial(start_process, spec, self._launcher, self._times), spec.child_kind
+        start = partial(start_process, spec, self._launcher, self._times)
+        kind = spec.child_kind
         player = ChildPlayer(kind, wire, self._times, start=start, accept=accept, on_life=began, on_fault=ended)
         try:
             await player.play()
@@ -457,9 +472,10 @@ def _printed(said: str) -> str:
 
 
 def _refusal(got: str, expected: str, hint: str) -> InvalidArgument:
-    told = _without_paths(got)
-    hint, message = _without_paths(hint), f"The bot was not accepted: {told}."
-    return InvalidArgument.of("bot", told, expected, hint=hint, message=message)
+    reason = _without_paths(got)
+    hint = _without_paths(hint)
+    message = f"The bot was not accepted: {reason}."
+    return InvalidArgument.of("bot", reason, expected, hint=hint, message=message)
 
 
 def _without_paths(text: str) -> str:

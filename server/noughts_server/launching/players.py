@@ -31,7 +31,9 @@ async def start_player(
     """
     assert spec.child_kind is not None
     if not spec.child_kind.speaks_frames:
-        return engine_child(spec, launcher, settings, processes, memory_bytes, heard)
+        return engine_child(
+            spec=spec, launcher=launcher, settings=settings, processes=processes, memory_bytes=memory_bytes, heard=heard
+        )
     command = replace(command_of(spec), memory_bytes=memory_bytes)
     members = [await start_child(launcher, command, settings, invite, heard=heard) for _ in range(processes)]
     return members[0] if processes == 1 else TeamChild(members)

@@ -123,13 +123,16 @@ class _RelaySession:
         plan = self.plan
         start = partial(start_player, plan.spec, self.launcher, plan.times, heard=self.heard)
         child = await start(processes=plan.processes, memory_bytes=plan.memory_bytes)
-        reason, died, loaded = "", False, False
+        reason = ""
+        died = False
+        loaded = False
         try:
             hello = self._renamed(await child.hello())
             loaded = True
             died = await self._carry(child, hello, open_call(channel, self.login))
         except NotStarted as failure:
-            reason, died = str(failure), True
+            reason = str(failure)
+            died = True
         finally:
             death = await child.stop(reason)
         if died:

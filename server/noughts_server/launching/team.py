@@ -4,13 +4,12 @@ import asyncio
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import TypeVar
 
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.running_child import Death, RunningChild
 
-_COLUMNS = ("game", "number", "side", "seed", "opponent", "own_clock_us", "opponent_clock_us")
-_TURN_COLUMNS = ("game", "ply", "cell", "own_clock_us", "opponent_clock_us")
-_END_COLUMNS = ("game", "result", "termination", "plies", "cell")
+Value = TypeVar("Value")
 
 
 class TeamFrames:
@@ -82,13 +81,10 @@ class TeamFrames:
             for place, rows in self._rows(starts.game).items():
                 _copy_starts(starts, rows, parts.setdefault(place, pb.PlayResponse()).starts.add())
         for place, rows in self._rows(frame.turns.game).items():
-            _copy_columns(frame.turns, _TURN_COLUMNS, rows, parts.setdefault(place, pb.PlayResponse()).turns)
+            _copy_turns(frame.turns, rows, parts.setdefault(place, pb.PlayResponse()).turns)
         for place, rows in self._rows(frame.ends.game).items():
             ends = parts.setdefault(place, pb.PlayResponse()).ends
-            _copy_columns(frame.ends, _END_COLUMNS, rows, ends)
-            faults = dict(zip(frame.ends.faulted, frame.ends.fault, strict=True))
-            ends.faulted.extend([new for new, row in enumerate(rows) if row in faults])
-            ends.fault.extend([faults[row] for row in rows if row in faults])
+            _copy_ends(frame.ends, rows, ends)
         for game in frame.ends.game:
             self._loads[self._places.pop(game)] -= 1
         return parts
@@ -109,18 +105,42 @@ class TeamFrames:
         return rows
 
 
-def _copy_columns(source: object, columns: Sequence[str], rows: Sequence[int], target: object) -> None:
-    for name in columns:
-        column = getattr(source, name)
-        if column:
-            getattr(target, name).extend([column[row] for row in rows])
+def _cells(column: Sequence[Value], rows: Sequence[int]) -> list[Value]:
+    """Return the cells of these rows; none of an empty column."""
+    return [column[row] for row in rows] if column else []
+
+
+def _copy_turns(turns: pb.Turns, rows: Sequence[int], target: pb.Turns) -> None:
+    target.game.extend(_cells(turns.game, rows))
+    target.ply.extend(_cells(turns.ply, rows))
+    target.cell.extend(_cells(turns.cell, rows))
+    target.own_clock_us.extend(_cells(turns.own_clock_us, rows))
+    target.opponent_clock_us.extend(_cells(turns.opponent_clock_us, rows))
+
+
+def _copy_ends(ends: pb.Ends, rows: Sequence[int], target: pb.Ends) -> None:
+    target.game.extend(_cells(ends.game, rows))
+    target.result.extend(_cells(ends.result, rows))
+    target.termination.extend(_cells(ends.termination, rows))
+    target.plies.extend(_cells(ends.plies, rows))
+    target.cell.extend(_cells(ends.cell, rows))
+    faults = dict(zip(ends.faulted, ends.fault, strict=True))
+    target.faulted.extend([new for new, row in enumerate(rows) if row in faults])
+    target.fault.extend([faults[row] for row in rows if row in faults])
 
 
 def _copy_starts(starts: pb.Starts, rows: Sequence[int], target: pb.Starts) -> None:
+    """Copy what all games share, and the columns of these rows."""
     target.CopyFrom(starts)
-    for name in (*_COLUMNS, "move_count", "moves"):
-        target.ClearField(name)  # type: ignore[arg-type]  # names of its fields
-    _copy_columns(starts, _COLUMNS, rows, target)
+    del target.game[:], target.number[:], target.side[:], target.seed[:], target.opponent[:]
+    del target.own_clock_us[:], target.opponent_clock_us[:], target.move_count[:], target.moves[:]
+    target.game.extend(_cells(starts.game, rows))
+    target.number.extend(_cells(starts.number, rows))
+    target.side.extend(_cells(starts.side, rows))
+    target.seed.extend(_cells(starts.seed, rows))
+    target.opponent.extend(_cells(starts.opponent, rows))
+    target.own_clock_us.extend(_cells(starts.own_clock_us, rows))
+    target.opponent_clock_us.extend(_cells(starts.opponent_clock_us, rows))
     counts = list(starts.move_count)
     for row in rows:
         begin = sum(counts[:row])
@@ -158,5 +178,5 @@ class TeamChild:
             with suppress(asyncio.CancelledError):
                 await task
         deaths = [await member.stop() for member in self._members]
-        told = deaths[self.frames.ended or 0]
-        return Death(reason or told.reason, told.code, told.stderr, told.offending)
+        death = deaths[self.frames.ended or 0]
+        return Death(reason or death.reason, death.code, death.stderr, death.offending)

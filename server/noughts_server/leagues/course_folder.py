@@ -93,8 +93,8 @@ class CourseFolder:
         if not self.instructions.exists():
             return True
         text = self.instructions.read_text(encoding="utf-8")
-        changed = _TASK.sub(lambda found: _task(course), text, count=1)
-        changed, places = _IMPORTS.subn(lambda found: f"{found[1]}{_imports(python_packages)}.", changed)
+        changed = _TASK.sub(lambda match: _task(course), text, count=1)
+        changed, places = _IMPORTS.subn(lambda match: f"{match[1]}{_imports(python_packages)}.", changed)
         if changed != text:
             self.instructions.write_text(changed, encoding="utf-8")
         return places > 0

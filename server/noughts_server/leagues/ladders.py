@@ -115,7 +115,8 @@ async def _log_in(
     """Start the bots; return when the server has let all of them in."""
     tasks, waits = [], []
     for text, name in names.items():
-        spec, online = parse_spec(text), asyncio.Event()
+        spec = parse_spec(text)
+        online = asyncio.Event()
 
         def on_event(event: SessionEvent, online: asyncio.Event = online) -> None:
             if isinstance(event, Online):

@@ -14,11 +14,11 @@ from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
 from noughts_server.competition.forecast import longest_game, usual_plies
 from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.convert.times import time_control_message
 from noughts_server.core.resource_names import short
 from noughts_server.leagues.course import ORGANISER, Course, LeagueProblem
 from noughts_server.leagues.course_folder import CourseFolder
 from noughts_server.leagues.tournaments import create_tournament
-from noughts_server.messages.settings_codec import time_control_message
 from noughts_server.openings.settings import Openings
 from noughts_server.tables.standings import TIE_BREAKS
 
@@ -185,7 +185,8 @@ def standings(client: Client, name: str) -> list[tournaments_pb2.Standing]:
 
 def write_reports(client: Client, folder: CourseFolder, name: str) -> list[str]:
     """Write a page for each student about the tournament. Return the files."""
-    course, rows = folder.read(), standings(client, name)
+    course = folder.read()
+    rows = standings(client, name)
     everybody = bots_pb2.ListBotsRequest(show_retired=True)
     owners = {bot.name: bot.owner for bot in client.each(client.bots.ListBots, everybody, lambda page: page.bots)}
     owned = [(row, owners.get(row.bot_version.partition("/versions/")[0])) for row in rows]

@@ -36,7 +36,12 @@ def read_class(file: Path) -> list[Student]:
     if has_header := "login" in header:
         delimiter = next((each for each in ",;\t" if each in lines[0]), ",")
         rows = (dict(zip(header, row, strict=False)) for row in csv.reader(lines[1:], delimiter=delimiter))
-        students = [Student(*(row.get(field, "").strip() for field in ("login", "name", "email"))) for row in rows]
+        students = [
+            Student(
+                login=row.get("login", "").strip(), name=row.get("name", "").strip(), email=row.get("email", "").strip()
+            )
+            for row in rows
+        ]
     elif len(header) > 1:
         hint = "Name the column with the logins `login`, in the first line."
         raise LeagueProblem(f"--students {file}, line 1: got {lines[0]!r}, expected a column `login`", hint)

@@ -8,8 +8,8 @@ from noughts_proto.v1.tournaments_pb2 import CreateTournamentRequest
 from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
 from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.convert.settings import settings_message
 from noughts_server.core.resource_names import tournament_name
-from noughts_server.messages.settings_codec import settings_message
 
 
 def create_tournament(client: Client, settings: TournamentSettings, name: str, *, numbered: bool = False) -> str | None:
@@ -19,7 +19,8 @@ def create_tournament(client: Client, settings: TournamentSettings, name: str, *
     """
     for number in count(1):
         resource = tournament_name(name if number == 1 else f"{name}-{number}")
-        message = settings_message(settings, name=resource, seed=None)
+        message = settings_message(settings, seed=None)
+        message.name = resource
         try:
             client.call(client.tournaments.CreateTournament, CreateTournamentRequest(tournament=message))
             return resource

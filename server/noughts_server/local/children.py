@@ -95,14 +95,17 @@ class LocalChildren:
         )
 
     async def _play_engine(self, label: str, spec: BotSpec) -> None:
-        bot, sessions, referee = self._tournament.bots[label], self._server.sessions, self._server.referee
+        bot = self._tournament.bots[label]
+        sessions = self._server.sessions
+        referee = self._server.referee
         version = bot.id
         variant = parse_variant(self._variant)
         terms = terms_of(variant, self._plan.settings.time_of(label))
         if terms is None:
             advice = "choose one of these variants, or a bot of another kind"
             raise VariantNotPlayed(f"{label}: got a game of {self._variant}, expected {PLAYED}", advice)
-        player, processes = referee.player(version), self._plan.processes_of(spec)
+        player = referee.player(version)
+        processes = self._plan.processes_of(spec)
         members = player.enlist(processes) if processes > 1 else (player,)
 
         def died(death: Death, lost: tuple[LostGame, ...], benched: bool) -> None:
@@ -112,13 +115,18 @@ class LocalChildren:
         for member in members:
             command, options = engine_command(spec, next(self._cores))
             command = replace(command, memory_bytes=self._plan.memory_bytes or command.memory_bytes)
-            ready, transcript = partial(sessions.present_changed, version), self._transcripts.of(label)
+            ready = partial(sessions.present_changed, version)
+            transcript = self._transcripts.of(label)
             seat = partial(EngineSeat, command, options, self._launcher, self._times, transcript=transcript)
-            wires.append(EngineConnection(member, referee, seat, ready, died, self._game_cores))
+            wires.append(
+                EngineConnection(
+                    player=member, referee=referee, new_seat=seat, on_ready=ready, on_died=died, cores=self._game_cores
+                )
+            )
         self._engines[label] = wires
         self._stderr[label] = lambda: "".join(wire.seat.stderr for wire in wires)
         sessions.seat(version, wires)
-        sessions.logged_in(version, OnlineBot(bot.bot_id, bot.resource, None, False))
+        sessions.logged_in(version, OnlineBot(bot=bot.bot_id, name=bot.resource, token=None, declines_challenges=False))
         try:
             await _side_by_side(wire.play(terms, variant.agreement) for wire in wires)
         except EngineRefused as refusal:
@@ -139,9 +147,9 @@ class LocalChildren:
             longest_us = max(wire.seat.pause.longest_us for wire in wires)
             if repeats or longest_us > (wires[0].seat.options.settle_us or 0):
                 times = "time" if repeats == 1 else "times"
-                asked = f" and got the question again {repeats:,} {times}" if repeats else ""
+                repeated = f" and got the question again {repeats:,} {times}" if repeats else ""
                 yield (
-                    f"{label} lost words of commands that came directly after its move{asked}: it got up to"
+                    f"{label} lost words of commands that came directly after its move{repeated}: it got up to"
                     f" {longest_us / 1000:g} ms before each question, which no clock counts"
                 )
 

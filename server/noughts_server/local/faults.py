@@ -96,7 +96,8 @@ class LocalFaults:
 
     def _lost(self, game: FinishedGame) -> None:
         outcome = game.outcome
-        termination, side = outcome.termination, 1 if outcome.loser else 0
+        termination = outcome.termination
+        side = 1 if outcome.loser else 0
         # Entries are numbered in the order in which they joined.
         label = self._labels[(game.first, game.second)[side]]
         ply = len(game.moves) // (1 if parse_variant(self._variant).cells <= 256 else 2)
@@ -144,7 +145,14 @@ class LocalFaults:
         game = min(games, key=lambda lost: lost.ordinal, default=None)
         if game is None or (known is not None and known.ordinal <= game.ordinal):
             return known
-        return FaultyGame(game.ordinal, game.ply, self._variant, ("first", "second")[game.side], what, game.moves)
+        return FaultyGame(
+            ordinal=game.ordinal,
+            ply=game.ply,
+            variant=self._variant,
+            side=("first", "second")[game.side],
+            what=what,
+            moves=game.moves,
+        )
 
     def _keep(self, label: str, games: tuple[LostGame, ...], reason: str, text: str) -> None:
         notes = self._notes.setdefault(label, [])
@@ -157,6 +165,6 @@ class LocalFaults:
 def _up_to(stderr: str, fault: str) -> str:
     """What was written until an exception was named, where it is: what came after concerns others."""
     reason = fault.removeprefix("resigned: ")
-    found = stderr.find(reason) if reason else -1
-    end = stderr.find("\n", found)
-    return stderr if found < 0 or end < 0 else stderr[: end + 1]
+    at = stderr.find(reason) if reason else -1
+    end = stderr.find("\n", at)
+    return stderr if at < 0 or end < 0 else stderr[: end + 1]

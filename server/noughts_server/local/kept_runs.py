@@ -51,9 +51,9 @@ async def kept_runs() -> list[KeptRun]:
 
 
 async def _read(file: Path) -> KeptRun:
-    found = [os.stat(each) for each in _files(file) if each.exists()]
-    changed = datetime.fromtimestamp(max(each.st_mtime for each in found), UTC)
-    size = sum(each.st_size for each in found)
+    states = [os.stat(each) for each in _files(file) if each.exists()]
+    changed = datetime.fromtimestamp(max(each.st_mtime for each in states), UTC)
+    size = sum(each.st_size for each in states)
     try:
         store = await Store.open(url_of(file), create=False, reading=True)
         try:
@@ -65,7 +65,14 @@ async def _read(file: Path) -> KeptRun:
     if not newest:
         return KeptRun(file, changed, size, games=0, games_total=0)
     run = newest[0]
-    return KeptRun(file, changed, size, run.settings.title, run.games_done, run.games_total)
+    return KeptRun(
+        file=file,
+        changed=changed,
+        size=size,
+        title=run.settings.title,
+        games=run.games_done,
+        games_total=run.games_total,
+    )
 
 
 def _files(file: Path) -> list[Path]:

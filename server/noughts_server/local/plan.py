@@ -144,7 +144,8 @@ class LocalPlan:
 
         No game gets one if `affinity` is set, if an engine has several threads, or if there are more games than cores.
         """
-        games, engines = self.settings.concurrency, self._engines
+        games = self.settings.concurrency
+        engines = self._engines
         if len(self.specs) == 2:
             games = min(map(self.processes_of, engines), default=games)
         has_threads = any(spec.options.get("threads", "1") != "1" for spec in engines)
@@ -154,12 +155,13 @@ class LocalPlan:
     @property
     def engine_note(self) -> str:
         """A line for people about games at once and cores, if there are engines."""
-        wanted, notes = self.settings.concurrency, []
-        most = min(map(self.processes_of, self._engines), default=wanted)
-        if not self.processes and most != wanted:
+        concurrency = self.settings.concurrency
+        notes = []
+        most = min(map(self.processes_of, self._engines), default=concurrency)
+        if not self.processes and most != concurrency:
             games = f"{most} game{'s' if most > 1 else ''} at once"
             of_each = "" if len(self.specs) == 2 else " of each engine"
-            notes.append(f"{games}{of_each}, as there are cores (--processes {wanted} for more)")
+            notes.append(f"{games}{of_each}, as there are cores (--processes {concurrency} for more)")
         if self.cores_of_games:
             notes.append("both engines of a game share a core (--no-affinity: the system places them)")
         return "; ".join(notes)

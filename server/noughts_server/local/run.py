@@ -87,7 +87,17 @@ async def play_locally(
         server = await stack.enter_async_context(running_server(settings))
         with Transcripts(plan.log, plan.messages, goes_on=bool(plan.resumes)) as transcripts:
             run = RunAtServer(
-                plan, specs, processes, server, launcher, transcripts, on_progress, stop, patience, on_game, export
+                plan=plan,
+                specs=specs,
+                processes=processes,
+                server=server,
+                launcher=launcher,
+                transcripts=transcripts,
+                on_progress=on_progress,
+                stop=stop,
+                patience=patience,
+                on_game=on_game,
+                write=export,
             )
             if plan.database is not None and not plan.resumes:
                 await _tell_of_cut_off(server.store, on_note)

@@ -211,7 +211,8 @@ class RunAtServer:
         return code
 
     async def _all_online(self) -> None:
-        tournament, times = self._tournament, self.plan.children
+        tournament = self._tournament
+        times = self.plan.children
         patience = _START_SECONDS + MOST_STARTS * (times.start + 2 * times.stop) * self.plan.has_children
         try:
             async with asyncio.timeout(patience):

@@ -59,5 +59,6 @@ def _log_fault(game: FinishedGame, conditions: GameConditions, sessions: Session
     bot = sessions.name(conditions.players[loser])
     reason = {"fault": game.fault} if game.fault else {}
     ply = len(game.moves) // (1 if conditions.variant.cells <= 256 else 2)
-    place, ending = game_name(conditions.name, game.ordinal), str(outcome.termination)
+    place = game_name(conditions.name, game.ordinal)
+    ending = str(outcome.termination)
     logger.info("fault", game=place, bot=bot, termination=ending, **reason, ply=ply)

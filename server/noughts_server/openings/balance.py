@@ -47,7 +47,8 @@ class _SpentError(Exception):
 
 def _forced(position: Position, nodes: int) -> int:
     """Return whether the side to move can force a win or must lose, by a search of `nodes` positions."""
-    variant, left = position.variant, nodes
+    variant = position.variant
+    left = nodes
 
     def value(own: int, opponent: int, side: int, depth: int) -> int:
         nonlocal left
@@ -71,12 +72,12 @@ def _forced(position: Position, nodes: int) -> int:
                     break
         return best
 
-    found = _OPEN
+    verdict = _OPEN
     try:
         for depth in range(1, variant.cells - position.ply + 1):
-            found = value(position.own, position.opponent, position.side, depth)
-            if found != _OPEN:
-                return found
+            verdict = value(position.own, position.opponent, position.side, depth)
+            if verdict != _OPEN:
+                return verdict
     except _SpentError:
         pass
-    return found
+    return verdict

@@ -19,8 +19,8 @@ def drawn_plies(variant: Variant, plies: int, draws: Draws, *, natural: bool) ->
         side = ply & 1
         legal = variant.legal_cells(own, opponent, side)
         if near:
-            wanted = _surroundings(variant, own | opponent) if cells else _middle(variant)
-            legal = tuple(cell for cell in legal if wanted >> cell & 1) or legal
+            cells_near = _surroundings(variant, own | opponent) if cells else _middle(variant)
+            legal = tuple(cell for cell in legal if cells_near >> cell & 1) or legal
         while legal:
             cell = draws.choice(legal)
             if variant.outcome(own | 1 << cell, opponent, cell, side) is None:

@@ -18,7 +18,8 @@ class CanonicalPositions:
     def __init__(self, variant: Variant) -> None:
         self._images = images = symmetries(variant)
         # The hashes of all boards together are one integer, so that a stone costs one operation.
-        self._unpack, self._size = Struct(f"<{len(images)}q").unpack, 8 * len(images)
+        self._unpack = Struct(f"<{len(images)}q").unpack
+        self._size = 8 * len(images)
         cells = range(variant.cells)
         keys = [[blake2b(f"{side} {cell}".encode(), digest_size=8).digest() for cell in cells] for side in (0, 1)]
         self._stones = [

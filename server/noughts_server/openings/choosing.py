@@ -74,13 +74,18 @@ def _drawn(openings: Openings, variant: Variant, seed: int, encounter: int) -> t
 
     Raises OpeningError if no opening has so many plies.
     """
-    natural, bound, tries = False, 0, _TRIES
+    natural = False
+    bound = 0
+    tries = _TRIES
     unevenness: Callable[[Variant, OpeningChoice], int] = _won_at_once
     if openings.kind is OpeningsKind.BALANCED:
         # Imported only if a search is needed.
         from noughts_server.openings.balance import MOST_LEAD, imbalance
 
-        natural, unevenness, bound, tries = True, imbalance, MOST_LEAD, _SEARCHES
+        natural = True
+        unevenness = imbalance
+        bound = MOST_LEAD
+        tries = _SEARCHES
     draws = Draws(game_seed(apart(seed, _ENCOUNTERS), encounter), 0)
     best: tuple[OpeningChoice, int] | None = None
     for _ in range(tries):
@@ -116,7 +121,8 @@ def _from_list(openings: Openings, seed: int, encounter: int) -> OpeningChoice:
 @lru_cache(maxsize=8, typed=True)
 def _shuffled(seed: int, turn: int, count: int) -> tuple[int, ...]:
     """Return the order of a list for the `turn`th pass: each opening occurs once before any is repeated."""
-    draws, order = Draws(game_seed(apart(seed, _PASSES), turn), 0), list(range(count))
+    draws = Draws(game_seed(apart(seed, _PASSES), turn), 0)
+    order = list(range(count))
     for last in range(count - 1, 0, -1):
         other = draws.below(last + 1)
         order[last], order[other] = order[other], order[last]

@@ -15,7 +15,8 @@ def check_opening(variant: Variant, cells: Sequence[int]) -> None:
         raise OpeningError("no moves", "at least one")
     own = opponent = 0
     for ply, cell in enumerate(cells):
-        side, number = ply & 1, f"move {ply + 1}"
+        side = ply & 1
+        number = f"move {ply + 1}"
         occupied = own | opponent
         if not variant.takes(cell, occupied) or (
             variant.forbids is not None and variant.forbids(own, opponent, cell, side) is not None

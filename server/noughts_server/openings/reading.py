@@ -66,7 +66,7 @@ def read_openings(
     openings: Openings, name: str, lines: Iterable[str], variant: Variant, part: Part = WHOLE
 ) -> Openings:
     """Return the openings of these lines of the file `name`. Raises OpeningsFileError for the first invalid line."""
-    found: list[tuple[int, ...]] = []
+    read: list[tuple[int, ...]] = []
     for number, raw in enumerate(lines, start=1):
         line = raw.strip().lstrip("\ufeff")
         if not line or line.startswith("#"):
@@ -76,13 +76,13 @@ def read_openings(
             check_opening(variant, cells)
         except OpeningError as error:
             raise OpeningsFileError(f"line {number}: {error}") from None
-        found.append(cells)
-        if len(found) > MOST_OPENINGS:
+        read.append(cells)
+        if len(read) > MOST_OPENINGS:
             raise OpeningsFileError(f"line {number}: got more openings, expected at most {MOST_OPENINGS:,}")
-    if not found:
+    if not read:
         raise OpeningsFileError(f"got no openings, expected one per line: {_FORMS}")
     try:
-        made = openings.of_list(name, part.of(found))
+        made = openings.of_list(name, part.of(read))
     except OpeningError as error:
         raise OpeningsFileError(str(error)) from None
     if len(made.text) > MOST_CHARACTERS:

@@ -66,13 +66,14 @@ class Openings:
 
     def document(self) -> dict[str, Any] | None:
         """Return the value for JSON without defaults; None if there are no openings."""
-        return {name: value for name, value in asdict(self).items() if value != getattr(Openings(), name)} or None
+        usual = asdict(Openings())
+        return {name: value for name, value in asdict(self).items() if value != usual[name]} or None
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any] | None) -> "Openings":
         """Return the value of a document, the inverse of `document`."""
-        found = cls(**(document or {}))
-        return replace(found, kind=OpeningsKind(found.kind), order=OpeningsOrder(found.order))
+        openings = cls(**(document or {}))
+        return replace(openings, kind=OpeningsKind(openings.kind), order=OpeningsOrder(openings.order))
 
 
 @lru_cache(maxsize=8)

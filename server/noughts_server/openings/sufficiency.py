@@ -23,7 +23,8 @@ _SEED = 1
 @lru_cache(maxsize=256)
 def _number(name: str, plies: int) -> float:
     """Return the estimated number of positions after so many random plies; infinity if no two samples are the same."""
-    variant, draws = parse_variant(name), Draws(_SEED, 0)
+    variant = parse_variant(name)
+    draws = Draws(_SEED, 0)
     seen: Counter[tuple[frozenset[int], frozenset[int]]] = Counter()
     collisions = drawn = 0
     for _ in range(_SAMPLES):
@@ -39,17 +40,17 @@ def _number(name: str, plies: int) -> float:
     return drawn * (drawn - 1) / 2 / collisions if collisions else math.inf
 
 
-def different_openings(openings: Openings, variant: Variant, wanted: int) -> int | None:
+def different_openings(openings: Openings, variant: Variant, most: int) -> int | None:
     """Return the number of different openings if it is less than `wanted`, and None if there are enough or unknown."""
     if not openings:
-        return 1 if wanted > 1 and not variant.agreement else None
+        return 1 if most > 1 and not variant.agreement else None
     if openings.kind is OpeningsKind.LIST:
         listed = len(set(openings.listed)) * (len(symmetries(variant)) if openings.symmetries else 1)
-        return listed if listed < wanted else None
+        return listed if listed < most else None
     if openings.kind is OpeningsKind.BALANCED or openings.plies > _MOST_PLIES:
         return None
-    found = _number(variant.name, openings.plies)
-    return round(found) if found < min(wanted, _MOST_COUNTED) else None
+    number = _number(variant.name, openings.plies)
+    return round(number) if number < min(most, _MOST_COUNTED) else None
 
 
 def usual_openings(variant: Variant, pairs: int) -> Openings:
@@ -71,11 +72,11 @@ def usual_openings(variant: Variant, pairs: int) -> Openings:
 def shortage(openings: Openings, variant: Variant, games: int) -> str:
     """Return a sentence if a match of so many games has more pairs than different openings, else an empty text."""
     pairs = games // 2
-    found = different_openings(openings, variant, pairs)
-    if found is None:
+    different = different_openings(openings, variant, pairs)
+    if different is None:
         return ""
     which = f"The openings {openings} are" if openings else "Without openings there is"
-    number = f"about {found:,} different ones" if openings else "only one start"
+    number = f"about {different:,} different ones" if openings else "only one start"
     repeating = "Bots that always play the same moves will repeat games"
     return f"{which} {number}, for up to {pairs:,} pairs. {repeating}. Fix: {more_openings(openings, variant, games)}."
 

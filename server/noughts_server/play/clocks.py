@@ -15,7 +15,11 @@ class Clocks:
     ) -> None:
         """`limits` are those of player 0 and player 1; `running` is the player to move."""
         self._times = [
-            TimeControl(*(_microseconds(each) for each in (player.move, player.bank, player.increment)))
+            TimeControl(
+                move_us=_microseconds(player.move),
+                bank_us=_microseconds(player.bank),
+                increment_us=_microseconds(player.increment),
+            )
             for player in limits
         ]
         self._get_time = get_time

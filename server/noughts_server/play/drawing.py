@@ -149,7 +149,8 @@ class Layout:
 
     def _draw_cell(self, canvas: "_Canvas", cell: int, scene: Scene) -> None:
         left, top = self.place(cell)
-        size, mark = self.size, scene.stones.get(cell)
+        size = self.size
+        mark = scene.stones.get(cell)
         style = QUIET if mark is None else MARK_STYLES[mark]
         before = after = ""
         # Signs distinguish the cells without colours, too.
@@ -157,9 +158,11 @@ class Layout:
             before = after = "*"
             style = f"bold white on {scene.winning_colour or 'black'}"
         elif cell == scene.cursor:
-            before, after = "[", "]"
+            before = "["
+            after = "]"
         elif cell == scene.last:
-            before, after = "(", ")"
+            before = "("
+            after = ")"
         if cell == scene.cursor:
             style += " reverse"
         sign = mark or (_FORBIDDEN if cell in scene.forbidden else " " if size.ruled else ".")

@@ -62,7 +62,8 @@ class Adviser:
     async def hint(self, position: Position) -> Hint:
         """Return a reference bot's move in this position, after about two seconds."""
         if self._bot is None or self._variant is not position.variant:
-            self._variant, self._bot = position.variant, adviser(position.variant)
+            self._variant = position.variant
+            self._bot = adviser(position.variant)
         spec, bot = self._bot
         if spec == "threats":
             position.own_clock_us = position.opponent_clock_us = position.limit_us = _HINT_MICROSECONDS
@@ -72,9 +73,10 @@ class Adviser:
 
 async def computed(thinker: Thinker, compute: Callable[[], Computed]) -> Computed:
     """Return the result of a function, which runs in the thread. Raises what it raises."""
-    work, found = Work(), list[Computed]()
-    thinker.put(lambda: found.append(compute()), work)
+    work = Work()
+    hints = list[Computed]()
+    thinker.put(lambda: hints.append(compute()), work)
     await work.wakeup.wait()
     if work.failure is not None:
         raise work.failure
-    return found[0]
+    return hints[0]

@@ -73,7 +73,8 @@ class Match:
 
     def __post_init__(self) -> None:
         draws = Draws(self.seed, 0)
-        self._first_by_lot, mark_by_lot = draws.below(2), MARKS[draws.below(2)]
+        self._first_by_lot = draws.below(2)
+        mark_by_lot = MARKS[draws.below(2)]
         own = self.mark or mark_by_lot
         self.marks = (own, MARKS[1 - MARKS.index(own)])
         self.begin()

@@ -52,10 +52,10 @@ class Seating:
         match = self.match
         if match.ended is not None:
             raise Refused("The game is over: press n for a new one.")
-        asked = match.game_seed, list(match.moves)
+        position = match.game_seed, list(match.moves)
         self._adviser = self._adviser or Adviser()
         hint = await self._adviser.hint(match.position)
-        return hint if asked == (match.game_seed, list(match.moves)) else None
+        return hint if position == (match.game_seed, list(match.moves)) else None
 
     def ask_to_leave(self) -> str:
         """Return the question to ask before leaving; empty if nothing would be lost."""
@@ -97,10 +97,10 @@ class BotSeating(Seating):
             while True:
                 self._moved.clear()
                 if self._is_bots_turn():
-                    asked = self._asked_about()
+                    position = self._asked_about()
                     cell, score = await self._think(thinker)
                     # After an undo or a new game, the answer is for an old position.
-                    if self._is_bots_turn() and self._asked_about() == asked:
+                    if self._is_bots_turn() and self._asked_about() == position:
                         if score is not None:
                             self.scores[len(self.match.moves)] = score
                         self.match.play(cell)

@@ -70,7 +70,8 @@ def score_text(seating: Seating) -> str:
     plies = [ply for ply in seating.scores if ply < len(seating.match.moves)]
     if not plies:
         return ""
-    match, ply = seating.match, max(plies)
+    match = seating.match
+    ply = max(plies)
     return f"score of {cell_name(match.variant, match.moves[ply])}: {seating.scores[ply]:g}"
 
 

@@ -92,7 +92,8 @@ class OnlineSeating(Seating):
         asyncio.get_running_loop().call_later(_SHOWN_SECONDS, self._go_on)
 
     def _go_on(self) -> None:
-        held, self._held = self._held or [], None
+        held = self._held or []
+        self._held = None
         for action in held:
             self.happened(action)
 

@@ -77,7 +77,9 @@ class ReplayScreen(App[None]):
         if game is None:
             self.bell()
             return
-        self._number, self._game, self._ply = number, game, game.opening_plies
+        self._number = number
+        self._game = game
+        self._ply = game.opening_plies
         self._show()
 
     def _go(self, ply: int) -> None:
@@ -102,7 +104,7 @@ class ReplayScreen(App[None]):
         game, ply = self._game, self._ply
         if not ply:
             return f"ply 0 of {len(game.moves)}"
-        told = f"ply {ply} of {len(game.moves)}: {'XO'[~ply & 1]} {cell_name(game.variant, game.moves[ply - 1])}"
+        text = f"ply {ply} of {len(game.moves)}: {'XO'[~ply & 1]} {cell_name(game.variant, game.moves[ply - 1])}"
         if ply <= game.opening_plies:
-            return f"{told}, opening"
-        return f"{told}, {game.times_ms[ply - 1]:,.0f} ms" if ply <= len(game.times_ms) else told
+            return f"{text}, opening"
+        return f"{text}, {game.times_ms[ply - 1]:,.0f} ms" if ply <= len(game.times_ms) else text

@@ -139,14 +139,14 @@ class PlayScreen(App[None]):
             self._do(_COMMAND_KEYS[event.key])
         elif event.character is not None:
             began = bool(typing.typed)
-            wanted = typing.key(event.character, over=self._seating.match.ended is not None)
-            self._completed = began and isinstance(wanted, int)
-            self._do(wanted)
+            command = typing.key(event.character, over=self._seating.match.ended is not None)
+            self._completed = began and isinstance(command, int)
+            self._do(command)
             return
         self._completed = False
 
-    def _do(self, wanted: BoardCommand | int | None) -> None:
-        match wanted:
+    def _do(self, command: BoardCommand | int | None) -> None:
+        match command:
             case None:
                 pass
             case BoardCommand.NEW:
@@ -172,7 +172,8 @@ class PlayScreen(App[None]):
         row, column = divmod(cell, variant.columns)
         column, row = column + across, row + down
         if not 0 <= column < variant.columns and 0 <= layer + across < variant.layers:
-            layer, column = layer + across, column % variant.columns
+            layer = layer + across
+            column = column % variant.columns
         row, column = min(max(row, 0), variant.rows - 1), min(max(column, 0), variant.columns - 1)
         self._cursor = (layer * variant.rows + row) * variant.columns + column
 
@@ -273,8 +274,10 @@ class PlayScreen(App[None]):
 
     def _follow(self) -> None:
         """Scroll to the cursor if the board is larger than the screen."""
-        room, board = self._main.query_one("#room", ScrollableContainer), self._main.query_one(Board)
-        place, size = board.layout_of_board.place(self._cursor), board.layout_of_board.size
+        room = self._main.query_one("#room", ScrollableContainer)
+        board = self._main.query_one(Board)
+        place = board.layout_of_board.place(self._cursor)
+        size = board.layout_of_board.size
         # Next to the first row and column, scroll to their names, too.
         left, top = place.column - 1, place.line
         names_left, names_top = board.layout_of_board.place(0)

@@ -46,7 +46,8 @@ class _Dialect(csv.excel):
 def csv_text(record: RecordedGame) -> str:
     """Return the game as a line. Raises RecordError."""
     check_listed(record)
-    text, known = io.StringIO(), record.occasion
+    text = io.StringIO()
+    known = record.occasion
     row = (record.first, record.second, record.result, record.round, known.get("date", ""), known.get("event", ""))
     cells = map(spreadsheet_cell, (*row, record.variant, record.termination))
     csv.writer(text, lineterminator="\n").writerow(cells)
@@ -65,7 +66,8 @@ def read_csv(lines: Iterable[str]) -> Iterator[Placed]:
     heading: list[str] = []
     try:
         for row in rows:
-            cells, line = [of_spreadsheet_cell(cell.strip()) for cell in row], skipped + rows.line_num
+            cells = [of_spreadsheet_cell(cell.strip()) for cell in row]
+            line = skipped + rows.line_num
             if not any(cells) or [cells[0].removeprefix(BYTE_ORDER_MARK), *cells[1:]] == heading:
                 continue
             if places is None:
@@ -111,8 +113,8 @@ def _heading(cells: list[str]) -> dict[str, int]:
     names = [cell.lower().replace(" ", "_") for cell in cells]
     places = {}
     for column in COLUMNS:
-        if found := next((name for name in _NAMES.get(column, (column,)) if name in names), ""):
-            places[column] = names.index(found)
+        if heading := next((name for name in _NAMES.get(column, (column,)) if name in names), ""):
+            places[column] = names.index(heading)
     missing = [column for column in _NEEDED if column not in places]
     if missing and len(missing) < len(_NEEDED) and not _is_game(cells):  # players can be called White and Black
         wrong = f"a heading without {missing[0]!r}: {','.join(cells)[:_SHOWN]}"

@@ -39,7 +39,8 @@ class DataSet(NamedTuple):
 
     def write_card(self, file: Path, rows: int, games: Counter[str], *, pattern: str = "") -> None:
         """Write README.md next to the file, or FILE.md if that is of something else; `games` counts each variant."""
-        card, mark = file.with_name("README.md"), f"# Written by Noughts for {json.dumps(file.name)}."
+        card = file.with_name("README.md")
+        mark = f"# Written by Noughts for {json.dumps(file.name)}."
         if card.exists() and mark not in card.read_text("utf-8", errors="replace"):
             card = file.with_name(f"{file.name}.md")
         variants = ", ".join(f"{variant} {count:,}" for variant, count in games.most_common(20)) or "none"

@@ -62,18 +62,18 @@ def explanation(game: RecordedGame, show: Callable[[int, int], object] = lambda 
     return document
 
 
-def sentences(told: dict[str, Any]) -> list[str]:
+def sentences(verdict: dict[str, Any]) -> list[str]:
     """Return an explanation in words."""
     lines = []
-    if fault := told.get("fault"):
+    if fault := verdict.get("fault"):
         reason = f"it {fault['reason']}" if fault["reason"] else fault["termination"].replace("_", " ")
         lines.append(f"{fault['bot']} lost through its own fault: {reason}.")
-    if told["known_from_ply"] is None:
+    if verdict["known_from_ply"] is None:
         which = "The moves: cannot say" if lines else "Cannot say"
         why = "all positions have too many free cells to be solved, and no forced win was found."
         return [*lines, f"{which}: {why}"]
     turning = len(lines)
-    for turn in told["turns"]:
+    for turn in verdict["turns"]:
         before, after = turn["before"], turn["after"]
         what = f"turned a {before} into a {after}"
         if not turn["exact"]:
@@ -84,5 +84,5 @@ def sentences(told: dict[str, Any]) -> list[str]:
         if turn["line"]:
             lines.append(f"  If both sides then play best: {' '.join(turn['line'])}")
     if len(lines) == turning:
-        lines.append(f"No move from ply {told['known_from_ply']} on changed who wins if both sides play best.")
+        lines.append(f"No move from ply {verdict['known_from_ply']} on changed who wins if both sides play best.")
     return lines

@@ -57,9 +57,9 @@ class Wanted:
             return game.result == self.result
         if (score := game.score) is None:
             return False
-        wanted = _OF_A_BOT[self.result or ""]
+        results = _OF_A_BOT[self.result or ""]
         # A bot that plays itself has both sides.
-        return (self.bot == game.first and score == wanted) or (self.bot == game.second and 1 - score == wanted)
+        return (self.bot == game.first and score == results) or (self.bot == game.second and 1 - score == results)
 
     def _begins_so(self, game: RecordedGame) -> bool:
         try:

@@ -67,7 +67,8 @@ def read_games(file: str, *, form: str = "", dialect: Dialect = DIALECT) -> Iter
     The format is `form`, by default that of the name; `GUESSED` for a file with another name. Invalid games are yielded
     as errors. Raises FormatError, UnknownEncoding, OSError.
     """
-    suffix, path = form or format_of(file), Path(file)
+    suffix = form or format_of(file)
+    path = Path(file)
     if suffix == ".psq":
         paths = sorted(each for each in path.iterdir() if each.suffix.lower() == ".psq") if path.is_dir() else [path]
         if not paths:
@@ -145,7 +146,8 @@ def writing_games(file: str, made: DataSet = DataSet()) -> Iterator[Callable[[Re
         ".pgn": lambda record, number: pgn_text(record),
         ".csv": lambda record, number: csv_text(record),
     }
-    text, count = texts[suffix], 0
+    text = texts[suffix]
+    count = 0
     with replacing(path) as out:
         if suffix == ".csv":
             out.write(CSV_HEAD)

@@ -10,9 +10,26 @@ from noughts_server.records.recorded_game import BYTE_ORDER_MARK, LONGEST_MS, Pl
 from noughts_server.tables.recorded_game import RESULTS, RecordedGame
 
 LINE_KEYS = (
-    *("variant", "first", "second", "seed", "moves", "result", "termination", "winning_cells", "seed_text", "opening"),
-    *("first_time", "second_time", "fault", "times_ms", "margins_ms", "late_moves", "scores", "comments"),
-    *("round", "tournament"),
+    "variant",
+    "first",
+    "second",
+    "seed",
+    "moves",
+    "result",
+    "termination",
+    "winning_cells",
+    "seed_text",
+    "opening",
+    "first_time",
+    "second_time",
+    "fault",
+    "times_ms",
+    "margins_ms",
+    "late_moves",
+    "scores",
+    "comments",
+    "round",
+    "tournament",
 )
 """The keys of a line, in order."""
 _NEEDED = ("variant", "first", "second", "moves", "result")
@@ -56,10 +73,11 @@ def read_document(document: dict[str, Any]) -> RecordedGame:
         raise RecordError(f"a value that JSON cannot hold ({error})", "numbers and Unicode text") from error
     if rest.get("termination", "") is None:
         del rest["termination"]
-    texts: dict[str, Any] = {name: _text(rest.pop(name, ""), name) for name in _TEXTS}
-    if texts["result"] not in RESULTS:
-        raise RecordError(f"the result {texts['result']!r}", f"one of {', '.join(RESULTS)}")
-    texts["termination"] = termination_of(texts["termination"], texts["result"])
+    texts = {name: _text(rest.pop(name, ""), name) for name in _TEXTS}
+    result = texts["result"]
+    if result not in RESULTS:
+        raise RecordError(f"the result {result!r}", f"one of {', '.join(RESULTS)}")
+    termination = termination_of(texts["termination"], result)
     opening = rest.get("opening")
     plies = 0
     # An agreement of players is an object and stays unchanged.
@@ -74,14 +92,32 @@ def read_document(document: dict[str, Any]) -> RecordedGame:
         raise RecordError(f"the seed {seed!r}", "a whole number")
     fault = rest.get("fault")
     reason = str(fault.get("reason", "")) if isinstance(fault, dict) else ""
-    played: dict[str, Any] = {"moves": moves, "opening_plies": plies, "times_ms": times}
-    return RecordedGame(**texts, **played, seed=seed, fault=reason, more=rest)
+    return RecordedGame(
+        variant=texts["variant"],
+        first=texts["first"],
+        second=texts["second"],
+        result=result,
+        moves=moves,
+        termination=termination,
+        opening_plies=plies,
+        seed=seed,
+        times_ms=times,
+        first_time=texts["first_time"],
+        second_time=texts["second_time"],
+        fault=reason,
+        more=rest,
+    )
 
 
 def json_document(record: RecordedGame) -> dict[str, Any]:
     """Return the JSON object of a game, the inverse of `read_document`."""
-    document: dict[str, Any] = {name: getattr(record, name) for name in ("variant", "first", "second", "result")}
-    document["moves"] = list(record.moves)
+    document: dict[str, Any] = {
+        "variant": record.variant,
+        "first": record.first,
+        "second": record.second,
+        "result": record.result,
+        "moves": list(record.moves),
+    }
     if record.seed is not None:
         # Many programs read only 53 of the 64 bits.
         document |= {"seed": record.seed, "seed_text": str(record.seed)}

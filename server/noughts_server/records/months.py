@@ -39,20 +39,26 @@ async def _export(
 ) -> dict[str, tuple[int, bool]]:
     days = await store.read(games_by_day)
     keys = {key for _, key, *_ in days}
-    found = await store.read(lambda connection: {key: get_tournament_by_id(connection, key) for key in keys})
-    files, variants = dict[str, tuple[int, bool]](), Counter[str]()
+    tournaments = await store.read(lambda connection: {key: get_tournament_by_id(connection, key) for key in keys})
+    files = dict[str, tuple[int, bool]]()
+    variants = Counter[str]()
     for month, group in groupby(days, lambda day: f"{datetime.fromtimestamp(0, UTC) + timedelta(day[0]):%Y-%m}"):
-        parts, begun = list(group), variants.total()
+        parts = list(group)
+        begun = variants.total()
         for _, key, count, *_ in parts:
-            variants[found[key].settings.variant] += count
-        known = [SCHEMA_VERSION, [(*part, found[part[1]].name, found[part[1]].settings.title) for part in parts]]
-        content, file = sha256(json.dumps(known).encode()).hexdigest(), folder / f"{month}.parquet"
+            variants[tournaments[key].settings.variant] += count
+        known = [
+            SCHEMA_VERSION,
+            [(*part, tournaments[part[1]].name, tournaments[part[1]].settings.title) for part in parts],
+        ]
+        content = sha256(json.dumps(known).encode()).hexdigest()
+        file = folder / f"{month}.parquet"
         if is_new := not has_content(file, content):
             ended = (parts[0][0] * DAY_MS, (parts[-1][0] + 1) * DAY_MS)
             with replacing(file) as out, parquet_output(out.buffer, made.rows, content) as output:
                 for key in dict.fromkeys(key for _, key, *_ in parts):
                     async for game in _games(store, key, ended):
-                        output.write(archived(game, found[key]))
+                        output.write(archived(game, tournaments[key]))
                         show(begun + output.rows, sum(day[2] for day in days))
         files[file.name] = variants.total() - begun, is_new
     made.write_card(folder / folder.name, variants.total(), variants, pattern="*.parquet")
@@ -62,7 +68,8 @@ async def _export(
 @contextmanager
 def _held(folder: Path, database: str) -> Iterator[Path]:
     """Hold the folder for one export of this database, and delete the unfinished file of a killed one."""
-    mark, field = folder / ".noughts", f"--parquet {folder}"
+    mark = folder / ".noughts"
+    field = f"--parquet {folder}"
     if folder.exists() and not folder.is_dir():
         raise InvalidArgument(field, "a file", "a folder", hint="Choose another name.")
     folder.mkdir(parents=True, exist_ok=True)

@@ -65,8 +65,9 @@ def _move_rows(record: RecordedGame, number: int) -> Iterator[_Row]:
     won = None if record.score is None else round(2 * record.score - 1)
     numbers = (chain(each, repeat(None)) for each in (record.times_ms, _exact(record.scores)))
     for ply, (cell, time, score) in enumerate(zip(record.moves, *numbers, strict=False)):
-        side, chosen = ply & 1, ply >= record.first_chosen
-        mover = ((record.first, record.second)[side], "XO"[side], cell, chosen, time if chosen else None, score)
+        side = ply & 1
+        is_choice = ply >= record.first_chosen
+        mover = ((record.first, record.second)[side], "XO"[side], cell, is_choice, time if is_choice else None, score)
         yield (number, ply, record.variant, *mover, -won if won and side else won)
 
 
@@ -135,7 +136,8 @@ def has_content(file: Path, content: str) -> bool:
 def read_parquet(file: str) -> Iterator[Placed]:
     """Yield the games of a file; their line is their number. Raises OSError."""
     with open(file, "rb") as source, TemporaryDirectory(prefix="noughts-parquet-") as scratch:
-        command, count = python("-m", "noughts_server.records.parquet_child", scratch), 0
+        command = python("-m", "noughts_server.records.parquet_child", scratch)
+        count = 0
         silent = subprocess.DEVNULL
         with subprocess.Popen(command, stdin=source, stdout=subprocess.PIPE, stderr=silent, env=environment()) as child:
             try:

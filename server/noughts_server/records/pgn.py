@@ -63,21 +63,23 @@ def read_pgn(lines: Iterable[str]) -> Iterator[Placed]:
 
     Tags begin a game if the one before has moves, or White, Black and Result and then a blank line, or the same tag.
     """
-    game, begun, anything = _Game(1), False, False
+    game = _Game(1)
+    begun = False
+    anything = False
     for number, line in enumerate((line.removeprefix(BYTE_ORDER_MARK) for line in lines), start=1):
         anything = anything or not line.isspace()
         rest = line
         if game.comment_from or not line.lstrip().startswith("["):
-            found: list[tuple[str, str]] = []
+            tags: list[tuple[str, str]] = []
         else:
-            found, rest = _tags(line)
-        for name, value in found:
+            tags, rest = _tags(line)
+        for name, value in tags:
             if game.is_before(name):
                 yield from game.placed()
                 game = _Game(number)
             game.tags[name] = value
-        begun = begun or bool(found)
-        if not found or rest.strip():
+        begun = begun or bool(tags)
+        if not tags or rest.strip():
             game.read(number, rest)
     yield from game.placed()
     if anything and not begun and all(result == "*" for result in game.results):
@@ -121,8 +123,8 @@ class _Game:
             if not text.strip():
                 self.is_ended = self._has_all_tags
                 return
-            if not self.has_moves and (found := _BROKEN_TAG.match(text.strip())):
-                self.error = self.error or RecordError(f"the tag {found.group()}", f'[{found.group(1)} "..."]')
+            if not self.has_moves and (match := _BROKEN_TAG.match(text.strip())):
+                self.error = self.error or RecordError(f"the tag {match.group()}", f'[{match.group(1)} "..."]')
                 return
         # Beyond the last end, a search for the end of each comment would take quadratic time.
         end = text.rfind("}") + 1
@@ -136,17 +138,19 @@ class _Game:
             if self.comment_from:
                 at = self._read_comment(number, text, at)
                 continue
-            found = _MARK.search(text, at)
-            end = len(text) if found is None else found.start()
+            match = _MARK.search(text, at)
+            end = len(text) if match is None else match.start()
             self.has_moves = self.has_moves or not (text[at:end].isspace() or at == end)
-            if found is None or found.group() == ";":
+            if match is None or match.group() == ";":
                 return
-            at = found.end()
-            self._add(number, found.group())
+            at = match.end()
+            self._add(number, match.group())
 
     def _add(self, number: int, token: str) -> None:
         if token == "{":
-            self.comment_from, self.comment, self.tags_in_comment = number, "", False
+            self.comment_from = number
+            self.comment = ""
+            self.tags_in_comment = False
             self._begin_comment()
             return
         self.has_moves = True
@@ -194,25 +198,27 @@ class _Game:
             raise self.error
         if self.comment_from:
             raise RecordError(f"a comment from line {self.comment_from} that does not end", "a `}` at its end")
-        result, tags = self._result(), self.tags
+        result = self._result()
+        tags = self.tags
         if missing := next((name for name in _NEEDED[:2] if name not in tags), ""):
             raise RecordError(f"no tag {missing}", "White, Black and Result")
         if empty := next((name for name in _NEEDED[:2] if not tags[name]), ""):
             raise RecordError(f"an empty tag {empty}", "a name")
-        told = tags.get("Termination", "")
-        if not told and (found := _ENDING_COMMENT.fullmatch(one_line(self.comment))):
-            told = found.group()
+        ending = tags.get("Termination", "")
+        if not ending and (match := _ENDING_COMMENT.fullmatch(one_line(self.comment))):
+            ending = match.group()
         dates = (occasion("", tags.get(name, "")) for name in ("Date", "UTCDate"))
         more = occasion(tags.get("Event", "")) | next(filter(None, dates), {}) | round_of(tags.get("Round", ""))
-        first, second = "White", "Black"
-        if list(tags).index("Black") < list(tags).index("White") and _OF_CLI_GOMOKU.fullmatch(told):
+        first = "White"
+        second = "Black"
+        if list(tags).index("Black") < list(tags).index("White") and _OF_CLI_GOMOKU.fullmatch(ending):
             first, second, result = second, first, _SWAPPED.get(result, result)
         return listed_game(
             tags[first],
             tags[second],
             result,
             variant=tags.get("Variant", ""),
-            termination=termination_of(told, result),
+            termination=termination_of(ending, result),
             more=more,
         )
 
@@ -233,19 +239,20 @@ class _Game:
 
 def _tags(line: str) -> tuple[list[tuple[str, str]], str]:
     """Return the tags with which a line begins, and the rest of it."""
-    found, text = [], line.strip()
+    tags = []
+    text = line.strip()
     while tag := _TAG.match(text):
-        found.append(_tag(tag))
+        tags.append(_tag(tag))
         text = text[tag.end() :]
     if text.startswith("[") and (tag := _TAG_WITH_QUOTES.match(text)) and not _SEVERAL_TAGS.search(tag.group(2)):
-        found.append(_tag(tag))
+        tags.append(_tag(tag))
         text = ""
-    return found, text
+    return tags, text
 
 
-def _tag(found: re.Match[str]) -> tuple[str, str]:
-    name = found.group(1)
-    return _KNOWN.get(name.lower(), name), re.sub(r'\\(["\\])', r"\1", found.group(2))
+def _tag(match: re.Match[str]) -> tuple[str, str]:
+    name = match.group(1)
+    return _KNOWN.get(name.lower(), name), re.sub(r'\\(["\\])', r"\1", match.group(2))
 
 
 def _escaped(text: str) -> str:

@@ -71,9 +71,12 @@ def read_psq(lines: Iterable[str], *, assumed: str = "") -> RecordedGame:
     if head is None:
         got = repr(rows[0][:60]) if rows else "an empty file"
         raise RecordError(got, "a line such as `Piskvorky 15x15, 11:11, 0`")
-    file, columns, height = _parts(rows[1:]), int(head.group(1)), int(head.group(2))
+    file = _parts(rows[1:])
+    columns = int(head.group(1))
+    height = int(head.group(2))
     rule, event = _rule_and_event(file.tournament)
-    file, second_began = file._replace(tournament=event), head.group(3) == "1"
+    file = file._replace(tournament=event)
+    second_began = head.group(3) == "1"
     games = [_game(each, file, second_began) for each in variants_of_tournament(rule, columns, height, assumed)]
     record = next((game for game in games if not faults_of(game)), games[0])
     if not (assumed or names_a_rule(rule)):
@@ -100,13 +103,24 @@ def _game(variant: Variant, file: _File, second_began: bool) -> RecordedGame:
         column, line, time = (*row.split(","), "0")[:3]
         moves.append(point(variant, int(column) - 1, int(line) - 1, row))
         times.append(max(0.0, milliseconds(time)))
-    first, second, result = file.first, file.second, _BY_NUMBER.get(file.winner, "")
+    first = file.first
+    second = file.second
+    result = _BY_NUMBER.get(file.winner, "")
     if second_began:
         first, second, result = second, first, {"1-0": "0-1", "0-1": "1-0"}.get(result, result)
     result, termination = _ending(variant, moves, result, file.code)
     known = tuple(times) if any(times) else ()
     more = occasion(file.tournament)
-    record = RecordedGame(variant.name, first, second, result, tuple(moves), termination, times_ms=known, more=more)
+    record = RecordedGame(
+        variant=variant.name,
+        first=first,
+        second=second,
+        result=result,
+        moves=tuple(moves),
+        termination=termination,
+        times_ms=known,
+        more=more,
+    )
     return without_forbidden_end(record)
 
 
@@ -145,14 +159,23 @@ def _parts(rows: list[str]) -> _File:
     if len(rows) > 2 and _NUMBER.fullmatch(rows[-1]) and all(map(_MOVE.fullmatch, rows[:-3])):
         first, second = rows[-3:-1]
         if not _as_moves((first, second)):
-            return _File(rows[:-3], first, second, rows[-1], winner, tournament)
+            return _File(
+                moves=rows[:-3], first=first, second=second, code=rows[-1], winner=winner, tournament=tournament
+            )
     # Files without names or with another end.
     end = next((at for at, row in enumerate(rows) if not _MOVE.fullmatch(row)), len(rows))
     if any(map(_MOVE.fullmatch, rows[end:])):
         raise RecordError(repr(rows[end][:60]), "a move as in `8,8,1250`")
     numbers = [row for row in rows[end:] if _NUMBER.fullmatch(row)]
     first, second = [*(row for row in rows[end:] if row and not _NUMBER.fullmatch(row)), "", ""][:2]
-    return _File(rows[:end], first, second, numbers[-1] if numbers else "", winner, tournament)
+    return _File(
+        moves=rows[:end],
+        first=first,
+        second=second,
+        code=numbers[-1] if numbers else "",
+        winner=winner,
+        tournament=tournament,
+    )
 
 
 def _as_moves(names: Iterable[str]) -> bool:

@@ -60,7 +60,7 @@ def listed_game(first: str, second: str, result: str, *, variant: str, terminati
         raise RecordError(f"the result {result!r}", f"one of {', '.join(RESULTS)}")
     if "\n" in first + second:
         raise RecordError(f"a name with a line break, {first!r} - {second!r}", "names on one line")
-    return RecordedGame(variant, first, second, result, termination=termination, more=more)
+    return RecordedGame(variant=variant, first=first, second=second, result=result, termination=termination, more=more)
 
 
 def check_listed(record: RecordedGame) -> None:
@@ -145,7 +145,8 @@ def without_forbidden_end(record: RecordedGame) -> RecordedGame:
     Other programs write such a move to their files: in renju a foul of the first player.
     """
     forbids = variant_of(record.variant).forbids
-    moves, side = record.moves, (len(record.moves) - 1) & 1
+    moves = record.moves
+    side = (len(record.moves) - 1) & 1
     if forbids is None or not moves or record.loser != side or len(set(moves)) < len(moves):
         return record
     own, opponent = (sum(1 << cell for cell in moves[of:-1:2]) for of in (side, 1 - side))

@@ -34,11 +34,6 @@ _AT_THE_MOVE = frozenset({Termination.ILLEGAL_MOVE, Termination.TIMEOUT, Termina
 # Until the game begins, the side that must choose an opening can lose.
 _LONGEST_AGREEMENT = 5
 _SHOWN = 200
-_SAME = (
-    *("variant", "first", "second", "result", "termination", "seed", "opening_plies", "fault"),
-    *("first_time", "second_time"),
-)
-"""Fields that are equal in both kinds of a game."""
 
 
 class Finding(NamedTuple):
@@ -76,18 +71,39 @@ def faults_of_stored(game: "ExportedGame") -> list[str]:
 
 
 def recorded(game: "ExportedGame", *, times: bool = True) -> RecordedGame:
-    agreed = {"opening": game.agreement._asdict()} if game.agreement else {}
-    same = {name: getattr(game, name) for name in _SAME}
-    times_ms = tuple([time / 1000 for time in game.times_us]) if times else ()
-    margins = margin_columns(game.margins_us, game.late_moves) if times and game.margins_us else {}
-    more = agreed | margins | score_column(game.scores, len(game.moves)) | comments_by_ply(game.comments)
-    more |= ({"round": game.round} if game.round else {}) | ({"tournament": game.tournament} if game.tournament else {})
-    return RecordedGame(moves=tuple(game.moves), times_ms=times_ms, more=more, **same)
+    """Return a stored game as a record, without the times of its moves unless `times`."""
+    more: dict[str, Any] = {}
+    if game.agreement:
+        more["opening"] = game.agreement._asdict()
+    if times and game.margins_us:
+        more |= margin_columns(game.margins_us, game.late_moves)
+    more |= score_column(game.scores, len(game.moves))
+    more |= comments_by_ply(game.comments)
+    if game.round:
+        more["round"] = game.round
+    if game.tournament:
+        more["tournament"] = game.tournament
+    return RecordedGame(
+        variant=game.variant,
+        first=game.first,
+        second=game.second,
+        result=game.result,
+        moves=tuple(game.moves),
+        termination=game.termination,
+        opening_plies=game.opening_plies,
+        seed=game.seed,
+        times_ms=tuple([time / 1000 for time in game.times_us]) if times else (),
+        first_time=game.first_time,
+        second_time=game.second_time,
+        fault=game.fault,
+        more=more,
+    )
 
 
 def archived(game: "ExportedGame", tournament: "Tournament") -> RecordedGame:
     """Return the game with its name and the end, as clients of a server get them, and the title of its tournament."""
-    record, ended = recorded(game), datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=game.ended_at)
+    record = recorded(game)
+    ended = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=game.ended_at)
     end = ended.isoformat(timespec="microseconds")
     where = {"game": f"{tournament.name}/games/{game.ordinal}", "end_time": end}
     where |= occasion(tournament.settings.title or tournament.slug, end)
@@ -135,7 +151,8 @@ def _faults(record: RecordedGame) -> Iterator[str]:
 def _ending(
     record: RecordedGame, variant: Variant, termination: Termination | None, outcome: Outcome | None
 ) -> Iterator[str]:
-    result, to_move = _RESULTS[record.result], len(record.moves) & 1
+    result = _RESULTS[record.result]
+    to_move = len(record.moves) & 1
     # The game possibly ended before the agreement on sides.
     may_be_asked = variant.agreement and len(record.moves) <= _LONGEST_AGREEMENT
     if outcome is not None:
@@ -164,7 +181,8 @@ def _beside(record: RecordedGame, variant: Variant) -> Iterator[str]:
     if times and not variant.agreement and times not in (moves, moves + 1):
         yield f"times_ms: got {times} of them, expected {moves}, one a move"
     if "winning_cells" in record.more:
-        won, expected = record.more["winning_cells"], list(variant.won_with(record.moves))
+        won = record.more["winning_cells"]
+        expected = list(variant.won_with(record.moves))
         if won != expected:
             yield f"winning_cells: got {won}, expected {expected}"
     for name, time in (("first_time", record.first_time), ("second_time", record.second_time)):
@@ -181,7 +199,8 @@ def _beside(record: RecordedGame, variant: Variant) -> Iterator[str]:
     facts = record.more.get("tournament")
     if isinstance(facts, dict) and read_recorded(facts) is None:
         yield f"tournament: got {_shown(facts)}, expected what Noughts writes with the last game of a file"
-    seed, text = record.seed, record.more.get("seed_text")
+    seed = record.seed
+    text = record.more.get("seed_text")
     if text is not None and text != str(seed):
         yield f"seed_text: got {text!r}, expected the seed, {seed}"
     if seed is not None and not 0 <= seed < 1 << 64:

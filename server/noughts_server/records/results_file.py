@@ -26,7 +26,8 @@ def read_results(path: Path, *, forfeits: bool = True, dialect: Dialect = DIALEC
     Raises ResultsError, FormatError, UnknownEncoding and OSError.
     """
     form = "" if path.suffix.lower() in FORMATS else GUESSED
-    tally, void = Tally(forfeits=forfeits), 0
+    tally = Tally(forfeits=forfeits)
+    void = 0
     for game in _games(read_games(str(path), form=form, dialect=dialect)):
         if game.score is None:
             void += 1

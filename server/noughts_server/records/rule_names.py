@@ -23,10 +23,29 @@ _WORDS = {
     "caro": _CARO,
 }
 _OTHER_WORDS = frozenset(
-    (
-        *("gomoku", "gobang", "wuziqi", "五子棋", "五目", "五目並べ", "five", "in", "a", "row"),
-        *("style", "rule", "rules", "game", "opening", "swap", "pro", "long", "longpro", "international", "federation"),
-    )
+    {
+        "gomoku",
+        "gobang",
+        "wuziqi",
+        "五子棋",
+        "五目",
+        "五目並べ",
+        "five",
+        "in",
+        "a",
+        "row",
+        "style",
+        "rule",
+        "rules",
+        "game",
+        "opening",
+        "swap",
+        "pro",
+        "long",
+        "longpro",
+        "international",
+        "federation",
+    }
 )
 """Words that name five in a row, or how it begins, but not which lines win."""
 
@@ -82,8 +101,8 @@ def tournament_of(variant: Variant) -> str:
     if title is None:
         return variant.name
     name = f"{title}{variant.columns}"
-    found = variants_of_tournament(name, variant.columns, variant.rows, "")
-    return name if found[0].name == variant.name else variant.name
+    variants = variants_of_tournament(name, variant.columns, variant.rows, "")
+    return name if variants[0].name == variant.name else variant.name
 
 
 def check_unnamed_rule(record: RecordedGame, read: Callable[[str], RecordedGame]) -> None:

@@ -65,7 +65,8 @@ def write_npz(read: "Callable[[], Iterable[RecordedGame]]", target: Path) -> int
     """Write arrays in little memory; return the number of samples. Raises RecordError without one common variant."""
     import numpy as np
 
-    count, variants = 0, dict[str, None]()
+    count = 0
+    variants = dict[str, None]()
     for record in read():
         variants[record.variant] = None
         if record.score is not None:

@@ -50,8 +50,8 @@ _ENCODING = re.compile(rb"(?<![A-Za-z])CA\s*\[\s*([\w.: -]{1,40}?)\s*\]")
 
 def declared_encoding(begin: bytes) -> str:
     """Return the encoding that the beginning of a collection declares; empty if it declares none."""
-    found = _ENCODING.search(begin)
-    return found.group(1).decode() if found else ""
+    match = _ENCODING.search(begin)
+    return match.group(1).decode() if match else ""
 
 
 def read_sgf(lines: Iterable[str], *, assumed: str = "", encoding: str = "") -> Iterator[Placed]:
@@ -108,7 +108,8 @@ def _game(nodes: list[Node], assumed: str) -> RecordedGame:
     moves: list[int] = []
     times: list[float] = []
     scores: dict[int, float] = {}
-    opening, has_times = 0, False
+    opening = 0
+    has_times = False
     for color, value, node, is_alone in played:
         if color != colors[len(moves) % 2]:
             raise RecordError(f"two moves by {color} in a row, {color}[{value}]", "Black and White in turn")
@@ -119,12 +120,12 @@ def _game(nodes: list[Node], assumed: str) -> RecordedGame:
             opening += 1
         if is_alone and _SCORE.fullmatch(score := node.text("V")):
             scores[len(moves) - 1] = float(score) * (1 if color == "B" else -1)
-        found = _TIME.search(comment)
-        times.append(milliseconds(found.group(1)) if found else 0.0)
+        text = _TIME.search(comment)
+        times.append(milliseconds(text.group(1)) if text else 0.0)
     if not has_times:
         times = []
     if last := said.get("last answer"):
-        times += [milliseconds(found) for found in _TIME.findall(last)]
+        times += [milliseconds(text) for text in _TIME.findall(last)]
     result, termination = _ending(nodes, said, colors)
     seed = said.get("seed", "")
     players, clocks = ("PB", "PW"), ("time of Black", "time of White")
@@ -176,10 +177,10 @@ def _without_passes(played: list[_Move], variant: Variant) -> list[_Move]:
 
 def _agreement(said: dict[str, str]) -> dict[str, Any]:
     """Return the agreement on the opening, as lines of JSON have it."""
-    found = _AGREED.fullmatch(said.get("agreed by", ""))
-    if found is None:
+    match = _AGREED.fullmatch(said.get("agreed by", ""))
+    if match is None:
         return {}
-    return {"opening": {"rule": found["rule"], "opener": found["opener"], "stones": int(found["stones"])}}
+    return {"opening": {"rule": match["rule"], "opener": match["opener"], "stones": int(match["stones"])}}
 
 
 def _tournament(said: dict[str, str]) -> dict[str, Any]:
@@ -206,13 +207,14 @@ def _variant(nodes: list[Node], assumed: str) -> Variant:
     size = _simple(nodes, "SZ").strip() or "15"
     columns, _, rows = size.partition(":")
     try:
-        shape = int(columns), int(rows or columns)
+        width = int(columns)
+        height = int(rows or columns)
     except ValueError:
         raise RecordError(f"the size SZ[{size}]", "a number as in SZ[15], or two as in SZ[20:15]") from None
     rule = _simple(nodes, "RU").strip()
     known = named_rule(rule)
     for name in (rule, known or assumed or ("" if rule else "gomoku")):
-        if name and (variant := on_board(name, *shape)):
+        if name and (variant := on_board(name, width, height)):
             return variant
     if known or not rule:
         named = f"the rule RU[{rule}]" if rule else f"the variant {assumed}"
@@ -232,17 +234,17 @@ def _ending(nodes: list[Node], said: dict[str, str], colors: str) -> tuple[str, 
     text = _simple(nodes, "RE").strip()
     plain = text.lower()
     how = ""
-    if found := _WINNER.fullmatch(plain):
-        result = "1-0" if found.group(1).upper() == colors[0] else "0-1"
-        how = (found.group(2) or found.group(3) or "").strip()
+    if match := _WINNER.fullmatch(plain):
+        result = "1-0" if match.group(1).upper() == colors[0] else "0-1"
+        how = (match.group(2) or match.group(3) or "").strip()
     elif plain in _DRAWS:
         result = "1/2-1/2"
     elif plain in _NO_RESULTS:
         result = "*"
     else:
         raise RecordError(f"the result RE[{text}]", "B+ or W+ followed by R, T or F, or Draw, or Void")
-    told = (said.get("termination", ""), _REASONS.get(how, how), _simple(nodes, "TE"))
-    return result, next(filter(None, (known_termination(each, result) for each in told)), "")
+    endings = (said.get("termination", ""), _REASONS.get(how, how), _simple(nodes, "TE"))
+    return result, next(filter(None, (known_termination(each, result) for each in endings)), "")
 
 
 def sgf_text(record: RecordedGame, number: int = 1) -> str:

@@ -72,9 +72,9 @@ def read_trees(lines: Iterable[str]) -> Iterator[Tree]:
             alone = False
             if not line.lstrip().startswith(";"):
                 begun, size, depth = [], 0, 0  # It was a bracket of the text.
-        while found := (_INSIDE if inside else _OUTSIDE if depth else _BEGIN).search(line, at):
-            at = found.end()
-            mark = found.group()
+        while match := (_INSIDE if inside else _OUTSIDE if depth else _BEGIN).search(line, at):
+            at = match.end()
+            mark = match.group()
             if mark == "\\":
                 at += 1  # the escaped character
             elif mark == "]":
@@ -83,7 +83,8 @@ def read_trees(lines: Iterable[str]) -> Iterator[Tree]:
                 inside = depth > 0
             elif mark == "(":
                 if not depth:
-                    first, start = number, found.start()
+                    first = number
+                    start = match.start()
                     alone = not line[at:].strip()
                 depth += 1
             elif depth:
@@ -91,7 +92,9 @@ def read_trees(lines: Iterable[str]) -> Iterator[Tree]:
                 if not depth:
                     any_tree = True
                     yield Tree(first, _parsed("".join([*begun, line[start:at]])))
-                    begun, size, start = [], 0, at
+                    begun = []
+                    size = 0
+                    start = at
         if depth:
             begun.append(line[start:])
             size += len(line) - start
@@ -107,15 +110,16 @@ def read_trees(lines: Iterable[str]) -> Iterator[Tree]:
 def _parsed(text: str) -> list[Node] | RecordError:
     nodes: list[Node] = []
     values: list[str] | None = None
-    at, left = 0, False
+    at = 0
+    left = False
     while at < len(text):
-        found = _TOKEN.match(text, at)
-        if found is None:
+        match = _TOKEN.match(text, at)
+        if match is None:
             if text[at:].isspace():
                 break
             return RecordError(repr(text[at : at + 20].strip()), "a property as in `B[hh]`")
-        at = found.end()
-        mark, name, value = found.groups()
+        at = match.end()
+        mark, name, value = match.groups()
         if mark == ")":
             # The main line has ended: other variations follow.
             left = True
@@ -141,7 +145,7 @@ def _parsed(text: str) -> list[Node] | RecordError:
 def _unescaped(value: str) -> str:
     if "\\" not in value:
         return value
-    return _ESCAPE.sub(lambda found: found.group(2) or "", value)
+    return _ESCAPE.sub(lambda match: match.group(2) or "", value)
 
 
 def written(name: str, *values: str) -> str:

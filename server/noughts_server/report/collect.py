@@ -95,7 +95,14 @@ class MatchCourse:
             return self._pairs.statistics()
         losses, draws, wins = self._three
         single = WinsDrawsLosses(wins, draws, losses)
-        return MatchStatistics(Pentanomial(), single, 0, sum(single), estimate(games=single), None)
+        return MatchStatistics(
+            pentanomial=Pentanomial(),
+            single=single,
+            repeats=0,
+            games=sum(single),
+            estimate=estimate(games=single),
+            sprt=None,
+        )
 
     @property
     def paired(self) -> bool:
@@ -112,7 +119,8 @@ class _Thinned:
 
     def __init__(self) -> None:
         self._steps: list[MatchStep] = []
-        self._stride, self._seen = 1, 0
+        self._stride = 1
+        self._seen = 0
         self._last: tuple[int, Callable[[], tuple[int, ...]]] | None = None
 
     def add(self, games: int, counts: Callable[[], tuple[int, ...]]) -> None:
@@ -141,7 +149,8 @@ class Collected(NamedTuple):
 
 def collect(title: str, games: Iterable[RecordedGame], *, most_games: int, about: About = About()) -> Collected:
     """Read the games once; `most_games` can be 0."""
-    tally, sample = Tally(about=about), Sample(most_games)
+    tally = Tally(about=about)
+    sample = Sample(most_games)
     course: MatchCourse | None = None
     is_match = True
     for number, game in enumerate(map(_printable, games), start=1):

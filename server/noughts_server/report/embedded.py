@@ -14,7 +14,7 @@ from noughts_server.report.collect import ShownGame
 _LINE = str(Termination.LINE)
 
 
-def embedded(shown: Iterable[ShownGame]) -> tuple[Markup, int]:
+def embedded(games_shown: Iterable[ShownGame]) -> tuple[Markup, int]:
     """Return the JSON and its number of games; games of unknown variants are omitted.
 
     {"labels", "variants": [`board_geometry.geometry`], "games": [[number, variant, first,
@@ -24,7 +24,7 @@ def embedded(shown: Iterable[ShownGame]) -> tuple[Markup, int]:
     labels: dict[str, int] = {}
     variants: dict[str, int] = {}
     games: list[list[Any]] = []
-    for number, game in shown:
+    for number, game in games_shown:
         variant = _variant(game.variant)
         moves = list(game.moves)
         if (

@@ -42,8 +42,8 @@ def _cell(label: str, other: str, score: Score) -> Cell:
     if not score.games:
         return Cell("", None, "")
     points = text(score.points, Unit.POINTS)
-    told = f"{label} against {other}: {points} of {score.games:,} (+{score.wins} ={score.draws} −{score.losses})"
-    return Cell(points, level(score), told)
+    sentence = f"{label} against {other}: {points} of {score.games:,} (+{score.wins} ={score.draws} −{score.losses})"
+    return Cell(points, level(score), sentence)
 
 
 def heat_picture(tally: Tally) -> Markup:

@@ -40,4 +40,4 @@ class Match(NamedTuple):
 def match(course: MatchCourse, other: str, test: Sprt) -> Match:
     """Return the match against `other`."""
     points = [(step.games, test.llr(step.counts)) for step in course.steps()]
-    return Match(course, other, test, course.statistics(), points)
+    return Match(course=course, other=other, test=test, counted=course.statistics(), points=points)

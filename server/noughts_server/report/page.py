@@ -109,9 +109,9 @@ def _parts(collected: Collected, test: Sprt) -> Iterator[Part]:
     yield Part("standings", "Standings", tables=[make_table(TableKind.STANDINGS, tally, MOST_ROWS)])
     if collected.course is not None:
         (other,) = (label for label in tally.labels if label != collected.course.label)
-        found = match(collected.course, other, test)
+        statistics = match(collected.course, other, test)
         bounds = (f"accept H1 at {test.upper:.2f}", f"accept H0 at {test.lower:.2f}")
-        yield Part("match", "Match", found, chart=found.chart, legend=("LLR", *bounds))
+        yield Part("match", "Match", statistics, chart=statistics.chart, legend=("LLR", *bounds))
     yield _crosstable(tally)
     if tally.about.matches:
         pairings = make_table(TableKind.PAIRINGS, tally, MOST_ROWS)
@@ -126,12 +126,12 @@ def _parts(collected: Collected, test: Sprt) -> Iterator[Part]:
 
 
 def _ratings(tally: Tally) -> Iterator[Part]:
-    found = rated(tally)
-    if found is None:
+    ratings = rated(tally)
+    if ratings is None:
         return
-    table = replace(found.table, rows=found.table.rows[:MOST_ROWS])
-    chart = ratings_chart(found.bars) if found.bars else None
-    yield Part("ratings", "Ratings", found, [table], chart)
+    table = replace(ratings.table, rows=ratings.table.rows[:MOST_ROWS])
+    chart = ratings_chart(ratings.bars) if ratings.bars else None
+    yield Part(anchor="ratings", title="Ratings", content=ratings, tables=[table], chart=chart)
 
 
 def _crosstable(tally: Tally) -> Part:
@@ -144,9 +144,16 @@ def _crosstable(tally: Tally) -> Part:
 def _times(tally: Tally) -> Part:
     table = make_table(TableKind.TIMES, tally, MOST_ROWS)
     timed = [row.label for row in tally.standings() if row.label in tally.times and tally.times[row.label].count]
-    shown = timed[:MOST_SERIES]
-    chart = times_chart([(label, tally.times[label]) for label in shown]) if shown else None
-    return Part("times", "Move times", {"shown": shown, "timed": len(timed)}, [table], chart, shown)
+    drawn = timed[:MOST_SERIES]
+    chart = times_chart([(label, tally.times[label]) for label in drawn]) if drawn else None
+    return Part(
+        anchor="times",
+        title="Move times",
+        content={"shown": drawn, "timed": len(timed)},
+        tables=[table],
+        chart=chart,
+        legend=drawn,
+    )
 
 
 def _games(collected: Collected) -> Iterator[Part]:

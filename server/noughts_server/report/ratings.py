@@ -41,8 +41,10 @@ def rated(tally: Tally) -> Rated | None:
         Column("opposition", "opposition", Unit.NUMBER),
         Column("los_next", "above the next", Unit.SHARE),
     )
-    fields = [column.key for column in columns]
-    rows = [[getattr(player, name) for name in fields] for player in ratings.players]
-    found = ((player.name, player.rating, player.error95) for player in ratings.players)
-    bars = [RatingBar(name, rating, error) for name, rating, error in found if rating is not None]
+    rows = [
+        (player.rank, player.name, player.rating, player.error95, player.opposition, player.los_next)
+        for player in ratings.players
+    ]
+    estimates = ((player.name, player.rating, player.error95) for player in ratings.players)
+    bars = [RatingBar(name, rating, error) for name, rating, error in estimates if rating is not None]
     return Rated(Table("ratings", "Ratings", columns, rows), bars[:MOST_BARS], ratings, tally)

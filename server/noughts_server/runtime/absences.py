@@ -62,8 +62,8 @@ class Absences:
                 if looks > _LOOKS:
                     did = "gave no answer" if any(what) else "was away"
                     why = self.refused.get(playing[key].players[entry])
-                    told = f"{did} for {self.seconds:g} s while its games waited"
-                    leaving[key, entry] = f"{told}; {why}" if why else told
+                    fault = f"{did} for {self.seconds:g} s while its games waited"
+                    leaving[key, entry] = f"{fault}; {why}" if why else fault
         for key, entry in slow:
             late = {"tournament": playing[key].name, "entry": playing[key].labels[entry]}
             logger.warning("entry_inactive", **late, limit_seconds=self.seconds)
@@ -72,7 +72,8 @@ class Absences:
                 await self._take_out(playing[key], entry, reason)
 
     async def _take_out(self, conditions: GameConditions, entry: int, reason: str) -> None:
-        key, label = conditions.tournament, conditions.labels[entry]
+        key = conditions.tournament
+        label = conditions.labels[entry]
         tournament = await self.store.read_patiently(lambda connection: get_tournament_by_id(connection, key))
         logger.warning("entry_timed_out", tournament=conditions.name, entry=label, reason=reason)
         if tournament.kind is Kind.CHALLENGE:

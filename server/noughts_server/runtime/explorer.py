@@ -24,13 +24,16 @@ async def exploring(store: Store, games_in_flight: Callable[[], int], leads: Cal
 
     Tournaments take turns, so that none waits for the end of another.
     """
-    busy, turn = True, 0
+    busy = True
+    turn = 0
     while True:
-        began, used, pause = time.monotonic(), time.process_time(), _REST_FAILED
+        began = time.monotonic()
+        used = time.process_time()
+        pause = _REST_FAILED
         with errors_logged(logger, "explorer_failed"):
-            found = await store.read(partial(next_unexplored, after=turn)) if leads() else None
-            if found is not None:
-                turn = found
+            tournament = await store.read(partial(next_unexplored, after=turn)) if leads() else None
+            if tournament is not None:
+                turn = tournament
                 await store.write(partial(count_some, tournament_id=turn))
                 rest = (_REST_BUSY if busy else _REST_PLAYING) if games_in_flight() else _REST_IDLE
                 pause = min(rest * (time.monotonic() - began), _LONGEST_REST)

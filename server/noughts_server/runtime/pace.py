@@ -65,4 +65,6 @@ class Pace:
             self._change(games // 2)
 
     def _change(self, games: int) -> None:
-        self.games, self._repeated, self._has_changed = games, 0, True
+        self.games = games
+        self._repeated = 0
+        self._has_changed = True

@@ -81,17 +81,18 @@ async def find_addresses(url: str, *, private: bool, owner_id: int) -> tuple[lis
     Without `private`, these are public addresses of other machines, and the ports 80, 443 and above 1024. `owner_id` is
     the owner of the webhook. Raises LookupsBusy.
     """
-    parts, found = urlsplit(url), Future[list[str]]()
+    parts = urlsplit(url)
+    future = Future[list[str]]()
     host, port = parts.hostname, _WEB_PORTS[parts.scheme] if parts.port is None else parts.port
     if not private and port not in _WEB_PORTS.values() and port < _FIRST_FREE_PORT:
         raise OSError(f"port {port}, expected 80, 443 or above {_FIRST_FREE_PORT - 1}")
 
     def look_up() -> None:
-        found.set_running_or_notify_cancel()
+        future.set_running_or_notify_cancel()
         try:
-            found.set_result([str(row[4][0]) for row in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)])
+            future.set_result([str(row[4][0]) for row in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)])
         except Exception as error:
-            found.set_exception(error)
+            future.set_exception(error)
         finally:
             _LOOKUPS.end(owner_id)
 
@@ -102,7 +103,7 @@ async def find_addresses(url: str, *, private: bool, owner_id: int) -> tuple[lis
     except RuntimeError:  # no further thread can be started
         _LOOKUPS.end(owner_id)
         raise
-    addresses = await asyncio.wrap_future(found)
+    addresses = await asyncio.wrap_future(future)
     if not private:
         public = [each for each in addresses if is_public(each)]
         addresses = [each for each in public if not is_own(each)]

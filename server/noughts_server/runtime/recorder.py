@@ -187,7 +187,8 @@ class Recorder:
                 raise
             for tournament in sorted(damaged):
                 self.on_damage(tournament, error)
-            return await self._store_games(*_of(tournaments - damaged, games, advanced))
+            sound_games, sound_advanced = _of(tournaments - damaged, games, advanced)
+            return await self._store_games(sound_games, sound_advanced)
 
     async def _is_damaged(self, tournament: int, games: list[FinishedGame], advanced: list[GameSoFar]) -> bool:
         """Whether what there is of this tournament cannot be stored; it is tried alone, and nothing is kept of that."""

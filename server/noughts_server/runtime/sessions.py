@@ -227,9 +227,11 @@ class Sessions:
     def welcome(self, hello: pb.Hello, bot: BotVersion) -> pb.Welcome:
         """Return the answer to a hello of this bot."""
         self._streams += 1
-        settings, session = self.settings, f"{bot.resource}/sessions/{self._streams}"
+        settings = self.settings
+        session = f"{bot.resource}/sessions/{self._streams}"
         welcome = pb.Welcome(session=session, server=software_version(), protocol=PROTOCOL)
-        welcome.bot, welcome.version = bot_name(bot.bot), bot.resource
+        welcome.bot = bot_name(bot.bot)
+        welcome.version = bot.resource
         welcome.heartbeat_ms, welcome.grace_ms = round(settings.heartbeat * 1000), round(settings.grace * 1000)
         welcome.max_games = min(hello.max_games or UNTIMED_GAMES, MOST_GAMES)
         welcome.comment_bytes = self._referee.comment_limits.move
@@ -241,10 +243,17 @@ class Sessions:
             check_hello(hello)
         except NoughtsError as error:
             raise NotStarted(f"sent an invalid hello: {error}") from error
-        login = OnlineBot(bot.bot_id, bot.resource, None, hello.declines_challenges, tuple(hello.variants))
+        login = OnlineBot(
+            bot=bot.bot_id,
+            name=bot.resource,
+            token=None,
+            declines_challenges=hello.declines_challenges,
+            variants=tuple(hello.variants),
+        )
         self.logged_in(bot.id, login)
         welcome = self.welcome(hello, bot)
-        welcome.heartbeat_ms, welcome.grace_ms = round(heartbeat * 1000), 0
+        welcome.heartbeat_ms = round(heartbeat * 1000)
+        welcome.grace_ms = 0
         return welcome
 
     def bots_online(self) -> set[int]:

@@ -72,10 +72,11 @@ class StoreGuard:
             self.troubles += 1
             if self._referee is not None:
                 self._referee.hold(_WHY)
-            told = {"reason": trouble.reason, "problem": trouble.problem, "got": trouble.got}
-            logger.error("database_unavailable", **told, hint=trouble.remedy)
+            facts = {"reason": trouble.reason, "problem": trouble.problem, "got": trouble.got}
+            logger.error("database_unavailable", **facts, hint=trouble.remedy)
         else:
-            seconds, self._since = time.monotonic() - self._since, 0.0
+            seconds = time.monotonic() - self._since
+            self._since = 0.0
             logger.warning("database_available", seconds=round(seconds, 1))
             if self._referee is not None:
                 self._referee.go_on(_WHY)

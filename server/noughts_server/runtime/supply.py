@@ -88,7 +88,8 @@ class Supply:
             # Who has left since the conditions were read.
             playing = self.conditions = await self._read_conditions()
             self.withdrawn(playing.withdrawn)
-            idle, total = False, tournament.games_total
+            idle = False
+            total = tournament.games_total
             while not idle and tournament.games_total == total:
                 await self.progress.until(lambda: self._may_look(ahead=ahead, known=total))  # noqa: B023
                 idle = self._is_idle()
@@ -96,7 +97,8 @@ class Supply:
                 await self.recorder.flush()
                 tournament = await self.store.read_patiently(lambda connection: get_tournament_by_id(connection, key))
             playing = self.conditions = await self._read_conditions()
-            claimed, units = units.stop, await self._unfinished()
+            claimed = units.stop
+            units = await self._unfinished()
             units = units if idle else range(claimed, units.stop)
         referee.evict(key)
         logger.info("tournament_played", tournament=playing.name)
@@ -109,10 +111,10 @@ class Supply:
         self, units: range, playing: GameConditions, opened: UnitsWithOpenings, tournament: Tournament
     ) -> None:
         settings = tournament.settings
-        wanted = max(_FEWEST_QUEUED, playing.concurrency)
+        most_queued = max(_FEWEST_QUEUED, playing.concurrency)
 
         def has_room() -> bool:
-            return settings.throughput > 0 or self.referee.queued(self.key) < wanted
+            return settings.throughput > 0 or self.referee.queued(self.key) < most_queued
 
         numbers = iter(units)
 
@@ -149,7 +151,8 @@ class Supply:
         if not self._rest:
             self.queue.end_turn(self.key, 0)
             return False
-        unit, slots = self._rest, self._rest.slots
+        unit = self._rest
+        slots = self._rest.slots
         self._rest = unit._replace(slots=slots[games:]) if len(slots) > games else None
         self.referee.add(unit._replace(slots=slots[:games]))
         self.queue.end_turn(self.key, len(slots[:games]))

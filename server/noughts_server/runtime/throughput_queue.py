@@ -102,7 +102,8 @@ class ThroughputQueue:
         share.bots = playing.players if len(playing.players) == 2 else ()
         seats = [self._referee.player(version).seats(playing.timed) for version in playing.players]
         share.seats = min(playing.concurrency, sum(seats) // 2, sum(seats) - max(seats))
-        share.timed, share.waits = playing.timed, True
+        share.timed = playing.timed
+        share.waits = True
         # In games with clocks, the bots say themselves how many they can play at once.
         if share.pace is None and settings.paced and not playing.timed:
             share.pace = Pace(self._clock())
@@ -186,7 +187,8 @@ class ThroughputQueue:
                 key=lambda each: (-each.urgency, self._owners[each.owner].passed, -each.priority, each.passed),
             )
             owner = self._owners[share.owner]
-            size, room = free[share.timed, share.owner][0], room_of(share)
+            size = free[share.timed, share.owner][0]
+            room = room_of(share)
             if not share.urgency:
                 owner.passed = max(owner.passed, self._passed - _TURNS_OWED * size)
                 self._passed = max(self._passed, owner.passed)

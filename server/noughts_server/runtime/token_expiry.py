@@ -38,5 +38,5 @@ async def close_ended_sessions(store: Store, sessions: Sessions) -> None:
     ended = await store.read(partial(ended_tokens, token_ids=tokens, now_ms=store.now_ms()))
     for token, error in ended.items():
         logger.info("sessions_closed", token=token, reason=error.reason)
-        told = f"{error}; log in with another one"
-        sessions.expel(token, partial(StreamClosed, grpc.StatusCode.UNAUTHENTICATED, error.reason, told))
+        reason = f"{error}; log in with another one"
+        sessions.expel(token, partial(StreamClosed, grpc.StatusCode.UNAUTHENTICATED, error.reason, reason))

@@ -348,9 +348,9 @@ class LocalPlay(Generic[S]):
         finally:
             self.queue.leave(supply.key)
 
-    def _found_damaged(self, found: tuple[int, DatabaseDamaged]) -> None:
+    def _found_damaged(self, damage: tuple[int, DatabaseDamaged]) -> None:
         """The games of a tournament cannot be stored."""
-        key, error = found
+        key, error = damage
         task = self.tasks.pop(key, None)
         if task is not None:
             task.cancel()
@@ -375,8 +375,15 @@ class LocalPlay(Generic[S]):
         """Store why play has stopped, and try again after the delay."""
         now = self.store.now_ms()
         with errors_logged(logger, "stop_not_stored"):
-            stop = partial(give_up, tournament_id=key, holder=self.node, reason=reason, now_ms=now)
-            await self.store.write_patiently(partial(stop, retry_at=now + round(delay * 1000)))
+            stop = partial(
+                give_up,
+                tournament_id=key,
+                holder=self.node,
+                reason=reason,
+                now_ms=now,
+                retry_at=now + round(delay * 1000),
+            )
+            await self.store.write_patiently(stop)
             self.bus.publish(CHANGED, key)
         await asyncio.sleep(delay)
         self._retries.pop(key, None)

@@ -45,9 +45,10 @@ class UnitsWithOpenings:
             return
         size = _SEARCHED_AT_ONCE if self._is_searched else _AT_ONCE
         for begin in range(0, len(unit.slots), size):
-            slots, numbers = unit.slots[begin : begin + size], encounters[begin : begin + size]
-            found = [await self._opening(each) for each in numbers]
-            openings = {slot.ordinal: opening for slot, opening in zip(slots, found, strict=True)}
+            slots = unit.slots[begin : begin + size]
+            numbers = encounters[begin : begin + size]
+            of_encounters = [await self._opening(each) for each in numbers]
+            openings = {slot.ordinal: opening for slot, opening in zip(slots, of_encounters, strict=True)}
             yield unit._replace(slots=slots, openings=openings)
             await asyncio.sleep(0)
 

@@ -115,17 +115,18 @@ class WebhookDelivery:
         return problem
 
     async def _status(self, event: Event) -> int:
-        url, content = urlsplit(event.url), request_content(event, self._store.now_ms() // 1_000)
+        url = urlsplit(event.url)
+        content = request_content(event, self._store.now_ms() // 1_000)
         reader, writer = await self._connected(event.url, event.owner_id)
         try:
             writer.write(f"POST {url.path or '/'}{url.query and '?'}{url.query} HTTP/1.1\r\n".encode())
             writer.write(f"Host: {url.netloc}\r\nConnection: close\r\n".encode() + content)
-            found = re.match(rb"HTTP/1\.[01] (\d{3})", await reader.readline())
+            match = re.match(rb"HTTP/1\.[01] (\d{3})", await reader.readline())
         finally:
             writer.close()
-        if found is None:
+        if match is None:
             raise ValueError("the answer is not HTTP/1.1")
-        return int(found[1])
+        return int(match[1])
 
     async def _connected(self, url: str, owner_id: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Connect to the addresses that were checked: a second look at the name could find others."""

@@ -75,10 +75,10 @@ def files_of(language: Language, name: str) -> dict[Path, str]:
         "BUILD": f"{language.build}\n" if language.build else "",
     }
     words["SPEC"] = Template(language.spec).safe_substitute(words)
-    found: dict[Path, str] = {}
+    files: dict[Path, str] = {}
     for part in (_COMMON, language.name):
         for file in sorted((_HERE / part).rglob(f"*{_SUFFIX}")):
             place = str(file.relative_to(_HERE / part)).replace("dot-", ".").removesuffix(_SUFFIX)
             text = file.read_text(encoding="utf-8")
-            found[Path(Template(place).safe_substitute(words))] = Template(text).safe_substitute(words)
-    return found
+            files[Path(Template(place).safe_substitute(words))] = Template(text).safe_substitute(words)
+    return files

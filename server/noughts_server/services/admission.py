@@ -65,7 +65,8 @@ class Admission:
         request, the method calls `access.require` later.
         """
         secret = bearer_token(context)
-        peer, address = peer_of(context.peer()), self._address(context)
+        peer = peer_of(context.peer())
+        address = self._address(context)
         held = ExitStack()
         when_done(context, held.close)
         if access is Access.PLAY and secret and self._sessions.has_ticket(secret):
@@ -73,7 +74,8 @@ class Admission:
             held.enter_context(_counted(self._of_tickets, peer))
             VISITOR.set(visitor := Visitor(address, None, ticket=True))
             return visitor
-        limiter, site_secret = self.limiter, _site_secret(context)
+        limiter = self.limiter
+        site_secret = _site_secret(context)
         site = self._known_site(site_secret)
         caller = Visitor(address, None, site=site).account
         limiter.take("address_rate", caller, f"calls a second from {caller}")
@@ -100,7 +102,8 @@ class Admission:
         if visitor.caller is not None or visitor.ticket:
             yield place
             return
-        holding, caller = self.limiter.holding, visitor.account
+        holding = self.limiter.holding
+        caller = visitor.account
         with holding("address_strangers", caller, f"concurrent calls without a token from {caller}"):
             if visitor.site:
                 yield place
@@ -128,7 +131,8 @@ class Admission:
 
     def charge(self, size: int) -> None:
         """Charge the visitor for a message of `size` bytes. Raises LimitReached."""
-        visitor, size = VISITOR.get(None), size + MESSAGE_BYTES
+        visitor = VISITOR.get(None)
+        size = size + MESSAGE_BYTES
         if visitor is None:
             return  # the stream is read by the task of a bot with a ticket
         if visitor.caller is not None:
@@ -177,8 +181,8 @@ class Admission:
     def _address(self, context: Context) -> str:
         host = peer_of(context.peer()).host
         if host in self._proxies:
-            told = (value for key, value in context.invocation_metadata() or () if key == PROXY_KEY)
-            host = str(next(told, host))
+            addresses = (value for key, value in context.invocation_metadata() or () if key == PROXY_KEY)
+            host = str(next(addresses, host))
         return caller_network(host)
 
     @contextmanager

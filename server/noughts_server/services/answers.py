@@ -20,9 +20,9 @@ async def answered(store: Store, build: Callable[[Connection], Answer]) -> Answe
     return await store.answer(build, "" if visitor is None else visitor.payer)
 
 
-def page_rows(asked: int) -> int:
+def page_rows(size: int) -> int:
     """Return the size of the page that a caller gets who asked for this one."""
-    return asked if VISITOR.get().caller is not None else min(asked, STRANGERS_PAGE)
+    return size if VISITOR.get().caller is not None else min(size, STRANGERS_PAGE)
 
 
 def each(build: Callable[[Row], Answer], rows: Iterable[Row]) -> Iterator[Answer]:

@@ -4,9 +4,8 @@ from collections.abc import Hashable, Mapping
 from functools import partial
 
 from noughts_proto.v1 import leaderboards_pb2 as pb
+from noughts_server.convert.leaderboards import batch_ratings_message
 from noughts_server.core.errors import InvalidArgument
-from noughts_server.core.resource_names import bot_name
-from noughts_server.messages.conversions import filled
 from noughts_server.runtime.computing import Computing
 from noughts_server.store.ratings.rated_pairs import RatedPair
 
@@ -46,11 +45,4 @@ def _fitted(pairs: list[RatedPair], anchors: Mapping[str, float], prior: bool) -
     from noughts_server.statistics.rated_games import count_pairs
 
     games = count_pairs((pair.first, pair.second, pair.score.counts) for pair in pairs)
-    ratings = rate(games, anchors=anchors, prior=prior)
-    return filled(
-        pb.GetBatchRatingsResponse,
-        ratings,
-        ratings=[filled(pb.BatchRating, player, bot=bot_name(player.name)) for player in ratings.players],
-        draws=sum(player.draws for player in ratings.players) // 2,
-        advantage_bound=pb.AdvantageBound.Value(f"ADVANTAGE_BOUND_{ratings.bound.name}"),
-    )
+    return batch_ratings_message(rate(games, anchors=anchors, prior=prior))

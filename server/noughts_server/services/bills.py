@@ -18,9 +18,13 @@ class Bill:
 
     def __init__(self, limiter: Limiter, visitor: Visitor) -> None:
         self._limiter = limiter
-        self._name, self._payer, whom = "address_answer_bytes", visitor.payer, f"without a token to {visitor.payer}"
+        self._name = "address_answer_bytes"
+        self._payer = visitor.payer
+        whom = f"without a token to {visitor.payer}"
         if visitor.caller is not None:
-            self._name, self._payer, whom = "token_answer_bytes", visitor.caller.owner, "with your tokens"
+            self._name = "token_answer_bytes"
+            self._payer = visitor.caller.owner
+            whom = "with your tokens"
         self._subject = f"bytes a second in answers {whom}"
         self._charged = 0
         self._is_free = visitor.ticket

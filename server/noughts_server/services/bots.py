@@ -7,9 +7,9 @@ import structlog
 
 from noughts_proto.v1 import bots_pb2 as pb
 from noughts_proto.v1 import bots_pb2_grpc
+from noughts_server.convert.bots import bot_message, bot_version_message
 from noughts_server.core.errors import WrongState
-from noughts_server.core.resource_names import bot_id, bot_name
-from noughts_server.messages.conversions import filled, timestamp
+from noughts_server.core.resource_names import bot_id
 from noughts_server.runtime.hosting import Hosting
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import Access, Context, caller_as, open_to, require
@@ -58,30 +58,37 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
         def read(connection: Connection) -> tuple[Bot, list[Version], dict[int, Submission]]:
             bot = get_bot(connection, name)
             versions = list_versions(connection, bot.id, most=_MOST_VERSIONS)
-            found = submissions_of(connection, [row.id for row in versions])
-            return bot, versions, {each.bot_version_id: each for each in found}
+            submissions = submissions_of(connection, [row.id for row in versions])
+            return bot, versions, {each.bot_version_id: each for each in submissions}
 
         bot, versions, submitted = await answered(self._store, read)
-        shown = (_version_message(bot.name, row.version, row.created_at, submitted.get(row.id)) for row in versions)
-        return pb.GetBotResponse(bot=_message(bot, bot.id in self._sessions.bots_online()), versions=shown)
+        rows = (bot_version_message(bot.name, row.version, row.created_at, submitted.get(row.id)) for row in versions)
+        return pb.GetBotResponse(bot=self._message(bot), versions=rows)
 
     @open_to(Access.ANYONE)
     async def ListBots(self, request: pb.ListBotsRequest, context: Context) -> pb.ListBotsResponse:
         online = self._sessions.bots_online()
-        wanted = {name: getattr(request, name) for name in ("page_token", "owner", "search")}
-        bot_ids = online if request.online_only else None
-        size, retired = page_rows(request.page_size), request.show_retired
+        size = page_rows(request.page_size)
 
         def read(connection: Connection) -> pb.ListBotsResponse:
-            page = list_bots(connection, size=size, retired=retired, bot_ids=bot_ids, **wanted)
-            bots = each(lambda bot: _message(bot, bot.id in online), page.items)
+            page = list_bots(
+                connection,
+                size=size,
+                page_token=request.page_token,
+                owner=request.owner,
+                search=request.search,
+                retired=request.show_retired,
+                bot_ids=online if request.online_only else None,
+            )
+            bots = each(lambda bot: bot_message(bot, online=bot.id in online), page.items)
             return pb.ListBotsResponse(bots=bots, next_page_token=page.next_page_token)
 
         return await answered(self._store, read)
 
     @open_to(Access.PLAY)
     async def UpdateBot(self, request: pb.UpdateBotRequest, context: Context) -> pb.UpdateBotResponse:
-        name, new_name = bot_id("name", request.name), request.new_name
+        name = bot_id("name", request.name)
+        new_name = request.new_name
         who = caller_as(play_as(name))
         # Without this check, a token for one bot would soon work for any bot.
         require(who, play_as(new_name))
@@ -94,22 +101,25 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
             limits=self._limiter.limits,
         )
         bot = await self._store.write(rename)
-        return pb.UpdateBotResponse(bot=_message(bot, bot.id in self._sessions.bots_online()))
+        return pb.UpdateBotResponse(bot=self._message(bot))
 
     @open_to(Access.PLAY)
     async def RetireBot(self, request: pb.RetireBotRequest, context: Context) -> pb.RetireBotResponse:
         name = bot_id("name", request.name)
-        who, now = caller_as(play_as(name)), self._store.now_ms()
+        who = caller_as(play_as(name))
+        now = self._store.now_ms()
         retire = partial(retire_bot, name=name, undo=request.undo, now_ms=now, owner_id=who.only_owner)
         bot = await self._store.write(retire)
         if self._hosting is not None:
             await self._hosting.look()
-        return pb.RetireBotResponse(bot=_message(bot, bot.id in self._sessions.bots_online()))
+        return pb.RetireBotResponse(bot=self._message(bot))
 
     @open_to(Access.PLAY)
     async def RegisterBot(self, request: pb.RegisterBotRequest, context: Context) -> pb.RegisterBotResponse:
-        name, now = bot_id("name", request.name), self._store.now_ms()
-        owner, limits = caller_as(play_as(name)).owner_id, self._limiter.limits
+        name = bot_id("name", request.name)
+        now = self._store.now_ms()
+        owner = caller_as(play_as(name)).owner_id
+        limits = self._limiter.limits
         to_organisers = request.open_to_organisers if request.HasField("open_to_organisers") else None
         to_tests = request.open_to_tests if request.HasField("open_to_tests") else None
 
@@ -126,17 +136,25 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
             )
 
         bot = await self._store.write(register)
-        return pb.RegisterBotResponse(bot=_message(bot, bot.id in self._sessions.bots_online()))
+        return pb.RegisterBotResponse(bot=self._message(bot))
 
     @open_to(Access.SUBMIT)
     async def SubmitBot(self, requests: AsyncIterator[pb.SubmitBotRequest], context: Context) -> pb.SubmitBotResponse:
-        who, limits = caller_as(SUBMIT), self._limiter.limits
+        who = caller_as(SUBMIT)
+        limits = self._limiter.limits
         # Each check comes before the next, more costly step: a refused bot costs no other owner's time.
         with self._limiter.holding("owner_uploads", who.owner_id, "concurrent submissions by you"):
             announcement = await announced(requests, limits)
             hosting = self._hosting_of(announcement.kind)
-            check = partial(check_submission, owner_id=who.owner_id, bot=announcement.bot, size=announcement.size)
-            await self._store.read(partial(check, now_ms=self._store.now_ms(), limits=limits))
+            check = partial(
+                check_submission,
+                owner_id=who.owner_id,
+                bot=announcement.bot,
+                size=announcement.size,
+                now_ms=self._store.now_ms(),
+                limits=limits,
+            )
+            await self._store.read(check)
             upload = await received(requests, announcement)
             tried = await hosting.try_out(upload, announcement.variant, who.owner_id)
             now = self._store.now_ms()
@@ -151,8 +169,11 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
         if stored.is_new:
             logger.info("bot_submitted", bot=submission.resource, owner=submission.owner, bytes=submission.size)
             await hosting.look()
-        version = _version_message(submission.bot, submission.version, now, submission)
+        version = bot_version_message(submission.bot, submission.version, now, submission)
         return pb.SubmitBotResponse(version=version, unchanged=not stored.is_new, variant=tried.variant)
+
+    def _message(self, bot: Bot) -> pb.Bot:
+        return bot_message(bot, online=bot.id in self._sessions.bots_online())
 
     def _hosting_of(self, kind: str) -> Hosting:
         """Return what hosts bots of this kind. Raises WrongState if the server does not accept it."""
@@ -162,23 +183,3 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
             hint = "The operator chooses the kinds: noughts serve --accept wasm,py"
             raise WrongState("the server", got=got, expected=f"one that accepts bots of kind {kind!r}", hint=hint)
         return self._hosting
-
-
-def _version_message(bot: str, version: str, created_ms: int, submission: Submission | None) -> pb.BotVersion:
-    message = pb.BotVersion(name=bot_name(bot, version), create_time=timestamp(created_ms))
-    if submission is not None:
-        message.submission.CopyFrom(filled(pb.Submission, submission, bot=bot, sha256=submission.hash))
-    return message
-
-
-def _message(bot: Bot, online: bool) -> pb.Bot:
-    return pb.Bot(
-        name=bot_name(bot.name),
-        owner=bot.owner,
-        latest_version=bot_name(bot.name, bot.latest_version),
-        online=online,
-        create_time=timestamp(bot.created_at),
-        retire_time=timestamp(bot.retired_at),
-        open_to_organisers=bot.open_to_organisers,
-        open_to_tests=bot.open_to_tests,
-    )

@@ -8,10 +8,10 @@ from functools import partial
 
 from noughts_proto.v1 import challenges_pb2 as pb
 from noughts_proto.v1 import challenges_pb2_grpc
+from noughts_server.convert.settings import challenge_settings
+from noughts_server.convert.tournaments import tournament_message
 from noughts_server.core.errors import InvalidArgument, NoughtsError, PermissionDenied, WrongState
 from noughts_server.core.resource_names import bot_name, bot_version_id
-from noughts_server.messages.conversions import tournament_message
-from noughts_server.messages.settings_codec import challenge_settings
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.sessions import OnlineBot, Sessions
 from noughts_server.services.access import LARGE_REQUEST, Access, Context, caller_as, open_to
@@ -26,9 +26,9 @@ from noughts_server.services.new_tournaments import (
     computed,
 )
 from noughts_server.store.engine.database import Connection, Store
-from noughts_server.store.pairing.seeds import SeedKind
 from noughts_server.store.people.bots import BotVersion, get_bot, get_version, get_version_by_id
 from noughts_server.store.people.scopes import SITE, play_as
+from noughts_server.store.seeds import SeedKind
 from noughts_server.store.tournaments.challenges import NewChallenge, create_challenge
 from noughts_server.store.validation import check_number
 
@@ -50,23 +50,26 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
     @open_to(Access.PLAY, most_bytes=LARGE_REQUEST)
     async def CreateChallenge(self, request: pb.CreateChallengeRequest, context: Context) -> pb.CreateChallengeResponse:
         name, version = bot_version_id("challenger", request.challenger)
-        who, now = caller_as(play_as(name)), self._store.now_ms()
-        online, asked = self._sessions.logins_online(), challenge_settings(request, seed=secrets.randbits(64))
+        who = caller_as(play_as(name))
+        now = self._store.now_ms()
+        online = self._sessions.logins_online()
+        requested = challenge_settings(request, seed=secrets.randbits(64))
 
         def chosen(connection: Connection) -> NewChallenge:
             challenger = _online(connection, online, name, version)
             if who.only_owner not in (None, challenger.owner_id):
                 raise PermissionDenied(bot_name(name))
-            opponent = _online(connection, online, *bot_version_id("opponent", request.opponent))
+            opponent_name, opponent_version = bot_version_id("opponent", request.opponent)
+            opponent = _online(connection, online, opponent_name, opponent_version)
             if opponent.id == challenger.id:
                 raise InvalidArgument.of("opponent", request.opponent, "a bot other than the challenger")
             if opponent.owner_id != who.owner_id:
                 online[opponent.id].check_accepts()
             if opponent.owner_id != challenger.owner_id:
-                check_guest_clocks(asked, self._limits)
+                check_guest_clocks(requested, self._limits)
             declared = {login.name: login.variants for login in (online[challenger.id], online[opponent.id])}
             variant = request.variant or common_variant("variant", declared)
-            settings = replace(asked, variant=canonical_variant(variant, field="variant"))
+            settings = replace(requested, variant=canonical_variant(variant, field="variant"))
             online[challenger.id].check_plays("challenger", settings.variant)
             online[opponent.id].check_plays("opponent", settings.variant)
             names = (challenger.bot, opponent.bot)
@@ -97,16 +100,16 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
                 variant_of_openings = new.settings.variant
             if variant_of_openings:
                 await computed(self._limiter, who.owner_id, partial(check_openings_of, new.settings))
-        tournament = await Creation(who, request, asked, begin).by(self._director, self._limiter, now_ms=now)
+        tournament = await Creation(who, request, requested, begin).by(self._director, self._limiter, now_ms=now)
         return pb.CreateChallengeResponse(tournament=tournament_message(tournament))
 
 
 def _online(connection: Connection, online: Mapping[int, OnlineBot], bot: str, version: str) -> BotVersion:
     """Return the online version of the bot, by default the newest one. Raises NotFound, WrongState."""
     if version:
-        wanted = get_version(connection, bot, version)
-        if wanted.id in online:
-            return wanted
+        named = get_version(connection, bot, version)
+        if named.id in online:
+            return named
     else:
         key = get_bot(connection, bot).id
         versions = [each for each, login in online.items() if login.bot == key]

@@ -34,7 +34,8 @@ class Creation:
 
         A repeated request and one that fails cost nothing. Raises LimitReached and the errors of `create`.
         """
-        who, is_new = self.who, False
+        who = self.who
+        is_new = False
         size = 0 if who.only_owner is None else self.copies * stored_bytes(self.settings)
 
         def create(connection: Connection) -> str:

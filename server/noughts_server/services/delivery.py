@@ -41,7 +41,8 @@ class Delivery:
     def begin(self, context: Context, visitor: Visitor, size: int) -> None:
         """Count an answer of `size` bytes until it is delivered. Raises LimitReached."""
         answer = _Answer(visitor.account, size + ANSWER_BYTES, context.peer())
-        unread, limit = self._unread[answer.account] + answer.size, self._limits.caller_unread_bytes
+        unread = self._unread[answer.account] + answer.size
+        limit = self._limits.caller_unread_bytes
         if unread > limit:
             subject = f"bytes of unread answers of {answer.account}"
             raise LimitReached("caller_unread_bytes", subject, got=unread, limit=limit, retry_seconds=_RETRY_SECONDS)

@@ -2,21 +2,20 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from noughts_proto.v1 import games_pb2 as pb
 from noughts_proto.v1 import games_pb2_grpc
-from noughts_referee.rules import Result, Termination, parse_variant
+from noughts_referee.rules import Result, Termination
+from noughts_server.convert.games import game_message
 from noughts_server.core.errors import InvalidArgument
 from noughts_server.core.resource_names import bot_id, game_id, tournament_id
-from noughts_server.messages.conversions import filled
-from noughts_server.messages.settings_codec import time_control_message
 from noughts_server.services.access import VISITOR, Access, Context, open_to
 from noughts_server.services.answers import answered, each, page_rows
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.pages import Page
 from noughts_server.store.games.bot_games import list_bot_games
-from noughts_server.store.games.games import StoredGame, Wanted, get_game, list_games
+from noughts_server.store.games.games import GameFilter, StoredGame, get_game, list_games
 from noughts_server.store.games.notes import notes_of
 
 Kind = TypeVar("Kind", Result, Termination)
@@ -57,30 +56,41 @@ class GameServicer(games_pb2_grpc.GameServiceServicer):
 def _listing(request: pb.ListGamesRequest) -> Callable[[Connection], Page[StoredGame]]:
     result = _value(Result, "result", request.result)
     termination = _value(Termination, "termination", request.termination)
-    wanted = Wanted(request.faults_only, result, termination, request.won if request.HasField("won") else None)
-    page: dict[str, Any] = {"size": page_rows(request.page_size), "page_token": request.page_token}
+    game_filter = GameFilter(
+        faults=request.faults_only,
+        result=result,
+        termination=termination,
+        won=request.won if request.HasField("won") else None,
+    )
+    size = page_rows(request.page_size)
     if request.parent.startswith("bots/"):
-        for field in ("entry", "after", "with_comments"):
-            if value := getattr(request, field):
+        of_tournaments = {"entry": request.entry, "after": request.after, "with_comments": request.with_comments}
+        for field, value in of_tournaments.items():
+            if value:
                 raise InvalidArgument.of(field, value, "nothing: this filter applies only to games of `tournaments/ID`")
-        bot = bot_id("parent", request.parent)
-        opponent = bot_id("opponent", request.opponent) if request.opponent else ""
-        tournament = tournament_id("tournament", request.tournament) if request.tournament else ""
-        return partial(list_bot_games, bot=bot, opponent=opponent, tournament=tournament, wanted=wanted, **page)
-    for field in ("opponent", "tournament"):
-        if value := getattr(request, field):
+        return partial(
+            list_bot_games,
+            bot=bot_id("parent", request.parent),
+            opponent=bot_id("opponent", request.opponent) if request.opponent else "",
+            tournament=tournament_id("tournament", request.tournament) if request.tournament else "",
+            game_filter=game_filter,
+            size=size,
+            page_token=request.page_token,
+        )
+    for field, value in {"opponent": request.opponent, "tournament": request.tournament}.items():
+        if value:
             raise InvalidArgument.of(field, value, "nothing: this filter applies only to the games of `bots/NAME`")
-    if wanted.won is not None and not request.entry:
-        raise InvalidArgument.of("won", wanted.won, "nothing: without `entry` it is unclear who won or lost")
-    slug = tournament_id("parent", request.parent)
+    if game_filter.won is not None and not request.entry:
+        raise InvalidArgument.of("won", game_filter.won, "nothing: without `entry` it is unclear who won or lost")
     return partial(
         list_games,
-        slug=slug,
-        wanted=wanted,
+        slug=tournament_id("parent", request.parent),
+        game_filter=game_filter,
         entry=request.entry,
         after=request.after,
         comments=request.with_comments,
-        **page,
+        size=size,
+        page_token=request.page_token,
     )
 
 
@@ -90,20 +100,3 @@ def _value(kind: type[Kind], field: str, number: int) -> Kind | None:
         return kind(number) if number else None
     except ValueError:
         raise InvalidArgument.of(field, number, f"one of {', '.join(f'{each:d}' for each in kind)}") from None
-
-
-def game_message(game: StoredGame) -> pb.Game:
-    """Return a stored game as a protocol message; a live game has no result, termination or end time."""
-    times = {"first_time": time_control_message(game.first_time), "second_time": time_control_message(game.second_time)}
-    won = parse_variant(game.variant).won_with(game.moves)
-    agreement = None if game.agreement is None else pb.Agreement(**game.agreement._asdict())
-    unset = {"result": None, "termination": None}
-    message = filled(pb.Game, game, winning_cells=won, agreement=agreement, **times, **unset)
-    if game.allowances is not None:
-        first, second = game.allowances
-        message.first_allowance.MergeFrom(pb.Allowance(**first._asdict()))
-        message.second_allowance.MergeFrom(pb.Allowance(**second._asdict()))
-    if game.clocks_us is None:
-        message.result, message.termination = int(game.result), int(game.termination)  # type: ignore[assignment]
-        message.end_time.FromMilliseconds(game.ended_at)
-    return message

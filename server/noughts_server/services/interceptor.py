@@ -185,8 +185,8 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         if isinstance(error, NotImplementedError) and method.startswith(_FOREIGN):
             error = _unknown(method)  # a method that the library declares but does not implement
         if trouble := MachineTrouble.of(error):
-            told = {"problem": trouble.problem, "got": trouble.report, "hint": trouble.remedy}
-            logger.error("machine_trouble", method=method, **told)
+            facts = {"problem": trouble.problem, "got": trouble.report, "hint": trouble.remedy}
+            logger.error("machine_trouble", method=method, **facts)
             error = trouble
         if isinstance(error, LimitReached):
             self._refused[error.name] += 1
@@ -201,8 +201,8 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
 
 def _rows_asked(request: Any) -> int:
     """Return how many rows a request wants at most, as far as it says so."""
-    asked = getattr(request, "page_size", None)
-    return 0 if asked is None else min(max(0, page_rows(asked or DEFAULT_SIZE)), LARGEST_SIZE)
+    size = getattr(request, "page_size", None)
+    return 0 if size is None else min(max(0, page_rows(size or DEFAULT_SIZE)), LARGEST_SIZE)
 
 
 async def _request(context: Context) -> Any:

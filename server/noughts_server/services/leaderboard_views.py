@@ -16,8 +16,10 @@ from noughts_server.statistics.rating_table import Estimate
 from noughts_server.store.engine.database import Store
 from noughts_server.store.engine.pages import Page
 from noughts_server.store.ratings.leaderboards import (
+    Filters,
     LeaderboardRow,
     ListState,
+    Place,
     Places,
     leaderboard,
     list_bots,
@@ -50,11 +52,12 @@ class View:
 
     def places(self, games: list[Any], bots: dict[str, tuple[int, bool]]) -> Places:
         """Return the places of bots, from their games and the result of `list_bots`."""
-        found = self.rate(games, {name for name, (_, active) in bots.items() if active}) if games else {}
-        rated = ((each.view_rating, *bots[name], each) for name, each in found.items() if name in bots)
-        places, rank = dict[int, tuple[int, Estimate]](), 1
+        estimates = self.rate(games, {name for name, (_, active) in bots.items() if active}) if games else {}
+        rated = ((each.view_rating, *bots[name], each) for name, each in estimates.items() if name in bots)
+        places: dict[int, Place] = {}
+        rank = 1
         for _, key, active, estimate in sorted(rated, reverse=True):
-            places[key] = (rank, estimate)
+            places[key] = Place(rank, estimate)
             rank += active
         return places
 
@@ -98,16 +101,28 @@ class LeaderboardViews:
         self._turn = asyncio.Lock()
         self._computing = Computing("leaderboard-view")
 
-    async def shown(self, wanted: str, name: str, **asked: Any) -> tuple[View, Page[LeaderboardRow], Places]:
-        """Return the view that is wanted, a page of a list in it, and places. Raises InvalidArgument, NotFound."""
+    async def page(
+        self, view_name: str, name: str, *, filters: Filters | None = None, size: int = 0, page_token: str = ""
+    ) -> tuple[View, Page[LeaderboardRow], Places]:
+        """Return a view (by default the usual one), a page of it, and its places. Raises InvalidArgument, NotFound."""
         state = await answered(self._store, partial(list_state, name=name))
-        view = view_of(wanted, state)
-        of_list: dict[str, Any] = dict(zip(("variant", "time_class"), name.split("/"), strict=True))
-        if view.read is None:
-            return view, await answered(self._store, partial(leaderboard, **of_list, **asked)), {}
-        places = await self._places(view, name, state, partial(view.read, **of_list))
-        page = partial(leaderboard, **of_list, **asked, view=view.name, places=places)
-        return view, await answered(self._store, page), places
+        view = view_of(view_name, state)
+        variant, time_class = name.split("/")
+        places: Places | None = None
+        if view.read is not None:
+            games = partial(view.read, variant=variant, time_class=time_class)
+            places = await self._places(view, name, state, games)
+        read = partial(
+            leaderboard,
+            variant=variant,
+            time_class=time_class,
+            filters=filters,
+            size=size,
+            page_token=page_token,
+            view=view.name,
+            places=places,
+        )
+        return view, await answered(self._store, read), places or {}
 
     async def _places(self, view: View, name: str, state: ListState, games: Reader) -> Places:
         known = self._known.get((view, name))
@@ -115,8 +130,11 @@ class LeaderboardViews:
             return known[0]
         async with self._turn:
             if not self._is_recent(view, name, state):
-                found = await answered(self._store, lambda connection: (games(connection), list_bots(connection, name)))
-                await self._computing.run(name, partial(self._compute, view, name, state, *found))
+                stored, bots = await answered(
+                    self._store, lambda connection: (games(connection), list_bots(connection, name))
+                )
+                compute = partial(self._compute, view, name, state, games=stored, bots=bots)
+                await self._computing.run(name, compute)
             return self._known[view, name][0]
 
     def _is_recent(self, view: View, name: str, state: ListState) -> bool:

@@ -54,7 +54,8 @@ class Limiter:
     def take(self, name: str, who: Hashable, subject: str, amount: int = 1, *, instead: str = "") -> None:
         """Charge `amount` to a limit per second or day. Raises LimitReached, and charges nothing then."""
         if (wait := self.wait(name, who, amount)) > 0:
-            limit, burst = self.limits.of(name), _burst(name)
+            limit = self.limits.of(name)
+            burst = _burst(name)
             got = round((burst + wait) * limit / burst)
             raise LimitReached(name, subject, got=got, limit=limit, retry_seconds=wait, instead=instead)
         self.charge(name, who, amount)
@@ -66,7 +67,8 @@ class Limiter:
 
     def charge(self, name: str, who: Hashable, amount: int) -> None:
         """Charge `amount` to a limit per second or day, also beyond the limit. A negative one is given back."""
-        now, key = self._now(), (name, who)
+        now = self._now()
+        key = (name, who)
         if len(self._rested) >= _FORGET_FROM and key not in self._rested:
             self._rested = {key: at for key, at in self._rested.items() if at > now}
         self._rested[key] = max(self._rested.get(key, now), now) + self._seconds(name, amount)

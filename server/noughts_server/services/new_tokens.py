@@ -21,13 +21,15 @@ def check_token(label: str, life_ms: int | None) -> None:
 
 def check_scopes(scopes: Iterable[str]) -> tuple[str, ...]:
     """Return the scopes in order without duplicates; the default if there are none. Raises InvalidArgument."""
-    wanted = tuple(dict.fromkeys(scopes)) or DEFAULT_SCOPES
-    for scope in wanted:
+    chosen_scopes = tuple(dict.fromkeys(scopes)) or DEFAULT_SCOPES
+    for scope in chosen_scopes:
         kind, colon, bot = scope.partition(":")
         if kind not in (PLAY, SUBMIT, ORGANISE, SITE, ADMIN) or (colon and kind != PLAY):
             raise InvalidArgument.of("token.scopes", scope, _EXPECTED)
         if colon:
             check_name("token.scopes", bot)
-    if len(" ".join(wanted)) > _MOST_CHARACTERS:
-        raise InvalidArgument.of("token.scopes", f"{len(wanted)} scopes", f"at most {_MOST_CHARACTERS} characters")
-    return wanted
+    if len(" ".join(chosen_scopes)) > _MOST_CHARACTERS:
+        raise InvalidArgument.of(
+            "token.scopes", f"{len(chosen_scopes)} scopes", f"at most {_MOST_CHARACTERS} characters"
+        )
+    return chosen_scopes

@@ -97,21 +97,21 @@ def check_joining(joining: Joining, now_ms: int) -> None:
     """Raise InvalidArgument for values with which a tournament cannot be created."""
     check_number("tournament.entries_min", joining.entries_min, FEWEST_ENTRIES, MOST_ENTRIES)
     check_number("tournament.entries_max", joining.entries_max, joining.entries_min, MOST_ENTRIES)
-    orders = (("join_from",), ("join_until", "join_from"), ("start_at", "join_from", "join_until"))
-    for name, *others in orders:
-        moment: int | None = getattr(joining, name)
-        if moment is None:
+    times = {"join_from": joining.join_from, "join_until": joining.join_until, "start_at": joining.start_at}
+    earlier: dict[str, int] = {}
+    for name, time in times.items():
+        if time is None:
             continue
-        if not 0 <= moment <= LATEST:
-            raise InvalidArgument.of(f"tournament.{name}", utc(moment), "a time from 1970 to 9999")
+        if not 0 <= time <= LATEST:
+            raise InvalidArgument.of(f"tournament.{name}", utc(time), "a time from 1970 to 9999")
         # Joining can begin before the creation; all other times must be in the future.
-        if others and moment <= now_ms:
-            raise InvalidArgument.of(f"tournament.{name}", utc(moment), f"a time in the future (now: {utc(now_ms)})")
-        for other in others:
-            bound: int | None = getattr(joining, other)
+        if name != "join_from" and time <= now_ms:
+            raise InvalidArgument.of(f"tournament.{name}", utc(time), f"a time in the future (now: {utc(now_ms)})")
+        for other, bound in earlier.items():
             # The start can be the end of the join window, but a window cannot be empty.
-            if bound is not None and moment < bound + (other == "join_from"):
-                raise InvalidArgument.of(f"tournament.{name}", utc(moment), f"one after {other} ({utc(bound)})")
+            if time < bound + (other == "join_from"):
+                raise InvalidArgument.of(f"tournament.{name}", utc(time), f"one after {other} ({utc(bound)})")
+        earlier[name] = time
 
 
 def canonical_variant(variant: str, field: str = "tournament.variant") -> str:

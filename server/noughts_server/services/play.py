@@ -65,19 +65,29 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
         if ticket is not None:
             if ticket.carry is not None:
                 return await ticket.carry(hello, context)
-            return await self._serve(context, hello, ticket.owner, ticket.bot, ticket.version, None)
+            return await self._serve(
+                context, hello, owner=ticket.owner, name=ticket.bot, version=ticket.version, token=None
+            )
         who = caller_as(play_as(hello.bot))
         with self._limiter.holding("sessions", who.token_id, "bots logged in with your token"):
-            return await self._serve(context, hello, who.owner_id, hello.bot, hello.version, who.token_id)
+            return await self._serve(
+                context, hello, owner=who.owner_id, name=hello.bot, version=hello.version, token=who.token_id
+            )
 
     async def _serve(
-        self, context: PlayContext, hello: pb.Hello, owner: int, name: str, version: str, token: int | None
+        self, context: PlayContext, hello: pb.Hello, *, owner: int, name: str, version: str, token: int | None
     ) -> None:
         bot = await self._log_in(owner, name, version, token)
         waits_for = await self._store.read(lambda connection: pinned_elsewhere(connection, bot.id))
         welcome = self._sessions.welcome(hello, bot)
         welcome.waits_for.extend(waits_for)
-        login = OnlineBot(bot.bot_id, bot.resource, token, hello.declines_challenges, tuple(hello.variants))
+        login = OnlineBot(
+            bot=bot.bot_id,
+            name=bot.resource,
+            token=token,
+            declines_challenges=hello.declines_challenges,
+            variants=tuple(hello.variants),
+        )
         self._sessions.logged_in(bot.id, login)
         wire = self._sessions.wire(bot.id)
         wire.player.opens = hello.opens

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from noughts_proto.v1 import status_pb2 as pb
 from noughts_proto.v1 import status_pb2_grpc
 from noughts_referee.referee_protocols import RefereeCounts
+from noughts_server.convert.times import timestamp
 from noughts_server.core.errors import DatabaseTrouble
 from noughts_server.core.natural_order import natural_key
 from noughts_server.core.version import software_version
 from noughts_server.feed.channel import FeedCounts
-from noughts_server.messages.conversions import timestamp
 from noughts_server.monitoring.counters import Counters
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.runtime.tournament_play import stop_reason
@@ -41,7 +41,8 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
     async def GetStatus(self, request: pb.GetStatusRequest, context: Context) -> pb.GetStatusResponse:
         referee, counters = self.referee, self.counters
         try:
-            running, size = await answered(self.store, running_tournaments), await self.store.size_bytes()
+            running = await answered(self.store, running_tournaments)
+            size = await self.store.size_bytes()
         except DatabaseTrouble:
             running, size = [], self.store.last_size_bytes  # `database_trouble` reports the problem
         trouble = self.store.trouble

@@ -8,10 +8,10 @@ from functools import partial
 from noughts_proto.v1 import tests_pb2 as pb
 from noughts_proto.v1 import tests_pb2_grpc, tournaments_pb2
 from noughts_referee.rules import parse_variant
+from noughts_server.convert.settings import settings_of
+from noughts_server.convert.tournaments import tournament_message
 from noughts_server.core.errors import InvalidArgument, PermissionDenied, WrongState
 from noughts_server.core.resource_names import bot_name, bot_version_id, short, test_id, test_name
-from noughts_server.messages.conversions import tournament_message
-from noughts_server.messages.settings_codec import settings_of
 from noughts_server.openings.sufficiency import usual_openings
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import LARGE_REQUEST, Access, Context, caller, open_to, require
@@ -28,10 +28,10 @@ from noughts_server.services.new_tournaments import (
 )
 from noughts_server.services.tournaments import TournamentServicer
 from noughts_server.store.engine.database import Connection
-from noughts_server.store.pairing.seeds import SeedKind
 from noughts_server.store.people.bots import BotVersion, get_version
 from noughts_server.store.people.scopes import play_as
 from noughts_server.store.people.tokens import Caller
+from noughts_server.store.seeds import SeedKind
 from noughts_server.store.tournaments.entries import Entry
 from noughts_server.store.tournaments.tests import NewTest, create_test, get_test, list_tests, tested_versions
 from noughts_server.store.tournaments.tournaments import NewTournament, Tournament
@@ -50,13 +50,16 @@ class TestServicer(tests_pb2_grpc.TestServiceServicer):
 
     @open_to(Access.ORGANISE, most_bytes=LARGE_REQUEST)
     async def CreateTest(self, request: pb.CreateTestRequest, context: Context) -> pb.CreateTestResponse:
-        who, wanted, parts = caller(), request.test, self.tournaments
-        require(who, play_as(bot_version_id("test.new_version", wanted.new_version)[0]))
-        variant = wanted.tournament.variant or await parts.store.read(partial(self._common_variant, wanted=wanted))
-        match, now = await computed(parts.limiter, who.owner_id, partial(_match, wanted, variant)), parts.store.now_ms()
+        who = caller()
+        requested = request.test
+        parts = self.tournaments
+        require(who, play_as(bot_version_id("test.new_version", requested.new_version)[0]))
+        variant = requested.tournament.variant or await parts.store.read(partial(self._common_variant, test=requested))
+        match = await computed(parts.limiter, who.owner_id, partial(_match, requested, variant))
+        now = parts.store.now_ms()
 
         def create(connection: Connection) -> str:
-            new, base = _versions(connection, wanted)
+            new, base = _versions(connection, requested)
             right = with_priority_of(who, checked(match, now))
             _check_versions(parts.sessions, who, new, base)
             if base.owner_id != new.owner_id:
@@ -64,7 +67,8 @@ class TestServicer(tests_pb2_grpc.TestServiceServicer):
             for field, version in (("test.new_version", new), ("test.base_version", base)):
                 parts.sessions.check_plays(connection, version.id, field, right.settings.variant)
             title = right.settings.title or f"{new.bot}@{new.version} against {base.bot}@{base.version}"[:200]
-            slug, settings = right.slug if wanted.name else "", replace(right.settings, title=title)
+            slug = right.slug if requested.name else ""
+            settings = replace(right.settings, title=title)
             test = NewTest(replace(right, slug=slug, settings=settings), new, base)
             return create_test(connection, test, owner_id=who.owner_id, now_ms=now, limits=parts.limiter.limits).slug
 
@@ -77,11 +81,17 @@ class TestServicer(tests_pb2_grpc.TestServiceServicer):
 
     @open_to(Access.ANYONE)
     async def ListTests(self, request: pb.ListTestsRequest, context: Context) -> pb.ListTestsResponse:
-        wanted = {name: getattr(request, name) for name in ("page_token", "owner", "search", "state")}
         size = page_rows(request.page_size)
 
         def read(connection: Connection) -> tuple[list[pb.Test], str]:
-            page = list_tests(connection, size=size, **wanted)
+            page = list_tests(
+                connection,
+                size=size,
+                page_token=request.page_token,
+                owner=request.owner,
+                search=request.search,
+                state=request.state,
+            )
             tested = tested_versions(connection, [each.id for each in page.items])
             return [_listed(each, tested[each.id]) for each in page.items], page.next_page_token
 
@@ -90,23 +100,25 @@ class TestServicer(tests_pb2_grpc.TestServiceServicer):
 
     @open_to(Access.ORGANISE)
     async def StopTest(self, request: pb.StopTestRequest, context: Context) -> pb.StopTestResponse:
-        slug, director = await self._known(request.name), self.tournaments.director
+        slug = await self._known(request.name)
+        director = self.tournaments.director
         await director.uncancelled(partial(director.pause, slug, owner_id=caller().only_owner, now=request.now))
         return pb.StopTestResponse(test=await self._full(slug))
 
     @open_to(Access.ORGANISE)
     async def ResumeTest(self, request: pb.ResumeTestRequest, context: Context) -> pb.ResumeTestResponse:
-        slug, director = await self._known(request.name), self.tournaments.director
+        slug = await self._known(request.name)
+        director = self.tournaments.director
         await director.uncancelled(partial(director.start, slug, owner_id=caller().only_owner))
         return pb.ResumeTestResponse(test=await self._full(slug))
 
-    def _common_variant(self, connection: Connection, wanted: pb.Test) -> str:
+    def _common_variant(self, connection: Connection, test: pb.Test) -> str:
         """Return the variant of a test without one. Raises InvalidArgument, NotFound."""
         return common_variant(
             "test.tournament.variant",
             {
                 version.resource: self.tournaments.sessions.variants(connection, version.id)
-                for version in _versions(connection, wanted)
+                for version in _versions(connection, test)
             },
         )
 
@@ -120,29 +132,30 @@ class TestServicer(tests_pb2_grpc.TestServiceServicer):
         return _message(full, [versions[label] for label in full.match.labels])
 
 
-def _versions(connection: Connection, wanted: pb.Test) -> tuple[BotVersion, BotVersion]:
+def _versions(connection: Connection, test: pb.Test) -> tuple[BotVersion, BotVersion]:
     """Return the new and the base version of a requested test. Raises InvalidArgument, NotFound."""
-    return (
-        get_version(connection, *bot_version_id("test.new_version", wanted.new_version)),
-        get_version(connection, *bot_version_id("test.base_version", wanted.base_version)),
-    )
+    new_bot, new_version = bot_version_id("test.new_version", test.new_version)
+    base_bot, base_version = bot_version_id("test.base_version", test.base_version)
+    return get_version(connection, new_bot, new_version), get_version(connection, base_bot, base_version)
 
 
-def _match(wanted: pb.Test, variant: str) -> NewTournament:
+def _match(test: pb.Test, variant: str) -> NewTournament:
     """Return the tournament of a requested test in this variant, with defaults. Raises InvalidArgument.
 
     This can take some tenths of a second.
     """
-    asked = tournaments_pb2.Tournament()
-    asked.CopyFrom(wanted.tournament)
-    asked.schedule, asked.rated, asked.variant = tournaments_pb2.SCHEDULE_MATCH, False, variant
-    asked.throughput = asked.throughput or _USUAL_THROUGHPUT
-    if not asked.games_per_pair:
-        asked.sprt = asked.sprt or _USUAL_TEST
-    slug = check_slug("test.name", test_id("test.name", wanted.name)) if wanted.name else _UNNAMED
-    drawn = SeedKind.GIVEN if asked.HasField("seed") else SeedKind.DRAWN
-    settings = settings_of(asked, seed=secrets.randbits(64))
-    if not asked.HasField("openings"):
+    tournament = tournaments_pb2.Tournament()
+    tournament.CopyFrom(test.tournament)
+    tournament.schedule = tournaments_pb2.SCHEDULE_MATCH
+    tournament.rated = False
+    tournament.variant = variant
+    tournament.throughput = tournament.throughput or _USUAL_THROUGHPUT
+    if not tournament.games_per_pair:
+        tournament.sprt = tournament.sprt or _USUAL_TEST
+    slug = check_slug("test.name", test_id("test.name", test.name)) if test.name else _UNNAMED
+    drawn = SeedKind.GIVEN if tournament.HasField("seed") else SeedKind.DRAWN
+    settings = settings_of(tournament, seed=secrets.randbits(64))
+    if not tournament.HasField("openings"):
         board = parse_variant(canonical_variant(settings.variant))
         settings = replace(settings, openings=usual_openings(board, settings.games_per_pair // 2))
     return advised(NewTournament(slug, settings, seed_kind=drawn))

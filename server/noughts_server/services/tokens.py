@@ -4,10 +4,11 @@ from functools import partial
 
 from noughts_proto.v1 import tokens_pb2 as pb
 from noughts_proto.v1 import tokens_pb2_grpc
+from noughts_server.convert.times import milliseconds
+from noughts_server.convert.tokens import token_message
 from noughts_server.core.errors import InvalidArgument, PermissionDenied
 from noughts_server.core.limits import Limits
 from noughts_server.core.resource_names import token_id, token_name
-from noughts_server.messages.conversions import filled, milliseconds, timestamp
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.runtime.token_expiry import close_ended_sessions
 from noughts_server.services.access import Access, Context, caller, open_to, require
@@ -27,15 +28,27 @@ class TokenServicer(tokens_pb2_grpc.TokenServiceServicer):
 
     @open_to(Access.TOKEN)
     async def CreateToken(self, request: pb.CreateTokenRequest, context: Context) -> pb.CreateTokenResponse:
-        who, now = caller(), self._store.now_ms()
-        wanted = request.token
-        owner, scopes = wanted.owner or who.owner, check_scopes(wanted.scopes)
-        for scope in (*scopes, *(() if owner == who.owner else (ADMIN,))):
+        who = caller()
+        now = self._store.now_ms()
+        owner = request.token.owner or who.owner
+        scopes = check_scopes(request.token.scopes)
+        for scope in scopes:
             require(who, scope)
+        if owner != who.owner:
+            require(who, ADMIN)
         life = _life(who, milliseconds("ttl", request), now)
-        check_token(wanted.label, life)
-        new = partial(create_token, owner=owner, label=wanted.label, scopes=scopes, life_ms=life, made_by=who.token_id)
-        made = await self._store.write(partial(new, now_ms=now, limits=self._limits))
+        check_token(request.token.label, life)
+        create = partial(
+            create_token,
+            owner=owner,
+            label=request.token.label,
+            scopes=scopes,
+            life_ms=life,
+            made_by=who.token_id,
+            now_ms=now,
+            limits=self._limits,
+        )
+        made = await self._store.write(create)
         return pb.CreateTokenResponse(token=token_message(made.token), secret=made.secret)
 
     @open_to(Access.TOKEN, reads=True)
@@ -50,14 +63,15 @@ class TokenServicer(tokens_pb2_grpc.TokenServiceServicer):
     @open_to(Access.TOKEN, reads=True)
     async def ListTokens(self, request: pb.ListTokensRequest, context: Context) -> pb.ListTokensResponse:
         who = caller()
-        asked = partial(token_page, size=request.page_size, page_token=request.page_token)
-        page = await self._store.read(partial(asked, owner_id=who.only_owner))
+        read = partial(token_page, size=request.page_size, page_token=request.page_token, owner_id=who.only_owner)
+        page = await self._store.read(read)
         seen = [token_message(token) for token in page.items if _sees(who, token)]
         return pb.ListTokensResponse(tokens=seen, next_page_token=page.next_page_token)
 
     @open_to(Access.TOKEN)
     async def RevokeToken(self, request: pb.RevokeTokenRequest, context: Context) -> pb.RevokeTokenResponse:
-        who, now = caller(), self._store.now_ms()
+        who = caller()
+        now = self._store.now_ms()
         number = token_id("name", request.name, who.token_id)
 
         def revoke(connection: Connection) -> Token:
@@ -83,11 +97,3 @@ def _life(who: Caller, wanted_ms: int | None, now_ms: int) -> int | None:
     if wanted_ms is not None and wanted_ms > left:
         raise InvalidArgument.of("ttl", f"{wanted_ms / 1000:.0f} s", f"at most the {left // 1000} s left on your token")
     return left if wanted_ms is None else wanted_ms
-
-
-def token_message(token: Token) -> pb.Token:
-    """Return a token without its secret as a message."""
-    times = {"create_time": token.created_at, "expire_time": token.expires_at}
-    times |= {"revoke_time": token.revoked_at, "last_use_time": token.last_used_at}
-    moments = {name: timestamp(time) for name, time in times.items()}
-    return filled(pb.Token, token, name=token_name(token.id), **moments)

@@ -4,20 +4,14 @@ import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_proto.v1 import tournaments_pb2_grpc
+from noughts_server.convert.settings import settings_of
+from noughts_server.convert.times import milliseconds
+from noughts_server.convert.tournaments import crosstable_message, season_message, tournament_message
 from noughts_server.core.errors import InvalidArgument
 from noughts_server.core.resource_names import bot_version_id, tournament_id, tournament_name
-from noughts_server.messages.conversions import (
-    match_message,
-    milliseconds,
-    standing_message,
-    timestamp,
-    tournament_message,
-)
-from noughts_server.messages.settings_codec import settings_of
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.runtime.tournament_play import stop_reason
@@ -29,10 +23,10 @@ from noughts_server.services.new_tournaments import advised, checked, computed, 
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.idempotency import idempotent
 from noughts_server.store.engine.schema import Kind, TournamentState
-from noughts_server.store.games.standings import CrosstablePage, crosstable, standings
-from noughts_server.store.pairing.seeds import SeedKind
+from noughts_server.store.games.standings import crosstable, standings
 from noughts_server.store.people.bots import get_version
 from noughts_server.store.people.scopes import ORGANISE, play_as
+from noughts_server.store.seeds import SeedKind
 from noughts_server.store.tournaments.entries import entry_owners, join_tournament
 from noughts_server.store.tournaments.join_window import FEWEST_ENTRIES, MOST_ENTRIES, Joining
 from noughts_server.store.tournaments.leagues import MOST_EMPTY, WEEK_MS, League, create_league, league_of, list_seasons
@@ -43,7 +37,7 @@ from noughts_server.store.tournaments.tournaments import (
     get_tournament,
     list_tournaments,
 )
-from noughts_server.tables.standings import Standing, first_places
+from noughts_server.tables.standings import Standing
 
 
 @dataclass(eq=False)
@@ -92,11 +86,18 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     @open_to(Access.ANYONE)
     async def ListTournaments(self, request: pb.ListTournamentsRequest, context: Context) -> pb.ListTournamentsResponse:
         kind = Kind.CHALLENGE if request.challenges else Kind.ORGANISED
-        wanted = {name: getattr(request, name) for name in ("page_token", "owner", "search", "state")}
         size = page_rows(request.page_size)
 
         def read(connection: Connection) -> pb.ListTournamentsResponse:
-            page = list_tournaments(connection, size=size, kind=kind, **wanted)
+            page = list_tournaments(
+                connection,
+                size=size,
+                page_token=request.page_token,
+                kind=kind,
+                owner=request.owner,
+                search=request.search,
+                state=request.state,
+            )
             return pb.ListTournamentsResponse(
                 tournaments=each(self._message, page.items), next_page_token=page.next_page_token
             )
@@ -107,17 +108,22 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     async def JoinTournament(self, request: pb.JoinTournamentRequest, context: Context) -> pb.JoinTournamentResponse:
         slug = tournament_id("name", request.name)
         bot, version = bot_version_id("bot", request.bot)
-        who, now = caller(), self.store.now_ms()
+        who = caller()
+        now = self.store.now_ms()
         entering = await self.store.read(lambda connection: get_version(connection, bot, version))
         # An organiser can enter a bot of another owner who agrees. The store checks both, and if the owner does not
         # agree, it says how to get the consent, which no scope replaces.
         is_guest = who.owner_id != entering.owner_id
-        as_organiser = (ORGANISE,) if is_guest else ()
-        as_owner = () if is_guest and entering.open_to_organisers else (play_as(bot),)
-        require(who, *as_organiser, *as_owner)
+        if not is_guest:
+            require(who, play_as(bot))
+        elif entering.open_to_organisers:
+            require(who, ORGANISE)
+        else:
+            require(who, ORGANISE, play_as(bot))
 
-        def join(connection: Any) -> str:
-            entering, variant = get_version(connection, bot, version), get_tournament(connection, slug).settings.variant
+        def join(connection: Connection) -> str:
+            entering = get_version(connection, bot, version)
+            variant = get_tournament(connection, slug).settings.variant
             self.sessions.check_plays(connection, entering.id, "bot", variant)
             entry = join_tournament(
                 connection,
@@ -146,10 +152,15 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
         who = caller()
         slug = tournament_id("name", request.name)
         entry = await self.store.read(lambda connection: entry_owners(connection, slug, request.label))
-        as_owner = (play_as(entry.bot),) if who.owner_id == entry.owner_id else ()
-        as_organiser = (ORGANISE,) if who.owner_id == entry.organiser_id else ()
+        is_owner = who.owner_id == entry.owner_id
+        is_organiser = who.owner_id == entry.organiser_id
         # The store refuses anyone who is neither, unless the token permits everything.
-        require(who, *((*as_owner, *as_organiser) or (play_as(entry.bot), ORGANISE)))
+        if is_owner and not is_organiser:
+            require(who, play_as(entry.bot))
+        elif is_organiser and not is_owner:
+            require(who, ORGANISE)
+        else:
+            require(who, play_as(entry.bot), ORGANISE)
         await self.director.uncancelled(lambda: self.director.withdraw(slug, request.label, owner_id=who.only_owner))
         return pb.WithdrawTournamentResponse()
 
@@ -183,16 +194,19 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     @open_to(Access.ANYONE)
     async def GetCrosstable(self, request: pb.GetCrosstableRequest, context: Context) -> pb.GetCrosstableResponse:
         slug = tournament_id("name", request.name)
-        asked = partial(crosstable, page_token=request.page_token, top=request.top)
 
         def read(connection: Connection) -> pb.GetCrosstableResponse:
-            return crosstable_message(asked(connection, get_tournament(connection, slug)))
+            tournament = get_tournament(connection, slug)
+            return crosstable_message(
+                crosstable(connection, tournament, page_token=request.page_token, top=request.top)
+            )
 
         return await answered(self.store, read)
 
     @open_to(Access.ANYONE)
     async def ListSeasons(self, request: pb.ListSeasonsRequest, context: Context) -> pb.ListSeasonsResponse:
-        slug, size = tournament_id("name", request.name), page_rows(request.page_size)
+        slug = tournament_id("name", request.name)
+        size = page_rows(request.page_size)
 
         def read(connection: Connection) -> pb.ListSeasonsResponse:
             league = league_of(connection, get_tournament(connection, slug).id)
@@ -212,27 +226,31 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
 
     @open_to(Access.ORGANISE)
     async def StopRepeating(self, request: pb.StopRepeatingRequest, context: Context) -> pb.StopRepeatingResponse:
-        slug, owner = tournament_id("name", request.name), caller().only_owner
+        slug = tournament_id("name", request.name)
+        owner = caller().only_owner
         stopped = await self.director.uncancelled(lambda: self.director.stop_league(slug, owner_id=owner))
         return pb.StopRepeatingResponse(tournament=await self.full(stopped.slug))
 
     async def _changed(self, name: str, change: Callable[..., Awaitable[object]]) -> pb.Tournament:
         """Have the director change a tournament of the caller, and return it."""
-        slug, owner = tournament_id("name", name), caller().only_owner
+        slug = tournament_id("name", name)
+        owner = caller().only_owner
         await self.director.uncancelled(lambda: change(slug, owner_id=owner))
         return await self.full(slug)
 
     async def full(self, slug: str) -> pb.Tournament:
         """Return the tournament with its standings and the entries that are offline."""
 
-        def read(connection: Any) -> tuple[Tournament, list[Standing], League | None, pb.Tournament]:
+        def read(connection: Connection) -> tuple[Tournament, list[Standing], League | None, pb.Tournament]:
             tournament = get_tournament(connection, slug)
-            table, league = standings(connection, tournament), league_of(connection, tournament.id)
+            table = standings(connection, tournament)
+            league = league_of(connection, tournament.id)
             return tournament, table, league, self._message(tournament, table)
 
         tournament, table, league, message = await answered(self.store, read)
         if league is not None:
-            message.league, message.season = tournament_name(league.slug), league.season
+            message.league = tournament_name(league.slug)
+            message.season = league.season
             message.repeat = pb.REPEAT_UNSPECIFIED if league.stopped_at else pb.REPEAT_WEEKLY
         if tournament.state is TournamentState.RUNNING:
             online = self.sessions.online
@@ -258,36 +276,6 @@ def _interval_ms(message: pb.Tournament) -> int:
             "tournament.repeat", "a ladder", "a format that ends, because seasons follow each other"
         )
     return WEEK_MS
-
-
-def season_message(number: int, season: Tournament, table: Sequence[Standing]) -> pb.Season:
-    """Return a season of a league with its winners, several if they share the first rank."""
-    finished = season.state is TournamentState.FINISHED and season.games_done > 0
-    first = first_places(table) if finished else []
-    return pb.Season(
-        number=number,
-        tournament=season.name,
-        title=season.settings.title,
-        state=season.state.value,  # type: ignore[arg-type]  # equal values
-        start_at=timestamp(season.joining.start_at),
-        start_time=timestamp(season.started_at),
-        end_time=timestamp(season.ended_at),
-        entries=len(table),
-        games_done=season.games_done,
-        winner=first[0] if first else "",
-        winners=first,
-    )
-
-
-def crosstable_message(table: CrosstablePage) -> pb.GetCrosstableResponse:
-    """Return a crosstable, or a page of it, as a protocol message."""
-    return pb.GetCrosstableResponse(
-        standings=map(standing_message, table.standings),
-        cells=[pb.CrosstableCell(**cell._asdict()) for cell in table.cells],
-        next_page_token=table.next_page_token,
-        matches=map(match_message, table.matches),
-        encounters=map(match_message, table.encounters),
-    )
 
 
 def _new_tournament(message: pb.Tournament) -> NewTournament:

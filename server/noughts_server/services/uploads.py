@@ -58,8 +58,14 @@ async def received(requests: AsyncIterator[pb.SubmitBotRequest], submission: pb.
         got = f"{len(content):,} bytes" if len(content) < submission.size else "more bytes than were announced"
         hint = "Submit it again: the upload was cut off, or the file changed in the meantime."
         raise InvalidArgument.of("chunk", got, f"the {submission.size:,} bytes that were announced", hint=hint)
-    file = (submission.kind, submission.entry, submission.file_name, bytes(content))
-    upload = Upload(submission.bot, submission.version, *file)
+    upload = Upload(
+        bot=submission.bot,
+        version=submission.version,
+        kind=submission.kind,
+        entry=submission.entry,
+        file_name=submission.file_name,
+        content=bytes(content),
+    )
     if submission.sha256 and submission.sha256 != upload.hash:
         hint = "Submit it again: the upload was damaged in transit."
         raise InvalidArgument.of("submission.sha256", "a different hash", "the hash of the file", hint=hint)

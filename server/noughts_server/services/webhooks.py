@@ -6,16 +6,16 @@ from functools import partial
 
 from noughts_proto.v1 import webhooks_pb2 as pb
 from noughts_proto.v1 import webhooks_pb2_grpc
+from noughts_server.convert.webhooks import webhook_message
 from noughts_server.core.errors import InvalidArgument
-from noughts_server.core.resource_names import webhook_id, webhook_name
-from noughts_server.messages.conversions import filled, timestamp
+from noughts_server.core.resource_names import webhook_id
 from noughts_server.runtime.public_addresses import LookupsBusy, find_addresses
 from noughts_server.runtime.webhooks import FORMATS, TIMEOUT_SECONDS
 from noughts_server.services.access import Access, Context, caller, open_to
 from noughts_server.services.limiter import Limiter
 from noughts_server.store.engine.database import Store
 from noughts_server.store.people import webhooks
-from noughts_server.store.people.webhooks import EVENTS, Webhook
+from noughts_server.store.people.webhooks import EVENTS
 
 _URL = re.compile(r"https?://[A-Za-z0-9.:_\[\]-]+([/?][!-~]*)?")
 _LONGEST_URL = 400
@@ -33,16 +33,26 @@ class WebhookServicer(webhooks_pb2_grpc.WebhookServiceServicer):
 
     @open_to(Access.ORGANISE)
     async def CreateWebhook(self, request: pb.CreateWebhookRequest, context: Context) -> pb.CreateWebhookResponse:
-        who, wanted, format = caller(), request.webhook, request.webhook.format or "json"
-        for field, names, known in (("format", [format], FORMATS), ("events", wanted.events, EVENTS)):
-            for name in names:
-                if name not in known:
-                    raise InvalidArgument.of(f"webhook.{field}", name, ", ".join(known))
-        await self._check_url(wanted.url, who.owner_id)
-        events, now = " ".join(dict.fromkeys(wanted.events)), self._store.now_ms()
-        create = partial(webhooks.create_webhook, owner_id=who.owner_id, url=wanted.url, format=format, events=events)
-        made = await self._store.write(partial(create, now_ms=now, limits=self._limiter.limits))
-        return pb.CreateWebhookResponse(webhook=_message(made), secret=made.secret)
+        owner_id = caller().owner_id
+        url = request.webhook.url
+        format = request.webhook.format or "json"
+        if format not in FORMATS:
+            raise InvalidArgument.of("webhook.format", format, ", ".join(FORMATS))
+        for event in request.webhook.events:
+            if event not in EVENTS:
+                raise InvalidArgument.of("webhook.events", event, ", ".join(EVENTS))
+        await self._check_url(url, owner_id)
+        create = partial(
+            webhooks.create_webhook,
+            owner_id=owner_id,
+            url=url,
+            format=format,
+            events=" ".join(dict.fromkeys(request.webhook.events)),
+            now_ms=self._store.now_ms(),
+            limits=self._limiter.limits,
+        )
+        made = await self._store.write(create)
+        return pb.CreateWebhookResponse(webhook=webhook_message(made), secret=made.secret)
 
     async def _check_url(self, url: str, owner_id: int) -> None:
         """Raise InvalidArgument unless requests can go to this address."""
@@ -67,12 +77,13 @@ class WebhookServicer(webhooks_pb2_grpc.WebhookServiceServicer):
 
     @open_to(Access.ORGANISE, reads=True)
     async def ListWebhooks(self, request: pb.ListWebhooksRequest, context: Context) -> pb.ListWebhooksResponse:
-        found = await self._store.read(partial(webhooks.list_webhooks, owner_id=caller().owner_id))
-        return pb.ListWebhooksResponse(webhooks=map(_message, found))
+        rows = await self._store.read(partial(webhooks.list_webhooks, owner_id=caller().owner_id))
+        return pb.ListWebhooksResponse(webhooks=map(webhook_message, rows))
 
     @open_to(Access.ORGANISE)
     async def TestWebhook(self, request: pb.TestWebhookRequest, context: Context) -> pb.TestWebhookResponse:
-        key, who = webhook_id("name", request.name), caller()
+        key = webhook_id("name", request.name)
+        who = caller()
         queue = partial(webhooks.queue_test, webhook_id=key, now_ms=self._store.now_ms(), owner_id=who.only_owner)
         with self._limiter.holding("webhook_tests", who.owner_id, "concurrent tests of your webhooks"):
             await self._store.write(queue)
@@ -81,16 +92,11 @@ class WebhookServicer(webhooks_pb2_grpc.WebhookServiceServicer):
                 webhook = await self._store.read(partial(webhooks.get_webhook, webhook_id=key))
                 if webhook.problem or not webhook.waiting:
                     break
-        return pb.TestWebhookResponse(webhook=_message(webhook))
+        return pb.TestWebhookResponse(webhook=webhook_message(webhook))
 
     @open_to(Access.ORGANISE)
     async def DeleteWebhook(self, request: pb.DeleteWebhookRequest, context: Context) -> pb.DeleteWebhookResponse:
-        key, owner = webhook_id("name", request.name), caller().only_owner
+        key = webhook_id("name", request.name)
+        owner = caller().only_owner
         await self._store.write(partial(webhooks.delete_webhook, webhook_id=key, owner_id=owner))
         return pb.DeleteWebhookResponse()
-
-
-def _message(row: Webhook) -> pb.Webhook:
-    """Return a webhook without its secret as a message."""
-    values = {"name": webhook_name(row.id), "events": row.events.split(), "create_time": timestamp(row.created_at)}
-    return filled(pb.Webhook, row, **values, problem=row.problem or "")

@@ -99,7 +99,15 @@ def fit(
         alone = (np.bincount(groups, minlength=1)[groups] == 1) & ~fixed
         ratings[alone] = np.nan
     return BatchFit(
-        games, groups, ratings, covariance, advantage * ELO_PER_NAT, advantage_variance, bound, fixed, prior
+        games=games,
+        groups=groups,
+        ratings=ratings,
+        covariance=covariance,
+        advantage=advantage * ELO_PER_NAT,
+        advantage_variance=advantage_variance,
+        bound=bound,
+        fixed=fixed,
+        prior=prior,
     )
 
 
@@ -109,14 +117,15 @@ def _fit_with_pool(games: RatedGames, fixed: Booleans, above_mean: Floats) -> tu
     The pool is fixed at the mean, unless other players are fixed; then the draws determine where it lies.
     """
     number = len(games.players)
-    everyone, pool = np.arange(number), np.full(number, number)
+    everyone = np.arange(number)
+    pool = np.full(number, number)
     with_pool = RatedGames(
-        (*games.players, ""),
-        np.concatenate((games.first, everyone, pool)),
-        np.concatenate((games.second, pool, everyone)),
-        np.concatenate((games.wins, np.zeros(2 * number))),
-        np.concatenate((games.draws, np.full(2 * number, PRIOR_DRAWS / 2))),
-        np.concatenate((games.losses, np.zeros(2 * number))),
+        players=(*games.players, ""),
+        first=np.concatenate((games.first, everyone, pool)),
+        second=np.concatenate((games.second, pool, everyone)),
+        wins=np.concatenate((games.wins, np.zeros(2 * number))),
+        draws=np.concatenate((games.draws, np.full(2 * number, PRIOR_DRAWS / 2))),
+        losses=np.concatenate((games.losses, np.zeros(2 * number))),
     )
     one_group = np.zeros(number + 1, dtype=np.int64)
     held = np.append(fixed, not fixed.any())
@@ -154,7 +163,8 @@ class _Problem:
         damped one always does (D. Böhning and B. Lindsay, 1988). With its matrix B, a step gains at least |g|^2 / 8|B|.
         The likelihood is bounded, so g tends to 0, from any start and for any anchors.
         """
-        strength, advantage = self._start.copy(), 0.0
+        strength = self._start.copy()
+        advantage = 0.0
         if not len(self._kept):
             return strength, advantage
         height = self._height(strength, advantage)
@@ -232,7 +242,8 @@ class _Problem:
 
     def _scatter(self, strength: Floats, advantage: float) -> Floats:
         """Return the sum over games of the outer products of their scores: the variance around the expected results."""
-        games, expected = self._games, self._expected(strength, advantage)
+        games = self._games
+        expected = self._expected(strength, advantage)
         squares = games.wins * (1 - expected) ** 2 + games.draws * (0.5 - expected) ** 2 + games.losses * expected**2
         scatter: Floats = self._spread(squares)[np.ix_(self._kept, self._kept)]
         return scatter

@@ -84,7 +84,8 @@ def _by_player(places: Integers, counts: Floats, number: int) -> Floats:
 
 def _ranked(fitted: BatchFit, points: Floats, games: Floats) -> list[int]:
     """Return the players' indexes in table order: by group, rating, and name. With a prior, there is one list."""
-    ratings, names = fitted.ratings, fitted.games.players
+    ratings = fitted.ratings
+    names = fitted.games.players
 
     def key(place: int) -> tuple[int, float, float, object]:
         group = 0 if fitted.prior else int(fitted.groups[place])
@@ -96,7 +97,8 @@ def _ranked(fitted: BatchFit, points: Floats, games: Floats) -> list[int]:
 
 def _opposition(fitted: BatchFit) -> Floats:
     """Return the mean rating of each player's opponents on the same scale; NaN if there are none."""
-    games, number = fitted.games, len(fitted.games.players)
+    games = fitted.games
+    number = len(fitted.games.players)
     first, second, played = games.first, games.second, games.games
     same = np.ones(len(first), dtype=bool) if fitted.prior else fitted.groups[first] == fitted.groups[second]
     first, second, played = first[same], second[same], played[same]

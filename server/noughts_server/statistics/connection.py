@@ -23,7 +23,8 @@ def groups_of(games: RatedGames, fixed: Booleans) -> Integers:
         return np.zeros(0, dtype=np.int64)
     took, gave, _ = _took_points(games)
     anchors = np.flatnonzero(fixed)
-    took, gave = np.concatenate((took, anchors)), np.concatenate((gave, np.roll(anchors, 1)))
+    took = np.concatenate((took, anchors))
+    gave = np.concatenate((gave, np.roll(anchors, 1)))
     graph = coo_array((np.ones(len(took)), (took, gave)), shape=(number, number)).tocsr()
     count, labels = connected_components(graph, directed=True, connection="strong")
     groups = labels.astype(np.int64)
@@ -94,8 +95,8 @@ def _has_negative_cycle(source: Integers, target: Integers, length: Floats, numb
         improved[reached] = best < distance[reached]
         if not improved.any():
             return False
-        chosen = improved[target] & (offered == np.repeat(best, np.diff(np.append(starts, len(target)))))
-        before[target[chosen]] = source[chosen]
+        is_best = improved[target] & (offered == np.repeat(best, np.diff(np.append(starts, len(target)))))
+        before[target[is_best]] = source[is_best]
         distance[reached] = np.minimum(distance[reached], best)
         # A cycle of predecessors has negative length; the search for one runs only now and then.
         if round_ & (round_ + 1) == 0 and _has_cycle(before):

@@ -73,7 +73,9 @@ def estimate(pairs: Pentanomial = _NO_PAIRS, games: WinsDrawsLosses = _NO_GAMES)
     number = sum(count for _, _, count in units)
     played = sum(size * count for _, size, count in units)
     if not number:
-        return Estimate(None, None, None, None, None, None, 0)
+        return Estimate(
+            score=None, value=None, error95=None, los=None, normalized=None, normalized_error95=None, units=0
+        )
     score = sum(mean * size * count for mean, size, count in units) / played
     # The order of summation is fixed, because swapping the players must mirror the result.
     squares = math.fsum(count * (size * (mean - score)) ** 2 for mean, size, count in units)

@@ -172,7 +172,9 @@ class MatchGames:
 
     def statistics(self) -> MatchStatistics:
         """Return the statistics of all added games, up to the end of the test."""
-        single, repeats, games = list(self._single), self._repeats, self._games
+        single = list(self._single)
+        repeats = self._repeats
+        games = self._games
         if not self.over:
             for ordinal in sorted(self._waiting):
                 game = self._waiting[ordinal]
@@ -181,8 +183,16 @@ class MatchGames:
                     repeats += 1
                 else:
                     _count_single(single, game)
-        pairs, alone = Pentanomial(*self._counts), WinsDrawsLosses(*single)
-        return MatchStatistics(pairs, alone, repeats, games, estimate(pairs, alone), self._state)
+        pairs = Pentanomial(*self._counts)
+        alone = WinsDrawsLosses(*single)
+        return MatchStatistics(
+            pentanomial=pairs,
+            single=alone,
+            repeats=repeats,
+            games=games,
+            estimate=estimate(pairs, alone),
+            sprt=self._state,
+        )
 
     def _take(self, one: MatchGame, other: MatchGame) -> bool:
         """Count a pair; return whether the counts of pairs have changed."""
@@ -218,7 +228,8 @@ class MatchGames:
         if pairs >= self._step + (self.course[-1][0] if self.course else 0):
             self.course.append((pairs, round(llr, 3)))
             if len(self.course) > _MOST_POINTS:
-                self.course, self._step = self.course[1::2], 2 * self._step
+                self.course = self.course[1::2]
+                self._step = 2 * self._step
 
     def _count(self, points: float, times: int = 1) -> None:
         self._counts[round(points * 2)] += times

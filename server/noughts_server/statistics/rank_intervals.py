@@ -27,11 +27,19 @@ _HALVINGS = 50
 
 def fit_with_ranks(games: RatedGames, ranked: Collection[str]) -> dict[str, Estimate]:
     """Fit ratings with a prior, so that all are on one scale, and return them by player; ranks count `ranked` ones."""
-    fitted, players = fit(games, prior=True), games.players
+    fitted = fit(games, prior=True)
+    players = games.players
     errors = NORMAL_95 * np.sqrt(fitted.covariance.diagonal())
-    ranks = rank_intervals(fitted, np.array([name in ranked for name in players], dtype=bool))
-    columns = (column.tolist() for column in (fitted.ratings, errors, *ranks))
-    return dict(zip(players, map(Estimate, *columns), strict=True))
+    lowest, highest = rank_intervals(fitted, np.array([name in ranked for name in players], dtype=bool))
+    return {
+        name: Estimate(
+            view_rating=float(fitted.ratings[place]),
+            view_error95=float(errors[place]),
+            rank_low=int(lowest[place]),
+            rank_high=int(highest[place]),
+        )
+        for place, name in enumerate(players)
+    }
 
 
 def rank_intervals(fitted: BatchFit, ranked: Booleans) -> tuple[Integers, Integers]:
@@ -39,7 +47,8 @@ def rank_intervals(fitted: BatchFit, ranked: Booleans) -> tuple[Integers, Intege
 
     Players that no chain of games connects are never surely different, even if a prior puts them on one scale.
     """
-    games, number = fitted.games, len(fitted.games.players)
+    games = fitted.games
+    number = len(fitted.games.players)
     met = coo_array((np.ones(len(games.first)), (games.first, games.second)), shape=(number, number)).tocsr()
     _, islands = connected_components(met, directed=False)
     critical = range_quantile(RATE, max(int(ranked.sum()), 2)) / math.sqrt(2)

@@ -50,7 +50,12 @@ class RatedGames:
     def chosen(self, rows: Booleans) -> "RatedGames":
         """Return only those rows, with the same players."""
         return RatedGames(
-            self.players, self.first[rows], self.second[rows], self.wins[rows], self.draws[rows], self.losses[rows]
+            players=self.players,
+            first=self.first[rows],
+            second=self.second[rows],
+            wins=self.wins[rows],
+            draws=self.draws[rows],
+            losses=self.losses[rows],
         )
 
 
@@ -103,9 +108,9 @@ def count_columns(
     rows, row = (np.arange(number * number), keys) if dense else np.unique(keys, return_inverse=True)
 
     def counted(value: float) -> Floats:
-        chosen = score == value
-        weights = None if times is None else times[chosen]
-        return np.bincount(row[chosen], weights=weights, minlength=len(rows)).astype(np.float64)
+        has_score = score == value
+        weights = None if times is None else times[has_score]
+        return np.bincount(row[has_score], weights=weights, minlength=len(rows)).astype(np.float64)
 
     names = tuple(players[index] for index in order)
     results = [counted(value) for value in (1.0, 0.5, 0.0)]

@@ -55,6 +55,12 @@ class SprtState(NamedTuple):
     decision: Decision
 
 
+def check_elo(name: str, elo: float) -> None:
+    """Raise SprtError for a difference in Elo that is too large."""
+    if not abs(elo) <= LARGEST_ELO:
+        raise SprtError(f"{name}={elo:g}", f"-{LARGEST_ELO:.0f} to {LARGEST_ELO:.0f}")
+
+
 @dataclass(frozen=True, slots=True)
 class Sprt:
     """A test. Raises SprtError if it is impossible."""
@@ -70,14 +76,13 @@ class Sprt:
     model: SprtModel = SprtModel.LOGISTIC
 
     def __post_init__(self) -> None:
-        for name in ("elo0", "elo1"):
-            if not abs(getattr(self, name)) <= LARGEST_ELO:
-                raise SprtError(f"{name}={getattr(self, name):g}", f"-{LARGEST_ELO:.0f} to {LARGEST_ELO:.0f}")
+        check_elo("elo0", self.elo0)
+        check_elo("elo1", self.elo1)
         if not self.elo0 + LEAST_ELO <= self.elo1:
             raise SprtError(f"elo0={self.elo0:g} and elo1={self.elo1:g}", f"elo0 below elo1, by {LEAST_ELO:g} or more")
-        for name in ("alpha", "beta"):
-            if not LEAST_ERROR <= getattr(self, name) < 0.5:
-                raise SprtError(f"{name}={getattr(self, name):g}", f"at least {LEAST_ERROR:g} and less than 0.5")
+        for name, rate in (("alpha", self.alpha), ("beta", self.beta)):
+            if not LEAST_ERROR <= rate < 0.5:
+                raise SprtError(f"{name}={rate:g}", f"at least {LEAST_ERROR:g} and less than 0.5")
 
     @classmethod
     def parse(cls, text: str, *, complete: bool = True) -> "Sprt":
@@ -179,8 +184,10 @@ def _fitted_normalized(shares: Sequence[float], values: Sequence[float], deviati
         return _tilted(shares, [a - c * (a * a / root + root) / 2 for a in above])
 
     def surplus(root: float) -> float:
-        found = fitted(root)
-        square = math.fsum(share * a * a for share, a in zip(found, above, strict=True)) / math.fsum(found)
+        probabilities = fitted(root)
+        square = math.fsum(share * a * a for share, a in zip(probabilities, above, strict=True)) / math.fsum(
+            probabilities
+        )
         return square - root**2 - _ROUNDING
 
     heights = [surplus(root) for root in grid]
@@ -189,7 +196,12 @@ def _fitted_normalized(shares: Sequence[float], values: Sequence[float], deviati
         for (low, high), (before, after) in zip(pairwise(grid), pairwise(heights), strict=True)
         if before >= 0 >= after
     ]
-    return max(maxima, key=lambda found: math.fsum(share * math.log(p) for share, p in zip(shares, found, strict=True)))
+    return max(
+        maxima,
+        key=lambda probabilities: math.fsum(
+            share * math.log(p) for share, p in zip(shares, probabilities, strict=True)
+        ),
+    )
 
 
 def _tilted(shares: Sequence[float], slopes: Sequence[float]) -> list[float]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from noughts_server.statistics.elo_scale import NORMALIZED_PER_DEVIATION, score_of_elo
-from noughts_server.statistics.sprt import LARGEST_ELO, Sprt, SprtError, SprtModel
+from noughts_server.statistics.sprt import LARGEST_ELO, Sprt, SprtError, SprtModel, check_elo
 
 _IMAGES = 8
 
@@ -30,9 +30,8 @@ class TrueStrength:
     """The first-move advantage, in Elo."""
 
     def __post_init__(self) -> None:
-        for name in ("elo", "advantage"):
-            if not abs(getattr(self, name)) <= LARGEST_ELO:
-                raise SprtError(f"{name}={getattr(self, name):g}", f"-{LARGEST_ELO:.0f} to {LARGEST_ELO:.0f}")
+        check_elo("elo", self.elo)
+        check_elo("advantage", self.advantage)
         if not 0 <= self.draw_rate < 1:
             raise SprtError(f"a draw rate of {self.draw_rate:g}", "at least 0 and less than 1")
 
@@ -57,7 +56,8 @@ class TrueStrength:
 
     def _game(self, score: float) -> tuple[float, float, float]:
         """Return the probabilities of a loss, a draw and a win in a game with this expected score."""
-        win, loss = score - self.draw_rate / 2, 1 - score - self.draw_rate / 2
+        win = score - self.draw_rate / 2
+        loss = 1 - score - self.draw_rate / 2
         # At the limit of what the draw rate allows, rounding can make them negative.
         return max(loss, 0.0), self.draw_rate, max(win, 0.0)
 
@@ -110,7 +110,8 @@ def _between_walls(drift: float, variance: float, below: float, above: float) ->
         return (1.0 if drift > 0 else 0.0), 2 * pairs, 2 * pairs
     lean = 2 * drift / variance
     if abs(lean) * (below + above) < 1e-9:
-        chance, mean = below / (below + above), below * above / variance
+        chance = below / (below + above)
+        mean = below * above / variance
     else:
         # Neither form overflows on its side.
         if lean > 0:
@@ -136,7 +137,8 @@ def _still_going(time: float, drift: float, variance: float, below: float, above
     if drift < 0:
         # Seen from the other side, the factors of images are large only if their shares are small.
         return _still_going(time, -drift, variance, above, below)
-    lean, deviation = drift / variance, math.sqrt(variance * time)
+    lean = drift / variance
+    deviation = math.sqrt(variance * time)
 
     def between(source: float) -> float:
         ends = [lean * source + log_ndtr((wall - source - drift * time) / deviation) for wall in (above, -below)]

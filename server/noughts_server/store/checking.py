@@ -155,8 +155,8 @@ class _Check:
 
     def _rows(self) -> Iterable[Row[Any]]:
         column = games.c
-        chosen = select(column.ordinal, column.attempt, column.first_entry, column.second_entry, column.result)
-        statement = chosen.where(column.tournament_id == self._tournament.id).order_by(column.ordinal)
+        query = select(column.ordinal, column.attempt, column.first_entry, column.second_entry, column.result)
+        statement = query.where(column.tournament_id == self._tournament.id).order_by(column.ordinal)
         return self._connection.execute(statement.execution_options(yield_per=_ROWS_AT_ONCE))
 
     def _check_slots(self, batch: Sequence[Row[Any]], schedule: Schedule | None) -> None:
@@ -164,7 +164,8 @@ class _Check:
         inside = [row.ordinal for row in batch if 1 <= row.ordinal <= total]
         slots = {slot.ordinal: slot for slot in schedule.slots(inside)} if schedule is not None else {}
         for row in batch:
-            place, slot = game_name(self._place, row.ordinal), slots.get(row.ordinal)
+            place = game_name(self._place, row.ordinal)
+            slot = slots.get(row.ordinal)
             self._count += 1
             if row.ordinal == self._prefix + 1:
                 self._prefix += 1
@@ -216,7 +217,9 @@ def _check_bots(connection: Connection, report: CheckReport) -> None:
     for tournament_id, number in connection.execute(of_others):
         what = f"entry {number} of the tournament with key {tournament_id}"
         report.add("bots", f"bot: got another bot for {what}, expected that of its version")
-    one, other, scores = entries.alias(), entries.alias(), pair_scores.c
+    one = entries.alias()
+    other = entries.alias()
+    scores = pair_scores.c
     joined = (
         pair_scores.join(tournaments, tournaments.c.id == scores.tournament_id)
         .join(one, and_(one.c.tournament_id == scores.tournament_id, one.c.number == scores.first_entry))
@@ -259,8 +262,8 @@ def _check_ratings(connection: Connection, report: CheckReport) -> None:
             what = f"slot {run.first_ordinal} of the tournament with key {run.tournament_id}"
             report.add("ratings", f"log: got {what}, expected {before + 1}")
         reached[run.tournament_id] = run.first_ordinal + run.games - 1
-    chosen = select(tournaments.c.id, tournaments.c.slug, tournaments.c.folded)
-    for key, slug, folded in connection.execute(chosen.where(tournaments.c.rated.is_(True))):
+    statement = select(tournaments.c.id, tournaments.c.slug, tournaments.c.folded)
+    for key, slug, folded in connection.execute(statement.where(tournaments.c.rated.is_(True))):
         if reached.get(key, 0) != folded:
             report.add(tournament_name(slug), f"log: got {reached.get(key, 0)} slots rated, expected {folded}")
     replay = replay_ratings(connection)

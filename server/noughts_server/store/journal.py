@@ -12,7 +12,7 @@ from noughts_referee.work_units import GameSoFar
 from noughts_server.store.engine.bulk import upsert
 from noughts_server.store.engine.schema import games, journal
 
-_KEPT = tuple(column.name for column in journal.columns)[2:]
+_KEPT = tuple(column.name for column in journal.columns if not column.primary_key)
 # Built once, because building takes longer than executing and a commit can need it.
 _PLAYED = delete(journal).where(
     journal.c.tournament_id == bindparam("tournament"),
@@ -22,7 +22,22 @@ _PLAYED = delete(journal).where(
 
 def keep_so_far(connection: Connection, running: Iterable[GameSoFar]) -> None:
     """Store the state of these games, at most one for each slot. The caller has checked their attempts."""
-    rows = [(game.tournament, game.ordinal, *game[3:]) for game in running]
+    rows = [
+        (
+            game.tournament,
+            game.ordinal,
+            game.first,
+            game.second,
+            game.moves,
+            game.times,
+            game.first_clock_us,
+            game.second_clock_us,
+            game.opening_plies,
+            game.scores,
+            game.comments,
+        )
+        for game in running
+    ]
     upsert(connection, journal, rows, replace=_KEPT)
 
 
@@ -42,7 +57,23 @@ def games_so_far(
     """Return the journaled games of these slots by ordinal, to be resumed under `attempt`."""
     slots = journal.c.ordinal.between(first, last)
     rows = connection.execute(select(journal).where(journal.c.tournament_id == tournament_id, slots))
-    return {row.ordinal: GameSoFar(row.tournament_id, row.ordinal, attempt, *row[2:]) for row in rows}
+    return {
+        row.ordinal: GameSoFar(
+            tournament=row.tournament_id,
+            ordinal=row.ordinal,
+            attempt=attempt,
+            first=row.first_entry,
+            second=row.second_entry,
+            moves=row.moves,
+            times=row.times,
+            first_clock_us=row.first_clock_us,
+            second_clock_us=row.second_clock_us,
+            opening_plies=row.opening_plies,
+            scores=row.scores,
+            comments=row.comments,
+        )
+        for row in rows
+    }
 
 
 def count_plies(connection: Connection, tournament_id: int, first: int, last: int) -> int:

@@ -1,21 +1,65 @@
-"""Rarely used settings, as the JSON document in a tournament's row. Defaults are omitted; most rows have none."""
+"""The settings in a row of `tournaments`. Rarely used ones are a JSON document, without defaults."""
 
 import json
 from collections.abc import Mapping
 from typing import Any
 
-from noughts_server.competition.tournament_settings import OPTIONS, TournamentSettings
+from sqlalchemy import Row
+
+from noughts_referee.clock import TimeControl, parse_time_control
+from noughts_server.competition.formats import format_of
+from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.openings.settings import Openings
+from noughts_server.store.seeds import stored_seed
 
 
 def options_document(settings: TournamentSettings) -> dict[str, Any] | None:
     """Return the document for the row; None if all values are defaults."""
-    document = {name: value for name in OPTIONS if (value := getattr(settings, name))}
-    if settings.across_owners:
-        document["across_owners"] = True
-    if settings.openings:
-        document["openings"] = settings.openings.document()
-    return document or None
+    document = {
+        "rounds": settings.rounds,
+        "draw_after": settings.draw_after,
+        "fuel": settings.fuel,
+        "margin_ms": settings.margin_ms,
+        "live_scores": settings.live_scores,
+        "keep_scores": settings.keep_scores,
+        "forfeit_after": settings.forfeit_after,
+        "stop_when_decided": settings.stop_when_decided,
+        "sprt": settings.sprt,
+        "priority": settings.priority,
+        "throughput": settings.throughput,
+        "across_owners": settings.across_owners,
+        "openings": settings.openings.document(),
+    }
+    return {name: value for name, value in document.items() if value} or None
+
+
+def read_settings(row: Row[Any]) -> TournamentSettings:
+    """Return the settings in a row of `tournaments`."""
+    options: Mapping[str, Any] = row.options or {}
+    return TournamentSettings(
+        title=row.title,
+        variant=row.variant,
+        time=TimeControl(move_us=row.move_us, bank_us=row.bank_us, increment_us=row.increment_us),
+        own_times={label: parse_time_control(time) for label, time in (row.own_times or {}).items()},
+        schedule=format_of(row.schedule),
+        games_per_pair=row.games_per_pair,
+        concurrency=row.concurrency,
+        seed=stored_seed(row),
+        rated=row.rated,
+        rounds=options.get("rounds", 0),
+        draw_after=options.get("draw_after", 0),
+        fuel=options.get("fuel", 0),
+        margin_ms=options.get("margin_ms", 0),
+        live_scores=options.get("live_scores", False),
+        keep_scores=options.get("keep_scores", False),
+        forfeit_after=options.get("forfeit_after", 0),
+        stop_when_decided=options.get("stop_when_decided", False),
+        sprt=options.get("sprt", ""),
+        priority=options.get("priority", 0),
+        throughput=options.get("throughput", 0),
+        across_owners=options.get("across_owners", False),
+        openings=Openings.from_document(options.get("openings")),
+    )
 
 
 def own_times_document(settings: TournamentSettings) -> dict[str, str] | None:
@@ -26,11 +70,3 @@ def own_times_document(settings: TournamentSettings) -> dict[str, str] | None:
 def stored_bytes(settings: TournamentSettings) -> int:
     """Return the bytes of both documents. The rest of the row is short."""
     return len(json.dumps((options_document(settings), own_times_document(settings))))
-
-
-def read_options(document: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the fields of `TournamentSettings` that a row's document has."""
-    document = document or {}
-    plain = {name: value for name, value in document.items() if name in OPTIONS}
-    openings = Openings.from_document(document.get("openings"))
-    return {**plain, "across_owners": document.get("across_owners", False), "openings": openings}

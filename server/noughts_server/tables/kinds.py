@@ -39,7 +39,8 @@ def make_table(kind: TableKind, tally: Tally, limit: int | None = None) -> Table
 
 
 def _standings(tally: Tally, limit: int | None) -> Table:
-    standings, byes = tally.standings(), tally.about.byes
+    standings = tally.standings()
+    byes = tally.about.byes
     rows = [
         (row.rank, row.label, row.points, row.score.games, *row.score.counts, row.head_to_head, row.sonneborn_berger)
         + ((byes.get(row.label, 0),) if byes else ())
@@ -66,11 +67,11 @@ def _standings(tally: Tally, limit: int | None) -> Table:
 
 def _crosstable(tally: Tally, limit: int | None) -> Table:
     standings = tally.standings()
-    shown = standings[:limit]
-    crosstable = tally.crosstable(row.label for row in shown)
+    columns_of = standings[:limit]
+    crosstable = tally.crosstable(row.label for row in columns_of)
     labels = crosstable.labels
-    rows = [(row.rank, row.label, *(_points(crosstable, row.label, each) for each in labels)) for row in shown]
-    columns = (*_NAME, *(Column(row.label, str(place), Unit.POINTS) for place, row in enumerate(shown, start=1)))
+    rows = [(row.rank, row.label, *(_points(crosstable, row.label, each) for each in labels)) for row in columns_of]
+    columns = (*_NAME, *(Column(row.label, str(place), Unit.POINTS) for place, row in enumerate(columns_of, start=1)))
     notes = ["Points of each row against the bot in that place of the table."]
     notes += _left_out(len(rows), len(standings), "entries")
     return Table(TableKind.CROSSTABLE, "Crosstable", columns, rows, notes)
@@ -131,8 +132,8 @@ def _counted(counts: Counts, tally: Tally) -> tuple[Value, ...]:
 
 
 def _terminations(tally: Tally, limit: int | None) -> Table:
-    found = sorted(tally.terminations.items(), key=lambda item: (-item[1].games, item[0]))
-    rows = [(name, *_counted(counts, tally)) for name, counts in found]
+    terminations = sorted(tally.terminations.items(), key=lambda item: (-item[1].games, item[0]))
+    rows = [(name, *_counted(counts, tally)) for name, counts in terminations]
     guilty = sorted(tally.faults.items(), key=lambda item: (-item[1].total(), natural_key(item[0])))
     notes = [f"{label} lost {_by_fault(kinds)}." for label, kinds in guilty[: min(limit or _MOST_NOTES, _MOST_NOTES)]]
     notes += _left_out(len(notes), len(guilty), "entries that lost through a fault")
@@ -145,15 +146,15 @@ def _by_fault(kinds: Mapping[str, int]) -> str:
 
 
 def _openings(tally: Tally, limit: int | None) -> Table:
-    found = sorted(tally.openings.items(), key=lambda item: (-item[1].games, item[0])) if tally.has_moves else []
+    openings = sorted(tally.openings.items(), key=lambda item: (-item[1].games, item[0])) if tally.has_moves else []
     named = _naming(tally)
-    rows = [(named(cells), *_counted(counts, tally)) for cells, counts in found[:limit]]
+    rows = [(named(cells), *_counted(counts, tally)) for cells, counts in openings[:limit]]
     notes = ["plies: the mean length of the games, the opening among them."]
     if tally.games and not tally.has_moves:
         notes = ["These games have no moves, so their openings are unknown."]
     elif not any(tally.openings):
-        notes = ["No game began with an opening." if found else "No games yet."]
-    notes += _left_out(len(rows), len(found), "openings")
+        notes = ["No game began with an opening." if openings else "No games yet."]
+    notes += _left_out(len(rows), len(openings), "openings")
     return Table(TableKind.OPENINGS, "By opening", (Column("opening", "opening"), *_COUNTED), rows, notes)
 
 
@@ -205,14 +206,16 @@ def _time_row(row: RankedEntry, tally: Tally) -> Iterator[Value]:
 
 
 def _models(tally: Tally, limit: int | None) -> Table:
-    found = [row for row in tally.standings() if row.label in tally.models]
-    ratings = _ratings(tally) if found else {}
-    rows = [(row.rank, row.label, ratings.get(row.label), *_model_row(row.label, tally)) for row in found[:limit]]
+    rows_of_models = [row for row in tally.standings() if row.label in tally.models]
+    ratings = _ratings(tally) if rows_of_models else {}
+    rows = [
+        (row.rank, row.label, ratings.get(row.label), *_model_row(row.label, tally)) for row in rows_of_models[:limit]
+    ]
     notes = [
         "legal at once: moves whose first answer was legal. Tokens and cost: the mean of a game.",
         "Ratings come from all games together, with two virtual draws for each bot.",
     ]
-    if not found:
+    if not rows_of_models:
         notes = ["No comment in these games is the record of a language model."]
     columns = (
         *_NAME,
@@ -227,7 +230,7 @@ def _models(tally: Tally, limit: int | None) -> Table:
         Column("waited_s", "waited s", Unit.NUMBER),
     )
     return Table(
-        TableKind.MODELS, "Language models", columns, rows, notes + _left_out(len(rows), len(found), "entries")
+        TableKind.MODELS, "Language models", columns, rows, notes + _left_out(len(rows), len(rows_of_models), "entries")
     )
 
 
@@ -268,8 +271,8 @@ def _ratings(tally: Tally) -> dict[str, int]:
     return {}
 
 
-def _left_out(shown: int, there: int, what: str) -> list[str]:
-    return [f"The first {shown:,} of {there:,} {what}."] if shown < there else []
+def _left_out(rows: int, there: int, what: str) -> list[str]:
+    return [f"The first {rows:,} of {there:,} {what}."] if rows < there else []
 
 
 _MAKERS: dict[TableKind, Callable[[Tally, int | None], Table]] = {

@@ -46,11 +46,11 @@ def pairings_table(matches: Sequence[MatchRow], *, bracket: bool, limit: int | N
         Column("winner", "advances" if bracket else "won"),
         Column("decision", "by"),
     )
-    shown = rows[-limit:] if limit else rows
-    notes = [f"The newest {len(shown):,} of {len(rows):,} pairings."] if len(shown) < len(rows) else []
+    newest = rows[-limit:] if limit else rows
+    notes = [f"The newest {len(newest):,} of {len(rows):,} pairings."] if len(newest) < len(rows) else []
     if not rows:
         notes = ["Only knockout, Swiss and Danish tournaments have pairings by round, and only if they have begun."]
-    return Table("pairings", "Bracket" if bracket else "Rounds", columns, shown, notes)
+    return Table("pairings", "Bracket" if bracket else "Rounds", columns, newest, notes)
 
 
 def _cells(match: MatchRow) -> tuple[Value, ...]:

@@ -117,8 +117,11 @@ class RecordedGame:
 
     def lost_by(self, loser: int) -> dict[str, Any]:
         """Return which bot lost by its own fault, and when, as a line of JSON has it, without the reason."""
-        side = ("first", "second")[loser]
-        return {"bot": getattr(self, side), "side": side, "ply": len(self.moves)}
+        return {
+            "bot": self.second if loser else self.first,
+            "side": "second" if loser else "first",
+            "ply": len(self.moves),
+        }
 
     @property
     def first_chosen(self) -> int:
@@ -140,15 +143,17 @@ def date_of(text: str) -> str:
     """
     plain = one_line(text).lower()
     year = month = day = ""
-    if found := _COMPACT.match(plain):
-        year, month, day = found.groups()
-    elif found := _YEAR_FIRST.match(plain):
-        year, month, day = (part or "" for part in found.group(1, 3, 4))
-    elif found := _DAY_FIRST.match(plain):
-        day, month, year = found.groups()
-    elif found := _IN_WORDS.match(plain):
-        name = found.group(1) or found.group(4)
-        month, day, year = str(_MONTHS.index(name) + 1), found.group(2) or found.group(3), found.group(5)
+    if match := _COMPACT.match(plain):
+        year, month, day = match.groups()
+    elif match := _YEAR_FIRST.match(plain):
+        year, month, day = (part or "" for part in match.group(1, 3, 4))
+    elif match := _DAY_FIRST.match(plain):
+        day, month, year = match.groups()
+    elif match := _IN_WORDS.match(plain):
+        name = match.group(1) or match.group(4)
+        month = str(_MONTHS.index(name) + 1)
+        day = match.group(2) or match.group(3)
+        year = match.group(5)
     return _valid_date(year, month, day)
 
 

@@ -217,13 +217,13 @@ def head_to_heads(points: Mapping[Key, float], met: Mapping[Key, Met]) -> dict[K
     groups: defaultdict[float, list[Key]] = defaultdict(list)
     for entry, own in points.items():
         groups[own].append(entry)
-    found: dict[Key, float | None] = dict.fromkeys(points)
+    points_among: dict[Key, float | None] = dict.fromkeys(points)
     for group in groups.values():
         known = [met[entry] for entry in group if entry in met]
         all_met = len(known) == len(group) and all(each.opponents == len(group) - 1 for each in known)
         if len(group) > 1 and all_met and len({times for each in known for times in (each.fewest, each.most)}) == 1:
-            found.update((entry, met[entry].points) for entry in group)
-    return found
+            points_among.update((entry, met[entry].points) for entry in group)
+    return points_among
 
 
 def lead(first: Sequence[str]) -> str:

@@ -194,9 +194,9 @@ class Tally:
             return ""
         if self._whole is None:
             several = "This file has games of several tournaments"
-            found = ("This file has games only", "This file lacks games of its tournament", several)
+            texts = ("This file has games only", "This file lacks games of its tournament", several)
             what = "byes, withdrawn bots and the bracket of a knockout are unknown, and do not count."
-            return f"{found[len(self._recorded)]}: {what}"
+            return f"{texts[len(self._recorded)]}: {what}"
         return "" if self._whole.finished else "The tournament was not finished when this file was written."
 
     @property

@@ -39,7 +39,8 @@ class TimeHistogram:
 
         `quantile(0.5)` is the lower median.
         """
-        total, seen = self.count, 0
+        total = self.count
+        seen = 0
         for time, count in sorted(self._counts.items()):
             seen += count
             if seen >= share * total:

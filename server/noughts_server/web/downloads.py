@@ -13,8 +13,8 @@ from starlette.routing import Route as Address
 from noughts_proto.v1 import games_pb2, tournaments_pb2, types_pb2
 from noughts_server.competition.bracket import Decision
 from noughts_server.competition.formats import format_named
+from noughts_server.convert.times import time_control
 from noughts_server.core.resource_names import tournament_name
-from noughts_server.messages.settings_codec import time_control
 from noughts_server.records.json_lines import json_line
 from noughts_server.records.pgn import pgn_text
 from noughts_server.records.recorded_game import RecordError, comments_by_ply, margins_of_moves, score_column

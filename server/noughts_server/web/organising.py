@@ -12,8 +12,9 @@ from noughts_proto.v1 import tournaments_pb2
 from noughts_server.competition.formats import FORMATS, format_named
 from noughts_server.competition.formats.tournament_format import FixedPairings, LateEntries
 from noughts_server.competition.tournament_settings import OPTIONS, TournamentSettings
+from noughts_server.convert.settings import challenge_message, settings_message
+from noughts_server.convert.times import time_control
 from noughts_server.core.resource_names import tournament_name
-from noughts_server.messages.settings_codec import challenge_message, settings_message, time_control
 from noughts_server.web import words
 from noughts_server.web.documents import Document
 from noughts_server.web.forms import MOST, in_form, number_of, time_of, whole_number, wrong
@@ -160,9 +161,10 @@ class Organising:
             games_per_pair=number_of(form, "games"),
             time=time_control(time_of(form)),
         )
-        bots = {side: form.get(side, "") for side in ("challenger", "opponent")}
-        wanted = challenge_message(settings, seed=None, **bots)
-        made = await self._upstream.call(self._upstream.challenges.CreateChallenge, wanted, person.visitor.token)
+        challenge = challenge_message(
+            settings, challenger=form.get("challenger", ""), opponent=form.get("opponent", ""), seed=None
+        )
+        made = await self._upstream.call(self._upstream.challenges.CreateChallenge, challenge, person.visitor.token)
         return RedirectResponse(f"/{made.tournament.name}", 303)
 
 
@@ -182,12 +184,16 @@ def _tournament(values: Document) -> tournaments_pb2.Tournament:
         **options,
     )
     seed = whole_number("seed", values["seed"], 0, 2**64 - 1) if values["seed"] else None
-    fields: dict[str, Any] = {field: number_of(values, field) for field in ("entries_min", "entries_max")}
+    tournament = settings_message(settings, seed=seed)
+    tournament.name = tournament_name(values["id"])
+    tournament.entries_min = number_of(values, "entries_min")
+    tournament.entries_max = number_of(values, "entries_max")
     if values["openings"]:
-        fields["openings"] = tournaments_pb2.Openings(kind=values["openings"], plies=number_of(values, "plies"))
+        openings = tournaments_pb2.Openings(kind=values["openings"], plies=number_of(values, "plies"))
+        tournament.openings.CopyFrom(openings)
     if values["repeat"]:
-        fields["repeat"] = tournaments_pb2.REPEAT_WEEKLY
-    return settings_message(settings, name=tournament_name(values["id"]), seed=seed, **fields)
+        tournament.repeat = tournaments_pb2.REPEAT_WEEKLY
+    return tournament
 
 
 def _takes_entries(tournament: Document) -> bool:

@@ -26,8 +26,9 @@ from noughts_proto.security import SecurityProblem
 from noughts_proto.v1 import tokens_pb2, tournaments_pb2, types_pb2
 from noughts_referee.rules import Position, VariantError, base_name, cell_name, parse_variant
 from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.convert.settings import challenge_message
+from noughts_server.convert.times import time_control
 from noughts_server.core.resource_names import bot_name
-from noughts_server.messages.settings_codec import challenge_message, time_control
 from noughts_server.web.forms import wrong
 from noughts_server.web.upstream import Failure, Upstream
 from noughts_server.web.visitors import Recent, add
@@ -449,16 +450,17 @@ class PlayRooms:
     async def _begin(self, table: PlayRoom) -> None:
         self._count_game(table.address)
         wish = table.wish
-        cells = " ".join(map(str, table.opening))
-        wanted = challenge_message(
+        challenge = challenge_message(
             TournamentSettings(variant=wish.variant, time=time_control(wish.time), games_per_pair=1),
             challenger=table.seats[0].name,
             opponent=table.seats[1].name if len(table.seats) > 1 else wish.opponent,
             opponent_begins=not table.first_is_challenger,
             seed=None,
-            openings=tournaments_pb2.Openings(kind="list", name="taken back", text=cells) if cells else None,
         )
-        made = await self._upstream.call(self._upstream.challenges.CreateChallenge, wanted, self._token)
+        if table.opening:
+            cells = " ".join(map(str, table.opening))
+            challenge.openings.CopyFrom(tournaments_pb2.Openings(kind="list", name="taken back", text=cells))
+        made = await self._upstream.call(self._upstream.challenges.CreateChallenge, challenge, self._token)
         table.game = f"{made.tournament.name}/games/1"
         try:
             for guest in table.guests:

@@ -9,6 +9,7 @@ import pytest
 
 from noughts_proto.transport import GUEST_KEY, SITE_KEY
 from noughts_proto.v1 import bots_pb2, games_pb2
+from noughts_server.convert.games import game_message
 from noughts_server.core.limits import BURST_SECONDS, Limits
 from noughts_server.services import answers, games
 from noughts_server.services.bills import ROW_BYTES
@@ -19,11 +20,11 @@ LIST = games_pb2.ListGamesRequest(parent="tournaments/cup", page_size=1000)
 
 
 async def test_answers_are_built_outside_the_event_loop(visitor: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    threads, build = set[str](), games.game_message
+    threads = set[str]()
 
     def noted(game: StoredGame) -> games_pb2.Game:
         threads.add(threading.current_thread().name.rpartition("_")[0])
-        return build(game)
+        return game_message(game)
 
     monkeypatch.setattr(games, "game_message", noted)
     assert len((await visitor.games.ListGames(LIST)).games) > 1

@@ -11,8 +11,8 @@ import pytest
 from noughts_proto.v1 import challenges_pb2, types_pb2
 from noughts_proto.v1.tournaments_pb2 import Openings
 from noughts_referee.clock import TimeControl
-from noughts_server.messages import settings_codec
-from noughts_server.messages.settings_codec import time_control
+from noughts_server.convert import settings as settings_conversions
+from noughts_server.convert.times import time_control
 from noughts_server.openings import settings
 from noughts_server.runtime.computing import compute
 from tests.support.client import Client, bearing, refused
@@ -58,11 +58,11 @@ async def test_long_settings_are_read_outside_the_event_loop(client: Client, mon
         return time_control(message)
 
     monkeypatch.setattr(settings, "_listed", noted)
-    monkeypatch.setattr(settings_codec, "time_control", timed)
+    monkeypatch.setattr(settings_conversions, "time_control", timed)
     token, bad = await client.token(), Openings(kind="list", text="1 x")
     assert (await refused(client.create(token, openings=bad))).fields() == ["tournament.openings"]
     await client.create(token, own_times={"ada": types_pb2.TimeControl(move_us=1)})
-    assert {name.partition("_")[0] for name in threads} == {"computing"}
+    assert {name.partition("_")[0] for name in threads} == {"openings"}
 
 
 async def test_challenge_has_times_of_two_bots_at_most(client: Client) -> None:

@@ -33,17 +33,17 @@ async def arena(tmp_path: Path) -> AsyncIterator[Arena]:
 
 async def test_default_is_the_fit_from_30_games_per_bot_on(arena: Arena) -> None:
     views = LeaderboardViews(arena.store)
-    view, page, places = await views.shown("", LIST)
+    view, page, places = await views.page("", LIST)
     assert view.name == "fit"
     assert {row.bot for row in page.items} == {"ada", "bob", "cleo", "dan"}
     for rank, estimate in places.values():
         assert estimate.rank_low is not None
         assert estimate.rank_high is not None
         assert 1 <= estimate.rank_low <= rank <= estimate.rank_high <= 4
-    view, page, places = await views.shown("live", LIST)
+    view, page, places = await views.page("live", LIST)
     assert [row.rank for row in page.items] == [1, 2, 3, 4]
     assert places == {}
-    assert (await views.shown("", "connect4/untimed"))[0].name == "live"
+    assert (await views.page("", "connect4/untimed"))[0].name == "live"
 
 
 @pytest.mark.parametrize(
@@ -57,18 +57,18 @@ def test_default_depends_on_games_per_bot_and_number_of_bots(bots: int, games: i
 async def test_pages_of_the_fit_hold_each_bot_once_in_order(arena: Arena) -> None:
     views, bots, token = LeaderboardViews(arena.store), list[int](), ""
     while token or not bots:
-        _, page, places = await views.shown("fit", LIST, size=3, page_token=token)
+        _, page, places = await views.page("fit", LIST, size=3, page_token=token)
         bots += [row.bot_id for row in page.items]
         token = page.next_page_token
     assert [places[bot][0] for bot in bots] == [1, 2, 3, 4]
     ratings = [places[bot][1].view_rating for bot in bots]
     assert ratings == sorted(ratings, reverse=True)
-    _, page, _ = await views.shown("fit", LIST, filters=Filters(search="DA"))
+    _, page, _ = await views.page("fit", LIST, filters=Filters(search="DA"))
     assert [row.bot_id for row in page.items] == [bot for bot in bots if bot in {row.bot_id for row in page.items}]
     assert {row.bot for row in page.items} == {"ada", "dan"}
-    token = (await views.shown("fit", LIST, size=3))[1].next_page_token
+    token = (await views.page("fit", LIST, size=3))[1].next_page_token
     with pytest.raises(InvalidArgument, match="page_token"):
-        await views.shown("live", LIST, page_token=token)
+        await views.page("live", LIST, page_token=token)
 
 
 async def test_calls_that_are_cancelled_compute_a_view_once(arena: Arena) -> None:
@@ -103,19 +103,19 @@ async def test_unknown_views_and_too_many_bots_are_refused() -> None:
 
 @pytest.mark.parametrize("name", ["fit", "live"])
 async def test_empty_list_has_no_rows_in_any_view(arena: Arena, name: str) -> None:
-    _, page, places = await LeaderboardViews(arena.store).shown(name, "connect4/untimed")
+    _, page, places = await LeaderboardViews(arena.store).page(name, "connect4/untimed")
     assert (page.items, places) == ([], {})
 
 
 async def test_view_is_computed_again_after_new_games_and_retirements(arena: Arena) -> None:
     views = LeaderboardViews(arena.store)
-    _, _, before = await views.shown("fit", LIST)
-    assert (await views.shown("fit", LIST))[2] is before
+    _, _, before = await views.page("fit", LIST)
+    assert (await views.page("fit", LIST))[2] is before
     await arena.store.write(lambda connection: retire_bot(connection, "ada", now_ms=NOW))
 
     after = before
     for _ in range(10_000):  # until the list has rested
-        _, page, after = await views.shown("fit", LIST)
+        _, page, after = await views.page("fit", LIST)
         if after is not before:
             break
         await asyncio.sleep(0.01)

@@ -14,8 +14,8 @@ from noughts_server.store.games import games as stored_games
 from noughts_server.store.games.bot_games import list_bot_games
 from noughts_server.store.games.games import (
     ExportedGame,
+    GameFilter,
     StoredGame,
-    Wanted,
     count_faults,
     export,
     get_game,
@@ -93,7 +93,7 @@ async def test_games_lost_by_a_fault_are_listed_page_by_page_without_reading_the
         found: list[int] = []
         token = ""
         while True:
-            read = partial(list_games, slug="cup", size=size, page_token=token, wanted=Wanted(faults=True))
+            read = partial(list_games, slug="cup", size=size, page_token=token, game_filter=GameFilter(faults=True))
             page = await arena.store.read(read)
             found += [game.ordinal for game in page.items]
             if not (token := page.next_page_token):
@@ -101,7 +101,7 @@ async def test_games_lost_by_a_fault_are_listed_page_by_page_without_reading_the
         assert found == expected
     token = (await arena.store.read(partial(list_games, slug="cup", size=1))).next_page_token
     with pytest.raises(InvalidArgument, match="page_token"):
-        await arena.store.read(partial(list_games, slug="cup", page_token=token, wanted=Wanted(faults=True)))
+        await arena.store.read(partial(list_games, slug="cup", page_token=token, game_filter=GameFilter(faults=True)))
 
 
 async def test_pages_of_long_games_end_early(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,7 +133,7 @@ async def test_filters_find_the_same_games_as_a_look_at_all_of_them(
     )
     every = await all_games(arena, "cup", 1000)
 
-    def matches(game: StoredGame, wanted: Wanted, entries: set[str]) -> bool:
+    def matches(game: StoredGame, wanted: GameFilter, entries: set[str]) -> bool:
         sides = [side for side, label in enumerate((game.first, game.second)) if label in entries]
         won = {True: game.result.winner, False: game.result.loser, None: None}[wanted.won]
         return (
@@ -144,7 +144,7 @@ async def test_filters_find_the_same_games_as_a_look_at_all_of_them(
         )
 
     every_wanted = [
-        Wanted(faults, result, termination, won)
+        GameFilter(faults, result, termination, won)
         for faults in (False, True)
         for result in (None, Result.FIRST_WINS)
         for termination in (None, Termination.TIMEOUT)
@@ -158,13 +158,13 @@ async def test_filters_find_the_same_games_as_a_look_at_all_of_them(
             found: list[int] = []
             token = ""
             while True:
-                read = partial(list_games, slug="cup", size=4, page_token=token, wanted=wanted, entry=entry)
+                read = partial(list_games, slug="cup", size=4, page_token=token, game_filter=wanted, entry=entry)
                 page = await arena.store.read(read)
                 found += [game.ordinal for game in page.items]
                 if not (token := page.next_page_token):
                     break
             assert found == expected, (wanted, entry)
-        of_bot = await arena.store.read(partial(list_bot_games, bot="ada", size=1000, wanted=wanted))
+        of_bot = await arena.store.read(partial(list_bot_games, bot="ada", size=1000, game_filter=wanted))
         expected = [game.ordinal for game in every if matches(game, wanted, {"ada", "ada#2"})]
         assert [game.ordinal for game in of_bot.items] == expected[::-1], wanted
 

@@ -20,9 +20,9 @@ from noughts_server.core.errors import (
 from noughts_server.services.new_tournaments import checked
 from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.games.standings import crosstable, standings, whole_crosstable
-from noughts_server.store.pairing.seeds import SeedKind, signed, stored_seed
 from noughts_server.store.people.bots import log_in
 from noughts_server.store.people.tokens import create_owner
+from noughts_server.store.seeds import SeedKind, signed, stored_seed
 from noughts_server.store.tournaments.claims import claim_unit, unfinished_units
 from noughts_server.store.tournaments.entries import join_tournament, withdraw_entry
 from noughts_server.store.tournaments.tournaments import (

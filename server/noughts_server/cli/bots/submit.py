@@ -26,9 +26,9 @@ from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
 from noughts_server.client.submissions import TRIAL_SECONDS, kind_of, submission_requests
 from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.convert.settings import openings_message
 from noughts_server.core.errors import InvalidArgument
 from noughts_server.core.resource_names import bot_name, short
-from noughts_server.messages.settings_codec import openings_message
 from noughts_server.openings.settings import OpeningsKind
 from noughts_server.store.people.scopes import ORGANISE, PLAY, permits, play_as
 from noughts_server.store.validation import check_name

@@ -17,8 +17,8 @@ from noughts_server.cli.remote.tournament_end import LOOK_SECONDS, TournamentEnd
 from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
 from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.convert.settings import challenge_message
 from noughts_server.core.resource_names import bot_name, short
-from noughts_server.messages.settings_codec import challenge_message
 
 _LONGEST_NAME = 63
 

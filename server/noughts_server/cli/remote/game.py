@@ -20,7 +20,7 @@ from noughts_server.cli.former_command import command
 from noughts_server.cli.times import exact
 from noughts_server.cli.typed_names import read_numbered_game, read_tournament
 from noughts_server.client.client import Client
-from noughts_server.messages.settings_codec import time_control
+from noughts_server.convert.times import time_control
 from noughts_server.records.recorded_game import comments_by_ply, margins_of_moves, score_column
 
 _LAST_MOVES = 4

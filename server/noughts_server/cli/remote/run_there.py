@@ -22,8 +22,8 @@ from noughts_server.cli.typed_names import read_bot
 from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
 from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.convert.settings import settings_message
 from noughts_server.core.resource_names import bot_name
-from noughts_server.messages.settings_codec import settings_message
 
 _ONLINE_SECONDS = 30.0
 _STOP_SECONDS = 5.0
@@ -52,7 +52,8 @@ def _started_tournament(
     client: Client, settings: TournamentSettings, entering: Iterable[tuple[str, str]]
 ) -> Iterator[str]:
     """Start a tournament of bots, each after its label, and yield its name. An error in the block cancels it."""
-    message = settings_message(settings, name=f"tournaments/run-{token_hex(4)}")
+    message = settings_message(settings, seed=settings.seed)
+    message.name = f"tournaments/run-{token_hex(4)}"
     request = pb.CreateTournamentRequest(tournament=message)
     made = client.call(client.tournaments.CreateTournament, request).tournament
     try:

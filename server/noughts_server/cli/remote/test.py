@@ -26,8 +26,8 @@ from noughts_server.cli.times import iso, milliseconds
 from noughts_server.cli.tournament_options import LARGEST_GAMES, GameOptions
 from noughts_server.cli.typed_names import read_bot, read_test
 from noughts_server.competition.formats import MATCH
+from noughts_server.convert.settings import openings_message, settings_message
 from noughts_server.core.resource_names import short, tournament_name
-from noughts_server.messages.settings_codec import openings_message, settings_message
 from noughts_server.openings.settings import OpeningsKind
 
 _ENDS = (*OVER, tournaments_pb2.TOURNAMENT_STATE_PAUSED)
@@ -136,17 +136,18 @@ def create(
         title=title.encode(errors="replace").decode(),
     )
     # Without a choice of openings, the server chooses them by the variant and the length of the test.
-    changes: dict[str, Any] = {"openings": _NO_OPENINGS} if chosen and not settings.openings else {}
+    tournament = settings_message(settings, seed=None if playing.seed is None else options.read_seed(playing.seed))
     if random is not None:
-        changes["openings"] = openings_message(random)
+        tournament.openings.CopyFrom(openings_message(random) or _NO_OPENINGS)
+    elif chosen and not settings.openings:
+        tournament.openings.CopyFrom(_NO_OPENINGS)
     if playing.variant is None and playing.opening_rule is None and not settings.openings:
-        changes["variant"] = ""
-    seed = None if playing.seed is None else options.read_seed(playing.seed)
+        tournament.variant = ""
     wanted = pb.Test(
         name=read_test(name) if name else "",
         new_version=read_bot(new),
         base_version=read_bot(base),
-        tournament=settings_message(settings, seed=seed, **changes),
+        tournament=tournament,
     )
     with at.connected(token_needed=True) as client:
         made = client.call(client.tests.CreateTest, pb.CreateTestRequest(test=wanted)).test

@@ -27,8 +27,8 @@ from noughts_server.cli.typed_names import read_bot, read_tournament
 from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
 from noughts_server.competition.tournament_settings import usual_concurrency
+from noughts_server.convert.settings import settings_message
 from noughts_server.core.resource_names import short
-from noughts_server.messages.settings_codec import settings_message
 
 
 @dataclass(frozen=True)
@@ -129,10 +129,8 @@ def create(
     identifier = read_tournament(name)
     with at.connected() as client:
         now = partial(_now_at, client)
-        wanted = settings_message(
-            settings,
+        tournament = pb.Tournament(
             name=identifier,
-            seed=None if playing.seed is None else options.read_seed(playing.seed),
             entries_min=entries_min,
             entries_max=entries_max,
             join_from=_moment(join_from, "--join-from", now),
@@ -140,7 +138,9 @@ def create(
             start_at=_moment(start_at, "--start-at", now),
             repeat=pb.REPEAT_WEEKLY if repeat else pb.REPEAT_UNSPECIFIED,
         )
-        request = pb.CreateTournamentRequest(tournament=wanted)
+        seed = None if playing.seed is None else options.read_seed(playing.seed)
+        tournament.MergeFrom(settings_message(settings, seed=seed))
+        request = pb.CreateTournamentRequest(tournament=tournament)
         created = client.call(client.tournaments.CreateTournament, request).tournament
         show_tournament(client, created)
     output.hint(f"Next: noughts tournament join {short(created.name)} --bot BOT")

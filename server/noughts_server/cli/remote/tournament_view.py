@@ -15,9 +15,9 @@ from noughts_server.client.client import Client
 from noughts_server.competition.bracket import Decision
 from noughts_server.competition.formats import TournamentFormat, format_of
 from noughts_server.competition.tournament_settings import OPTIONS
+from noughts_server.convert.times import time_control
 from noughts_server.core.natural_order import natural_key
 from noughts_server.core.resource_names import short
-from noughts_server.messages.settings_codec import time_control
 from noughts_server.tables.about import About, time_text
 from noughts_server.tables.crosstable import scores_of
 from noughts_server.tables.pairings import MatchRow, matches_won

@@ -9,8 +9,8 @@ from noughts_referee.rules import Result, Termination
 from noughts_server.cli import output, printing
 from noughts_server.cli.drawing.boards import cells_text
 from noughts_server.cli.remote.tournament_view import state_of
+from noughts_server.convert.times import time_control
 from noughts_server.core.resource_names import short
-from noughts_server.messages.settings_codec import time_control
 
 
 def print_message(message: pb.WatchResponse, view: View) -> None:

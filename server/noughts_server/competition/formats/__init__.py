@@ -41,7 +41,7 @@ def format_of(number: int) -> TournamentFormat:
 
 def format_named(name: str) -> TournamentFormat:
     """Return the format with this name, also with `_` for `-`. Raise ValueError if there is none."""
-    found = _BY_NAME.get(name.replace("_", "-"))
-    if found is None:
+    format = _BY_NAME.get(name.replace("_", "-"))
+    if format is None:
         raise ValueError(f"unknown format {name[:100]!r}; the formats are {', '.join(_BY_NAME)}")
-    return found
+    return format

@@ -85,7 +85,16 @@ def _match(field: Field, number: int, first: int, second: int, encounters: Seque
     if winner is None and not field.withdrawn.keys().isdisjoint((first, second)):
         winner = max((first, second), key=lambda entry: (field.withdrawn.get(entry, inf), -entry))
         decision = Decision.WALKOVER
-    return Match(number, first, second, points[first], points[second], games, winner, decision)
+    return Match(
+        round=number,
+        first=first,
+        second=second,
+        first_points=points[first],
+        second_points=points[second],
+        games=games,
+        winner=winner,
+        decision=decision,
+    )
 
 
 def _decide(
@@ -114,7 +123,8 @@ class Knockout(InRounds):
     places_by_bracket = True
 
     def forecast(self, settings: FormatSettings, entries: int) -> Forecast:
-        games, rounds = settings.games_per_pair, (entries - 1).bit_length()
+        games = settings.games_per_pair
+        rounds = (entries - 1).bit_length()
         # A match that stops when decided ends as soon as the lead is larger than what is left.
         quickest = min(2 * (games // 4 + 1), games) if settings.stop_when_decided else games
         matches = [min(2**left, entries - 2**left) for left in range(rounds - 1, -1, -1)]

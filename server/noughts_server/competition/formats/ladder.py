@@ -119,7 +119,8 @@ class Ladder:
 
         Entries join as newcomers before their first encounter, or last.
         """
-        ladder, gone = cls(), frozenset(withdrawn)
+        ladder = cls()
+        gone = frozenset(withdrawn)
 
         def come(entry: int) -> None:
             if entry not in ladder._bots:
@@ -186,14 +187,15 @@ class Ladder:
 
     def pair(self, count: int) -> list[Encounter]:
         """Begin up to `count` encounters, and return them; fewer if no more can begin until another one is over."""
-        found: list[Encounter] = []
-        while len(found) < count and (pair := self._next_pair()) is not None:
-            one, other = self._sides(*pair)
+        encounters: list[Encounter] = []
+        while len(encounters) < count and (pair := self._next_pair()) is not None:
+            one, other = self._sides(pair)
             self.began(one.entry, other.entry)
-            found.append(Encounter(one.entry, other.entry))
-        return found
+            encounters.append(Encounter(one.entry, other.entry))
+        return encounters
 
-    def _sides(self, one: _Bot, other: _Bot) -> tuple[_Bot, _Bot]:
+    def _sides(self, pair: tuple[_Bot, _Bot]) -> tuple[_Bot, _Bot]:
+        one, other = pair
         if one.balance == other.balance:
             return (one, other) if (one.turn + other.turn) % 2 else (other, one)
         return (one, other) if one.balance < other.balance else (other, one)

@@ -79,7 +79,9 @@ class RoundRobin:
         """They meet once in each cycle, always in the same turn. An entry does not meet itself."""
         if one == other:
             return
-        circle, turns, games = self._seats - 1, self.rounds_per_cycle, self.games_per_round
+        circle = self._seats - 1
+        turns = self.rounds_per_cycle
+        games = self.games_per_round
         # Both are equally far from `opponent_of_last`, on either side (`_pairing`). The last seat meets that one.
         turn = (2 * min(one, other) if max(one, other) == circle else one + other) % circle
         board = self._board(turn, one) or 0
@@ -100,7 +102,8 @@ class RoundRobin:
     def _pairing(self, turn: int, board: int) -> tuple[int, int]:
         # The last seat is fixed, the others move by half the table each round. An odd number of entries leaves the last
         # seat empty, so its board is omitted.
-        seats, circle = self._seats, self._seats - 1
+        seats = self._seats
+        circle = self._seats - 1
         opponent_of_last = turn * (seats // 2) % circle
         board += self.entries % 2
         if board == 0:

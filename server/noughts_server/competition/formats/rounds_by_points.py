@@ -75,5 +75,6 @@ class RoundsByPoints(InRounds):
         return (settings.rounds or usual_rounds(entries)) + rounds
 
     def forecast(self, settings: FormatSettings, entries: int) -> Forecast:
-        rounds, games = settings.rounds or usual_rounds(entries), entries // 2 * settings.games_per_pair
+        rounds = settings.rounds or usual_rounds(entries)
+        games = entries // 2 * settings.games_per_pair
         return Forecast(entries, rounds, rounds * games, rounds * games, (games,) * rounds)

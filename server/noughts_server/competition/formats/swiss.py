@@ -67,15 +67,15 @@ class _Standing:
 
     def pairs(self, rounds_left: int) -> list[tuple[int, int]] | None:
         """Return the cheapest pairing, best pair first and the better of each pair first; None if there is none."""
-        found = self._foresighted(rounds_left)
-        if found is None:
-            found = self._cheapest(_NEARBY)
-            if found is None or not self._surely_minimal(found):
-                found = self._cheapest(self._reach())
-        if found is None:
+        pairs = self._foresighted(rounds_left)
+        if pairs is None:
+            pairs = self._cheapest(_NEARBY)
+            if pairs is None or not self._surely_minimal(pairs):
+                pairs = self._cheapest(self._reach())
+        if pairs is None:
             return None
         places = self._places | {_BYE: len(self.order)}
-        ordered = [(one, other) if places[one] < places[other] else (other, one) for one, other in found]
+        ordered = [(one, other) if places[one] < places[other] else (other, one) for one, other in pairs]
         return sorted(ordered, key=lambda pair: places[pair[0]])
 
     def _may_meet(self, one: int, other: int) -> bool:
@@ -121,8 +121,8 @@ class _Standing:
         graph: networkx.Graph[int] = networkx.Graph()
         graph.add_nodes_from(self.order)
         graph.add_weighted_edges_from((*pair, dearest - cost) for pair, cost in zip(pairs, costs, strict=True))
-        found = networkx.max_weight_matching(graph, maxcardinality=True)
-        return sorted(found) if 2 * len(found) == len(self.order) + len(self.order) % 2 else None
+        matching = networkx.max_weight_matching(graph, maxcardinality=True)
+        return sorted(matching) if 2 * len(matching) == len(self.order) + len(self.order) % 2 else None
 
     def _candidates(self, reach: int) -> Iterator[tuple[int, int]]:
         for place, entry in enumerate(self.order):
@@ -174,7 +174,8 @@ class Swiss(RoundsByPoints):
             raise FormatError("rounds", settings.rounds, f"at most {most}", f"{possible}; a round robin can have more")
 
     def check_extension(self, entries: int, settings: FormatSettings, rounds: int) -> int:
-        before, most = settings.rounds or usual_rounds(entries), most_rounds(entries)
+        before = settings.rounds or usual_rounds(entries)
+        most = most_rounds(entries)
         if before + rounds > most:
             why = f"{entries} entries can play {most} rounds without a rematch, and the tournament has {before}"
             raise FormatError("rounds", rounds, f"at most {max(0, most - before)} more", why)

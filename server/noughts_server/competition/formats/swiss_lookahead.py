@@ -22,7 +22,8 @@ def perfect_matchings(allowed: Mapping[int, Set[int]]) -> Iterator[Pairing]:
         yield ()
         return
     seats = list(allowed)
-    one, rest = seats[0], seats[1:]
+    one = seats[0]
+    rest = seats[1:]
     for other in rest:
         if other in allowed[one]:
             left = {seat: allowed[seat] for seat in rest if seat != other}

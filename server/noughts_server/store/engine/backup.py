@@ -64,9 +64,9 @@ def back_up(
 
 
 def _verify(copy: sqlite3.Connection, place: Path, count: int) -> None:
-    found = [str(row[0]) for row in copy.execute("PRAGMA integrity_check(1)")]
-    if found != ["ok"]:
-        raise troubles.unusable(str(place), DatabaseDamaged(found[0]))
+    findings = [str(row[0]) for row in copy.execute("PRAGMA integrity_check(1)")]
+    if findings != ["ok"]:
+        raise troubles.unusable(str(place), DatabaseDamaged(findings[0]))
     (copied,) = copy.execute("SELECT count(*) FROM games").fetchone()
     if copied != count:
         raise troubles.unusable(str(place), DatabaseDamaged(f"{copied} games instead of {count}"))

@@ -26,7 +26,8 @@ def in_batches(keys: Iterable[Item], size: int = _KEYS_A_STATEMENT) -> Iterator[
 
 def powers_of_two(rows: Sequence[Item]) -> Iterator[Sequence[Item]]:
     """Split rows into groups of powers of two, so that only a few statements need to be prepared and cached."""
-    begin, size = 0, _ROWS_A_STATEMENT
+    begin = 0
+    size = _ROWS_A_STATEMENT
     while begin < len(rows):
         while size > len(rows) - begin:
             size //= 2

@@ -41,7 +41,8 @@ def _copy(source: Connection, target: Connection, name: str, on_progress: Callab
     counts: dict[str, int] = {
         table.name: source.execute(select(func.count()).select_from(table)).scalar_one() for table in tables
     }
-    total, done = 2 * sum(counts.values()), 0
+    total = 2 * sum(counts.values())
+    done = 0
     for table in tables:
         for rows in _parts(source, table):
             target.execute(insert(table), [dict(row._mapping) for row in rows])

@@ -315,8 +315,8 @@ class Store:
         try:
             return await asyncio.get_running_loop().run_in_executor(executor, runner, function)
         except DatabaseTrouble as trouble:
-            told, self.trouble = self.trouble, trouble
-            if type(told) is not type(trouble):
+            reported, self.trouble = self.trouble, trouble
+            if type(reported) is not type(trouble):
                 self.on_trouble()
             raise
 

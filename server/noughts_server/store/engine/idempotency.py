@@ -22,7 +22,8 @@ def idempotent(
     e.g. a resource name. Raises InvalidArgument, RequestConflict (another request with this ID) and the errors of
     `action` (a failed request is not stored).
     """
-    request_id, method = request.request_id, request.DESCRIPTOR.full_name
+    request_id = request.request_id
+    method = request.DESCRIPTOR.full_name
     body_hash = hashlib.sha256(request.SerializeToString(deterministic=True)).digest()
 
     def answer(connection: Connection) -> str:

@@ -16,23 +16,23 @@ def upgrade(connection: Connection, database: str) -> str | None:
     Return the schema from which it was migrated, or None. Raises DatabaseTooNew, and DatabaseUnusable if the database
     has tables of other programs.
     """
-    found = _revision(connection, database)
+    revision = _revision(connection, database)
     # Both usual cases avoid importing Alembic, which takes longer than everything else here.
-    if found is None:
+    if revision is None:
         _create(connection)
-    elif found != REVISION:
+    elif revision != REVISION:
         _migrate(connection)
-        return found
+        return revision
     return None
 
 
 def check_current(connection: Connection, database: str) -> None:
     """Raise DatabaseTooNew or DatabaseUnusable unless the database has the schema of this version."""
-    found = _revision(connection, database)
-    if found is None:
+    revision = _revision(connection, database)
+    if revision is None:
         raise DatabaseUnusable(database, "it is empty", hint="Is it a Noughts database?")
-    if found != REVISION:
-        problem = f"it has schema {found}, but this command reads {REVISION} and does not migrate"
+    if revision != REVISION:
+        problem = f"it has schema {revision}, but this command reads {REVISION} and does not migrate"
         hint = "Read it with the version of Noughts that wrote it, or start `noughts serve`, which migrates it."
         raise DatabaseUnusable(database, problem, hint=hint)
 
@@ -53,14 +53,14 @@ def _revision(connection: Connection, database: str) -> str | None:
             ours = ", ".join(sorted(set(tables) & set(metadata.tables))) or "none of ours"
             raise DatabaseUnusable(database, f"it has tables from another program ({ours})", hint="Use another file.")
         return None
-    found: str = connection.execute(text("SELECT version_num FROM alembic_version")).scalar() or ""
-    if found > REVISION:
-        raise DatabaseTooNew(database, found, REVISION)
+    revision: str = connection.execute(text("SELECT version_num FROM alembic_version")).scalar() or ""
+    if revision > REVISION:
+        raise DatabaseTooNew(database, revision, REVISION)
     known = {path.name.partition("_")[0] for path in MIGRATIONS.glob("versions/[0-9]*.py")}
-    if found not in known:
+    if revision not in known:
         hint = "If it is older, open it once with Noughts 1.0.0, which migrates it."
-        raise DatabaseUnusable(database, f"it has schema {found}, which no release since 1.0.0 has", hint=hint)
-    return found
+        raise DatabaseUnusable(database, f"it has schema {revision}, which no release since 1.0.0 has", hint=hint)
+    return revision
 
 
 def _migrate(connection: Connection) -> None:

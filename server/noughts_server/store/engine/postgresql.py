@@ -31,7 +31,7 @@ from noughts_server.core.errors import (
     NoughtsError,
 )
 from noughts_server.store.engine.addresses import shown_address, shown_text
-from noughts_server.store.engine.schema import FINISHED
+from noughts_server.store.engine.finished_rows import COLUMNS, finished_row
 
 _DRIVER = "postgresql+psycopg"
 _WRITER_LOCK, _SERVER_LOCK = 0x6E6F75676874, 0x6E6F75676875
@@ -107,8 +107,8 @@ def is_new(url: URL) -> bool:
     """Return whether the database is empty. Raises DatabaseUnusable if it cannot be reached."""
     try:
         with closing(psycopg.connect(_conninfo(url), connect_timeout=_CONNECT_SECONDS)) as connection:
-            found = connection.execute("SELECT to_regclass('alembic_version')").fetchone()
-            return found is None or found[0] is None
+            row = connection.execute("SELECT to_regclass('alembic_version')").fetchone()
+            return row is None or row[0] is None
     except psycopg.Error as error:
         reason = " ".join(str(error).split())
         if "does not exist" in reason and f'database "{url.database}"' in reason:
@@ -268,12 +268,10 @@ def now_ms(connection: Connection) -> int:
 def insert_games(connection: Connection, games: Sequence[FinishedGame], ended_at: int) -> None:
     """Store games whose slots are free, by COPY; raise the driver's IntegrityError if a slot is not."""
     driver: Any = connection.connection.driver_connection
-    columns = ", ".join(FINISHED)
+    columns = ", ".join(COLUMNS)
     with driver.cursor() as cursor, cursor.copy(f"COPY games ({columns}, ended_at) FROM STDIN") as copy:
-        for *key, result, termination, moves, times, fault, plies, allowances, scores, said in games:
-            # The plus converts members of enumerations to plain numbers.
-            row = (*key, +result, +termination, moves, times, fault or None, plies, allowances, scores, said, ended_at)
-            copy.write_row(row)
+        for game in games:
+            copy.write_row((*finished_row(game), ended_at))
 
 
 def findings(connection: Connection) -> Iterator[str]:

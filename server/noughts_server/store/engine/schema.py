@@ -71,18 +71,11 @@ metadata = MetaData(naming_convention={"pk": "pk_%(table_name)s", **_NAMES})
 _Key = BigInteger().with_variant(Integer, "sqlite")
 
 
-def _key(*names: str, kind: Any = BigInteger) -> list[Column[Any]]:
-    """Return columns of a key without row numbers."""
-    return [Column(name, kind, primary_key=True, autoincrement=False) for name in names]
-
-
-def _required(*names: str, kind: Any = BigInteger) -> list[Column[Any]]:
-    """Return columns that are never null."""
-    return [Column(name, kind, nullable=False) for name in names]
-
-
 owners = Table(
-    "owners", metadata, Column("id", _Key, primary_key=True), Column("name", String(63), nullable=False, unique=True)
+    "owners",
+    metadata,
+    Column("id", _Key, primary_key=True),
+    Column("name", String(63), nullable=False, unique=True),
 )
 
 tokens = Table(
@@ -187,9 +180,12 @@ tournaments = Table(
     Column("owner_id", ForeignKey("owners.id"), nullable=False),
     Column("state", SmallInteger, nullable=False),
     Column("variant", String(63), nullable=False),
-    *_required("move_us", "bank_us", "increment_us"),
+    Column("move_us", BigInteger, nullable=False),
+    Column("bank_us", BigInteger, nullable=False),
+    Column("increment_us", BigInteger, nullable=False),
     Column("schedule", SmallInteger, nullable=False),
-    *_required("games_per_pair", "concurrency", kind=Integer),
+    Column("games_per_pair", Integer, nullable=False),
+    Column("concurrency", Integer, nullable=False),
     # Unsigned 64 bits, stored as signed (`seeds.signed` and `stored_seed`).
     Column("seed", BigInteger, nullable=False),
     Column("rated", Boolean(create_constraint=False), nullable=False),
@@ -197,7 +193,8 @@ tournaments = Table(
     Column("started_at", BigInteger),
     Column("ended_at", BigInteger),
     # Both are 0 until the start.
-    *_required("games_total", "games_done"),
+    Column("games_total", BigInteger, nullable=False),
+    Column("games_done", BigInteger, nullable=False),
     # Slots of a unit: unit `u` holds the ordinals from `u * unit_games + 1`.
     Column("unit_games", Integer, nullable=False),
     # Every slot up to this ordinal has its game; in rated tournaments those games are rated.
@@ -251,7 +248,8 @@ leagues = Table(
     # Of its first season.
     Column("slug", String(63), nullable=False, unique=True),
     Column("owner_id", ForeignKey("owners.id"), nullable=False),
-    *_required("interval_ms", "created_at"),
+    Column("interval_ms", BigInteger, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
     # When no further season is opened, and why if its owner did not ask for it; null: it continues.
     Column("stopped_at", BigInteger),
     Column("stop_reason", String(200)),
@@ -262,7 +260,7 @@ seasons = Table(
     metadata,
     Column("league_id", ForeignKey("leagues.id"), primary_key=True, autoincrement=False),
     # From 1.
-    *_key("number", kind=Integer),
+    Column("number", Integer, primary_key=True, autoincrement=False),
     Column("tournament_id", ForeignKey("tournaments.id"), nullable=False, unique=True),
 )
 
@@ -272,7 +270,7 @@ entries = Table(
     "entries",
     metadata,
     Column("tournament_id", ForeignKey("tournaments.id"), primary_key=True),
-    *_key("number", kind=Integer),
+    Column("number", Integer, primary_key=True, autoincrement=False),
     Column("bot_version_id", ForeignKey("bot_versions.id"), nullable=False),
     Column("label", String(80), nullable=False),
     # When it withdrew after the start, and why if its owner did not ask for it; it gets no new pairings.
@@ -291,8 +289,10 @@ entries_with_bots = entries.join(bot_versions).join(bots)
 pairings = Table(
     "pairings",
     metadata,
-    *_key("tournament_id", "ordinal"),
-    *_required("first_entry", "second_entry", kind=Integer),
+    Column("tournament_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("ordinal", BigInteger, primary_key=True, autoincrement=False),
+    Column("first_entry", Integer, nullable=False),
+    Column("second_entry", Integer, nullable=False),
     # The number, from 0, of the pairing: its games, with alternating colours, share it.
     Column("encounter", BigInteger, nullable=False),
     # From 1; 0: outside any round.
@@ -306,8 +306,9 @@ pairings = Table(
 byes = Table(
     "byes",
     metadata,
-    *_key("tournament_id"),
-    *_key("round", "entry", kind=Integer),
+    Column("tournament_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("round", Integer, primary_key=True, autoincrement=False),
+    Column("entry", Integer, primary_key=True, autoincrement=False),
 )
 
 # The attempt of the last claim of a unit; no row: never claimed.
@@ -315,7 +316,7 @@ units = Table(
     "units",
     metadata,
     Column("tournament_id", ForeignKey("tournaments.id"), primary_key=True),
-    *_key("number"),
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
     Column("attempt", Integer, nullable=False),
     # In a cluster: the referee that plays it (`nodes.name`); null: none, or not in a cluster.
     Column("holder", String(80)),
@@ -324,7 +325,9 @@ units = Table(
     # In a cluster: the names of its holders that were lost since its last progress and did not return. Null: none.
     Column("lost", JSON(none_as_null=True)),
     # In a cluster, at the last claim: its stored games, the journaled plies of the others, and the database's time.
-    *(Column(name, BigInteger, nullable=False, server_default="0") for name in ("games", "plies", "claimed_at")),
+    Column("games", BigInteger, nullable=False, server_default="0"),
+    Column("plies", BigInteger, nullable=False, server_default="0"),
+    Column("claimed_at", BigInteger, nullable=False, server_default="0"),
 )
 
 # The live servers and referees of a cluster.
@@ -335,7 +338,8 @@ nodes = Table(
     # A NodeKind.
     Column("kind", SmallInteger, nullable=False),
     # Times are by the database's clock, because the machines' clocks can differ.
-    *_required("started_at", "seen_at"),
+    Column("started_at", BigInteger, nullable=False),
+    Column("seen_at", BigInteger, nullable=False),
     # Its capacity: concurrent games of bots that it starts itself.
     Column("seats", Integer, nullable=False),
     # The kinds of submitted bots that it runs, separated by commas.
@@ -357,10 +361,15 @@ LOST_BY_FAULT = text(f"termination IN ({', '.join(str(int(each)) for each in sor
 games = Table(
     "games",
     metadata,
-    *_key("tournament_id", "ordinal"),
-    *_required("attempt", "first_entry", "second_entry", kind=Integer),
-    *_required("result", "termination", kind=SmallInteger),
-    *_required("moves", "times", kind=LargeBinary),
+    Column("tournament_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("ordinal", BigInteger, primary_key=True, autoincrement=False),
+    Column("attempt", Integer, nullable=False),
+    Column("first_entry", Integer, nullable=False),
+    Column("second_entry", Integer, nullable=False),
+    Column("result", SmallInteger, nullable=False),
+    Column("termination", SmallInteger, nullable=False),
+    Column("moves", LargeBinary, nullable=False),
+    Column("times", LargeBinary, nullable=False),
     Column("ended_at", BigInteger, nullable=False),
     # Why the loser lost through its own fault, if known: a phrase that follows "it".
     Column("fault", Text),
@@ -383,22 +392,21 @@ games = Table(
     ),
     sqlite_with_rowid=False,
 )
-FINISHED = (
-    *("tournament_id", "ordinal", "attempt", "first_entry", "second_entry", "result", "termination", "moves", "times"),
-    *("fault", "opening_plies", "allowances", "scores", "comments"),
-)
-"""The columns with the fields of `FinishedGame`, in the same order."""
 
 # Unfinished games of long time controls, as of the last move that was committed. The transaction that stores the game
 # deletes its row. The sides are those after an opening agreement.
 journal = Table(
     "journal",
     metadata,
-    *_key("tournament_id", "ordinal"),
-    *_required("first_entry", "second_entry", kind=Integer),
-    *_required("moves", "times", kind=LargeBinary),
+    Column("tournament_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("ordinal", BigInteger, primary_key=True, autoincrement=False),
+    Column("first_entry", Integer, nullable=False),
+    Column("second_entry", Integer, nullable=False),
+    Column("moves", LargeBinary, nullable=False),
+    Column("times", LargeBinary, nullable=False),
     # The clocks after the last move; 0 for a side without a limit.
-    *_required("first_clock_us", "second_clock_us"),
+    Column("first_clock_us", BigInteger, nullable=False),
+    Column("second_clock_us", BigInteger, nullable=False),
     Column("opening_plies", SmallInteger, nullable=False),
     Column("scores", LargeBinary),
     Column("comments", LargeBinary),
@@ -409,9 +417,10 @@ journal = Table(
 game_notes = Table(
     "game_notes",
     metadata,
-    *_key("tournament_id", "ordinal"),
+    Column("tournament_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("ordinal", BigInteger, primary_key=True, autoincrement=False),
     # 0: the first mover, 1: the second.
-    *_key("side", kind=SmallInteger),
+    Column("side", SmallInteger, primary_key=True, autoincrement=False),
     Column("text", Text, nullable=False),
 )
 
@@ -420,8 +429,11 @@ pair_scores = Table(
     "pair_scores",
     metadata,
     Column("tournament_id", ForeignKey("tournaments.id"), primary_key=True),
-    *_key("first_entry", "second_entry", kind=Integer),
-    *_required("wins", "draws", "losses"),
+    Column("first_entry", Integer, primary_key=True, autoincrement=False),
+    Column("second_entry", Integer, primary_key=True, autoincrement=False),
+    Column("wins", BigInteger, nullable=False),
+    Column("draws", BigInteger, nullable=False),
+    Column("losses", BigInteger, nullable=False),
 )
 
 # Sums of `pair_scores`, so that standings need not read all pairs; no row: no game yet.
@@ -429,24 +441,36 @@ entry_scores = Table(
     "entry_scores",
     metadata,
     Column("tournament_id", ForeignKey("tournaments.id"), primary_key=True),
-    *_key("entry", kind=Integer),
-    *_required("wins", "draws", "losses"),
+    Column("entry", Integer, primary_key=True, autoincrement=False),
+    Column("wins", BigInteger, nullable=False),
+    Column("draws", BigInteger, nullable=False),
+    Column("losses", BigInteger, nullable=False),
 )
 
 # Sums of `pair_scores` by bots and variant, over all tournaments.
 bot_scores = Table(
     "bot_scores",
     metadata,
-    *_key("first_bot", "second_bot"),
+    Column("first_bot", BigInteger, primary_key=True, autoincrement=False),
+    Column("second_bot", BigInteger, primary_key=True, autoincrement=False),
     Column("variant", String(63), primary_key=True),
-    *_required("wins", "draws", "losses"),
+    Column("wins", BigInteger, nullable=False),
+    Column("draws", BigInteger, nullable=False),
+    Column("losses", BigInteger, nullable=False),
     Index(None, "second_bot"),
     sqlite_with_rowid=False,
 )
 
 # The tournaments in which two bots have played a game against each other, void games included. `one_bot` has the
 # smaller key; two versions of one bot are the same bot twice.
-meetings = Table("meetings", metadata, *_key("one_bot", "other_bot", "tournament_id"), sqlite_with_rowid=False)
+meetings = Table(
+    "meetings",
+    metadata,
+    Column("one_bot", BigInteger, primary_key=True, autoincrement=False),
+    Column("other_bot", BigInteger, primary_key=True, autoincrement=False),
+    Column("tournament_id", BigInteger, primary_key=True, autoincrement=False),
+    sqlite_with_rowid=False,
+)
 
 rating_lists = Table(
     "rating_lists",
@@ -465,7 +489,10 @@ ratings = Table(
     Column("list_id", ForeignKey("rating_lists.id"), primary_key=True),
     Column("bot_id", ForeignKey("bots.id"), primary_key=True),
     Column("rating", Float(53), nullable=False),
-    *_required("games", "wins", "draws", "losses"),
+    Column("games", BigInteger, nullable=False),
+    Column("wins", BigInteger, nullable=False),
+    Column("draws", BigInteger, nullable=False),
+    Column("losses", BigInteger, nullable=False),
     # The order of a leaderboard.
     Index(None, "list_id", "rating", "bot_id"),
     Index(None, "bot_id"),
@@ -477,7 +504,7 @@ rating_history = Table(
     metadata,
     Column("list_id", ForeignKey("rating_lists.id"), primary_key=True),
     Column("bot_id", ForeignKey("bots.id"), primary_key=True),
-    *_key("games"),
+    Column("games", BigInteger, primary_key=True, autoincrement=False),
     Column("rating", Float(53), nullable=False),
     Column("at", BigInteger, nullable=False),
     sqlite_with_rowid=False,
@@ -505,10 +532,11 @@ rating_moves = Table(
 rating_runs = Table(
     "rating_runs",
     metadata,
-    *_key("first_seq"),
+    Column("first_seq", BigInteger, primary_key=True, autoincrement=False),
     Column("list_id", ForeignKey("rating_lists.id"), nullable=False),
     Column("tournament_id", ForeignKey("tournaments.id"), nullable=False),
-    *_required("first_ordinal", "games"),
+    Column("first_ordinal", BigInteger, nullable=False),
+    Column("games", BigInteger, nullable=False),
     Index(None, "tournament_id", "first_ordinal"),
 )
 
@@ -516,11 +544,14 @@ rating_runs = Table(
 explorer_moves = Table(
     "explorer_moves",
     metadata,
-    *_key("list_id", "position"),
+    Column("list_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("position", BigInteger, primary_key=True, autoincrement=False),
     # The cell on the canonical board; -1: the game ended in this position.
-    *_key("move", "result", kind=SmallInteger),
+    Column("move", SmallInteger, primary_key=True, autoincrement=False),
+    Column("result", SmallInteger, primary_key=True, autoincrement=False),
     Column("games", Integer, nullable=False),
-    *_required("tournament_id", "ordinal"),
+    Column("tournament_id", BigInteger, nullable=False),
+    Column("ordinal", BigInteger, nullable=False),
     sqlite_with_rowid=False,
 )
 
@@ -528,8 +559,11 @@ explorer_moves = Table(
 accuracies = Table(
     "accuracies",
     metadata,
-    *_key("list_id", "bot_id"),
-    *_required("judged_games", "decisions", "blunders"),
+    Column("list_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("bot_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("judged_games", BigInteger, nullable=False),
+    Column("decisions", BigInteger, nullable=False),
+    Column("blunders", BigInteger, nullable=False),
     sqlite_with_rowid=False,
 )
 
@@ -537,7 +571,7 @@ accuracies = Table(
 processor_times = Table(
     "processor_times",
     metadata,
-    *_key("day", kind=Integer),
+    Column("day", Integer, primary_key=True, autoincrement=False),
     Column("owner_id", ForeignKey("owners.id"), primary_key=True),
     Column("milliseconds", BigInteger, nullable=False),
     sqlite_with_rowid=False,
@@ -554,9 +588,13 @@ webhooks = Table(
     Column("secret", String(64), nullable=False),
     # Names of events, separated by spaces; empty: all.
     Column("events", String(400), nullable=False),
-    # When the last request ended, or at the latest will have ended; how many have failed since the last success; events
-    # that were dropped because too many waited.
-    *_required("created_at", "tried_at", "failures", "dropped"),
+    Column("created_at", BigInteger, nullable=False),
+    # When the last request ended, or at the latest will have ended.
+    Column("tried_at", BigInteger, nullable=False),
+    # How many requests have failed since the last success.
+    Column("failures", BigInteger, nullable=False),
+    # Events that were dropped because too many waited.
+    Column("dropped", BigInteger, nullable=False),
     # Why the last request failed.
     Column("problem", String(400)),
 )

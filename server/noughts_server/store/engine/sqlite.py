@@ -22,7 +22,7 @@ from noughts_server.core.errors import BadDatabaseUrl, DatabaseUnusable
 from noughts_server.store.engine import troubles
 from noughts_server.store.engine.addresses import shown_address, shown_text
 from noughts_server.store.engine.bulk import powers_of_two
-from noughts_server.store.engine.schema import FINISHED
+from noughts_server.store.engine.finished_rows import COLUMNS, finished_row
 
 # Rows of up to 2,030 bytes fit into their page (a timed game that fills a 15x15 board has 1,140). With SQLite's default
 # of 4,096 bytes a page, a row of more than 1,002 bytes in a table without rowid needs an overflow page.
@@ -77,9 +77,9 @@ def prepare_place(url: URL) -> bool:
         path.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _FILE_MODE))
-    found = path.stat()
-    if S_ISREG(found.st_mode) and found.st_nlink > 1:
-        problem = f"the file has {found.st_nlink} names (hard links), and SQLite keeps a separate log for each"
+    state = path.stat()
+    if S_ISREG(state.st_mode) and state.st_nlink > 1:
+        problem = f"the file has {state.st_nlink} names (hard links), and SQLite keeps a separate log for each"
         raise DatabaseUnusable(place(url), problem, hint="Delete the other names, or copy the file and use the copy.")
     closed = False
     if sys.platform == "win32":
@@ -193,9 +193,8 @@ def insert_games(connection: Connection, games: Sequence[FinishedGame], ended_at
     """Store games whose slots are free; raise IntegrityError if a slot is not."""
     for part in powers_of_two(games):
         parameters: list[int | bytes | str | None] = [ended_at]
-        for *key, result, termination, moves, times, fault, plies, allowances, scores, said in part:
-            # The plus converts members of enumerations to plain numbers; sqlite3 would search adapters for them.
-            parameters += (*key, +result, +termination, moves, times, fault or None, plies, allowances, scores, said)
+        for game in part:
+            parameters += finished_row(game)
         connection.exec_driver_sql(_insert_statement(len(part)), tuple(parameters))
 
 
@@ -219,8 +218,9 @@ guard = troubles.guard
 @lru_cache(maxsize=_KEPT_STATEMENTS)
 def _insert_statement(count: int) -> str:
     # Numbered parameters would avoid the SELECT but be slower than all the rest.
-    columns, row = ", ".join(FINISHED), ",".join("?" * len(FINISHED))
-    rows = ",".join([f"({row})"] * count)
+    columns = ", ".join(COLUMNS)
+    places = ",".join("?" * len(COLUMNS))
+    rows = ",".join([f"({places})"] * count)
     return f"INSERT INTO games (ended_at, {columns}) SELECT ?, * FROM (VALUES {rows})"  # noqa: S608  # only names
 
 

@@ -19,7 +19,7 @@ from noughts_server.core.errors import InvalidArgument
 from noughts_server.core.resource_names import bot_name
 from noughts_server.store.engine.pages import LARGEST_SIZE, Page, page_size, read_page_token, write_page_token
 from noughts_server.store.engine.schema import bot_scores, entries, meetings
-from noughts_server.store.games.games import EVERY_GAME, SomeGames, StoredGame, Wanted, fitting, read_games_of_many
+from noughts_server.store.games.games import EVERY_GAME, GameFilter, SomeGames, StoredGame, fitting, read_games_of_many
 from noughts_server.store.people.bots import get_bot
 from noughts_server.store.tournaments.tournaments import (
     PlayedTournament,
@@ -85,7 +85,7 @@ def list_bot_games(
     tournament: str = "",
     size: int = 0,
     page_token: str = "",
-    wanted: Wanted = EVERY_GAME,
+    game_filter: GameFilter = EVERY_GAME,
 ) -> Page[StoredGame]:
     """Return the games of all versions of a bot: newest tournament first, in each the highest ordinal first.
 
@@ -93,7 +93,7 @@ def list_bot_games(
     than `size`, even none, before the last page. Raises NotFound, and InvalidArgument for a bad size or page token.
     """
     limit = page_size(size)
-    method = f"bots/{bot}/games?{opponent}&{tournament}{f'&{wanted}' if wanted != EVERY_GAME else ''}"
+    method = f"bots/{bot}/games?{opponent}&{tournament}{f'&{game_filter}' if game_filter != EVERY_GAME else ''}"
     after = read_page_token(method, page_token, [0, 0])
     newest, below_there = map(int, after) if after else (None, 0)
     bot_id = get_bot(connection, bot).id
@@ -101,30 +101,30 @@ def list_bot_games(
     only = get_tournament(connection, tournament).id if tournament else None
     groups = _newest_tournaments(connection, bot_id, opponent_id, newest=newest, only=only)
     slots = _slots(connection, groups, bot_id, opponent_id, {newest: below_there})
-    found: list[StoredGame] = []
+    page: list[StoredGame] = []
     looked_at = 0
     batch = limit + 1
     while some := list(islice(slots, batch)):
         looked_at += len(some)
-        found += _read(connection, some, wanted)
+        page += _read(connection, some, game_filter)
         last: StoredGame | _Slot
-        if len(found) > (limit := fitting(found, limit)):
-            last = found[limit - 1]
-            return Page(found[:limit], write_page_token(method, [last.tournament_id, last.ordinal]))
+        if len(page) > (limit := fitting(page, limit)):
+            last = page[limit - 1]
+            return Page(page[:limit], write_page_token(method, [last.tournament_id, last.ordinal]))
         if looked_at >= _MOST_LOOKED_AT:
             last = some[-1]
-            return Page(found, write_page_token(method, [last.tournament_id, last.ordinal]))
+            return Page(page, write_page_token(method, [last.tournament_id, last.ordinal]))
         # More gaps often follow a gap.
         batch = min(2 * batch, LARGEST_SIZE)
-    return Page(found, "")
+    return Page(page, "")
 
 
 def newest_bot_games(connection: Connection, bot: str, *, most: int, most_tournaments: int) -> list[StoredGame]:
     """Return up to `most` games, newest first, of the bot's newest tournaments. Raises NotFound."""
     bot_id = get_bot(connection, bot).id
     group = next(_newest_tournaments(connection, bot_id, size=most_tournaments), ())
-    found = _read(connection, list(islice(_slots(connection, [group], bot_id), most)), EVERY_GAME)
-    return found[: fitting(found, most)]
+    newest = _read(connection, list(islice(_slots(connection, [group], bot_id), most)), EVERY_GAME)
+    return newest[: fitting(newest, most)]
 
 
 def head_to_head(connection: Connection, bot: str, opponent: str, *, last_games: int = 0) -> HeadToHead:
@@ -164,21 +164,21 @@ def _newest_tournaments(
     """
     if opponent_id is None:
         key = entries.c.tournament_id
-        chosen = select(key).distinct().where(entries.c.bot_id == bot_id)
+        statement = select(key).distinct().where(entries.c.bot_id == bot_id)
     else:
         key = meetings.c.tournament_id
         one, other = sorted((bot_id, opponent_id))
-        chosen = select(key).where(meetings.c.one_bot == one, meetings.c.other_bot == other)
-    chosen = chosen.order_by(key.desc())
+        statement = select(key).where(meetings.c.one_bot == one, meetings.c.other_bot == other)
+    statement = statement.order_by(key.desc())
     if only is not None:
-        chosen = chosen.where(key == only)
+        statement = statement.where(key == only)
     if newest is not None:
-        chosen = chosen.where(key <= newest)
-    group = connection.scalars(chosen.limit(size)).all()
+        statement = statement.where(key <= newest)
+    group = connection.scalars(statement.limit(size)).all()
     while group:
         yield group
         size = min(2 * size, _MOST_TOURNAMENTS)
-        group = connection.scalars(chosen.where(key < group[-1]).limit(size)).all()
+        group = connection.scalars(statement.where(key < group[-1]).limit(size)).all()
 
 
 def _slots(
@@ -197,11 +197,11 @@ def _slots(
         own = _entries_of(connection, bot_id, group)
         others = None if opponent_id is None else _entries_of(connection, opponent_id, group)
         for key in group:
-            if found := known.get(key):
-                before = min(below.get(key, found.highest + 1), found.highest + 1)
+            if tournament := known.get(key):
+                before = min(below.get(key, tournament.highest + 1), tournament.highest + 1)
                 opponents = None if others is None else others[key]
-                for ordinal in _ordinals(connection, found, own[key], opponents, before):
-                    yield _Slot(key, ordinal, found.tournament, own[key])
+                for ordinal in _ordinals(connection, tournament, own[key], opponents, before):
+                    yield _Slot(key, ordinal, tournament.tournament, own[key])
             yield _Slot(key, _END)
 
 
@@ -220,24 +220,24 @@ def _ordinals(
     return (ordinal for ordinal, _ in groupby(merge(*parts, reverse=True)))
 
 
-def _read(connection: Connection, slots: Iterable[_Slot], wanted: Wanted) -> list[StoredGame]:
+def _read(connection: Connection, slots: Iterable[_Slot], game_filter: GameFilter) -> list[StoredGame]:
     """Return the games of these slots, in their order."""
-    chosen: list[SomeGames] = []
+    of_tournaments: list[SomeGames] = []
     for _, group in groupby(slots, key=lambda slot: slot.tournament_id):
         of_tournament = [slot for slot in group if slot.tournament is not None]
         if of_tournament:
             tournament = of_tournament[0].tournament
             assert tournament is not None
-            conditions = wanted.among(of_tournament[0].own) if wanted != EVERY_GAME else []
-            chosen.append(SomeGames(tournament, [slot.ordinal for slot in of_tournament], conditions))
-    return sorted(read_games_of_many(connection, chosen), key=lambda game: (-game.tournament_id, -game.ordinal))
+            conditions = game_filter.among(of_tournament[0].own) if game_filter != EVERY_GAME else []
+            of_tournaments.append(SomeGames(tournament, [slot.ordinal for slot in of_tournament], conditions))
+    return sorted(read_games_of_many(connection, of_tournaments), key=lambda game: (-game.tournament_id, -game.ordinal))
 
 
 def _entries_of(connection: Connection, bot_id: int, tournament_ids: Sequence[int]) -> dict[int, list[int]]:
     """Return the numbers of the bot's entries in these tournaments."""
-    found: defaultdict[int, list[int]] = defaultdict(list)
+    numbers: defaultdict[int, list[int]] = defaultdict(list)
     key = (entries.c.tournament_id, entries.c.number)
-    chosen = select(*key).where(entries.c.bot_id == bot_id, entries.c.tournament_id.in_(tournament_ids))
-    for row in connection.execute(chosen.order_by(*key)):
-        found[row.tournament_id].append(row.number)
-    return found
+    statement = select(*key).where(entries.c.bot_id == bot_id, entries.c.tournament_id.in_(tournament_ids))
+    for row in connection.execute(statement.order_by(*key)):
+        numbers[row.tournament_id].append(row.number)
+    return numbers

@@ -32,8 +32,18 @@ class MoveTimes(NamedTuple):
     def of(cls, times_us: Sequence[int]) -> "MoveTimes":
         """Return the quantiles, each the time of an actual move (nearest rank); all 0 without moves."""
         ordered = sorted(times_us)
-        places = (-(-percent * len(ordered) // 100) - 1 for percent in (50, 90, 99, 100))
-        return cls(*(ordered[place] for place in places)) if ordered else cls()
+        if not ordered:
+            return cls()
+
+        def quantile(percent: int) -> int:
+            return ordered[-(-percent * len(ordered) // 100) - 1]
+
+        return cls(
+            median_us=quantile(50),
+            percentile90_us=quantile(90),
+            percentile99_us=quantile(99),
+            longest_us=ordered[-1],
+        )
 
 
 @dataclass(slots=True)
@@ -53,33 +63,40 @@ def bot_statistics(connection: Connection, bot: str) -> BotStatistics:
     bot_id = get_bot(connection, bot).id
     opponents: defaultdict[int, ScoreBySide] = defaultdict(ScoreBySide)
     total = ScoreBySide()
-    counts = [func.sum(bot_scores.c[name]) for name in ("wins", "draws", "losses")]
+    counts = select(
+        func.sum(bot_scores.c.wins).label("wins"),
+        func.sum(bot_scores.c.draws).label("draws"),
+        func.sum(bot_scores.c.losses).label("losses"),
+    )
     for own, other in (
         (bot_scores.c.first_bot, bot_scores.c.second_bot),
         (bot_scores.c.second_bot, bot_scores.c.first_bot),
     ):
-        for opponent, *numbers in connection.execute(select(other, *counts).where(own == bot_id).group_by(other)):
-            score = Score(*map(int, numbers))
+        for row in connection.execute(counts.add_columns(other.label("opponent")).where(own == bot_id).group_by(other)):
+            score = Score(wins=int(row.wins), draws=int(row.draws), losses=int(row.losses))
             if score.games:
-                for sides in (opponents[opponent], total):
+                for sides in (opponents[row.opponent], total):
                     sides.add(score, moved_first=own is bot_scores.c.first_bot)
-    found = BotStatistics(_by_name(connection, opponents), total)
+    statistics = BotStatistics(_by_name(connection, opponents), total)
     prefix = f"{bot_name(bot)}/versions/"
     for game in newest_bot_games(connection, bot, most=NEWEST_GAMES, most_tournaments=NEWEST_TOURNAMENTS):
-        found.games += 1
+        statistics.games += 1
         for side, name in enumerate((game.first_bot, game.second_bot)):
             if name.startswith(prefix):
-                _add(found, game, side)
-    return found
+                _add(statistics, game, side)
+    return statistics
 
 
-def _add(found: BotStatistics, game: StoredGame, side: int) -> None:
-    results = (Result.FIRST_WINS, Result.DRAW, Result.SECOND_WINS)
-    score = Score(*(int(game.result is each) for each in results))
+def _add(statistics: BotStatistics, game: StoredGame, side: int) -> None:
+    score = Score(
+        wins=int(game.result is Result.FIRST_WINS),
+        draws=int(game.result is Result.DRAW),
+        losses=int(game.result is Result.SECOND_WINS),
+    )
     if score.games:
-        found.terminations[game.termination] += score.mirrored if side else score
+        statistics.terminations[game.termination] += score.mirrored if side else score
     put = max(game.opening_plies, game.agreement.stones if game.agreement else 0)
-    found.times_us += [time for ply, time in enumerate(game.times_us) if ply >= put and ply % 2 == side]
+    statistics.times_us += [time for ply, time in enumerate(game.times_us) if ply >= put and ply % 2 == side]
 
 
 def _by_name(connection: Connection, opponents: Mapping[int, ScoreBySide]) -> dict[str, ScoreBySide]:

@@ -73,8 +73,8 @@ def next_unexplored(connection: Connection, after: int = 0) -> int | None:
     """Return the key of the next tournament with uncounted games, in a circle: the first one after `after`, by key."""
     # The first column keeps SQLite from walking through all tournaments in the order of their keys.
     circle = select(tournaments.c.id).where(UNEXPLORED).order_by(tournaments.c.id <= after, tournaments.c.id)
-    found: int | None = connection.execute(circle.limit(1)).scalar()
-    return found
+    key: int | None = connection.execute(circle.limit(1)).scalar()
+    return key
 
 
 def count_some(connection: Connection, most: int = 128, tournament_id: int | None = None) -> int:
@@ -84,17 +84,18 @@ def count_some(connection: Connection, most: int = 128, tournament_id: int | Non
     if row is None:
         return 0
     these = games.c.tournament_id == row.id, games.c.ordinal.between(row.explored + 1, row.folded)
-    found = connection.execute(select(games).where(*these).order_by(games.c.ordinal).limit(most)).all()
+    played = connection.execute(select(games).where(*these).order_by(games.c.ordinal).limit(most)).all()
     # Cancelled tournaments have gaps.
-    explored = found[-1].ordinal if len(found) == most else row.folded
+    explored = played[-1].ordinal if len(played) == most else row.folded
     judged: dict[int, Accuracy] = {}
     try:
         variant = parse_variant(row.variant)
-        counts = _counted(variant, found)
-        judged = _judged(variant, found, most * _SEARCHED_A_GAME)
+        counts = _counted(variant, played)
+        judged = _judged(variant, played, most * _SEARCHED_A_GAME)
     except (ValueError, IndexError):
         # Its plugin is missing or has another board now, or a game is damaged. A rebuild counts its games again.
-        counts, explored = {}, row.folded
+        counts = {}
+        explored = row.folded
     if counts:
         time = TimeControl(row.move_us, row.bank_us, row.increment_us)
         list_id = ensure_list(connection, row.variant, time.time_class)
@@ -102,14 +103,15 @@ def count_some(connection: Connection, most: int = 128, tournament_id: int | Non
         upsert(connection, explorer_moves, rows, add=("games",), replace=("tournament_id", "ordinal"))
         _add(connection, list_id, row.id, judged)
     connection.execute(update(tournaments).where(tournaments.c.id == row.id).values(explored=explored))
-    return len(found)
+    return len(played)
 
 
-def _counted(variant: Variant, found: Sequence[Row[Any]]) -> dict[tuple[int, int, int], tuple[int, int, int]]:
+def _counted(variant: Variant, rows: Sequence[Row[Any]]) -> dict[tuple[int, int, int], tuple[int, int, int]]:
     """Return the other columns of the rows that these games change, by position, move and result."""
     counts: dict[tuple[int, int, int], tuple[int, int, int]] = {}
-    for row in found:
-        moves, begun = unpack_moves(row.moves, variant.cells), variant.given_plies(row.opening_plies)
+    for row in rows:
+        moves = unpack_moves(row.moves, variant.cells)
+        begun = variant.given_plies(row.opening_plies)
         if row.result == Result.VOID or len(moves) <= begun:
             continue
         for ply, (number, images) in enumerate(canonical_positions(variant).after(moves[: PLIES - 1])):
@@ -120,13 +122,14 @@ def _counted(variant: Variant, found: Sequence[Row[Any]]) -> dict[tuple[int, int
     return counts
 
 
-def _judged(variant: Variant, found: Sequence[Row[Any]], positions: int) -> dict[int, Accuracy]:
+def _judged(variant: Variant, rows: Sequence[Row[Any]], positions: int) -> dict[int, Accuracy]:
     """Return what each entry did. Games share the positions to search, so that none takes those of all others."""
     judged: defaultdict[int, Accuracy] = defaultdict(Accuracy)
-    for number, row in enumerate(found):
+    for number, row in enumerate(rows):
         if row.result != Result.VOID:
-            moves, begun = unpack_moves(row.moves, variant.cells), variant.given_plies(row.opening_plies)
-            effort = Effort(positions // (len(found) - number) if variant.cells > _SMALL else None)
+            moves = unpack_moves(row.moves, variant.cells)
+            begun = variant.given_plies(row.opening_plies)
+            effort = Effort(positions // (len(rows) - number) if variant.cells > _SMALL else None)
             sides = _judges.of(variant).judge(moves, begun, effort)
             positions -= effort.nodes
             for entry, side in zip((row.first_entry, row.second_entry), sides, strict=True):
@@ -136,9 +139,9 @@ def _judged(variant: Variant, found: Sequence[Row[Any]], positions: int) -> dict
 
 def _add(connection: Connection, list_id: int, tournament_id: int, judged: dict[int, Accuracy]) -> None:
     of_bots = select(entries.c.number, versions.c.bot_id).join(versions)
-    chosen = of_bots.where(entries.c.tournament_id == tournament_id, entries.c.number.in_(judged))
+    statement = of_bots.where(entries.c.tournament_id == tournament_id, entries.c.number.in_(judged))
     by_bot: defaultdict[int, Accuracy] = defaultdict(Accuracy)
-    for number, bot_id in connection.execute(chosen):
+    for number, bot_id in connection.execute(statement):
         by_bot[bot_id] = by_bot[bot_id].plus(judged[number])
     rows = [(list_id, bot_id, *counts) for bot_id, counts in by_bot.items()]
     upsert(connection, accuracies, rows, add=("judged_games", "decisions", "blunders"))
@@ -160,7 +163,15 @@ def explore(connection: Connection, variant: str, time_class: str, moves: Sequen
     known = {f"{row.variant}/{row.time_class}": row.id for row in lists}
     waiting = unexplored(connection)
     if name not in known:
-        return ExploredPosition(name, [], Score(), legal, [], sorted(known), waiting)
+        return ExploredPosition(
+            rating_list=name,
+            moves=[],
+            ended=Score(),
+            legal=legal,
+            games=[],
+            rating_lists=sorted(known),
+            waiting=waiting,
+        )
     *_, (number, images) = canonical_positions(rules).after(moves)
     column = explorer_moves.c
     # A plugin's board may have become smaller.
@@ -170,7 +181,11 @@ def explore(connection: Connection, variant: str, time_class: str, moves: Sequen
     rows = connection.execute(here.order_by(column.games.desc(), column.move, column.result)).all()
     scores: defaultdict[int, Score] = defaultdict(Score)
     for each in rows:
-        first = Score(*(each.games * (each.result == result) for result in range(Result.FIRST_WINS, Result.VOID)))
+        first = Score(
+            wins=each.games if each.result == Result.FIRST_WINS else 0,
+            draws=each.games if each.result == Result.DRAW else 0,
+            losses=each.games if each.result == Result.SECOND_WINS else 0,
+        )
         scores[each.move] += first.mirrored if len(moves) % 2 else first
     ended = scores.pop(ENDED, Score())
     played = [(sorted({image.index(move) for image in images}), score) for move, score in scores.items()]
@@ -178,9 +193,21 @@ def explore(connection: Connection, variant: str, time_class: str, moves: Sequen
     ordinals: defaultdict[int, list[int]] = defaultdict(list)
     for each in rows[:_MOST_GAMES]:
         ordinals[each.tournament_id].append(each.ordinal)
-    found = (read_games(connection, get_tournament_by_id(connection, key), ordinals[key]) for key in ordinals)
-    shown = sorted(chain(*found), key=lambda game: (game.ended_at, game.tournament_id, game.ordinal), reverse=True)
-    return ExploredPosition(name, played, ended, legal, shown, sorted(known), waiting)
+    of_tournaments = (read_games(connection, get_tournament_by_id(connection, key), ordinals[key]) for key in ordinals)
+    newest = sorted(
+        chain.from_iterable(of_tournaments),
+        key=lambda game: (game.ended_at, game.tournament_id, game.ordinal),
+        reverse=True,
+    )
+    return ExploredPosition(
+        rating_list=name,
+        moves=played,
+        ended=ended,
+        legal=legal,
+        games=newest,
+        rating_lists=sorted(known),
+        waiting=waiting,
+    )
 
 
 def _legal_after(variant: Variant, moves: Sequence[int]) -> Sequence[int]:

@@ -30,7 +30,8 @@ def export_file(
 
 def about_stored(tournament: Tournament, table: CrosstablePage) -> About:
     """Return the facts about a tournament; `table` can be a part of the crosstable."""
-    settings, matches = tournament.settings, (*table.matches, *table.encounters)
+    settings = tournament.settings
+    matches = (*table.matches, *table.encounters)
     own_times = {label: str(time) for label, time in settings.own_times.items()}
     return About(
         schedule=str(settings.schedule),

@@ -73,7 +73,7 @@ _GAME_BYTES, _PLY_BYTES, _SCORE_BYTES = 500, 8, 20
 """At most what a game without moves, a ply and a score take in a message."""
 
 
-class Wanted(NamedTuple):
+class GameFilter(NamedTuple):
     """A filter for games; the default accepts all."""
 
     faults: bool = False
@@ -85,22 +85,22 @@ class Wanted(NamedTuple):
 
     def among(self, entries: Collection[int] | None) -> list[Condition]:
         """Return the conditions; `entries` are those that `won` refers to, None for all."""
-        found: list[Condition] = [LOST_BY_FAULT] if self.faults else []
+        conditions: list[Condition] = [LOST_BY_FAULT] if self.faults else []
         if self.result is not None:
-            found.append(games.c.result == int(self.result))
+            conditions.append(games.c.result == int(self.result))
         if self.termination is not None:
-            found.append(games.c.termination == int(self.termination))
+            conditions.append(games.c.termination == int(self.termination))
         if entries is None:
-            return found
+            return conditions
         first, second = games.c.first_entry.in_(entries), games.c.second_entry.in_(entries)
         if self.won is None:
-            return [*found, or_(first, second)]
+            return [*conditions, or_(first, second)]
         results = (Result.FIRST_WINS, Result.SECOND_WINS)
         of_first, of_second = results if self.won else results[::-1]
-        return [*found, or_(and_(first, games.c.result == of_first), and_(second, games.c.result == of_second))]
+        return [*conditions, or_(and_(first, games.c.result == of_first), and_(second, games.c.result == of_second))]
 
 
-EVERY_GAME = Wanted()
+EVERY_GAME = GameFilter()
 
 
 class Agreement(NamedTuple):
@@ -177,10 +177,10 @@ def get_game(connection: Connection, slug: str, ordinal: int) -> StoredGame:
     if not 0 < ordinal <= tournament.games_total:
         raise NotFound(name, hint=f"Choose a number from 1 to {tournament.games_total}.")
     one = _rated_games(tournament, comments=True).where(games.c.ordinal == ordinal)
-    found = _read(connection, tournament, one) or _read(connection, tournament, _so_far(tournament, ordinal))
-    if not found:
+    stored = _read(connection, tournament, one) or _read(connection, tournament, _so_far(tournament, ordinal))
+    if not stored:
         raise NotFound(name, hint="Wait until it has been played.")
-    return found[0]
+    return stored[0]
 
 
 def read_games(
@@ -198,21 +198,21 @@ class SomeGames(NamedTuple):
     conditions: Sequence[Condition]
 
 
-def read_games_of_many(connection: Connection, chosen: Iterable[SomeGames]) -> list[StoredGame]:
+def read_games_of_many(connection: Connection, parts: Iterable[SomeGames]) -> list[StoredGame]:
     """Return the stored games of several tournaments, in the order of `chosen`, in each in slot order.
 
     A tournament occurs at most once. The games have no comments.
     """
-    found: list[StoredGame] = []
+    stored: list[StoredGame] = []
     # Databases limit the nesting of a statement's conditions, and the number of its parameters.
-    for batch in in_batches(chosen, _TOURNAMENTS_A_STATEMENT):
+    for batch in in_batches(parts, _TOURNAMENTS_A_STATEMENT):
         of_game = (
             and_(games.c.tournament_id == each.tournament.id, games.c.ordinal.in_(each.ordinals), *each.conditions)
             for each in batch
         )
         rows = connection.execute(_WITH_RATING_SEQ.where(or_(*of_game))).all()
-        found += _games_of_rows(connection, [each.tournament for each in batch], rows)
-    return found
+        stored += _games_of_rows(connection, [each.tournament for each in batch], rows)
+    return stored
 
 
 def list_games(
@@ -221,7 +221,7 @@ def list_games(
     *,
     size: int = 0,
     page_token: str = "",
-    wanted: Wanted = EVERY_GAME,
+    game_filter: GameFilter = EVERY_GAME,
     entry: str = "",
     after: int = 0,
     comments: bool = False,
@@ -235,25 +235,25 @@ def list_games(
     """
     limit = page_size(size)
     tournament = get_tournament(connection, slug)
-    conditions = wanted.among(_entries_called(connection, tournament, entry) if entry else None)
-    method = f"{tournament.name}/games{f'?{entry}&{wanted}' if conditions else ''}"
+    conditions = game_filter.among(_entries_called(connection, tournament, entry) if entry else None)
+    method = f"{tournament.name}/games{f'?{entry}&{game_filter}' if conditions else ''}"
     after = int((read_page_token(method, page_token, [0]) or [min(after, tournament.games_total)])[0])
-    end = after + _MOST_LOOKED_AT if conditions and not wanted.faults else tournament.games_total
-    if wanted.faults:
+    end = after + _MOST_LOOKED_AT if conditions and not game_filter.faults else tournament.games_total
+    if game_filter.faults:
         conditions = [games.c.ordinal.in_(_some(connection, tournament, after, limit + 1, conditions))]
     else:
         conditions += (games.c.ordinal > after, games.c.ordinal <= end)
-    chosen = _rated_games(tournament, comments=comments).where(*conditions).limit(limit + 1)
-    found = _read(connection, tournament, chosen, most_bytes=_PAGE_BYTES)
-    if len(found) > (limit := fitting(found, limit)):
-        return Page(found[:limit], write_page_token(method, [found[limit - 1].ordinal]))
-    return Page(found, write_page_token(method, [end]) if end < tournament.games_total else "")
+    statement = _rated_games(tournament, comments=comments).where(*conditions).limit(limit + 1)
+    page = _read(connection, tournament, statement, most_bytes=_PAGE_BYTES)
+    if len(page) > (limit := fitting(page, limit)):
+        return Page(page[:limit], write_page_token(method, [page[limit - 1].ordinal]))
+    return Page(page, write_page_token(method, [end]) if end < tournament.games_total else "")
 
 
-def fitting(found: Sequence[StoredGame], limit: int) -> int:
+def fitting(page: Sequence[StoredGame], limit: int) -> int:
     """Return how many of the games fit into one page: `limit`, or fewer if they are large; at least one."""
     size = 0
-    for count, game in enumerate(found[:limit]):
+    for count, game in enumerate(page[:limit]):
         size += game.size
         if size > _PAGE_BYTES and count:
             return count
@@ -266,16 +266,16 @@ def _some(
     """Return the ordinals of games after `after` that meet the conditions, one of which has an index."""
     # An expression, because SQLite would read all games in the order of the key.
     ordinal = games.c.ordinal + 0
-    chosen = select(games.c.ordinal).where(games.c.tournament_id == tournament.id, *conditions, ordinal > after)
-    return list(connection.scalars(chosen.order_by(ordinal).limit(most)))
+    statement = select(games.c.ordinal).where(games.c.tournament_id == tournament.id, *conditions, ordinal > after)
+    return list(connection.scalars(statement.order_by(ordinal).limit(most)))
 
 
 def _entries_called(connection: Connection, tournament: Tournament, entry: str) -> list[int]:
     """Return the number of the entry with this label, or those of a bot's entries. Raises NotFound."""
     called = bots.c.name == entry.removeprefix("bots/") if entry.startswith("bots/") else entries.c.label == entry
     of_tournament = entries.c.tournament_id == tournament.id
-    chosen = select(entries.c.number).select_from(entries_with_bots).where(of_tournament, called)
-    numbers = list(connection.scalars(chosen))
+    statement = select(entries.c.number).select_from(entries_with_bots).where(of_tournament, called)
+    numbers = list(connection.scalars(statement))
     if not numbers:
         raise NotFound(f"{tournament.name}, entry {entry!r}", hint=f"noughts tournament show {tournament.slug}")
     return numbers
@@ -285,10 +285,10 @@ def count_faults(connection: Connection, tournament_id: int) -> dict[int, int]:
     """Return how many games each entry lost through its own fault; entries without such a game are absent."""
     loser = case((games.c.result == int(Result.FIRST_WINS), games.c.second_entry), else_=games.c.first_entry)
     decided = games.c.result.in_((Result.FIRST_WINS, Result.SECOND_WINS))
-    chosen = select(loser, func.count()).where(games.c.tournament_id == tournament_id, LOST_BY_FAULT, decided)
+    statement = select(loser, func.count()).where(games.c.tournament_id == tournament_id, LOST_BY_FAULT, decided)
     lost: Counter[int] = Counter()
     # SQLite uses the index of faults only for a query in its order. Otherwise it reads all games of the tournament.
-    for entry, count in connection.execute(chosen.group_by(games.c.termination, loser)):
+    for entry, count in connection.execute(statement.group_by(games.c.termination, loser)):
         lost[entry] += count
     return lost
 
@@ -350,7 +350,8 @@ def export(
     """
     tournament = get_tournament_by_id(connection, tournament_id)
     settings = tournament.settings
-    variant, seed = parse_variant(settings.variant), settings.seed
+    variant = parse_variant(settings.variant)
+    seed = settings.seed
     of_tournament = entries.c.tournament_id == tournament_id
     named = connection.execute(select(entries.c.number, entries.c.label).where(of_tournament))
     labels: dict[int, str] = {row.number: row.label for row in named}
@@ -359,17 +360,19 @@ def export(
     results = {int(result): str(result) for result in Result}
     terminations = {int(termination): str(termination) for termination in Termination}
     agreement_of = _agreements(connection, tournament)
-    chosen = _games(tournament).where(games.c.ordinal > after)
+    statement = _games(tournament).where(games.c.ordinal > after)
     if through is not None:
-        chosen = chosen.where(games.c.ordinal <= through)
+        statement = statement.where(games.c.ordinal <= through)
     if ended is not None:
-        chosen = chosen.where(games.c.ended_at >= ended[0], games.c.ended_at < ended[1])
+        statement = statement.where(games.c.ended_at >= ended[0], games.c.ended_at < ended[1])
     # This closes the cursor even if the caller stops early.
     at_once = _COMMENTED_ROWS_AT_ONCE if settings.keep_scores else _ROWS_AT_ONCE
-    with connection.execute(chosen.execution_options(yield_per=at_once)) as rows:
+    with connection.execute(statement.execution_options(yield_per=at_once)) as rows:
         for row in rows:
-            first, second = labels[row.first_entry], labels[row.second_entry]
-            moves, times_us = unpack_moves(row.moves, variant.cells), unpack_times(row.times)
+            first = labels[row.first_entry]
+            second = labels[row.second_entry]
+            moves = unpack_moves(row.moves, variant.cells)
+            times_us = unpack_times(row.times)
             allowances = unpack_allowances(row.allowances) if row.allowances else None
             yield ExportedGame(
                 variant=settings.variant,
@@ -412,8 +415,8 @@ def games_by_day(connection: Connection) -> list[list[int]]:
 
 def finished_games(connection: Connection, tournament_id: int) -> Iterator[FinishedGame]:
     """Yield all stored games of a tournament in slot order, without comments, a few at a time in memory."""
-    chosen = select(*_WITHOUT_COMMENTS).where(games.c.tournament_id == tournament_id).order_by(games.c.ordinal)
-    for row in connection.execute(chosen.execution_options(yield_per=_ROWS_AT_ONCE)):
+    statement = select(*_WITHOUT_COMMENTS).where(games.c.tournament_id == tournament_id).order_by(games.c.ordinal)
+    for row in connection.execute(statement.execution_options(yield_per=_ROWS_AT_ONCE)):
         yield FinishedGame(
             tournament=row.tournament_id,
             ordinal=row.ordinal,
@@ -434,8 +437,8 @@ def finished_games(connection: Connection, tournament_id: int) -> Iterator[Finis
 def terminations(connection: Connection, tournament_id: int) -> dict[str, int]:
     """Return how many of a tournament's games ended in each way that occurred. Reads all its games."""
     kind = games.c.termination
-    chosen = select(kind, func.count()).where(games.c.tournament_id == tournament_id).group_by(kind).order_by(kind)
-    return {str(Termination(termination)): count for termination, count in connection.execute(chosen)}
+    statement = select(kind, func.count()).where(games.c.tournament_id == tournament_id).group_by(kind).order_by(kind)
+    return {str(Termination(termination)): count for termination, count in connection.execute(statement)}
 
 
 def _read(
@@ -443,16 +446,16 @@ def _read(
 ) -> list[StoredGame]:
     """Return the games; with `most_bytes`, up to the one after that with which they have more."""
     at_once = _COMMENTED_ROWS_AT_ONCE if _COMMENTS.name in statement.selected_columns else _LISTED_ROWS_AT_ONCE
-    found: list[StoredGame] = []
+    stored: list[StoredGame] = []
     size = 0
     with connection.execute(statement.execution_options(yield_per=at_once)) as result:
         for rows in result.partitions():
             for game in _games_of_rows(connection, [tournament], rows):
-                found.append(game)
+                stored.append(game)
                 if most_bytes is not None and size > most_bytes:
-                    return found
+                    return stored
                 size += game.size
-    return found
+    return stored
 
 
 def _games_of_rows(
@@ -474,8 +477,14 @@ def _games_of_rows(
             labels = {number: entry.label for number, entry in players.items()}
             agreement_of = _agreements(connection, tournament)
             for row in sorted(its_rows, key=attrgetter("ordinal")):
-                sides = players[row.first_entry], players[row.second_entry]
-                yield _game(tournament, variant, *sides, row, agreement_of(row, labels))
+                yield _game(
+                    tournament,
+                    variant,
+                    first=players[row.first_entry],
+                    second=players[row.second_entry],
+                    row=row,
+                    agreement=agreement_of(row, labels),
+                )
                 give_way()
 
 
@@ -495,7 +504,13 @@ def _agreements(
 
 
 def _game(
-    tournament: Tournament, variant: Variant, first: _Entry, second: _Entry, row: Row[Any], agreement: Agreement | None
+    tournament: Tournament,
+    variant: Variant,
+    *,
+    first: _Entry,
+    second: _Entry,
+    row: Row[Any],
+    agreement: Agreement | None,
 ) -> StoredGame:
     rated = row.result != Result.VOID and first.bot_id != second.bot_id
     rated = rated and (tournament.own_rated or first.owner_id != second.owner_id)
@@ -521,7 +536,7 @@ def _game(
         rating_seq=row.rating_seq if rated else None,
         agreement=agreement,
         opening_plies=variant.given_plies(row.opening_plies),
-        allowances=unpack_allowances(row.allowances) if getattr(row, "allowances", None) else None,
+        allowances=unpack_allowances(row.allowances) if not is_live and row.allowances else None,
         comments=unpack_comments(row.comments) if "comments" in row._fields and not is_live else {},
         scores=unpack_scores(None if is_live and not tournament.settings.live_scores else row.scores),
         round=row.round,
@@ -546,8 +561,8 @@ def _round(played: Table) -> Label[Any]:
 
 
 def _games(tournament: Tournament) -> Select[Any]:
-    chosen = select(*_WITHOUT_COMMENTS, _COMMENTS, _round(games)).where(games.c.tournament_id == tournament.id)
-    return chosen.order_by(games.c.ordinal)
+    statement = select(*_WITHOUT_COMMENTS, _COMMENTS, _round(games)).where(games.c.tournament_id == tournament.id)
+    return statement.order_by(games.c.ordinal)
 
 
 def _with_rating_seq() -> Select[Any]:
@@ -564,18 +579,27 @@ _WITH_RATING_SEQ = _with_rating_seq()
 
 
 def _rated_games(tournament: Tournament, *, comments: bool = False) -> Select[Any]:
-    chosen = _WITH_RATING_SEQ.where(games.c.tournament_id == tournament.id).order_by(games.c.ordinal)
-    return chosen.add_columns(_COMMENTS) if comments and tournament.settings.keep_scores else chosen
+    statement = _WITH_RATING_SEQ.where(games.c.tournament_id == tournament.id).order_by(games.c.ordinal)
+    return statement.add_columns(_COMMENTS) if comments and tournament.settings.keep_scores else statement
 
 
 def _entries(connection: Connection, numbers: Mapping[int, Collection[int]]) -> dict[int, dict[int, _Entry]]:
     """Return the entries with these numbers by tournament and number; `numbers` are by tournament."""
-    bot = (bot_versions.c.bot_id, bots.c.name, bot_versions.c.version, bots.c.owner_id)
-    key = (entries.c.tournament_id, entries.c.number)
-    chosen: Select[Any] = select(*key, entries.c.label, *bot).select_from(entries_with_bots)
-    found: defaultdict[int, dict[int, _Entry]] = defaultdict(dict)
+    statement: Select[Any] = select(
+        entries.c.tournament_id,
+        entries.c.number,
+        entries.c.label,
+        bot_versions.c.bot_id,
+        bots.c.name,
+        bot_versions.c.version,
+        bots.c.owner_id,
+    ).select_from(entries_with_bots)
+    rows: defaultdict[int, dict[int, _Entry]] = defaultdict(dict)
     for batch in in_batches(numbers.items(), _TOURNAMENTS_A_STATEMENT):
-        these = (and_(key[0] == tournament_id, key[1].in_(sorted(of_it))) for tournament_id, of_it in batch)
-        for row in connection.execute(chosen.where(or_(*these))):
-            found[row.tournament_id][row.number] = row
-    return found
+        of_tournaments = (
+            and_(entries.c.tournament_id == tournament_id, entries.c.number.in_(sorted(of_it)))
+            for tournament_id, of_it in batch
+        )
+        for row in connection.execute(statement.where(or_(*of_tournaments))):
+            rows[row.tournament_id][row.number] = row
+    return rows

@@ -116,7 +116,8 @@ def commit_games(
             play_resumed(connection, tournament_id, now_ms=now_ms)
     ledger = Ledger(connection, state, now_ms=now_ms)
     for tournament_id in sorted(batches):
-        batch, row = batches[tournament_id], rows.get(tournament_id)
+        batch = batches[tournament_id]
+        row = rows.get(tournament_id)
         if row is None or row.state == TournamentState.CANCELLED:
             state.forget(tournament_id)
             report.stale += len(batch)
@@ -147,11 +148,18 @@ def _commit_tournament(
         report.duplicates -= len(known)
         if not fresh:
             over = row.state == TournamentState.FINISHED
-            name = tournament_name(row.slug)
-            report.progress.append(TournamentProgress(row.id, name, row.games_done, row.games_total, over))
+            unchanged = TournamentProgress(
+                tournament=row.id,
+                name=tournament_name(row.slug),
+                games_done=row.games_done,
+                games_total=row.games_total,
+                finished=over,
+            )
+            report.progress.append(unchanged)
     if not fresh:
         return
-    total, kind = row.games_total, format_of(row.schedule)
+    total = row.games_total
+    kind = format_of(row.schedule)
     if kind.base is not None:
         match = state.matches[row.id] = state.matches.get(row.id) or stored_match(connection, row)
         match.take(connection, row, fresh, referee)
@@ -186,9 +194,15 @@ def _commit_tournament(
                 connection.execute(update(tournaments).where(tournaments.c.id == row.id).values(reason=reason))
         report_end(connection, row.id, now_ms)
     report.games += stored
-    report.progress.append(
-        TournamentProgress(row.id, tournament_name(row.slug), progress.games_done, total, finished, leaving)
+    committed = TournamentProgress(
+        tournament=row.id,
+        name=tournament_name(row.slug),
+        games_done=progress.games_done,
+        games_total=total,
+        finished=finished,
+        withdrawn=leaving,
     )
+    report.progress.append(committed)
 
 
 def _admit(
@@ -232,11 +246,11 @@ def _current(
 
 
 def _attempts(connection: Connection, tournament_id: int, numbers: set[int]) -> dict[int, int]:
-    found = {}
+    stored = {}
     for batch in in_batches(sorted(numbers)):
         rows = connection.execute(_ATTEMPTS, {"tournament": tournament_id, "numbers": batch})
-        found.update({row.number: row.attempt for row in rows})
-    return found
+        stored.update({row.number: row.attempt for row in rows})
+    return stored
 
 
 def _drop_later(connection: Connection, row: Row[Any], progress: Progress, last: int) -> None:
@@ -267,21 +281,26 @@ def counted_scores(
 
 def bot_pairs(pairs: Mapping[tuple[int, int], list[int]], bots: Sequence[int]) -> dict[tuple[int, int], list[int]]:
     """Return the wins, draws and losses of each pair of bots, from those of pairs of their entries."""
-    found: defaultdict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0, 0])
+    scores: defaultdict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0, 0])
     for (first, second), counts in pairs.items():
-        of_bots = found[bots[first], bots[second]]
+        of_bots = scores[bots[first], bots[second]]
         for column, count in enumerate(counts):
             of_bots[column] += count
-    return found
+    return scores
 
 
 def _count_scores(
     connection: Connection, row: Row[Any], progress: Progress, scores: list[SlotResult], sign: int = 1
 ) -> None:
     pairs, totals = counted_scores({score: sign * count for score, count in Counter(scores).items()})
-    pair_rows = [(row.id, *pair, *counts) for pair, counts in pairs.items()]
-    entry_rows = [(row.id, entry, *counts) for entry, counts in totals.items()]
-    bot_rows = [(*pair, row.variant, *counts) for pair, counts in bot_pairs(pairs, progress.bots).items()]
+    pair_rows = [
+        (row.id, first, second, wins, draws, losses) for (first, second), (wins, draws, losses) in pairs.items()
+    ]
+    entry_rows = [(row.id, entry, wins, draws, losses) for entry, (wins, draws, losses) in totals.items()]
+    bot_rows = [
+        (first, second, row.variant, wins, draws, losses)
+        for (first, second), (wins, draws, losses) in bot_pairs(pairs, progress.bots).items()
+    ]
     upsert(connection, pair_scores, pair_rows, add=_COUNTERS)
     upsert(connection, entry_scores, entry_rows, add=_COUNTERS)
     upsert(connection, bot_scores, bot_rows, add=_COUNTERS)
@@ -294,7 +313,7 @@ def _record_meetings(
     bots, met = progress.bots, progress.met
     pairs = {(bots[first], bots[second]) for first, second, _ in set(scores)}
     new = {(min(pair), max(pair)) for pair in pairs} - met
-    upsert(connection, meetings, [(*pair, tournament_id) for pair in sorted(new)])
+    upsert(connection, meetings, [(one, other, tournament_id) for one, other in sorted(new)])
     if len(met) + len(new) <= _MOST_MET:
         met |= new
 

@@ -88,12 +88,12 @@ def _ranked(connection: Connection, tournament: Tournament, table: Sequence[Stan
     placed = (
         replace(
             row.entry,
-            head_to_head=found.head_to_head,
-            sonneborn_berger=found.sonneborn_berger,
+            head_to_head=sums_of_entry.head_to_head,
+            sonneborn_berger=sums_of_entry.sonneborn_berger,
             matches_won=won.get(row.number, 0),
         )
         for row in table
-        for found in (sums.get(row.number, TieBreakSums()),)
+        for sums_of_entry in (sums.get(row.number, TieBreakSums()),)
     )
     ordered = in_order(placed, bracket=tournament.settings.schedule.places_by_bracket)
     return [rows[entry.label].ranked(entry) for entry in ordered]
@@ -124,13 +124,13 @@ def crosstable(connection: Connection, tournament: Tournament, *, page_token: st
     first, second = pair_scores.c.first_entry, pair_scores.c.second_entry
     if top:
         page = numbers
-        chosen = [standing.number for standing in table[:top]]
-        wanted = and_(first.in_(chosen), second.in_(chosen))
+        at_top = [standing.number for standing in table[:top]]
+        condition = and_(first.in_(at_top), second.in_(at_top))
     else:
         page = numbers[: max(1, _CELLS_A_PAGE // max(1, len(labels)))]
-        wanted = and_(first > after, first <= max(page, default=-1))
+        condition = and_(first > after, first <= max(page, default=-1))
     of_tournament = pair_scores.c.tournament_id == tournament.id
-    rows = connection.execute(select(pair_scores).where(of_tournament, wanted).order_by(first, second))
+    rows = connection.execute(select(pair_scores).where(of_tournament, condition).order_by(first, second))
     cells = [
         CrosstableCell(labels[row.first_entry], labels[row.second_entry], row.wins, row.draws, row.losses)
         for row in rows

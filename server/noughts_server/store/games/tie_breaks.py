@@ -55,7 +55,8 @@ def tie_breaks(
         if kept.points == points or (not tournament.ended and time.monotonic() < kept.again_at):
             return kept.sums
         began = time.monotonic()
-        kept.sums, kept.points = _sums(connection, tournament, points), dict(points)
+        kept.sums = _sums(connection, tournament, points)
+        kept.points = dict(points)
         seconds = time.monotonic() - began
         kept.again_at = began + _SHARE * seconds if seconds > _AT_ONCE_SECONDS else 0.0
     while len(of_engine) > _MOST_KEPT:
@@ -86,7 +87,9 @@ def _doubled_points(tournament: Tournament) -> CTE:
 
 def _met(tournament: Tournament, doubled: CTE) -> Select[Any]:
     """Select the games of each entry with those that have as many points."""
-    pair, first, second = pair_scores.c, doubled.alias("first"), doubled.alias("second")
+    pair = pair_scores.c
+    first = doubled.alias("first")
+    second = doubled.alias("second")
     forwards = pair.first_entry < pair.second_entry
     of_pair = (
         select(
@@ -118,7 +121,8 @@ def _met(tournament: Tournament, doubled: CTE) -> Select[Any]:
 
 def _weighted(tournament: Tournament, doubled: CTE) -> Select[Any]:
     """Select four times the Sonneborn-Berger score of each entry that has played."""
-    pair, opponent = pair_scores.c, doubled.alias("opponent")
+    pair = pair_scores.c
+    opponent = doubled.alias("opponent")
     as_first = (
         select(
             pair.first_entry.label("entry"),

@@ -52,14 +52,20 @@ class StoredLadder:
 
     def pair(self, at_once: int) -> list[Pairing]:
         """Return the slots of the encounters that can begin now, so that `at_once` games can be played concurrently."""
-        wanted = max(1, at_once // self._length) - len(self._open)
+        most = max(1, at_once // self._length) - len(self._open)
         slots: list[Pairing] = []
         number = self.games_total // self._length
-        for first, second in self._ladder.pair(wanted):
+        for first, second in self._ladder.pair(most):
             self._open[number] = _Open(first, second)
             for game in range(self._length):
-                sides = (second, first) if game % _PAIR else (first, second)
-                slots.append(Pairing(*sides, (number * self._length + game) // _PAIR, number + 1))
+                swapped = game % _PAIR
+                slot = Pairing(
+                    first_entry=second if swapped else first,
+                    second_entry=first if swapped else second,
+                    encounter=(number * self._length + game) // _PAIR,
+                    round=number + 1,
+                )
+                slots.append(slot)
             number += 1
         self.games_total += len(slots)
         return slots
@@ -67,14 +73,21 @@ class StoredLadder:
     def _history(self, connection: Connection, tournament_id: int) -> Iterator[Played | Encounter]:
         rows = slots_with_results(connection, tournament_id)
         while slots := rows.fetchmany(self._length):
-            number, meeting = slots[0].round - 1, _Open(slots[0].first_entry, slots[0].second_entry)
+            number = slots[0].round - 1
+            meeting = _Open(slots[0].first_entry, slots[0].second_entry)
             for slot in slots:
                 if slot.result is not None:
                     meeting.add(slot.x, slot.result)
                     self.games_done += 1
             if meeting.games == self._length:
-                points = meeting.points, self._length - meeting.points
-                yield Played(number + 1, meeting.first, meeting.second, *points, self._length)
+                yield Played(
+                    round=number + 1,
+                    first=meeting.first,
+                    second=meeting.second,
+                    first_points=meeting.points,
+                    second_points=self._length - meeting.points,
+                    games=self._length,
+                )
             else:
                 self._open[number] = meeting
                 yield Encounter(meeting.first, meeting.second)
@@ -86,7 +99,8 @@ class _Open:
     __slots__ = ("first", "games", "points", "second")
 
     def __init__(self, first: int, second: int) -> None:
-        self.first, self.second = first, second
+        self.first = first
+        self.second = second
         self.games = 0
         self.points = 0.0
         """The points of `first`."""

@@ -22,7 +22,7 @@ from noughts_server.statistics.sprt import Decision, Sprt
 from noughts_server.store.engine.schema import entries, games, pairings, tournaments
 from noughts_server.store.pairing.pairings import Pairing, append_pairings
 from noughts_server.store.people.webhooks import report_event
-from noughts_server.store.tournament_options import read_options
+from noughts_server.store.tournament_options import read_settings
 
 _MOST_OPENINGS = 20
 _MOST_REFEREES = 100
@@ -40,8 +40,10 @@ class StoredMatch:
 
     def __init__(self, tournament: Row[Any], counted: MatchGames | Candidates) -> None:
         self.games = counted
-        self._id, self._variant = tournament.id, tournament.variant
-        self._most, self._options = tournament.games_per_pair, tournament.options
+        self._id = tournament.id
+        self._variant = tournament.variant
+        self._most = tournament.games_per_pair
+        self._settings = read_settings(tournament)
         self._advice: str = (tournament.match_counts or {}).get("advice", "")
         self._base = format_of(tournament.schedule).base
         self._games_done = 0
@@ -105,23 +107,23 @@ class StoredMatch:
         repeating = next((each for each in self._matches() if each.repeating), None)
         if repeating is None:
             return
-        found = repeating.statistics()
+        statistics = repeating.statistics()
         self._advice = (
-            f"{found.repeats:,} of {found.games:,} games repeated earlier ones: from the same opening, both bots"
-            f" always played the same moves. Fix: {self._fix()}."
+            f"{statistics.repeats:,} of {statistics.games:,} games repeated earlier ones: from the same opening,"
+            f" both bots always played the same moves. Fix: {self._fix()}."
         )
 
     def _fix(self) -> str:
-        return more_openings(read_options(self._options)["openings"], parse_variant(self._variant), self._most)
+        return more_openings(self._settings.openings, parse_variant(self._variant), self._most)
 
     def report_decision(self, connection: Connection, now_ms: int) -> None:
         """Report the decision of the test to webhooks, if it has accepted a hypothesis."""
         number, match = self._deciding()
-        found = match.statistics()
-        if found.sprt is not None and match.decided:
+        statistics = match.statistics()
+        if statistics.sprt is not None and match.decided:
             of_tournament = select(entries.c.label).where(entries.c.tournament_id == self._id)
             label = connection.execute(of_tournament.where(entries.c.number == number)).scalar_one()
-            facts = found.sprt._asdict() | {"pentanomial": found.pentanomial, "repeats": found.repeats}
+            facts = statistics.sprt._asdict() | {"pentanomial": statistics.pentanomial, "repeats": statistics.repeats}
             report_event(connection, "match.decided", self._id, now_ms, label=label, **facts)
 
     def _counts(self) -> dict[str, Any]:
@@ -160,21 +162,22 @@ class StoredCandidates(StoredMatch):
         number = connection.execute(select(func.count()).select_from(entries).where(of_tournament)).scalar_one() - 1
         pair = (pairings.c.tournament_id == tournament.id) & (pairings.c.ordinal % 2 == 1)
         scheduled = connection.scalars(select(pairings.c.first_entry - 1).where(pair).order_by(pairings.c.ordinal))
-        test = Sprt.parse(read_options(tournament.options)["sprt"])
+        test = Sprt.parse(read_settings(tournament).sprt)
         self._candidates = Candidates(test, number, tournament.games_per_pair // 2, scheduled)
         super().__init__(tournament, self._candidates)
 
     def store(self, connection: Connection, total: int) -> int:
         """Store the statistics and further pairs; after the end, remove the pairs that are not played any more."""
-        before, total = total, super().store(connection, total)
+        before = total
+        total = super().store(connection, total)
         if self.games.over:
             later = (pairings.c.tournament_id == self._id) & (pairings.c.ordinal > total)
             connection.execute(delete(pairings).where(later))
             return total
         slots = [
-            Pairing(*sides, encounter, 0)
+            Pairing(first_entry=first, second_entry=second, encounter=encounter, round=0)
             for candidate, encounter in self._candidates.pairs_from(before // 2)
-            for sides in ((candidate + 1, 0), (0, candidate + 1))
+            for first, second in ((candidate + 1, 0), (0, candidate + 1))
         ]
         return append_pairings(connection, self._id, before, slots)
 
@@ -195,12 +198,13 @@ def stored_match(connection: Connection, tournament: Row[Any]) -> StoredMatch:
     """Return the counters of a started tournament that compares entries with a base; it has counted no game yet."""
     if format_of(tournament.schedule).pairs_ahead:
         return StoredCandidates(connection, tournament)
-    return StoredMatch(tournament, MatchGames(_test(read_options(tournament.options).get("sprt", ""))))
+    return StoredMatch(tournament, MatchGames(_test(read_settings(tournament).sprt)))
 
 
 def read_candidates(counts: Mapping[str, Any] | None, sprt: str, number: int) -> list[tuple[MatchStatistics, str]]:
     """Return the statistics and the state of each candidate from the row of its tournament."""
-    known, test = (counts or {}).get("candidates", [{}] * number), Sprt.parse(sprt).of_each(number)
+    known = (counts or {}).get("candidates", [{}] * number)
+    test = Sprt.parse(sprt).of_each(number)
     return [(_statistics(each, test), each.get("state", CandidateState.WAITS)) for each in known]
 
 
@@ -212,21 +216,30 @@ def read_statistics(counts: Mapping[str, Any] | None, sprt: str) -> MatchStatist
 def _statistics(known: Mapping[str, Any], test: Sprt | None) -> MatchStatistics:
     pairs = Pentanomial(*known.get("pentanomial", ()))
     single = WinsDrawsLosses(*known.get("single", ()))
-    state = test.state(known.get("llr", 0.0)) if test else None
     return MatchStatistics(
-        pairs, single, known.get("repeats", 0), known.get("games", 0), estimate(pairs, single), state
+        pentanomial=pairs,
+        single=single,
+        repeats=known.get("repeats", 0),
+        games=known.get("games", 0),
+        estimate=estimate(pairs, single),
+        sprt=test.state(known.get("llr", 0.0)) if test else None,
     )
 
 
 def _counts(match: MatchGames) -> dict[str, Any]:
-    found = match.statistics()
-    counts = {name: getattr(found, name) for name in ("pentanomial", "single", "repeats", "games")}
-    return counts | {"llr": found.sprt and found.sprt.llr}
+    statistics = match.statistics()
+    return {
+        "pentanomial": statistics.pentanomial,
+        "single": statistics.single,
+        "repeats": statistics.repeats,
+        "games": statistics.games,
+        "llr": statistics.sprt and statistics.sprt.llr,
+    }
 
 
 def _repeats(match: MatchGames) -> tuple[int, int]:
-    found = match.statistics()
-    return found.repeats, found.games
+    statistics = match.statistics()
+    return statistics.repeats, statistics.games
 
 
 def _test(sprt: str) -> Sprt | None:

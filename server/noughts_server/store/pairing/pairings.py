@@ -48,16 +48,16 @@ class StoredSchedule:
         return next(self.slots([ordinal]))
 
     def slots(self, ordinals: Iterable[int]) -> Iterator[Slot]:
-        wanted = list(ordinals)
+        numbers = list(ordinals)
         if self._base is not None:
-            yield from self._base.slots(ordinal for ordinal in wanted if ordinal <= self._base_total)
-        yield from (Slot(row.ordinal, row.first_entry, row.second_entry) for row in self._stored(wanted))
+            yield from self._base.slots(ordinal for ordinal in numbers if ordinal <= self._base_total)
+        yield from (Slot(row.ordinal, row.first_entry, row.second_entry) for row in self._stored(numbers))
 
     def encounters(self, ordinals: Iterable[int]) -> Iterator[int]:
-        wanted = list(ordinals)
+        numbers = list(ordinals)
         if self._base is not None:
-            yield from self._base.encounters(ordinal for ordinal in wanted if ordinal <= self._base_total)
-        yield from (row.encounter for row in self._stored(wanted))
+            yield from self._base.encounters(ordinal for ordinal in numbers if ordinal <= self._base_total)
+        yield from (row.encounter for row in self._stored(numbers))
 
     def slots_of(self, entry: int, before: int) -> Iterator[int]:
         sides = (pairings.c.first_entry, pairings.c.second_entry)
@@ -77,24 +77,26 @@ class StoredSchedule:
         of_tournament = select(pairings).where(pairings.c.tournament_id == self._tournament_id)
         for batch in in_batches(ordinal for ordinal in ordinals if ordinal > self._base_total):
             rows = self._connection.execute(of_tournament.where(pairings.c.ordinal.in_(batch)))
-            found = {row.ordinal: row for row in rows}
-            yield from (found[ordinal] for ordinal in batch)
+            stored = {row.ordinal: row for row in rows}
+            yield from (stored[ordinal] for ordinal in batch)
 
     def _descending(self, condition: ColumnElement[bool], before: int) -> Iterator[int]:
         ordinal = pairings.c.ordinal
-        chosen = select(ordinal).where(pairings.c.tournament_id == self._tournament_id, condition)
-        statement = chosen.order_by(ordinal.desc()).limit(_ROWS_AT_ONCE)
-        while found := self._connection.scalars(statement.where(ordinal < before)).all():
-            yield from found
-            before = found[-1]
+        ordinals = select(ordinal).where(pairings.c.tournament_id == self._tournament_id, condition)
+        statement = ordinals.order_by(ordinal.desc()).limit(_ROWS_AT_ONCE)
+        while batch := self._connection.scalars(statement.where(ordinal < before)).all():
+            yield from batch
+            before = batch[-1]
 
 
 def slots_with_results(connection: Connection, tournament_id: int, from_round: int = 0) -> CursorResult[Any]:
     """Return the slots from this round on, in order; `x`, `result` and `termination` are those of stored games."""
     same = and_(games.c.tournament_id == pairings.c.tournament_id, games.c.ordinal == pairings.c.ordinal)
-    chosen = select(pairings, games.c.first_entry.label("x"), games.c.result, games.c.termination).select_from(pairings)
+    statement = select(pairings, games.c.first_entry.label("x"), games.c.result, games.c.termination).select_from(
+        pairings
+    )
     these = (pairings.c.tournament_id == tournament_id, pairings.c.round >= from_round)
-    ordered = chosen.outerjoin(games, same).where(*these).order_by(pairings.c.ordinal)
+    ordered = statement.outerjoin(games, same).where(*these).order_by(pairings.c.ordinal)
     return connection.execute(ordered.execution_options(yield_per=1000))
 
 

@@ -18,8 +18,7 @@ from noughts_server.store.pairing import pairings
 from noughts_server.store.pairing.ladders import append_to_ladder
 from noughts_server.store.pairing.matches import stored_match
 from noughts_server.store.pairing.pairings import Pairing
-from noughts_server.store.pairing.seeds import stored_seed
-from noughts_server.store.tournament_options import read_options
+from noughts_server.store.tournament_options import read_settings
 
 
 def append_batch(connection: Connection, tournament: Row[Any], games_done: int) -> int:
@@ -54,18 +53,19 @@ def read_field(connection: Connection, tournament: Row[Any]) -> Field:
     """Return the data from which the pairings of a round follow."""
     of_tournament = entries.c.tournament_id == tournament.id
     rows = connection.execute(select(entries.c.number, entries.c.withdrawn_at).where(of_tournament)).all()
-    chosen = select(byes.c.round, byes.c.entry).where(byes.c.tournament_id == tournament.id)
-    given = connection.execute(chosen.order_by(byes.c.round))
-    options, encounters = read_options(tournament.options), read_encounters(connection, tournament.id)
+    statement = select(byes.c.round, byes.c.entry).where(byes.c.tournament_id == tournament.id)
+    given = connection.execute(statement.order_by(byes.c.round))
+    settings = read_settings(tournament)
+    encounters = read_encounters(connection, tournament.id)
     return Field(
         entries=len(rows),
         withdrawn={row.number: row.withdrawn_at for row in rows if row.withdrawn_at is not None},
         played=tuple(played for played, games_left in encounters if not games_left),
         byes=tuple((row.round, row.entry) for row in given),
-        rounds=options.get("rounds", 0),
-        games=tournament.games_per_pair,
-        seed=stored_seed(tournament),
-        stop_when_decided=options.get("stop_when_decided", False),
+        rounds=settings.rounds,
+        games=settings.games_per_pair,
+        seed=settings.seed,
+        stop_when_decided=settings.stop_when_decided,
     )
 
 
@@ -95,14 +95,27 @@ def _encounter(number: int, first_slot: Row[Any], slots: Sequence[Row[Any]]) -> 
         if slot.termination in FAULTS:
             x, o = (one, other) if slot.x == one else (other, one)
             forfeits[o if slot.result == Result.FIRST_WINS else x] += 1
-    return Played(number, one, other, points, len(slots) - points, len(slots), forfeits[one], forfeits[other])
+    return Played(
+        round=number,
+        first=one,
+        second=other,
+        first_points=points,
+        second_points=len(slots) - points,
+        games=len(slots),
+        first_forfeits=forfeits[one],
+        second_forfeits=forfeits[other],
+    )
 
 
 def _append(connection: Connection, tournament: Row[Any], wave: PairingBatch) -> int:
     # An encounter of the schedule is two games on one opening; an encounter of a round can be longer.
     numbers = count(pairings.next_encounter(connection, tournament.id, None))
-    games_of = ((pair, number) for pair in wave.encounters for number in islice(numbers, wave.games // _PAIR))
-    slots = [Pairing(*sides, number, wave.round) for pair, number in games_of for sides in (pair, pair[::-1])]
+    slots = [
+        Pairing(first_entry=first, second_entry=second, encounter=number, round=wave.round)
+        for one, other in wave.encounters
+        for number in islice(numbers, wave.games // _PAIR)
+        for first, second in ((one, other), (other, one))
+    ]
     return pairings.append_pairings(connection, tournament.id, tournament.games_total, slots)
 
 

@@ -93,8 +93,8 @@ def log_in(
     check_name("bot", name)
     version = check_name("version", version or FIRST_VERSION)
     known = select(bots.c.id, bots.c.owner_id, bots.c.retired_at).where(bots.c.name == name)
-    found = connection.execute(known).one_or_none()
-    if found is None:
+    bot = connection.execute(known).one_or_none()
+    if bot is None:
         check_prefix(connection, name, owner_id)
         if limits is not None:
             check_look_alikes(connection, name, owner_id)
@@ -102,11 +102,11 @@ def log_in(
         row = {"name": name, "owner_id": owner_id, "created_at": now_ms}
         bot_id = connection.execute(insert(bots).returning(bots.c.id), row).scalar_one()
         _keep_name(connection, name, owner_id)
-    elif found.owner_id != owner_id:
+    elif bot.owner_id != owner_id:
         raise PermissionDenied(bot_name(name), hint="Choose another name for your bot.")
     else:
-        require_in_service(name, found.retired_at)
-        bot_id = found.id
+        require_in_service(name, bot.retired_at)
+        bot_id = bot.id
     version_id = _version_key(connection, bot_id, version)
     if version_id is None:
         if limits is not None:
@@ -152,9 +152,9 @@ def check_prefix(connection: Connection, name: str, owner_id: int) -> None:
     The server reserves `site-...` and `house-...` for its own bots, the names that our programs choose for an owner
     (`OWNER-person`, `OWNER-guest-1`), and names that begin with the login of a student of a course (the longest).
     """
-    chosen = _CHOSEN_NAMES.fullmatch(name)
+    match = _CHOSEN_NAMES.fullmatch(name)
     reserved = {owner for owner in (SITE_OWNER, LIVE_OWNER) if name.lower().startswith(f"{owner}-")}
-    reserved |= {chosen["owner"].lower()} if chosen else set()
+    reserved |= {match["owner"].lower()} if match else set()
     if reserved:
         own = connection.scalar(select(owners.c.name).where(owners.c.id == owner_id)) or ""
         others = reserved - {own.lower()}
@@ -164,8 +164,8 @@ def check_prefix(connection: Connection, name: str, owner_id: int) -> None:
     ends = [place for place in range(1, len(name) + 1) if name[place : place + 1] in ("", "-", "_", ".")]
     starts = [name[:end].lower() for end in ends]
     students = select(owners.c.id, owners.c.name).join(tokens).where(tokens.c.label == COURSE_LABEL)
-    found = connection.execute(students.where(func.lower(owners.c.name).in_(starts))).all()
-    if found and max(found, key=lambda row: len(row.name)).id != owner_id:
+    rows = connection.execute(students.where(func.lower(owners.c.name).in_(starts))).all()
+    if rows and max(rows, key=lambda row: len(row.name)).id != owner_id:
         raise PermissionDenied(bot_name(name), hint="Begin its name with your own login, not another student's.")
 
 
@@ -187,19 +187,19 @@ def _keep_name(connection: Connection, name: str, owner_id: int, renamed_at: int
 
 def log_in_again(connection: Connection, *, owner_id: int, name: str, version: str = "") -> BotVersion:
     """Log in a known version as `log_in` does; write nothing. Raises NotFound, PermissionDenied, WrongState."""
-    found = get_version(connection, name, version or FIRST_VERSION)
-    if found.owner_id != owner_id:
+    version_row = get_version(connection, name, version or FIRST_VERSION)
+    if version_row.owner_id != owner_id:
         raise PermissionDenied(bot_name(name), hint="Choose another name for your bot.")
-    require_in_service(name, found.retired_at)
-    return found
+    require_in_service(name, version_row.retired_at)
+    return version_row
 
 
 def get_bot(connection: Connection, name: str) -> Bot:
     """Return the bot `name`. Raises NotFound."""
-    found = connection.execute(_bots().where(bots.c.name == name)).one_or_none()
-    if found is None:
+    row = connection.execute(_bots().where(bots.c.name == name)).one_or_none()
+    if row is None:
         raise NotFound(bot_name(name), hint=_UNKNOWN_BOT)
-    return _bot(found)
+    return _bot(row)
 
 
 def get_version(connection: Connection, name: str, version: str = "") -> BotVersion:
@@ -222,9 +222,16 @@ def get_version(connection: Connection, name: str, version: str = "") -> BotVers
 
 
 def get_version_by_id(connection: Connection, key: int) -> BotVersion:
-    bot = (bots.c.id, bots.c.owner_id, bots.c.name)
-    chosen = select(bot_versions.c.id, *bot, bot_versions.c.version, bots.c.retired_at).join(bots)
-    return BotVersion(*connection.execute(chosen.where(bot_versions.c.id == key)).one())
+    statement = select(bot_versions, bots.c.owner_id, bots.c.name, bots.c.retired_at).join(bots)
+    row = connection.execute(statement.where(bot_versions.c.id == key)).one()
+    return BotVersion(
+        id=row.id,
+        bot_id=row.bot_id,
+        owner_id=row.owner_id,
+        bot=row.name,
+        version=row.version,
+        retired_at=row.retired_at,
+    )
 
 
 def require_in_service(name: str, retired_at: int | None) -> None:
@@ -348,7 +355,7 @@ def _bot(row: Row[Any]) -> Bot:
 def _bots() -> Select[Any]:
     columns = (bots.c.id, bots.c.name, bots.c.owner_id, owners.c.name.label("owner"), bot_versions.c.version)
     consents = bots.c.open_to_organisers, bots.c.open_to_tests
-    found = select(*columns, bots.c.created_at, bots.c.retired_at, *consents).join(
+    statement = select(*columns, bots.c.created_at, bots.c.retired_at, *consents).join(
         owners, owners.c.id == bots.c.owner_id
     )
-    return found.join(bot_versions, bot_versions.c.id == _NEWEST)
+    return statement.join(bot_versions, bot_versions.c.id == _NEWEST)

@@ -25,5 +25,5 @@ _REFERENCES = {skeleton(name): name for name in REFERENCE_BOTS}
 def imitated_reference(name: str) -> str:
     """Return the reference bot whose name this one imitates, also with options after a colon; empty if none."""
     base = name.partition(":")[0]
-    found = _REFERENCES.get(skeleton(base), "")
-    return "" if found == base else found
+    reference = _REFERENCES.get(skeleton(base), "")
+    return "" if reference == base else reference

@@ -21,7 +21,7 @@ def play_as(bot: str) -> str:
     return f"{PLAY}:{bot}"
 
 
-def permits(held: Iterable[str], wanted: str) -> bool:
+def permits(held: Iterable[str], scope: str) -> bool:
     """Return whether a token with the scopes `held` permits what needs the scope `wanted`."""
-    wider = {wanted, ADMIN, PLAY} if wanted.startswith(f"{PLAY}:") else {wanted, ADMIN}
+    wider = {scope, ADMIN, PLAY} if scope.startswith(f"{PLAY}:") else {scope, ADMIN}
     return not wider.isdisjoint(held)

@@ -94,13 +94,13 @@ def check_submission(
 
     Raises PermissionDenied if the name belongs to another owner, WrongState if the bot is retired, and LimitReached.
     """
-    found = connection.execute(select(bots.c.owner_id, bots.c.retired_at).where(bots.c.name == bot)).one_or_none()
-    if found is not None and found.owner_id != owner_id:
+    row = connection.execute(select(bots.c.owner_id, bots.c.retired_at).where(bots.c.name == bot)).one_or_none()
+    if row is not None and row.owner_id != owner_id:
         raise PermissionDenied(bot_name(bot), hint="Choose another name for your bot.")
-    if found is None:
+    if row is None:
         check_prefix(connection, bot, owner_id)
     else:
-        require_in_service(bot, found.retired_at)
+        require_in_service(bot, row.retired_at)
     own = submissions.c.owner_id == owner_id
     recent = select(func.count()).where(own, submissions.c.submitted_at > now_ms - _HOUR_MS)
     limits.check("submissions", "bots that you submit within an hour", connection.execute(recent).scalar_one())
@@ -168,7 +168,12 @@ def program_of(connection: Connection, hash_: bytes) -> bytes:
 
 def add_processor_time(connection: Connection, *, day: int, used: Mapping[int, int]) -> None:
     """Add milliseconds of processor time, by owner, to those of a day (since 1970); forget the days before. Writes."""
-    upsert(connection, processor_times, [(day, *each) for each in used.items()], add=("milliseconds",))
+    upsert(
+        connection,
+        processor_times,
+        [(day, owner, milliseconds) for owner, milliseconds in used.items()],
+        add=("milliseconds",),
+    )
     connection.execute(delete(processor_times).where(processor_times.c.day < day))
 
 
@@ -185,10 +190,16 @@ def _next_version(connection: Connection, bot: str) -> str:
 
 
 def _rows() -> Select[Any]:
-    bot = (bots.c.id, bots.c.name, bot_versions.c.version, submissions.c.owner_id, owners.c.name)
-    file = (submissions.c.kind, submissions.c.entry, submissions.c.file_name, programs.c.hash, programs.c.size)
     return (
-        select(submissions.c.bot_version_id, *bot, *file, submissions.c.variants, submissions.c.declines_challenges)
+        select(
+            submissions,
+            bots.c.id.label("bot_id"),
+            bots.c.name.label("bot"),
+            bot_versions.c.version,
+            owners.c.name.label("owner"),
+            programs.c.hash,
+            programs.c.size,
+        )
         .select_from(submissions)
         .join(programs, programs.c.id == submissions.c.program_id)
         .join(bot_versions, bot_versions.c.id == submissions.c.bot_version_id)
@@ -199,4 +210,21 @@ def _rows() -> Select[Any]:
 
 
 def _read(connection: Connection, statement: Select[Any]) -> list[Submission]:
-    return [Submission(*row) for row in connection.execute(statement)]
+    return [
+        Submission(
+            bot_version_id=row.bot_version_id,
+            bot_id=row.bot_id,
+            bot=row.bot,
+            version=row.version,
+            owner_id=row.owner_id,
+            owner=row.owner,
+            kind=row.kind,
+            entry=row.entry,
+            file_name=row.file_name,
+            hash=row.hash,
+            size=row.size,
+            variants=row.variants,
+            declines_challenges=row.declines_challenges,
+        )
+        for row in connection.execute(statement)
+    ]

@@ -3,7 +3,7 @@
 import hashlib
 import secrets
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select, func, insert, or_, select, update
@@ -109,14 +109,21 @@ def create_token(
 def authenticate(connection: Connection, secret: str, *, now_ms: int) -> Caller:
     """Return the caller with this secret. Raises Unauthenticated (unknown), TokenRevoked, TokenExpired."""
     known = select(tokens, owners.c.name).join(owners).where(tokens.c.hash == _hash(secret))
-    found = connection.execute(known).one_or_none()
-    if found is None:
+    row = connection.execute(known).one_or_none()
+    if row is None:
         raise Unauthenticated("the token is unknown")
-    ended = _ended(found.revoked_at, found.expires_at, now_ms)
+    ended = _ended(row.revoked_at, row.expires_at, now_ms)
     if ended is not None:
         raise ended
-    stale = found.last_used_at is None or now_ms - found.last_used_at >= _TOUCH_MS
-    return Caller(found.id, found.owner_id, found.name, tuple(found.scopes.split()), found.expires_at, stale)
+    stale = row.last_used_at is None or now_ms - row.last_used_at >= _TOUCH_MS
+    return Caller(
+        token_id=row.id,
+        owner_id=row.owner_id,
+        owner=row.name,
+        scopes=tuple(row.scopes.split()),
+        expires_at=row.expires_at,
+        stale=stale,
+    )
 
 
 def ended_tokens(connection: Connection, token_ids: Collection[int], *, now_ms: int) -> dict[int, Unauthenticated]:
@@ -124,8 +131,8 @@ def ended_tokens(connection: Connection, token_ids: Collection[int], *, now_ms: 
     ended: dict[int, Unauthenticated] = {}
     over = or_(tokens.c.revoked_at.is_not(None), tokens.c.expires_at <= now_ms)
     for batch in in_batches(token_ids):
-        chosen = select(tokens.c.id, tokens.c.revoked_at, tokens.c.expires_at).where(tokens.c.id.in_(batch), over)
-        for token_id, revoked_at, expires_at in connection.execute(chosen):
+        statement = select(tokens.c.id, tokens.c.revoked_at, tokens.c.expires_at).where(tokens.c.id.in_(batch), over)
+        for token_id, revoked_at, expires_at in connection.execute(statement):
             ended[token_id] = _ended(revoked_at, expires_at, now_ms) or TokenExpired()
     return ended
 
@@ -154,8 +161,8 @@ def list_tokens(connection: Connection) -> list[Token]:
 
 def token_page(connection: Connection, *, owner_id: int | None, size: int = 0, page_token: str = "") -> Page[Token]:
     """Return a page of one owner's tokens, or of all, oldest first. Raises InvalidArgument for a bad size or token."""
-    chosen = _tokens() if owner_id is None else _tokens().where(tokens.c.owner_id == owner_id)
-    return read_page(connection, chosen, _token, "tokens", (tokens.c.id,), size=size, page_token=page_token)
+    statement = _tokens() if owner_id is None else _tokens().where(tokens.c.owner_id == owner_id)
+    return read_page(connection, statement, _token, "tokens", (tokens.c.id,), size=size, page_token=page_token)
 
 
 def get_token(connection: Connection, token_id: int, *, owner_id: int | None = None) -> Token:
@@ -186,8 +193,7 @@ def revoke_token(connection: Connection, token_id: int, *, now_ms: int, owner_id
 
 
 def _tokens() -> Select[Any]:
-    times = (tokens.c.created_at, tokens.c.revoked_at, tokens.c.last_used_at)
-    return select(tokens.c.id, owners.c.name, tokens.c.label, *times, tokens.c.scopes, tokens.c.expires_at).join(owners)
+    return select(tokens, owners.c.name.label("owner")).join(owners)
 
 
 def _read_token(connection: Connection, token_id: int) -> Token:
@@ -195,7 +201,16 @@ def _read_token(connection: Connection, token_id: int) -> Token:
 
 
 def _token(row: Any) -> Token:
-    return replace(Token(*row), scopes=tuple(row.scopes.split()))
+    return Token(
+        id=row.id,
+        owner=row.owner,
+        label=row.label,
+        created_at=row.created_at,
+        revoked_at=row.revoked_at,
+        last_used_at=row.last_used_at,
+        scopes=tuple(row.scopes.split()),
+        expires_at=row.expires_at,
+    )
 
 
 def _hash(secret: str) -> bytes:

@@ -94,10 +94,10 @@ def report_event(
     if only is not None:
         playing = playing.where(entries.c.number == only)
     concerned = or_(webhooks.c.owner_id == tournaments.c.owner_id, webhooks.c.owner_id.in_(playing))
-    found = select(webhooks.c.id.label("webhook"), webhooks.c.events, tournaments).where(
+    statement = select(webhooks.c.id.label("webhook"), webhooks.c.events, tournaments).where(
         tournaments.c.id == tournament, tournaments.c.kind != schema.Kind.CHALLENGE, concerned
     )
-    waiting = [row for row in connection.execute(found).all() if not row.events or event in row.events.split()]
+    waiting = [row for row in connection.execute(statement).all() if not row.events or event in row.events.split()]
     if waiting and costly is not None:
         facts |= costly()
     for row in waiting:
@@ -130,8 +130,8 @@ def due_events(connection: Connection, *, now_ms: int) -> list[Event]:
     waiting = outbox.alias()
     oldest = select(func.min(waiting.c.id)).where(waiting.c.webhook_id == webhooks.c.id).scalar_subquery()
     columns = (webhooks.c[name] for name in ("owner_id", "url", "format", "secret", "tried_at", "failures"))
-    found = connection.execute(select(outbox, *columns).join(webhooks).where(outbox.c.id == oldest))
-    delayed = ((row, min(PERIOD_MS << min(row.failures, 12), LONGEST_DELAY_MS)) for row in found)
+    event = connection.execute(select(outbox, *columns).join(webhooks).where(outbox.c.id == oldest))
+    delayed = ((row, min(PERIOD_MS << min(row.failures, 12), LONGEST_DELAY_MS)) for row in event)
     return [row for row, delay_ms in delayed if row.tried_at + delay_ms <= now_ms]
 
 

@@ -18,12 +18,19 @@ from noughts_server.store.people.bots import get_bot
 from noughts_server.store.ratings.rater import list_key
 from noughts_server.store.ratings.rating_lists import list_name
 
-Places = Mapping[int, tuple[int, Estimate]]
-"""Ranks and estimates of bots in a view of a list, by key."""
+
+class Place(NamedTuple):
+    """The place of a bot in a view of a list."""
+
+    rank: int
+    estimate: Estimate
+
+
+Places = Mapping[int, Place]
+"""By key of the bot."""
 
 _FEWEST_FOR_TREND = 10
 _LIST = rating_lists.c.variant, rating_lists.c.time_class
-_JUDGED = ("judged_games", "decisions", "blunders")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,23 +142,25 @@ def leaderboard(
     name = list_name(variant, time_class)
     limit = page_size(size)
     # `online` is omitted because bots connect and disconnect between pages.
-    told = (filters.owner, filters.online is not None, filters.fewest_games, filters.retired, filters.search)
-    method = f"leaderboards/{name}/{view}?{'&'.join(map(str, told))}"
+    conditions = (filters.owner, filters.online is not None, filters.fewest_games, filters.retired, filters.search)
+    method = f"leaderboards/{name}/{view}?{'&'.join(map(str, conditions))}"
     after = read_page_token(method, page_token, [0.0, 0, 0])
     # A list without rated bots has no key, which matches no row.
-    in_list = ratings.c.list_id == list_key(connection, *name.split("/"))
+    in_list = ratings.c.list_id == _key_of(connection, name)
     statement = _rows().where(in_list, ratings.c.games >= filters.fewest_games)
     if not filters.retired:
         statement = statement.where(bots.c.retired_at.is_(None))
     if filters.search:
         statement = statement.where(contains(filters.search, bots.c.name))
-    last, above = None, 0
+    last: tuple[float, int] | None = None
+    above = 0
     if after is not None:
-        last, above = (float(after[0]), int(after[1])), int(after[2])
+        last = (float(after[0]), int(after[1]))
+        above = int(after[2])
     among = _among(connection, filters)
 
     def place(row: Row[Any]) -> tuple[float, int]:
-        return row.rating if places is None else places[row.bot_id][1].view_rating, row.bot_id
+        return row.rating if places is None else places[row.bot_id].estimate.view_rating, row.bot_id
 
     if places is not None:
         among = places.keys() if among is None else among & places.keys()
@@ -160,35 +169,39 @@ def leaderboard(
             statement = statement.where(tuple_(ratings.c.rating, ratings.c.bot_id) < last)
         # This walks backwards through the index (list_id, rating, bot_id).
         ordered = statement.order_by(ratings.c.rating.desc(), ratings.c.bot_id.desc())
-        found = list(connection.execute(ordered.limit(limit + 1)))
+        page = list(connection.execute(ordered.limit(limit + 1)))
     else:
         batches = (statement.where(ratings.c.bot_id.in_(batch)) for batch in in_batches(sorted(among)))
         rows_among = chain.from_iterable(map(connection.execute, batches))
         after_last = (row for row in rows_among if last is None or place(row) < last)
-        found = sorted(after_last, key=place, reverse=True)[: limit + 1]
+        page = sorted(after_last, key=place, reverse=True)[: limit + 1]
     filtered = places is None and (among is not None or filters.fewest_games or filters.search)
     rows = []
-    for row in found[:limit]:
+    for row in page[:limit]:
         if filtered:
             above += _active_above(connection, row, last)
-        rows.append(_leaderboard_row(above + 1 if places is None else places[row.bot_id][0], row))
-        last, above = place(row), above + (row.retired_at is None)
-    more = write_page_token(method, [*last, above]) if last and len(found) > limit else ""
+        rows.append(_leaderboard_row(above + 1 if places is None else places[row.bot_id].rank, row))
+        last = place(row)
+        above += row.retired_at is None
+    more = write_page_token(method, [*last, above]) if last and len(page) > limit else ""
     return Page(rows, more)
 
 
 def list_state(connection: Connection, name: str) -> ListState:
     """Return the state of the list with this canonical name."""
-    counts = (func.count(), func.count(bots.c.retired_at), func.coalesce(func.sum(ratings.c.games), 0))
-    in_list = ratings.c.list_id == list_key(connection, *name.split("/"))
-    return ListState(
-        *map(int, connection.execute(select(*counts).select_from(ratings).join(bots).where(in_list)).one())
+    counts = select(
+        func.count().label("bots"),
+        func.count(bots.c.retired_at).label("retired"),
+        func.coalesce(func.sum(ratings.c.games), 0).label("games"),
     )
+    in_list = ratings.c.list_id == _key_of(connection, name)
+    row = connection.execute(counts.select_from(ratings).join(bots).where(in_list)).one()
+    return ListState(bots=int(row.bots), retired=int(row.retired), games=int(row.games))
 
 
 def list_bots(connection: Connection, name: str) -> dict[str, tuple[int, bool]]:
     """Return the bots of a list by name: the key, and whether it is active."""
-    in_list = ratings.c.list_id == list_key(connection, *name.split("/"))
+    in_list = ratings.c.list_id == _key_of(connection, name)
     rows = connection.execute(select(bots.c.name, bots.c.id, bots.c.retired_at).join(ratings).where(in_list))
     return {name: (key, retired_at is None) for name, key, retired_at in rows}
 
@@ -199,12 +212,12 @@ def list_rating_lists(connection: Connection, *, size: int = 0, page_token: str 
     count = select(func.count()).where(of_list).scalar_subquery()
     # Each game counts for both bots.
     games = select(func.coalesce(func.sum(ratings.c.games), 0) / 2).where(of_list).scalar_subquery()
-    chosen = select(*_LIST, count, games)
+    statement = select(*_LIST, count.label("bots"), games.label("games"))
 
-    def read(row: Any) -> RatingList:
-        return RatingList(*row)._replace(games=int(row[3]))
+    def read(row: Row[Any]) -> RatingList:
+        return RatingList(variant=row.variant, time_class=row.time_class, bots=row.bots, games=int(row.games))
 
-    return read_page(connection, chosen, read, "rating_lists", _LIST, size=size, page_token=page_token)
+    return read_page(connection, statement, read, "rating_lists", _LIST, size=size, page_token=page_token)
 
 
 def list_bot_ratings(
@@ -215,24 +228,35 @@ def list_bot_ratings(
     Raises NotFound, and InvalidArgument for a bad size or page token.
     """
     bot_id = get_bot(connection, bot).id
-    chosen = _rows().join(rating_lists).add_columns(*_LIST).where(ratings.c.bot_id == bot_id)
+    statement = _rows().join(rating_lists).add_columns(*_LIST).where(ratings.c.bot_id == bot_id)
 
     def read(row: Row[Any]) -> tuple[str, LeaderboardRow]:
         return f"{row.variant}/{row.time_class}", _leaderboard_row(_active_above(connection, row) + 1, row)
 
-    return read_page(connection, chosen, read, f"bots/{bot}/ratings", _LIST, size=size, page_token=page_token)
+    return read_page(connection, statement, read, f"bots/{bot}/ratings", _LIST, size=size, page_token=page_token)
 
 
 def rating_history(connection: Connection, bot: str, *, variant: str = "", time_class: str = "") -> RatingHistory:
     """Return the history of a bot's rating in one list. Raises NotFound, InvalidArgument."""
     name = list_name(variant, time_class)
     bot_id = get_bot(connection, bot).id
-    list_id = list_key(connection, *name.split("/"))
-    chosen = select(history.c.games, history.c.rating, history.c.at).order_by(history.c.games)
-    points = connection.execute(chosen.where(history.c.list_id == list_id, history.c.bot_id == bot_id))
+    list_id = _key_of(connection, name)
+    statement = select(history.c.games, history.c.rating, history.c.at).order_by(history.c.games)
+    rows = connection.execute(statement.where(history.c.list_id == list_id, history.c.bot_id == bot_id))
     of_bot = (ratings.c.list_id == list_id, ratings.c.bot_id == bot_id)
     now = connection.execute(select(ratings.c.rating, ratings.c.games).where(*of_bot)).one_or_none()
-    return RatingHistory(name, [RatingPoint(*row) for row in points], *(now or (START, 0)))
+    return RatingHistory(
+        rating_list=name,
+        points=[RatingPoint(games=row.games, rating=row.rating, at=row.at) for row in rows],
+        rating=START if now is None else now.rating,
+        games=0 if now is None else now.games,
+    )
+
+
+def _key_of(connection: Connection, name: str) -> int | None:
+    """Return the key of the list with this canonical name; None if it is unknown."""
+    variant, time_class = name.split("/")
+    return list_key(connection, variant, time_class)
 
 
 def _rows() -> Select[Any]:
@@ -241,11 +265,23 @@ def _rows() -> Select[Any]:
     early = (history.c.games <= ratings.c.games * 9 / 10, ratings.c.games >= _FEWEST_FOR_TREND)
     newest = select(history.c.rating).where(*of_bot, *early).order_by(history.c.games.desc()).limit(1)
     before = newest.correlate(ratings).scalar_subquery()
-    columns = (bots.c.name, bots.c.retired_at, owners.c.name.label("owner"), before.label("before"))
-    judged = (func.coalesce(accuracies.c[name], 0).label(name) for name in _JUDGED)
-    joined = select(ratings, *columns, *judged).select_from(ratings).join(bots, bots.c.id == ratings.c.bot_id)
     of_both = (accuracies.c.list_id == ratings.c.list_id) & (accuracies.c.bot_id == ratings.c.bot_id)
-    return joined.join(owners, owners.c.id == bots.c.owner_id).outerjoin(accuracies, of_both)
+    return (
+        select(
+            ratings,
+            bots.c.name,
+            bots.c.retired_at,
+            owners.c.name.label("owner"),
+            before.label("before"),
+            func.coalesce(accuracies.c.judged_games, 0).label("judged_games"),
+            func.coalesce(accuracies.c.decisions, 0).label("decisions"),
+            func.coalesce(accuracies.c.blunders, 0).label("blunders"),
+        )
+        .select_from(ratings)
+        .join(bots, bots.c.id == ratings.c.bot_id)
+        .join(owners, owners.c.id == bots.c.owner_id)
+        .outerjoin(accuracies, of_both)
+    )
 
 
 def _among(connection: Connection, filters: Filters) -> Set[int] | None:
@@ -271,6 +307,18 @@ def _active_above(connection: Connection, row: Row[Any], below: tuple[float, int
 
 
 def _leaderboard_row(rank: int, row: Row[Any]) -> LeaderboardRow:
-    numbers = (row.rating, row.games, row.wins, row.draws, row.losses)
-    judged = (getattr(row, name) for name in _JUDGED)
-    return LeaderboardRow(rank, row.bot_id, row.name, row.owner, *numbers, row.before, *judged)
+    return LeaderboardRow(
+        rank=rank,
+        bot_id=row.bot_id,
+        bot=row.name,
+        owner=row.owner,
+        rating=row.rating,
+        games=row.games,
+        wins=row.wins,
+        draws=row.draws,
+        losses=row.losses,
+        before=row.before,
+        judged_games=row.judged_games,
+        decisions=row.decisions,
+        blunders=row.blunders,
+    )

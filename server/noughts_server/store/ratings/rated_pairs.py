@@ -41,19 +41,29 @@ def rated_pairs(
         games[first] += score.games
         games[second] += score.games
     enough = {name for name, count in games.items() if count >= min_games}
-    return [RatedPair(*pair, score) for pair, score in scores.items() if enough.issuperset(pair)]
+    return [
+        RatedPair(first=first, second=second, score=score)
+        for (first, second), score in scores.items()
+        if first in enough and second in enough
+    ]
 
 
 def _tournaments(connection: Connection, variant: str, time_class: str) -> list[int]:
-    times = (tournaments.c.move_us, tournaments.c.bank_us, tournaments.c.increment_us)
-    chosen = select(tournaments.c.id, *times).where(tournaments.c.variant == variant, tournaments.c.rated)
-    return [key for key, *time in connection.execute(chosen) if TimeControl(*time).time_class == time_class]
+    columns = tournaments.c
+    statement = select(columns.id, columns.move_us, columns.bank_us, columns.increment_us)
+    return [
+        row.id
+        for row in connection.execute(statement.where(columns.variant == variant, columns.rated))
+        if TimeControl(move_us=row.move_us, bank_us=row.bank_us, increment_us=row.increment_us).time_class == time_class
+    ]
 
 
 def _of_tournaments(keys: Sequence[int]) -> Select[Any]:
     columns = entries.c.tournament_id, entries.c.number, bots.c.name, bots.c.owner_id
     playing = select(*columns).select_from(entries_with_bots).subquery()
-    one, other, scores = playing.alias(), playing.alias(), pair_scores.c
+    one = playing.alias()
+    other = playing.alias()
+    scores = pair_scores.c
     of_one = and_(one.c.tournament_id == scores.tournament_id, one.c.number == scores.first_entry)
     of_other = and_(other.c.tournament_id == scores.tournament_id, other.c.number == scores.second_entry)
     joined = pair_scores.join(tournaments, tournaments.c.id == scores.tournament_id)

@@ -159,10 +159,14 @@ class Ledger:
     def store(self) -> None:
         """Write the changed ratings and their history."""
         # Void games, and games of a bot against itself, change nothing.
-        rows = [rating_row(*key, rating) for key, rating in self._changed.items() if rating.games]
+        rows = [rating_row(list_id, bot, rating) for (list_id, bot), rating in self._changed.items() if rating.games]
         write_ratings(self._connection, rows)
-        moves = ((*key, self._changed[key[:2]].moved.get(key[2])) for key in sorted(self._met))
-        write_moves(self._connection, [(*key, moved) for *key, moved in moves if moved is not None])
+        moves = [
+            (list_id, bot, owner, self._changed[list_id, bot].moved[owner])
+            for list_id, bot, owner in sorted(self._met)
+            if owner in self._changed[list_id, bot].moved
+        ]
+        write_moves(self._connection, moves)
         # In the order of the key, so that the rows of a bot are written together.
         write_history(self._connection, sorted(self._history))
         if self._next_seq != self._read_seq:
@@ -180,30 +184,39 @@ class Ledger:
 
         Only rated games that the stones decided count: withdrawn and absent bots lose games without a move.
         """
-        most, found, owners = _LEAST_UPSET, None, progress.owners
+        most = _LEAST_UPSET
+        upset: SlotResult | None = None
+        owners = progress.owners
         for score in set(scores):
             first, second, result = score
             of_one_owner = owners is not None and owners[first] == owners[second]
             if result in (Result.FIRST_WINS, Result.SECOND_WINS) and not of_one_owner:
-                one, other = rated[progress.bots[first]], rated[progress.bots[second]]
+                one = rated[progress.bots[first]]
+                other = rated[progress.bots[second]]
                 margin = int(other.rating - one.rating) * (1 if result == Result.FIRST_WINS else -1)
                 if margin > most and not one.provisional and not other.provisional:
-                    most, found = margin, score
-        if found is None:
+                    most = margin
+                    upset = score
+        if upset is None:
             return
-        first, second, result = found
+        first, second, result = upset
         span = games.c.ordinal.between(progress.folded + 1, progress.folded + len(scores))
-        same = (games.c.first_entry == first, games.c.second_entry == second, games.c.result == result)
-        decided = (games.c.tournament_id == tournament_id, span, *same, games.c.termination.in_(ON_THE_BOARD))
-        game = select(func.min(games.c.ordinal)).where(*decided)
+        game = select(func.min(games.c.ordinal)).where(
+            games.c.tournament_id == tournament_id,
+            span,
+            games.c.first_entry == first,
+            games.c.second_entry == second,
+            games.c.result == result,
+            games.c.termination.in_(ON_THE_BOARD),
+        )
         this = (rating_lists.c.id == list_id, rating_lists.c.upset < most, game.scalar_subquery().is_not(None))
         if not self._connection.execute(update(rating_lists).where(*this).values(upset=most)).rowcount:
             return
         winner, loser = (first, second) if result == Result.FIRST_WINS else (second, first)
-        chosen = select(entries.c.number, entries.c.label).where(
+        statement = select(entries.c.number, entries.c.label).where(
             entries.c.tournament_id == tournament_id, entries.c.number.in_((winner, loser))
         )
-        labels = {row.number: row.label for row in self._connection.execute(chosen)}
+        labels = {row.number: row.label for row in self._connection.execute(statement)}
         facts = {"winner": labels[winner], "loser": labels[loser], "rating_difference": most}
         number = self._connection.scalar(game)
         report_event(self._connection, "upset.record", tournament_id, self._now_ms, game=number, **facts)
@@ -309,8 +322,8 @@ def write_history(connection: Connection, rows: list[HistoryRow]) -> None:
 
 def _read_progress(connection: Connection, tournament: Row[Any]) -> Progress:
     waiting = (games.c.tournament_id == tournament.id, games.c.ordinal > tournament.folded)
-    chosen = select(games.c.ordinal, games.c.first_entry, games.c.second_entry, games.c.result)
-    rows = connection.execute(chosen.where(*waiting).order_by(games.c.ordinal))
+    statement = select(games.c.ordinal, games.c.first_entry, games.c.second_entry, games.c.result)
+    rows = connection.execute(statement.where(*waiting).order_by(games.c.ordinal))
     time = TimeControl(tournament.move_us, tournament.bank_us, tournament.increment_us)
     return Progress(
         folded=tournament.folded,
@@ -331,17 +344,18 @@ def list_key(connection: Connection, variant: str, time_class: str) -> int | Non
 
 
 def _read_ratings(connection: Connection, list_id: int, bots: list[int]) -> dict[int, Rating]:
-    found = {bot: Rating() for bot in bots}
-    columns = (ratings.c.rating, ratings.c.games, ratings.c.wins, ratings.c.draws, ratings.c.losses)
+    by_bot = {bot: Rating() for bot in bots}
     for batch in in_batches(bots):
-        of_bots = (ratings.c.list_id == list_id, ratings.c.bot_id.in_(batch))
-        rows = connection.execute(select(ratings.c.bot_id, *columns).where(*of_bots))
-        found.update({bot: Rating(*numbers) for bot, *numbers in rows})
+        of_bots = select(ratings).where(ratings.c.list_id == list_id, ratings.c.bot_id.in_(batch))
+        for row in connection.execute(of_bots):
+            by_bot[row.bot_id] = Rating(
+                rating=row.rating, games=row.games, wins=row.wins, draws=row.draws, losses=row.losses
+            )
         moves = rating_moves.c
         of_moves = (moves.list_id == list_id, moves.bot_id.in_(batch))
         for bot, owner, moved in connection.execute(select(moves.bot_id, moves.owner_id, moves.moved).where(*of_moves)):
-            found[bot].moved[owner] = moved
-    return found
+            by_bot[bot].moved[owner] = moved
+    return by_bot
 
 
 def rating_row(list_id: int, bot: int, rating: Rating) -> tuple[int, int, float, int, int, int, int]:

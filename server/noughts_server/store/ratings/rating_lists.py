@@ -178,8 +178,8 @@ class Replay:
     def scores(self, run: Row[Any]) -> Iterator[rater.SlotResult]:
         """Yield the games of a run of the log."""
         slots = games.c.ordinal.between(run.first_ordinal, run.first_ordinal + run.games - 1)
-        chosen = select(games.c.first_entry, games.c.second_entry, games.c.result, games.c.ended_at)
-        played = chosen.where(games.c.tournament_id == run.tournament_id, slots).order_by(games.c.ordinal)
+        statement = select(games.c.first_entry, games.c.second_entry, games.c.result, games.c.ended_at)
+        played = statement.where(games.c.tournament_id == run.tournament_id, slots).order_by(games.c.ordinal)
         rows = self._connection.execute(played.execution_options(yield_per=_ROWS_AT_ONCE))
         for first, second, result, self._ended_at in rows:
             yield first, second, result

@@ -138,19 +138,21 @@ def find_suspicions(connection: Connection) -> list[Suspicion]:
     def is_short(game: _Game) -> bool:
         return game.termination != Termination.ADJUDICATED and game.plies < shortest[game.variant]
 
-    found = _moved_ratings(connection)
-    found += _losses(connection, Pattern.GIVEN_UP, of_bots, lambda game: game.termination in FORFEITS)
-    found += _losses(connection, Pattern.SHORT_LOSSES, of_bots, is_short)
-    return found + _conceded(connection, of_organisers)
+    suspicions = _moved_ratings(connection)
+    suspicions += _losses(connection, Pattern.GIVEN_UP, of_bots, lambda game: game.termination in FORFEITS)
+    suspicions += _losses(connection, Pattern.SHORT_LOSSES, of_bots, is_short)
+    return suspicions + _conceded(connection, of_organisers)
 
 
 def _newest_games(connection: Connection) -> Iterator[_Game]:
     runs = select(rating_runs).order_by(rating_runs.c.first_seq.desc()).limit(_MOST_RUNS)
-    left, left_of = MOST_GAMES, Counter[int]()
+    left = MOST_GAMES
+    left_of = Counter[int]()
     for run in connection.execute(runs).all():
         read = min(run.games, left, MOST_OF_A_TOURNAMENT - left_of[run.tournament_id])
         if read > 0:
-            left, left_of[run.tournament_id] = left - read, left_of[run.tournament_id] + read
+            left = left - read
+            left_of[run.tournament_id] = left_of[run.tournament_id] + read
             last = run.first_ordinal + run.games - 1
             yield from _games(connection, run.tournament_id, last - read + 1, last)
         give_way()
@@ -164,7 +166,7 @@ def _games(connection: Connection, tournament_id: int, first: int, last: int) ->
     for entry, bot, number in sides:
         of_game = (entry.c.tournament_id == games.c.tournament_id) & (entry.c.number == number)
         played = played.join(entry, of_game).join(bot, bot.c.id == entry.c.bot_id)
-    chosen = select(
+    statement = select(
         games.c.ordinal,
         games.c.result,
         games.c.termination,
@@ -177,8 +179,8 @@ def _games(connection: Connection, tournament_id: int, first: int, last: int) ->
     ).select_from(played)
     of_span = (games.c.tournament_id == tournament_id, games.c.ordinal.between(first, last))
     between_owners = (one_bot.c.owner_id != other_bot.c.owner_id, games.c.result != int(Result.VOID))
-    wanted = chosen.where(*of_span, *between_owners).order_by(games.c.ordinal.desc())
-    for row in connection.execute(wanted.execution_options(yield_per=_ROWS_AT_ONCE)):
+    newest = statement.where(*of_span, *between_owners).order_by(games.c.ordinal.desc())
+    for row in connection.execute(newest.execution_options(yield_per=_ROWS_AT_ONCE)):
         yield _Game(
             tournament=tournament.slug,
             ordinal=row.ordinal,
@@ -223,7 +225,8 @@ def _moved_ratings(connection: Connection) -> list[Suspicion]:
 
 def _moved(connection: Connection, row: Row[Any]) -> Suspicion:
     """Return a moved rating with the games of its variant against the other owner's bots."""
-    played, lost = Counter[str](), 0
+    played = Counter[str]()
+    lost = 0
     for own, other, losses in (
         (bot_scores.c.first_bot, bot_scores.c.second_bot, bot_scores.c.losses),
         (bot_scores.c.second_bot, bot_scores.c.first_bot, bot_scores.c.wins),
@@ -261,31 +264,32 @@ def _losses(
     for (bot, owner), against in of_bots.items():
         all_losses[bot] += len(against.losses)
         all_counted[bot] += len(counted[bot, owner])
-    found: list[tuple[_Against, list[_Game], float | None]] = []
+    patterns: list[tuple[_Against, list[_Game], float | None]] = []
     for (bot, owner), against in of_bots.items():
-        lost, shown = len(against.losses), counted[bot, owner]
+        lost = len(against.losses)
+        counted_games = counted[bot, owner]
         elsewhere = all_losses[bot] - lost
-        share = (all_counted[bot] - len(shown)) / elsewhere if elsewhere else None
-        if len(shown) >= FEWEST_LOSSES and len(shown) >= lost * max(1 / 2, 2 * (share or 0)):
-            found.append((against, shown, share))
+        share = (all_counted[bot] - len(counted_games)) / elsewhere if elsewhere else None
+        if len(counted_games) >= FEWEST_LOSSES and len(counted_games) >= lost * max(1 / 2, 2 * (share or 0)):
+            patterns.append((against, counted_games, share))
         give_way()
-    return _rows(connection, pattern, found)
+    return _rows(connection, pattern, patterns)
 
 
 def _conceded(connection: Connection, of_organisers: dict[int, _Against]) -> list[Suspicion]:
     all_conceded = ((each, [game for game in each.losses if game.is_conceded]) for each in of_organisers.values())
-    found = [(against, shown, None) for against, shown in all_conceded if len(shown) >= FEWEST_CONCEDED]
-    return _rows(connection, Pattern.CONCEDED, found)
+    patterns = [(against, lost, None) for against, lost in all_conceded if len(lost) >= FEWEST_CONCEDED]
+    return _rows(connection, Pattern.CONCEDED, patterns)
 
 
 def _rows(
-    connection: Connection, pattern: Pattern, found: Iterable[tuple[_Against, Sequence[_Game], float | None]]
+    connection: Connection, pattern: Pattern, patterns: Iterable[tuple[_Against, Sequence[_Game], float | None]]
 ) -> list[Suspicion]:
-    largest = sorted(found, key=lambda each: -len(each[1]))[:MOST_ROWS]
-    names = _names(connection, {bot for _, shown, _ in largest for game in shown for bot in (game.first, game.second)})
+    largest = sorted(patterns, key=lambda each: -len(each[1]))[:MOST_ROWS]
+    names = _names(connection, {bot for _, lost, _ in largest for game in lost for bot in (game.first, game.second)})
     rows = []
-    for against, shown, share in largest:
-        pairs = Counter((game.second, game.first) if game.loser else (game.first, game.second) for game in shown)
+    for against, lost, share in largest:
+        pairs = Counter((game.second, game.first) if game.loser else (game.first, game.second) for game in lost)
         [((bot, opponent), _)] = pairs.most_common(1)
         rows.append(
             Suspicion(
@@ -296,17 +300,17 @@ def _rows(
                 other_owner=names[opponent].owner,
                 games=against.games,
                 losses=len(against.losses),
-                counted=len(shown),
+                counted=len(lost),
                 share_elsewhere=share,
-                newest_game=game_name(tournament_name(shown[0].tournament), shown[0].ordinal),
+                newest_game=game_name(tournament_name(lost[0].tournament), lost[0].ordinal),
             )
         )
     return rows
 
 
 def _names(connection: Connection, keys: Iterable[int]) -> dict[int, Row[Any]]:
-    found: dict[int, Row[Any]] = {}
-    chosen = select(bots.c.id, bots.c.name, owners.c.name.label("owner")).join(owners)
+    rows: dict[int, Row[Any]] = {}
+    statement = select(bots.c.id, bots.c.name, owners.c.name.label("owner")).join(owners)
     for batch in in_batches(keys):
-        found.update({row.id: row for row in connection.execute(chosen.where(bots.c.id.in_(batch)))})
-    return found
+        rows.update({row.id: row for row in connection.execute(statement.where(bots.c.id.in_(batch)))})
+    return rows

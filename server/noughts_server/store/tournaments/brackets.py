@@ -35,12 +35,20 @@ def matches_won(connection: Connection, tournament: Tournament) -> Counter[int]:
 def listed_matches(connection: Connection, tournament: Tournament, labels: Mapping[int, str]) -> Iterator[MatchRow]:
     """Yield all matches with the labels of the entries; an entry with a bye comes first."""
     for match in matches_of(connection, tournament):
-        entries = (match.first, match.second, match.winner)
-        first, second, winner = (None if entry is None else labels[entry] for entry in entries)
-        if match.decision is Decision.BYE:
-            first, second = winner, None
-        points = (match.first_points, match.second_points)
-        yield MatchRow(match.round, first, second, *points, match.games, winner, match.decision)
+        first = None if match.first is None else labels[match.first]
+        second = None if match.second is None else labels[match.second]
+        winner = None if match.winner is None else labels[match.winner]
+        is_bye = match.decision is Decision.BYE
+        yield MatchRow(
+            round=match.round,
+            first=winner if is_bye else first,
+            second=None if is_bye else second,
+            first_points=match.first_points,
+            second_points=match.second_points,
+            games=match.games,
+            winner=winner,
+            decision=match.decision,
+        )
 
 
 def listed_rounds(connection: Connection, tournament: Tournament, labels: Mapping[int, str]) -> Iterator[MatchRow]:
@@ -50,17 +58,27 @@ def listed_rounds(connection: Connection, tournament: Tournament, labels: Mappin
     of_tournament = pairings.c.tournament_id == tournament.id
     newest = connection.execute(select(func.max(pairings.c.round)).where(of_tournament)).scalar()
     from_round = max(1, (newest or 1) - max(1, 2 * _MOST_ENCOUNTERS // len(labels)) + 1)
-    shown = (byes.c.tournament_id == tournament.id, byes.c.round >= from_round)
-    alone = connection.execute(select(byes.c.round, byes.c.entry).where(*shown))
+    of_rounds = byes.c.round >= from_round
+    alone = connection.execute(
+        select(byes.c.round, byes.c.entry).where(byes.c.tournament_id == tournament.id, of_rounds)
+    )
     rounds: defaultdict[int, list[MatchRow]] = defaultdict(list)
     for played, games_left in read_encounters(connection, tournament.id, from_round):
         ahead = played.first_points - played.second_points
         winner = None if games_left or not ahead else labels[played.first if ahead > 0 else played.second]
-        sides, points = (labels[played.first], labels[played.second]), (played.first_points, played.second_points)
-        decision = None if games_left else Decision.POINTS
-        rounds[played.round].append(MatchRow(played.round, *sides, *points, played.games, winner, decision))
+        row = MatchRow(
+            round=played.round,
+            first=labels[played.first],
+            second=labels[played.second],
+            first_points=played.first_points,
+            second_points=played.second_points,
+            games=played.games,
+            winner=winner,
+            decision=None if games_left else Decision.POINTS,
+        )
+        rounds[played.round].append(row)
     for number, entry in alone:
         label = labels[entry]
-        rounds[number].append(MatchRow(number, label, None, 0.0, 0.0, 0, label, Decision.BYE))
+        rounds[number].append(MatchRow(round=number, first=label, second=None, winner=label, decision=Decision.BYE))
     for number in sorted(rounds):
         yield from rounds[number]

@@ -10,8 +10,8 @@ from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.core.limits import Limits
 from noughts_server.core.resource_names import bot_name
 from noughts_server.store.engine.schema import Kind, TournamentState, entries, tournaments
-from noughts_server.store.pairing.seeds import SeedKind
 from noughts_server.store.people.bots import BotVersion
+from noughts_server.store.seeds import SeedKind
 from noughts_server.store.tournaments.entries import join_tournament
 from noughts_server.store.tournaments.tournaments import NewTournament, Tournament, create_tournament, start_tournament
 
@@ -45,12 +45,12 @@ def create_challenge(
 
 def open_challenges(connection: Connection) -> dict[str, list[int]]:
     """Return the IDs of running challenges with their bot versions."""
-    found: defaultdict[str, list[int]] = defaultdict(list)
+    by_owner: defaultdict[str, list[int]] = defaultdict(list)
     playing = select(tournaments.c.slug, entries.c.bot_version_id).select_from(entries).join(tournaments)
     ordered = playing.where(_being_played()).order_by(tournaments.c.id, entries.c.number)
     for slug, version in connection.execute(ordered):
-        found[slug].append(version)
-    return dict(found)
+        by_owner[slug].append(version)
+    return dict(by_owner)
 
 
 def _check_bounds(connection: Connection, new: NewChallenge, owner_id: int, limits: Limits) -> None:

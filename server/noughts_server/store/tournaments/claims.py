@@ -70,8 +70,8 @@ def _claim(connection: Connection, tournament: Tournament, number: int) -> Claim
     this = select(units.c.attempt).where(units.c.tournament_id == tournament_id, units.c.number == number)
     attempt: int = connection.execute(this).scalar_one()
     of_unit = games.c.ordinal.between(ordinals.start, ordinals.stop - 1)
-    chosen = select(games.c.ordinal).where(games.c.tournament_id == tournament_id, of_unit)
-    stored = set(connection.scalars(chosen))
+    statement = select(games.c.ordinal).where(games.c.tournament_id == tournament_id, of_unit)
+    stored = set(connection.scalars(statement))
     schedule = schedule_of(connection, tournament)
     missing = [ordinal for ordinal in ordinals if ordinal not in stored]
     encounters = tuple(schedule.encounters(missing)) if tournament.settings.openings else ()

@@ -138,12 +138,12 @@ def entry_owners(connection: Connection, slug: str, label: str) -> EntryOwners:
 def _entry(connection: Connection, tournament: Tournament, label: str) -> Row[int, str, int]:
     """Return the entry's number, and the name and the owner of its bot. Raises NotFound."""
     columns = (entries.c.number, bots.c.name, bots.c.owner_id)
-    chosen = select(*columns).select_from(entries).join(bot_versions).join(bots)
+    statement = select(*columns).select_from(entries).join(bot_versions).join(bots)
     this = (entries.c.tournament_id == tournament.id, entries.c.label == label)
-    found = connection.execute(chosen.where(*this)).one_or_none()
-    if found is None:
+    row = connection.execute(statement.where(*this)).one_or_none()
+    if row is None:
         raise NotFound(entry_name(tournament.name, label), hint=_SHOW.format(tournament.slug))
-    return found
+    return row
 
 
 def withdraw_entry(
@@ -192,8 +192,8 @@ def pinned_elsewhere(connection: Connection, bot_version_id: int) -> list[str]:
 def _check_share(connection: Connection, tournament: Tournament, owner_id: int, limits: Limits) -> None:
     """Raise LimitReached if an owner would leave too few places to others in a tournament of another owner."""
     most = min(limits.owner_entries, (tournament.joining.entries_max + 1) // 2)
-    chosen = select(func.count()).select_from(entries).join(bots, bots.c.id == entries.c.bot_id)
-    so_far = connection.execute(chosen.where(entries.c.tournament_id == tournament.id, bots.c.owner_id == owner_id))
+    statement = select(func.count()).select_from(entries).join(bots, bots.c.id == entries.c.bot_id)
+    so_far = connection.execute(statement.where(entries.c.tournament_id == tournament.id, bots.c.owner_id == owner_id))
     subject = f"entries of yours in {tournament.name}"
     limits.changed(owner_entries=most).check("owner_entries", subject, so_far.scalar_one())
 

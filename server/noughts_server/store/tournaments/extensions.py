@@ -84,28 +84,28 @@ def add_late_entry(connection: Connection, tournament: Tournament, number: int) 
 
 def _add_games(connection: Connection, tournament: Tournament, kind: FixedPairings, games_per_pair: int) -> None:
     settings = tournament.settings
-    wanted = check_number("games_per_pair", settings.games_per_pair + games_per_pair, 1, MOST_GAMES_PER_PAIR)
+    total = check_number("games_per_pair", settings.games_per_pair + games_per_pair, 1, MOST_GAMES_PER_PAIR)
     if tournament.base_entries is None:
         # All slots are still computed, so only their number grows.
-        base = base_schedule(connection, change_settings(connection, tournament, games_per_pair=wanted))
+        base = base_schedule(connection, change_settings(connection, tournament, games_per_pair=total))
         assert base is not None
         _check_total(tournament, base.total)
         change_tournament(connection, tournament, games_total=base.total)
         return
     count = count_entries(connection, tournament)
     before = kind.schedule(count, settings.games_per_pair)
-    whole = kind.schedule(count, wanted)
-    change_settings(connection, tournament, games_per_pair=wanted)
+    whole = kind.schedule(count, total)
+    change_settings(connection, tournament, games_per_pair=total)
     _append(connection, tournament, whole, range(before.total + 1, whole.total + 1))
 
 
 def _add_rounds(connection: Connection, tournament: Tournament, rounds: int) -> None:
     settings = tournament.settings
     try:
-        wanted = settings.schedule.check_extension(count_entries(connection, tournament), settings, rounds)
+        total = settings.schedule.check_extension(count_entries(connection, tournament), settings, rounds)
     except FormatError as error:
         raise InvalidArgument.of(error.setting, error.got, error.expected) from error
-    change_settings(connection, tournament, rounds=wanted)
+    change_settings(connection, tournament, rounds=total)
     if tournament.games_done == tournament.games_total:
         pair_next(connection, tournament.id)
 

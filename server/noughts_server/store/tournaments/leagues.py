@@ -22,8 +22,8 @@ from noughts_server.store.engine.schema import (
     seasons,
     tournaments,
 )
-from noughts_server.store.pairing.seeds import SeedKind
 from noughts_server.store.people.bots import get_version
+from noughts_server.store.seeds import SeedKind
 from noughts_server.store.tournaments.join_window import Joining
 from noughts_server.store.tournaments.tournaments import (
     NewTournament,
@@ -76,8 +76,8 @@ def create_league(connection: Connection, tournament: Tournament, interval_ms: i
 
 def league_of(connection: Connection, tournament_id: int) -> League | None:
     """Return the league of which a tournament is a season; None if it does not repeat."""
-    found = connection.execute(_leagues().where(seasons.c.tournament_id == tournament_id)).one_or_none()
-    return None if found is None else _league(found)
+    row = connection.execute(_leagues().where(seasons.c.tournament_id == tournament_id)).one_or_none()
+    return None if row is None else _league(row)
 
 
 def get_league(connection: Connection, slug: str) -> League:
@@ -93,22 +93,22 @@ def list_seasons(
     connection: Connection, league: League, *, size: int = 0, page_token: str = ""
 ) -> Page[tuple[int, Tournament]]:
     """Return a page of a league's seasons with their numbers, the newest first. Raises InvalidArgument."""
-    chosen = select(seasons.c.number, seasons.c.tournament_id).where(seasons.c.league_id == league.id)
+    statement = select(seasons.c.number, seasons.c.tournament_id).where(seasons.c.league_id == league.id)
 
     def read(row: Row[int, int]) -> tuple[int, Tournament]:
         return row.number, get_tournament_by_id(connection, row.tournament_id)
 
     order = (seasons.c.number,)
-    return read_page(connection, chosen, read, "seasons", order, size=size, page_token=page_token, descending=True)
+    return read_page(connection, statement, read, "seasons", order, size=size, page_token=page_token, descending=True)
 
 
 def ended_leagues(connection: Connection) -> Sequence[int]:
     """Return the keys of leagues that need their next season: they continue, and their newest one has ended."""
     newest = _NEWEST.subquery()
     this = and_(newest.c.league_id == seasons.c.league_id, newest.c.number == seasons.c.number)
-    found = select(leagues.c.id).select_from(leagues).join(seasons).join(newest, this).join(tournaments)
+    statement = select(leagues.c.id).select_from(leagues).join(seasons).join(newest, this).join(tournaments)
     ended = tournaments.c.state.in_((TournamentState.FINISHED, TournamentState.CANCELLED))
-    return list(connection.scalars(found.where(leagues.c.stopped_at.is_(None), ended).order_by(leagues.c.id)))
+    return list(connection.scalars(statement.where(leagues.c.stopped_at.is_(None), ended).order_by(leagues.c.id)))
 
 
 def open_next_season(connection: Connection, league_id: int, *, now_ms: int) -> Tournament | None:
@@ -125,7 +125,9 @@ def open_next_season(connection: Connection, league_id: int, *, now_ms: int) -> 
         _stop(connection, league_id, now_ms, f"its last {MOST_EMPTY} seasons were cancelled")
         return None
     league = _league(connection.execute(_leagues().where(seasons.c.tournament_id == last[0].id)).one())
-    first, newest, number = get_tournament(connection, league.slug), last[0], league.season + 1
+    first = get_tournament(connection, league.slug)
+    newest = last[0]
+    number = league.season + 1
     previous = newest.joining.start_at or newest.started_at or newest.created_at
     missed = max(0, now_ms - previous) // league.interval_ms
     start_at = previous + (missed + 1) * league.interval_ms
@@ -210,13 +212,14 @@ def _stop(connection: Connection, league_id: int, now_ms: int, reason: str | Non
 
 def _free_slug(connection: Connection, slug: str, number: int) -> str:
     """Return `SLUG-NUMBER`, with a further number if it is taken."""
-    wanted, further = f"-{number}", 1
+    suffix = f"-{number}"
+    further = 1
     while True:
-        found = f"{slug[: _LONGEST_SLUG - len(wanted)].rstrip('-')}{wanted}"
-        if connection.execute(select(tournaments.c.id).where(tournaments.c.slug == found)).first() is None:
-            return found
+        name = f"{slug[: _LONGEST_SLUG - len(suffix)].rstrip('-')}{suffix}"
+        if connection.execute(select(tournaments.c.id).where(tournaments.c.slug == name)).first() is None:
+            return name
         further += 1
-        wanted = f"-{number}-{further}"
+        suffix = f"-{number}-{further}"
 
 
 def _enter_again(connection: Connection, last: Tournament, new: Tournament) -> None:
@@ -246,8 +249,8 @@ def _use_newest_versions(connection: Connection, tournament_id: int) -> None:
     """Pin entries to the newest versions of their bots, except bots that have entered several versions."""
     of_tournament = entries.c.tournament_id == tournament_id
     single = select(entries.c.bot_id).where(of_tournament).group_by(entries.c.bot_id).having(func.count() == 1)
-    chosen = select(entries.c.number, bots.c.name).join(bots, bots.c.id == entries.c.bot_id)
-    for number, name in connection.execute(chosen.where(of_tournament, entries.c.bot_id.in_(single))).all():
+    statement = select(entries.c.number, bots.c.name).join(bots, bots.c.id == entries.c.bot_id)
+    for number, name in connection.execute(statement.where(of_tournament, entries.c.bot_id.in_(single))).all():
         newest = get_version(connection, name, "").id
         this = of_tournament & (entries.c.number == number)
         connection.execute(update(entries).where(this).values(bot_version_id=newest))

@@ -36,19 +36,20 @@ class StoredRun:
     games_total: int
 
     def resumed(
-        self, wanted: TournamentSettings, versions: Mapping[str, str], *, same_seed: bool
+        self, settings: TournamentSettings, versions: Mapping[str, str], *, same_seed: bool
     ) -> TournamentSettings:
         """Return the settings for resuming, which can have more games or rounds. Raises NotResumed.
 
         With `same_seed`, the seeds must be equal. Openings can be omitted, because their file can be gone.
         """
-        wanted = wanted if same_seed else replace(wanted, seed=self.settings.seed)
+        settings = settings if same_seed else replace(settings, seed=self.settings.seed)
         # Runs of earlier versions did not keep scores.
-        wanted = replace(wanted, keep_scores=self.settings.keep_scores)
-        if not wanted.openings:
-            wanted = replace(wanted, openings=self.settings.openings)
+        settings = replace(settings, keep_scores=self.settings.keep_scores)
+        if not settings.openings:
+            settings = replace(settings, openings=self.settings.openings)
         for name in (field.name for field in fields(TournamentSettings)):
-            got, begun = getattr(wanted, name), getattr(self.settings, name)
+            got = getattr(settings, name)
+            begun = getattr(self.settings, name)
             option = _OPTIONS.get(name, name.replace("_", "-"))
             if name not in _FREE and got != begun:
                 if str(got) == str(begun):
@@ -59,7 +60,7 @@ class StoredRun:
         given, expected = ([f"{label}={spec}" for label, spec in bots.items()] for bots in (versions, self.versions))
         if given[: len(expected)] != expected:
             raise NotResumed(f"got the bots {' '.join(given)}, expected {' '.join(expected)}, as at the start")
-        return wanted
+        return settings
 
 
 def cut_off_run(connection: Connection) -> Tournament | None:
@@ -71,7 +72,7 @@ def cut_off_run(connection: Connection) -> Tournament | None:
 
 
 async def run_to_resume(
-    database: str, wanted: TournamentSettings, versions: Mapping[str, str], *, same_seed: bool
+    database: str, settings: TournamentSettings, versions: Mapping[str, str], *, same_seed: bool
 ) -> tuple[StoredRun, TournamentSettings]:
     """Return the newest stored run that matches what is wanted, and the settings with which it resumes.
 
@@ -85,7 +86,7 @@ async def run_to_resume(
     failed: NotResumed | None = None
     for run in runs:
         try:
-            return run, run.resumed(wanted, versions, same_seed=same_seed)
+            return run, run.resumed(settings, versions, same_seed=same_seed)
         except NotResumed as error:
             failed = failed or error
     raise failed or NotResumed("the database has no tournament that was played on this machine")
@@ -100,7 +101,7 @@ def _runs(connection: Connection) -> list[StoredRun]:
 
 def _run(connection: Connection, key: int) -> StoredRun:
     tournament = get_tournament_by_id(connection, key)
-    chosen = select(entries.c.label, bot_versions.c.version).join(bot_versions)
-    rows = connection.execute(chosen.where(entries.c.tournament_id == key).order_by(entries.c.number))
+    statement = select(entries.c.label, bot_versions.c.version).join(bot_versions)
+    rows = connection.execute(statement.where(entries.c.tournament_id == key).order_by(entries.c.number))
     versions: dict[str, str] = {row.label: row.version for row in rows}
     return StoredRun(tournament.slug, tournament.settings, versions, tournament.games_done, tournament.games_total)

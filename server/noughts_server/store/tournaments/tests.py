@@ -70,12 +70,12 @@ def create_test(connection: Connection, test: NewTest, *, owner_id: int, now_ms:
 def get_test(connection: Connection, slug: str) -> Tournament:
     """Return the tournament of `tests/SLUG`. Raises NotFound."""
     try:
-        found = get_tournament(connection, slug)
+        tournament = get_tournament(connection, slug)
     except NotFound as error:
         raise NotFound(test_name(slug), hint=_UNKNOWN) from error
-    if found.kind is not Kind.TEST:
+    if tournament.kind is not Kind.TEST:
         raise NotFound(test_name(slug), hint=_UNKNOWN)
-    return found
+    return tournament
 
 
 def list_tests(
@@ -87,19 +87,19 @@ def list_tests(
 
     Raises InvalidArgument (size, token, search).
     """
-    chosen = matching_tournaments(Kind.TEST, owner=owner, search=search, state=state).add_columns(*_QUEUE)
-    return read_page(connection, chosen, read_row, "tests", _QUEUE, size=size, page_token=page_token)
+    statement = matching_tournaments(Kind.TEST, owner=owner, search=search, state=state).add_columns(*_QUEUE)
+    return read_page(connection, statement, read_row, "tests", _QUEUE, size=size, page_token=page_token)
 
 
 def tested_versions(connection: Connection, tournament_ids: Iterable[int]) -> dict[int, list[Entry]]:
     """Return the new version and the base of tests, by key of their tournaments."""
-    found: defaultdict[int, list[Entry]] = defaultdict(list)
+    tested: defaultdict[int, list[Entry]] = defaultdict(list)
     columns = entries.c.tournament_id, entries.c.label, bots.c.name, bot_versions.c.version
-    chosen = select(*columns).select_from(entries).join(bot_versions).join(bots)
-    ordered = chosen.where(entries.c.tournament_id.in_(list(tournament_ids))).order_by(entries.c.number)
+    statement = select(*columns).select_from(entries).join(bot_versions).join(bots)
+    ordered = statement.where(entries.c.tournament_id.in_(list(tournament_ids))).order_by(entries.c.number)
     for key, label, bot, version in connection.execute(ordered):
-        found[key].append(Entry(label, bot_name(bot, version)))
-    return found
+        tested[key].append(Entry(label, bot_name(bot, version)))
+    return tested
 
 
 def _check_guest(connection: Connection, base: BotVersion, owner_id: int, limits: Limits) -> None:

@@ -1,15 +1,13 @@
 """Tournaments: their settings, and their states from open to finished or cancelled."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, func, insert, select, update
+from sqlalchemy import Connection, Row, Select, func, insert, select, update
 
-from noughts_referee.clock import TimeControl, parse_time_control
 from noughts_referee.rules import parse_variant
 from noughts_referee.work_units import GameConditions
-from noughts_server.competition.formats import format_of
 from noughts_server.competition.formats.tournament_format import FixedPairings, FormatError
 from noughts_server.competition.schedule import Schedule
 from noughts_server.competition.tournament_settings import TournamentSettings
@@ -33,11 +31,11 @@ from noughts_server.store.journal import forget_all
 from noughts_server.store.nodes import has_referees
 from noughts_server.store.pairing.pairings import StoredSchedule
 from noughts_server.store.pairing.rounds import pair_next
-from noughts_server.store.pairing.seeds import SeedKind, signed, stored_seed
 from noughts_server.store.people.webhooks import report_event
 from noughts_server.store.ratings import rater
 from noughts_server.store.ratings.rating_lists import ensure_list
-from noughts_server.store.tournament_options import options_document, own_times_document, read_options
+from noughts_server.store.seeds import SeedKind, signed
+from noughts_server.store.tournament_options import options_document, own_times_document, read_settings
 from noughts_server.store.tournaments.join_window import Joining
 
 MOST_GAMES = 100_000_000
@@ -45,13 +43,6 @@ MOST_GAMES_PER_PAIR = 1_000_000
 _JOIN = "Let more bots join: `noughts tournament join {} --bot BOT`."
 # Slots of a unit while pairings are still to come: few, so that all games of a round can be concurrent.
 _GROWING_UNIT = 8
-_SAME = (
-    *("id", "slug", "owner_id", "owner", "created_at", "started_at", "ended_at", "games_total", "games_done"),
-    *("unit_games", "folded", "base_entries", "base_games_per_pair", "own_rated", "match_counts", "retry_at"),
-)
-"""Fields of a tournament that are columns as they are."""
-_SAME_CONDITIONS = ("time", "own_times", "seed", "live_scores", "keep_scores", "draw_after", "fuel", "margin_ms")
-_SAME_SETTINGS = ("title", "variant", "games_per_pair", "concurrency", "rated")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,19 +121,35 @@ def create_tournament(
         so_far = connection.execute(select(func.count()).select_from(tournaments).where(*of_owner)).scalar_one()
         limits.check("tournaments", "tournaments of yours that are not over", so_far)
     row = {
-        **{name: getattr(new, name) for name in ("slug", "kind", "seed_kind", "own_rated")},
-        **{name: getattr(settings, name) for name in _SAME_SETTINGS},
-        **asdict(settings.time),
-        **asdict(new.joining),
-        **dict.fromkeys(("games_total", "games_done", "unit_games", "folded"), 0),
-        "bounded": not new.own_rated,
+        "slug": new.slug,
         "owner_id": owner_id,
+        "kind": new.kind,
         "state": TournamentState.OPEN,
-        "options": options_document(settings),
+        "created_at": now_ms,
+        "title": settings.title,
+        "variant": settings.variant,
+        "move_us": settings.time.move_us,
+        "bank_us": settings.time.bank_us,
+        "increment_us": settings.time.increment_us,
         "own_times": own_times_document(settings),
         "schedule": settings.schedule.number,
+        "games_per_pair": settings.games_per_pair,
+        "concurrency": settings.concurrency,
+        "options": options_document(settings),
         "seed": signed(settings.seed),
-        "created_at": now_ms,
+        "seed_kind": new.seed_kind,
+        "rated": settings.rated,
+        "own_rated": new.own_rated,
+        "bounded": not new.own_rated,
+        "entries_min": new.joining.entries_min,
+        "entries_max": new.joining.entries_max,
+        "join_from": new.joining.join_from,
+        "join_until": new.joining.join_until,
+        "start_at": new.joining.start_at,
+        "games_total": 0,
+        "games_done": 0,
+        "unit_games": 0,
+        "folded": 0,
         "match_counts": {"advice": new.advice} if new.advice else None,
     }
     connection.execute(insert(tournaments), row)
@@ -174,8 +181,8 @@ def played_tournaments(connection: Connection, tournament_ids: Sequence[int]) ->
     # Each is one step in an index, while GROUP BY would read all games.
     highest = select(func.max(games.c.ordinal)).where(games.c.tournament_id == tournaments.c.id).scalar_subquery()
     last = select(func.max(entries.c.number)).where(entries.c.tournament_id == tournaments.c.id).scalar_subquery()
-    found = _tournaments().add_columns(highest.label("highest"), last.label("last"))
-    these = found.where(tournaments.c.id.in_(tournament_ids), tournaments.c.games_done > 0)
+    statement = _tournaments().add_columns(highest.label("highest"), last.label("last"))
+    these = statement.where(tournaments.c.id.in_(tournament_ids), tournaments.c.games_done > 0)
     return {row.id: PlayedTournament(read_row(row), row.highest, row.last + 1) for row in connection.execute(these)}
 
 
@@ -196,9 +203,15 @@ def list_tournaments(
     state: int = 0,
 ) -> Page[Tournament]:
     """Return a page of the tournaments that match, newest first. Raises InvalidArgument (size, token, search)."""
-    chosen, order = matching_tournaments(kind, owner=owner, search=search, state=state), (tournaments.c.id,)
     return read_page(
-        connection, chosen, read_row, "tournaments", order, size=size, page_token=page_token, descending=True
+        connection,
+        matching_tournaments(kind, owner=owner, search=search, state=state),
+        read_row,
+        "tournaments",
+        (tournaments.c.id,),
+        size=size,
+        page_token=page_token,
+        descending=True,
     )
 
 
@@ -257,7 +270,8 @@ def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id
         unit = unit_games(total, shared=has_referees(connection))
     else:
         # Pairings of an endless tournament come one by one: each is a whole unit.
-        unit, total = tournament.settings.games_per_pair if kind.endless else _GROWING_UNIT, 0
+        unit = tournament.settings.games_per_pair if kind.endless else _GROWING_UNIT
+        total = 0
     running = {"state": TournamentState.RUNNING, "started_at": now_ms, "games_total": total, "unit_games": unit}
     change_tournament(connection, tournament, **running)
     if kind.follows_results:
@@ -362,28 +376,36 @@ def conditions(connection: Connection, tournament_id: int) -> GameConditions:
     """Return what the referee needs to know of a tournament. Raises NotFound."""
     tournament = get_tournament_by_id(connection, tournament_id)
     of_tournament = entries.c.tournament_id == tournament_id
-    chosen = select(entries, bots.c.owner_id).select_from(entries_with_bots).where(of_tournament)
-    rows = connection.execute(chosen.order_by(entries.c.number)).all()
+    statement = select(entries, bots.c.owner_id).select_from(entries_with_bots).where(of_tournament)
+    rows = connection.execute(statement.order_by(entries.c.number)).all()
     guest_test = tournament.kind is Kind.TEST and any(row.owner_id != tournament.owner_id for row in rows)
+    settings = tournament.settings
     return GameConditions(
         tournament=tournament.id,
         name=tournament.name,
-        variant=parse_variant(tournament.settings.variant),
+        variant=parse_variant(settings.variant),
         players=tuple(row.bot_version_id for row in rows),
         labels=tuple(row.label for row in rows),
-        concurrency=tournament.settings.most_concurrent,
+        concurrency=settings.most_concurrent,
         guest=tournament.kind is Kind.CHALLENGE or guest_test,
         guest_test=guest_test,
         withdrawn={row.number: row.withdrawn_reason or "" for row in rows if row.withdrawn_at is not None},
-        **{name: getattr(tournament.settings, name) for name in _SAME_CONDITIONS},
+        time=settings.time,
+        own_times=settings.own_times,
+        seed=settings.seed,
+        live_scores=settings.live_scores,
+        keep_scores=settings.keep_scores,
+        draw_after=settings.draw_after,
+        fuel=settings.fuel,
+        margin_ms=settings.margin_ms,
     )
 
 
 def own_entries(connection: Connection, tournament_id: int) -> list[int]:
     """Return the numbers of the organiser's own entries in a tournament with entries of other owners, else nothing."""
     organiser = select(tournaments.c.owner_id).where(tournaments.c.id == tournament_id).scalar_subquery()
-    chosen = select(entries.c.number, bots.c.owner_id == organiser).select_from(entries_with_bots)
-    rows = connection.execute(chosen.where(entries.c.tournament_id == tournament_id)).all()
+    statement = select(entries.c.number, bots.c.owner_id == organiser).select_from(entries_with_bots)
+    rows = connection.execute(statement.where(entries.c.tournament_id == tournament_id)).all()
     own = [number for number, of_organiser in rows if of_organiser]
     return own if len(own) < len(rows) else []
 
@@ -431,21 +453,35 @@ def _one(connection: Connection, statement: Select[Any], name: str) -> Tournamen
     return read_row(row)
 
 
-def read_row(row: Any) -> Tournament:
+def read_row(row: Row[Any]) -> Tournament:
     """Return the tournament in a row of `matching_tournaments`."""
     return Tournament(
-        **{name: getattr(row, name) for name in _SAME},
+        id=row.id,
+        slug=row.slug,
+        owner_id=row.owner_id,
+        owner=row.owner,
         state=TournamentState(row.state),
-        settings=TournamentSettings(
-            **{name: getattr(row, name) for name in _SAME_SETTINGS},
-            time=TimeControl(row.move_us, row.bank_us, row.increment_us),
-            own_times={label: parse_time_control(time) for label, time in (row.own_times or {}).items()},
-            schedule=format_of(row.schedule),
-            seed=stored_seed(row),
-            **read_options(row.options),
-        ),
+        settings=read_settings(row),
+        created_at=row.created_at,
+        started_at=row.started_at,
+        ended_at=row.ended_at,
+        games_total=row.games_total,
+        games_done=row.games_done,
+        unit_games=row.unit_games,
+        folded=row.folded,
         kind=Kind(row.kind),
-        joining=Joining(row.entries_min, row.entries_max, row.join_from, row.join_until, row.start_at),
+        joining=Joining(
+            entries_min=row.entries_min,
+            entries_max=row.entries_max,
+            join_from=row.join_from,
+            join_until=row.join_until,
+            start_at=row.start_at,
+        ),
         reason=row.reason or "",
+        base_entries=row.base_entries,
+        base_games_per_pair=row.base_games_per_pair,
         seed_kind=SeedKind(row.seed_kind),
+        own_rated=row.own_rated,
+        retry_at=row.retry_at,
+        match_counts=row.match_counts,
     )

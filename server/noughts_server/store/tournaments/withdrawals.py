@@ -10,7 +10,7 @@ from noughts_referee.rules import FAULTS, Result, Termination
 from noughts_referee.work_units import FinishedGame
 from noughts_server.store.engine.schema import entries, games
 from noughts_server.store.people.webhooks import report_event
-from noughts_server.store.tournament_options import read_options
+from noughts_server.store.tournament_options import read_settings
 
 
 class Withdrawal(NamedTuple):
@@ -25,16 +25,18 @@ def withdraw(
     connection: Connection, tournament_id: int, numbers: Iterable[int], reason: str, *, now_ms: int
 ) -> list[Withdrawal]:
     """Withdraw entries that were not yet withdrawn; return them."""
-    wanted = and_(
+    condition = and_(
         entries.c.tournament_id == tournament_id, entries.c.number.in_(list(numbers)), entries.c.withdrawn_at.is_(None)
     )
-    leaving = connection.execute(select(entries.c.number, entries.c.label).where(wanted)).all()
+    leaving = connection.execute(select(entries.c.number, entries.c.label).where(condition)).all()
     if leaving:
         # The order of withdrawals decides a knockout, so a clock that was set back must not change it.
         of_tournament = entries.c.tournament_id == tournament_id
         last = connection.scalar(select(func.max(entries.c.withdrawn_at)).where(of_tournament))
         now_ms = max(now_ms, (last or 0) + 1)
-        connection.execute(update(entries).where(wanted).values(withdrawn_at=now_ms, withdrawn_reason=reason or None))
+        connection.execute(
+            update(entries).where(condition).values(withdrawn_at=now_ms, withdrawn_reason=reason or None)
+        )
     for number, label in leaving:
         facts = {"entry": label, "reason": reason or "on request"}
         report_event(connection, "bot.withdrawn", tournament_id, now_ms, only=number, **facts)
@@ -45,20 +47,20 @@ def withdraw_failing(
     connection: Connection, tournament: Row[Any], stored: Sequence[FinishedGame], *, now_ms: int
 ) -> list[Withdrawal]:
     """Withdraw entries that lost as many stored games through their own fault as the tournament allows."""
-    limit = read_options(tournament.options).get("forfeit_after", 0)
+    limit = read_settings(tournament).forfeit_after
     if not limit:
         return []
     failed = (game for game in stored if game.termination in FAULTS)
     failing = {game.second if game.result == Result.FIRST_WINS else game.first for game in failed}
-    found: list[Withdrawal] = []
+    withdrawals: list[Withdrawal] = []
     for entry in sorted(failing):
         counts = _faults(connection, tournament.id, entry)
         if counts.total() >= limit:
             kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
             lost = f"{counts.total()} game{'s' * (counts.total() != 1)}"
             reason = f"lost {lost} through its own fault ({kinds})"
-            found += withdraw(connection, tournament.id, [entry], reason, now_ms=now_ms)
-    return found
+            withdrawals += withdraw(connection, tournament.id, [entry], reason, now_ms=now_ms)
+    return withdrawals
 
 
 def _faults(connection: Connection, tournament_id: int, entry: int) -> Counter[str]:
@@ -67,5 +69,5 @@ def _faults(connection: Connection, tournament_id: int, entry: int) -> Counter[s
         and_(games.c.second_entry == entry, games.c.result == Result.FIRST_WINS),
     )
     faults = (games.c.tournament_id == tournament_id, games.c.termination.in_(list(FAULTS)), lost)
-    chosen = select(games.c.termination, func.count()).where(*faults).group_by(games.c.termination)
-    return Counter({Termination(termination).words: count for termination, count in connection.execute(chosen)})
+    statement = select(games.c.termination, func.count()).where(*faults).group_by(games.c.termination)
+    return Counter({Termination(termination).words: count for termination, count in connection.execute(statement)})

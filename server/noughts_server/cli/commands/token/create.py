@@ -121,8 +121,8 @@ def _created(
         return answer.token, answer.secret
     if owner is None:
         raise UsageProblem("--owner: got none, expected the owner of the token", "For example: --owner alice")
+    from noughts_server.convert.tokens import token_message
     from noughts_server.services.new_tokens import check_scopes, check_token
-    from noughts_server.services.tokens import token_message
     from noughts_server.store.people import tokens
     from noughts_server.store.validation import check_name
 

@@ -25,7 +25,7 @@ def list_tokens(database: DatabaseOption = None, *, server: TokenServerOptions, 
         with chosen.connected() as client:
             found = list(client.each(client.tokens.ListTokens, pb.ListTokensRequest(), lambda page: page.tokens))
     else:
-        from noughts_server.services.tokens import token_message
+        from noughts_server.convert.tokens import token_message
         from noughts_server.store.people import tokens
 
         found = list(map(token_message, in_database(database, lambda store: store.read(tokens.list_tokens))))

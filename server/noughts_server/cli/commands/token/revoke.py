@@ -33,7 +33,7 @@ def revoke(
             request = pb.RevokeTokenRequest(name=token_name(identifier))
             revoked = client.call(client.tokens.RevokeToken, request).token
     else:
-        from noughts_server.services.tokens import token_message
+        from noughts_server.convert.tokens import token_message
         from noughts_server.store.people import tokens
 
         revoke = partial(tokens.revoke_token, token_id=identifier)

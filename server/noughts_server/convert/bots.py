@@ -1,0 +1,41 @@
+"""Bots, their versions and submitted programs."""
+
+from noughts_proto.v1 import bots_pb2 as pb
+from noughts_server.convert.times import timestamp
+from noughts_server.core.resource_names import bot_name
+from noughts_server.store.people.bots import Bot
+from noughts_server.store.people.submissions import Submission
+
+
+def bot_message(bot: Bot, *, online: bool) -> pb.Bot:
+    return pb.Bot(
+        name=bot_name(bot.name),
+        owner=bot.owner,
+        latest_version=bot_name(bot.name, bot.latest_version),
+        online=online,
+        create_time=timestamp(bot.created_at),
+        retire_time=timestamp(bot.retired_at),
+        open_to_organisers=bot.open_to_organisers,
+        open_to_tests=bot.open_to_tests,
+    )
+
+
+def bot_version_message(bot: str, version: str, created_ms: int, submission: Submission | None) -> pb.BotVersion:
+    """Return a version of a bot, with its program if the owner submitted one."""
+    return pb.BotVersion(
+        name=bot_name(bot, version),
+        create_time=timestamp(created_ms),
+        submission=None if submission is None else _submission_message(bot, submission),
+    )
+
+
+def _submission_message(bot: str, submission: Submission) -> pb.Submission:
+    return pb.Submission(
+        bot=bot,
+        version=submission.version,
+        kind=submission.kind,
+        entry=submission.entry,
+        size=submission.size,
+        sha256=submission.hash,
+        file_name=submission.file_name,
+    )

@@ -1,0 +1,48 @@
+"""Games."""
+
+from noughts_proto.v1 import games_pb2 as pb
+from noughts_referee.rules import parse_variant
+from noughts_referee.work_units import Allowance
+from noughts_server.convert.times import time_control_message
+from noughts_server.store.games.games import Agreement, StoredGame
+
+
+def game_message(game: StoredGame) -> pb.Game:
+    """Return a stored game as a protocol message; a live game has no result, termination or end time."""
+    first_allowance, second_allowance = game.allowances or (None, None)
+    message = pb.Game(
+        name=game.name,
+        variant=game.variant,
+        first=game.first,
+        second=game.second,
+        first_bot=game.first_bot,
+        second_bot=game.second_bot,
+        seed=game.seed,
+        moves=game.moves,
+        times_us=game.times_us,
+        rating_seq=game.rating_seq,
+        winning_cells=parse_variant(game.variant).won_with(game.moves),
+        first_time=time_control_message(game.first_time),
+        second_time=time_control_message(game.second_time),
+        fault=game.fault,
+        agreement=None if game.agreement is None else _agreement_message(game.agreement),
+        opening_plies=game.opening_plies,
+        scores=game.scores,
+        comments=game.comments,
+        first_allowance=None if first_allowance is None else _allowance_message(first_allowance),
+        second_allowance=None if second_allowance is None else _allowance_message(second_allowance),
+        round=game.round,
+    )
+    if game.clocks_us is None:
+        message.result = int(game.result)  # type: ignore[assignment]  # equal values
+        message.termination = int(game.termination)  # type: ignore[assignment]  # equal values
+        message.end_time.FromMilliseconds(game.ended_at)
+    return message
+
+
+def _agreement_message(agreement: Agreement) -> pb.Agreement:
+    return pb.Agreement(rule=agreement.rule, opener=agreement.opener, stones=agreement.stones)
+
+
+def _allowance_message(allowance: Allowance) -> pb.Allowance:
+    return pb.Allowance(network_us=allowance.network_us, margin_us=allowance.margin_us)

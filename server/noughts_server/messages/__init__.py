@@ -1,1 +1,0 @@
-"""Conversions between the store's values and the protocol's messages, and resource names."""

@@ -1,0 +1,42 @@
+"""Finished games as rows of the table `games`."""
+
+from noughts_referee.work_units import FinishedGame
+
+COLUMNS = (
+    "tournament_id",
+    "ordinal",
+    "attempt",
+    "first_entry",
+    "second_entry",
+    "result",
+    "termination",
+    "moves",
+    "times",
+    "fault",
+    "opening_plies",
+    "allowances",
+    "scores",
+    "comments",
+)
+"""All columns but `ended_at`."""
+
+
+def finished_row(game: FinishedGame) -> tuple[int | bytes | str | None, ...]:
+    """Return the values of `COLUMNS`."""
+    return (
+        game.tournament,
+        game.ordinal,
+        game.attempt,
+        game.first,
+        game.second,
+        # Plain numbers, because sqlite3 would search adapters for members of enumerations.
+        +game.result,
+        +game.termination,
+        game.moves,
+        game.times,
+        game.fault or None,
+        game.opening_plies,
+        game.allowances,
+        game.scores,
+        game.comments,
+    )

@@ -1,0 +1,127 @@
+"""No conversion forgets a field."""
+
+from dataclasses import fields
+from pathlib import Path
+
+from google.protobuf.message import Message
+
+from noughts_referee.clock import TimeControl
+from noughts_referee.rules import Result, Termination
+from noughts_referee.work_units import Allowance
+from noughts_server.competition.formats import format_named
+from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.convert.games import game_message
+from noughts_server.convert.leaderboards import leaderboard_row_message
+from noughts_server.convert.settings import settings_message, settings_of
+from noughts_server.openings.settings import Openings, OpeningsKind
+from noughts_server.statistics.rating_table import Estimate
+from noughts_server.store.engine.database import Connection, Store
+from noughts_server.store.games.games import Agreement, StoredGame
+from noughts_server.store.people.tokens import create_owner
+from noughts_server.store.ratings.leaderboards import LeaderboardRow
+from noughts_server.store.tournaments.tournaments import NewTournament, create_tournament
+
+SETTINGS = TournamentSettings(
+    variant="gomoku",
+    time=TimeControl(move_us=1, bank_us=2, increment_us=3),
+    own_times={"ada": TimeControl(move_us=4)},
+    schedule=format_named("gauntlet"),
+    games_per_pair=4,
+    concurrency=5,
+    seed=6,
+    rated=False,
+    rounds=7,
+    draw_after=8,
+    fuel=9,
+    margin_ms=10,
+    live_scores=True,
+    keep_scores=True,
+    forfeit_after=11,
+    stop_when_decided=True,
+    sprt="elo0=0,elo1=5",
+    priority=12,
+    throughput=13,
+    across_owners=True,
+    openings=Openings(kind=OpeningsKind.RANDOM, plies=3),
+    title="Cup",
+)
+"""No value is a default."""
+
+USUAL = TournamentSettings()
+
+STORED_GAME = StoredGame(
+    tournament_id=1,
+    tournament="tournaments/cup",
+    ordinal=2,
+    variant="tictactoe",
+    first="ada",
+    second="bob",
+    first_bot="bots/ada/versions/1",
+    second_bot="bots/bob/versions/1",
+    seed=3,
+    moves=[0, 3, 1, 4, 2],
+    times_us=[1, 2, 3, 4, 5],
+    result=Result.FIRST_WINS,
+    termination=Termination.LINE,
+    first_time=TimeControl(move_us=1),
+    second_time=TimeControl(move_us=2),
+    ended_at=4,
+    fault="crashed",
+    rating_seq=5,
+    agreement=Agreement(rule="swap", opener="ada", stones=3),
+    opening_plies=1,
+    allowances=(Allowance(1, 2), Allowance(3, 4)),
+    scores={0: 0.5},
+    comments={1: "good"},
+    round=6,
+)
+
+
+def unset(message: Message) -> set[str]:
+    return {field.name for field in message.DESCRIPTOR.fields} - {field.name for field, _ in message.ListFields()}
+
+
+def test_settings_survive_the_way_through_a_message() -> None:
+    differing = [each.name for each in fields(SETTINGS) if getattr(SETTINGS, each.name) == getattr(USUAL, each.name)]
+    assert differing == []
+    read = settings_of(settings_message(SETTINGS, seed=SETTINGS.seed), seed=0)
+    # An admin's priority is no field of the message.
+    differing = [each.name for each in fields(read) if getattr(read, each.name) != getattr(SETTINGS, each.name)]
+    assert differing == ["across_owners"]
+
+
+async def test_settings_survive_the_way_through_the_database(tmp_path: Path) -> None:
+    def create(connection: Connection) -> TournamentSettings:
+        owner = create_owner(connection, "carol")
+        return create_tournament(connection, NewTournament("cup", SETTINGS), owner_id=owner, now_ms=1).settings
+
+    store = await Store.open(f"sqlite:///{tmp_path}/x.sqlite")
+    stored = await store.write(create)
+    await store.close()
+    assert [each.name for each in fields(stored) if getattr(stored, each.name) != getattr(SETTINGS, each.name)] == []
+
+
+def test_game_has_all_fields_of_its_message() -> None:
+    message = game_message(STORED_GAME)
+    assert unset(message) == set()
+    assert unset(message.agreement) == unset(message.first_allowance) == unset(message.second_allowance) == set()
+
+
+def test_leaderboard_row_has_all_fields_of_its_message() -> None:
+    row = LeaderboardRow(
+        rank=1,
+        bot_id=2,
+        bot="ada",
+        owner="carol",
+        rating=1600.0,
+        games=3,
+        wins=4,
+        draws=5,
+        losses=6,
+        before=1500.0,
+        judged_games=7,
+        decisions=8,
+        blunders=9,
+    )
+    estimate = Estimate(view_rating=1.0, view_error95=2.0, rank_low=1, rank_high=2)
+    assert unset(leaderboard_row_message(row, {2}, estimate)) == set()
