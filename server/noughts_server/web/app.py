@@ -111,7 +111,7 @@ def _handlers(pages: Pages) -> "dict[type[Exception] | int, Callable[[Request, E
         failure = error if isinstance(error, Failure) else _UNEXPECTED
         if failure.status == 401 and visitor_of(request) and not request.url.path.startswith(PREFIX):
             return to_sign_in(request, expired=True)
-        return _told(pages, request, failure)
+        return await _told(pages, request, failure)
 
     async def refused(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
@@ -122,7 +122,7 @@ def _handlers(pages: Pages) -> "dict[type[Exception] | int, Callable[[Request, E
             405: ("This address is read-only.", ""),
         }
         message, hint = words.get(status, (f"This request failed ({status}).", ""))
-        return _told(pages, request, Failure(status, message, hint))
+        return await _told(pages, request, Failure(status, message, hint))
 
     async def gone(request: Request, error: Exception) -> Response:
         return Response(status_code=400)  # the client has disconnected
@@ -132,7 +132,9 @@ def _handlers(pages: Pages) -> "dict[type[Exception] | int, Callable[[Request, E
         if trouble is None:
             raise error
         logger.error("%s: %s. Fix: %s", trouble.problem, trouble.report, trouble.remedy)
-        return _told(pages, request, Failure(503, f"The website cannot do this now: {trouble.problem}.", trouble.hint))
+        return await _told(
+            pages, request, Failure(503, f"The website cannot do this now: {trouble.problem}.", trouble.hint)
+        )
 
     return {
         Failure: failed,
@@ -147,7 +149,7 @@ def _handlers(pages: Pages) -> "dict[type[Exception] | int, Callable[[Request, E
 _UNEXPECTED = Failure(500, "An internal error occurred.", "Try again, or contact the operator; the log has details.")
 
 
-def _told(pages: Pages, request: Request, failure: Failure) -> Response:
+async def _told(pages: Pages, request: Request, failure: Failure) -> Response:
     headers = {"cache-control": "no-store"}
     if failure.status == 503:
         headers["retry-after"] = "3"
@@ -155,7 +157,7 @@ def _told(pages: Pages, request: Request, failure: Failure) -> Response:
         headers["allow"] = "GET, HEAD"
     if request.url.path.startswith(PREFIX):
         return Response(json_bytes(failure_document(failure)), failure.status, headers, media_type=JSON)
-    return pages.failed(request, failure, headers)
+    return await pages.failed(request, failure, headers)
 
 
 class _SafeHeaders:

@@ -96,10 +96,10 @@ class Organising:
         return [each for each in await self._people.bots(person) if each["online"] and each["name"] != bot["name"]]
 
     async def _form(self, request: Request, person: Person) -> Response:
-        return self._shown(request, _FORM)
+        return await self._shown(request, _FORM)
 
-    def _shown(self, request: Request, values: Document, failure: Failure | None = None) -> Response:
-        return self._views.page(request, "organise", failure, values=values, formats=_FORMATS, rare=_RARE)
+    async def _shown(self, request: Request, values: Document, failure: Failure | None = None) -> Response:
+        return await self._views.page(request, "organise", failure, values=values, formats=_FORMATS, rare=_RARE)
 
     async def _create(self, request: Request, person: Person) -> Response:
         form = await read_form(request)
@@ -117,7 +117,7 @@ class Organising:
             cause = failure.__cause__
             if isinstance(cause, grpc.aio.AioRpcError) and cause.code() is grpc.StatusCode.ALREADY_EXISTS:
                 failure = Failure(409, "This name is already taken.", "Choose another.", field="id")
-            return self._shown(request, values, in_form(failure, _FORM, _RENAMED))
+            return await self._shown(request, values, in_form(failure, _FORM, _RENAMED))
         return RedirectResponse(f"/{made['tournament']['name']}", 303)
 
     async def _act(self, request: Request, person: Person) -> Response:

@@ -89,22 +89,21 @@ class Pages:
         }
         return [Address(path, page, methods=["GET"]) for path, page in pages.items()]
 
-    def failed(self, request: Request, failure: Failure, headers: dict[str, str]) -> Response:
+    async def failed(self, request: Request, failure: Failure, headers: dict[str, str]) -> Response:
         """Return a page that explains the failure."""
-        return self._views.page(request, "failed", failure, headers)
+        return await self._views.page(request, "failed", failure, headers)
 
     async def _home(self, request: Request) -> Response:
-        return self._views.page(request, "home", **await self._front_page.shown())
+        return await self._views.page(request, "home", **await self._front_page.shown())
 
     async def _tournaments(self, request: Request) -> Response:
         found = await self._listed(request, api_routes.TOURNAMENTS, "challenges", "owner", "search", "state")
         challenges = request.query_params.get("challenges") == "true"
-        return self._views.page(request, "tournaments", **found, challenges=challenges)
+        return await self._views.page(request, "tournaments", **found, challenges=challenges)
 
     async def _tests(self, request: Request) -> Response:
-        return self._views.page(
-            request, "tests", **await self._listed(request, api_routes.TESTS, "owner", "search", "state")
-        )
+        found = await self._listed(request, api_routes.TESTS, "owner", "search", "state")
+        return await self._views.page(request, "tests", **found)
 
     async def _tests_atom(self, request: Request) -> Response:
         state = tournaments_pb2.TOURNAMENT_STATE_FINISHED
@@ -154,16 +153,16 @@ class Pages:
     async def _tournament(self, request: Request) -> Response:
         known = await self._known_tournament(request)
         boards = await self._boards(known["tournament"]) if known["tab"] == _OVERVIEW else []
-        return self._views.page(request, "tournament", **known, boards=boards)
+        return await self._views.page(request, "tournament", **known, boards=boards)
 
     async def _seasons(self, request: Request) -> Response:
         found = await self._listed(request, api_routes.SEASONS)
         if not found["league"]:
             raise Failure(404, "This tournament does not repeat.", "Its own page has its games and standings.")
-        return self._views.page(request, "seasons", **found, title=words.short(found["league"]))
+        return await self._views.page(request, "seasons", **found, title=words.short(found["league"]))
 
     async def _tournament_parts(self, request: Request) -> Response:
-        return self._views.parts(request, "tournament", **await self._known_tournament(request), boards=[])
+        return await self._views.parts(request, "tournament", **await self._known_tournament(request), boards=[])
 
     async def _known_tournament(self, request: Request) -> Document:
         name = tournament_name(request.path_params["tournament"])
@@ -220,13 +219,13 @@ class Pages:
         filters = {name: text for name in _GAME_FILTERS if (text := request.query_params.get(name))}
         endings = enum_words(types_pb2.Termination.DESCRIPTOR)
         shown = {**known, **found, "tab": "games", "boards": [], "filters": filters, "size": _PAGE, "endings": endings}
-        return self._views.page(request, "tournament", **shown)
+        return await self._views.page(request, "tournament", **shown)
 
     async def _game(self, request: Request) -> Response:
-        return self._views.page(request, "game", **await self._known_game(request))
+        return await self._views.page(request, "game", **await self._known_game(request))
 
     async def _game_alone(self, request: Request) -> Response:
-        return self._views.page(request, "embed", headers=FRAMED, **await self._known_game(request))
+        return await self._views.page(request, "embed", headers=FRAMED, **await self._known_game(request))
 
     async def _picture(self, request: Request) -> Response:
         game, ply = await self._board_of(request)
@@ -281,7 +280,7 @@ class Pages:
         filters = ("owner", "search", "min_games", "online_only", "exclude_provisional", "view")
         found = await self._listed(request, api_routes.LEADERBOARD, *filters, **shown_list)
         wanted = {name: query.get(name, "").strip() for name in filters}
-        return self._views.page(request, "leaderboard", **found, lists=lists["rating_lists"], wanted=wanted)
+        return await self._views.page(request, "leaderboard", **found, lists=lists["rating_lists"], wanted=wanted)
 
     async def _explorer(self, request: Request) -> Response:
         query = request.query_params
@@ -302,7 +301,7 @@ class Pages:
             found = await opening_moves(variant, time_class)
         game = {"board": geometry(name.rpartition("/")[0]), "moves": moves}
         shown: Document = {"found": found, "lists": [each.rpartition("/") for each in known], "game": game}
-        return self._views.page(request, "explorer", **shown)
+        return await self._views.page(request, "explorer", **shown)
 
     async def _bots(self, request: Request) -> Response:
         if renamed := _renamed(request):
@@ -310,7 +309,7 @@ class Pages:
         filters = ("owner", "search", "online_only")
         found = await self._listed(request, api_routes.BOTS, *filters)
         wanted = {name: request.query_params.get(name, "").strip() for name in filters}
-        return self._views.page(request, "bots", **found, wanted=wanted)
+        return await self._views.page(request, "bots", **found, wanted=wanted)
 
     async def _search(self, request: Request) -> Response:
         text, upstream = request.query_params.get("q", "").strip(), self._upstream
@@ -323,7 +322,7 @@ class Pages:
             ),
         )
         found_by = {"bots": named["bots"], "owned": owned["bots"], "tournaments": found["tournaments"]}
-        return self._views.page(request, "search", text=text, **found_by)
+        return await self._views.page(request, "search", text=text, **found_by)
 
     async def _api(self, request: Request) -> Response:
         newest = (
@@ -335,7 +334,7 @@ class Pages:
         tests = (await self._upstream.ask(self._upstream.tests.ListTests, tests_pb2.ListTestsRequest(page_size=1)))[
             "tests"
         ]
-        return self._views.page(request, "api", api=openapi(), newest=newest, bots=bots, tests=tests)
+        return await self._views.page(request, "api", api=openapi(), newest=newest, bots=bots, tests=tests)
 
     async def _bot(self, request: Request) -> Response:
         name = bot_name(request.path_params["bot"])
@@ -358,7 +357,7 @@ class Pages:
         shown["rivals"] = await self._organising.rivals(request, bot["bot"])
         shown["ratings"] = list(zip_longest(ratings["ratings"], histories))
         shown["submission"] = bot["versions"][0]["submission"] if bot["versions"] else None
-        return self._views.page(request, "bot", **shown)
+        return await self._views.page(request, "bot", **shown)
 
     async def _history(self, bot: str, place: Document, versions: list[Document]) -> Line | None:
         variant, _, time_class = place["rating_list"].rpartition("/")
@@ -395,7 +394,7 @@ class Pages:
             ),
         )
         shown = {"bot": bot, "opponent": opponent, "tournament": tournament, **found, "games": games["games"]}
-        return self._views.page(request, "against", **shown, next_page=_next_page(request, games))
+        return await self._views.page(request, "against", **shown, next_page=_next_page(request, games))
 
     async def _listed(self, request: Request, route: ApiRoute[Any, Any], *fields: str, **named: str) -> Document:
         """Return the answer of an API route to these fields of the page's query, and `next_page`. Raises Failure."""

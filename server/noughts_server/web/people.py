@@ -115,11 +115,13 @@ class People:
         return found
 
     async def _sign_in_page(self, request: Request) -> Response:
-        return self._sign_in_shown(request, expired=request.query_params.get("expired") == "true")
+        return await self._sign_in_shown(request, expired=request.query_params.get("expired") == "true")
 
-    def _sign_in_shown(self, request: Request, failure: Failure | None = None, *, expired: bool = False) -> Response:
+    async def _sign_in_shown(
+        self, request: Request, failure: Failure | None = None, *, expired: bool = False
+    ) -> Response:
         place = place_after(request.query_params.get("next", ""))
-        return self._views.page(request, "signin", failure, next=place, expired=expired)
+        return await self._views.page(request, "signin", failure, next=place, expired=expired)
 
     async def _sign_in(self, request: Request) -> Response:
         address = address_of(request.scope)
@@ -133,7 +135,7 @@ class People:
                 if self._failed.count(address) > _MOST_FAILURES:
                     words = f"{_MOST_FAILURES} attempts have failed within a minute."
                     failure = Failure(429, words, "Try again in a minute; a valid token is accepted at once.")
-            return self._sign_in_shown(request, failure)
+            return await self._sign_in_shown(request, failure)
         after = RedirectResponse(place_after(form.get("next", "")), 303)
         return signed_in(after, token, secure=self._secure)
 
@@ -161,7 +163,7 @@ class People:
         own["tokens"] = [each for each in tokens["tokens"] if each["owner"] == person.owner]
         shown: Document = {"person": person, **own, "accepts": status["accepts"], "form": form, "secret": secret}
         shown["joinable"] = [each for each in joinable["tournaments"] if each["state"] == "open"]
-        return self._views.page(request, "me", failure, **shown)
+        return await self._views.page(request, "me", failure, **shown)
 
     async def _recent_games(self, bots: list[Document]) -> list[Document]:
         """Return the newest games of all active bots together."""
@@ -245,7 +247,7 @@ class People:
             leaderboards_pb2.FindSuspiciousResultsRequest(),
             person.visitor.token,
         )
-        return self._views.page(request, "suspicious", results=found["results"])
+        return await self._views.page(request, "suspicious", results=found["results"])
 
 
 def _kind(name: str, content: bytes) -> str:

@@ -64,7 +64,7 @@ class Play:
             )
             online = [bot for bot in found["bots"] if not self._tables.is_seat(bot["name"])]
         shown: Document = {"house": HOUSE, "bots": online, "values": values, "server": self._upstream.address}
-        return self._views.page(request, "play", failure, open=self._tables is not None, **shown)
+        return await self._views.page(request, "play", failure, open=self._tables is not None, **shown)
 
     async def _sit_down(self, request: Request) -> Response:
         form = await read_form(request)
@@ -81,7 +81,7 @@ class Play:
         key = request.path_params["key"]
         table = self._need_tables().find(key)
         invites = table.wish.opponent == PERSON and key == table.keys[0]
-        return self._views.page(
+        return await self._views.page(
             request,
             "table",
             headers={"cache-control": "no-store"},

@@ -1,12 +1,18 @@
-"""Renders pages from templates."""
+"""Renders pages from templates: in a thread, in the turns of the visitors, because a page of large boards takes long."""
 
-from typing import Any
+import asyncio
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, TypeVar
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import Response
 
 from noughts_server.core.board_geometry import geometry
+from noughts_server.core.turns import Turns
 from noughts_server.core.version import software_version
 from noughts_server.tables.accuracy import shown_accuracy
 from noughts_server.web import words
@@ -18,7 +24,9 @@ from noughts_server.web.handbook import is_built
 from noughts_server.web.score_interval import score_interval
 from noughts_server.web.signin import visitor_of
 from noughts_server.web.unchanged import Parts, answer, part, tags_of
-from noughts_server.web.upstream import Failure
+from noughts_server.web.upstream import GUEST, Failure
+
+Rendered = TypeVar("Rendered")
 
 HTML = "text/html"
 _CONTENT = (
@@ -39,6 +47,8 @@ class Views:
     def __init__(self, static: str, *, signing_in: bool, playing: bool, public_url: str = "") -> None:
         """`static` is the version of the static files, part of their addresses."""
         self._public_url = public_url
+        self._turns = Turns(1)
+        self._rendering = ThreadPoolExecutor(1, "pages")
         loader, strict = PackageLoader("noughts_server.web"), StrictUndefined
         self._templates = Environment(
             loader=loader, autoescape=True, undefined=strict, trim_blocks=True, lstrip_blocks=True
@@ -54,7 +64,7 @@ class Views:
         """Return the website's address for this visitor, without a slash at its end."""
         return self._public_url or str(request.base_url).rstrip("/")
 
-    def page(
+    async def page(
         self,
         request: Request,
         template: str,
@@ -66,15 +76,33 @@ class Views:
         code = failure.status if failure else 200
         caching = "no-cache" if visitor_of(request) is None else "private, no-store"
         sent = {"cache-control": caching, "vary": "cookie", **(headers or {})}
-        body = self.text(request, f"{template}.html", failure=failure, **shown)
-        if sent["cache-control"] == "no-cache" and code == 200:
-            return answer(request, body.encode(), HTML, sent)
-        return Response(body, code, sent, media_type=HTML)
 
-    def parts(self, request: Request, template: str, **shown: Any) -> Response:
+        def render() -> Response:
+            body = self.text(request, f"{template}.html", failure=failure, **shown)
+            if sent["cache-control"] == "no-cache" and code == 200:
+                return answer(request, body.encode(), HTML, sent)
+            return Response(body, code, sent, media_type=HTML)
+
+        return await self.in_turn(render)
+
+    async def in_turn(self, render: Callable[[], Rendered]) -> Rendered:
+        """Return what `render` returns in the thread for pages, when it is this visitor's turn."""
+        visitor, loop = GUEST.get(""), asyncio.get_running_loop()
+
+        def timed() -> tuple[Rendered, float]:
+            began = time.thread_time()
+            return render(), time.thread_time() - began
+
+        async with self._turns.turn(visitor):
+            rendered, seconds = await loop.run_in_executor(self._rendering, timed)
+            self._turns.charge(visitor, seconds)
+        return rendered
+
+    async def parts(self, request: Request, template: str, **shown: Any) -> Response:
         """Return the parts of a page that the browser does not have, by the tags that it sends; 304 if it has all."""
         parts = Parts(tags_of(request))
-        body = self.text(request, f"{template}.html", **shown, layout="parts_alone.html.jinja", page_parts=parts)
+        render = partial(self.text, request, f"{template}.html", **shown)
+        body = await self.in_turn(partial(render, layout="parts_alone.html.jinja", page_parts=parts))
         headers = {"cache-control": "no-store"}
         return Response(body, 200, headers, media_type=HTML) if parts.changed else Response(None, 304, headers)
 
