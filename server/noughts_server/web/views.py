@@ -1,4 +1,4 @@
-"""Renders pages from templates: in a thread, in the turns of the visitors, because a page of large boards takes long."""
+"""Renders pages from templates, in a thread and in the turns of the visitors: a page of large boards takes long."""
 
 import asyncio
 import time
