@@ -12,9 +12,9 @@ from typer import Argument, Option
 from noughts_proto.v1 import games_pb2
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_server.cli import completion, options, printing
-from noughts_server.cli.client import AtServer
 from noughts_server.cli.database import in_database
 from noughts_server.cli.errors import Problem, UsageProblem
+from noughts_server.cli.options.server import ServerOptions
 from noughts_server.cli.remote.game import document
 from noughts_server.cli.remote.tournament_view import about_of
 from noughts_server.cli.typed_names import read_tournament
@@ -76,7 +76,7 @@ class Gathered(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GameSource(AtServer):
+class GameSource(ServerOptions):
     """Which games are meant: the parameters of every command that reads a tournament's games."""
 
     source: Annotated[
@@ -144,7 +144,7 @@ class GameSource(AtServer):
 
 
 @dataclass(frozen=True, slots=True)
-class TournamentPlace(AtServer):
+class TournamentPlace(ServerOptions):
     """Where `tournaments/NAME` is: the parameters of commands that read a file of games or a tournament."""
 
     database: Annotated[

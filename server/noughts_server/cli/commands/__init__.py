@@ -35,18 +35,18 @@ random               1½     0      3       7
         "Bots": {
             "bot": bot.GROUP,
             "estimate": Command(
-                "noughts_server.cli.local.estimate:estimate",
+                "noughts_server.cli.commands.estimate:estimate",
                 "Rate a bot against reference bots: Elo with its 95 % interval, weakest variant, slowest moves.",
             ),
         },
         "Local games": {
             "variants": Command(
-                "noughts_server.cli.local.variants:variants",
+                "noughts_server.cli.commands.variants:variants",
                 "List all variants: built-in ones and those from installed plugins.",
             ),
             "records": records.GROUP,
             "solve": Command(
-                "noughts_server.cli.local.solve:solve_position",
+                "noughts_server.cli.commands.solve:solve",
                 "Print the exact value of a position for the side to move, and the best moves.",
             ),
             "rules": rules.GROUP,
@@ -117,21 +117,21 @@ random               1½     0      3       7
         },
         "Analysis": {
             "report": Command(
-                "noughts_server.cli.report:report",
+                "noughts_server.cli.commands.report:report",
                 "Write a tournament as one HTML file with tables, charts and games to replay on a board.",
             ),
             "rate": Command(
-                "noughts_server.cli.local.rate:rate",
+                "noughts_server.cli.commands.rate:rate",
                 "Compute ratings from all games in a file or tournament, with 95 % intervals and first-move advantage.",
             ),
             "sprt": Command(
-                "noughts_server.cli.local.sprt:sprt",
+                "noughts_server.cli.commands.sprt:sprt",
                 "Run a generalised sequential probability ratio test on counts, or plan the number of games.",
             ),
         },
         FORMER_NAMES: {
             "gym": Command(
-                "noughts_server.cli.local.estimate:estimate",
+                "noughts_server.cli.commands.estimate:estimate",
                 "Rate a bot against reference bots: Elo with its 95 % interval, weakest variant, slowest moves.",
             ),
         },

@@ -19,7 +19,7 @@ from noughts_server.cli.options.database import DatabaseOption as DatabaseOption
 from noughts_server.cli.options.database import read_database as read_database
 from noughts_server.cli.options.output import LimitOption as LimitOption
 from noughts_server.cli.output import is_json
-from noughts_server.cli.printing import Format, note
+from noughts_server.cli.printing import note
 from noughts_server.cli.times import read_seconds
 
 _Row = TypeVar("_Row")
@@ -67,15 +67,6 @@ AnyVariantOption = Annotated[
     ),
 ]
 """A variant, or none if the default depends on other options."""
-FormatOption = Annotated[
-    Format,
-    Option(
-        "--format",
-        show_default=True,
-        help="Output format; `json` is for programs (docs/reference/json.md)",
-        rich_help_panel="Output",
-    ),
-]
 
 
 VariantOption = Annotated[

@@ -14,20 +14,22 @@ from noughts_server.cli.printing import Format
 _Row = TypeVar("_Row")
 _ROWS_OF_TEXT = 50
 
+FormatOption = Annotated[
+    Format,
+    Option(
+        "--format",
+        help="Output format; `json` is for programs (docs/reference/json.md)",
+        show_default=True,
+        rich_help_panel="Output",
+    ),
+]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputOptions:
     """The option of every command, and what a command prints with it."""
 
-    format: Annotated[
-        Format,
-        Option(
-            "--format",
-            help="Output format; `json` is for programs (docs/reference/json.md)",
-            show_default=True,
-            rich_help_panel="Output",
-        ),
-    ] = Format.TEXT
+    format: FormatOption = Format.TEXT
 
     @property
     def is_json(self) -> bool:

@@ -23,7 +23,7 @@ $ noughts game list autumn --bot rival --result loss --limit 2
                 "Show one game: its moves, its last position, and the cause of a bot's fault.",
             ),
             "explain": Command(
-                "noughts_server.cli.local.explain:explain",
+                "noughts_server.cli.commands.game.explain:explain",
                 "Report the moves that turned a game: those that made its value worse for the mover, in order.",
             ),
         },

@@ -12,7 +12,7 @@ $ noughts rules check positions.jsonl
     panels={
         "Commands": {
             "check": Command(
-                "noughts_server.cli.local.rules:check",
+                "noughts_server.cli.commands.rules.check:check",
                 "Judge the last move on each line of a file: won, full, open, or illegal with the reason.",
             ),
         },

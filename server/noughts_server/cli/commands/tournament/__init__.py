@@ -21,7 +21,7 @@ $ noughts tournament run random minimax Mine=py:my_bot.py --seed 1
                 "Play a tournament on this machine, each bot in its own process: reference bots, programs, plugins.",
             ),
             "tables": Command(
-                "noughts_server.cli.tables:tables",
+                "noughts_server.cli.commands.tournament.tables:tables",
                 "Show standings with tie-breaks, crosstable, pairings, and results by side, termination and opening.",
             ),
         },

@@ -1,4 +1,4 @@
-"""`noughts tournament tables`: what the games of a tournament add up to."""
+"""The command `noughts tournament tables`."""
 
 import sys
 from enum import StrEnum
@@ -7,18 +7,18 @@ from typing import Annotated, Any
 from typer import Option
 
 from noughts_server.cli import printing
+from noughts_server.cli.command import command
 from noughts_server.cli.drawing.tables import show_table
 from noughts_server.cli.errors import UsageProblem
-from noughts_server.cli.former_command import command
 from noughts_server.cli.game_sources import FileDialect, GameSource
 from noughts_server.tables.kinds import TableKind, make_table
 from noughts_server.tables.table import Table, as_csv, as_markdown
 from noughts_server.tables.tally import Tally
 
 _OPENINGS_SHOWN = 20
-
-
 TablesFormat = StrEnum("TablesFormat", ["TEXT", "JSON", "CSV", "MARKDOWN"])
+
+
 Kind = StrEnum("Kind", "ALL STANDINGS CROSSTABLE PAIRINGS SIDES TERMINATIONS OPENINGS TIMES MODELS")
 """`TableKind`, or all."""
 
@@ -35,8 +35,6 @@ $ noughts tournament tables games.jsonl --kind standings
     extra="server",
 )
 def tables(
-    games: GameSource,
-    files: FileDialect,
     kind: Annotated[Kind, Option("--kind", help="Table to show", rich_help_panel="Output")] = Kind.ALL,
     limit: Annotated[
         int | None,
@@ -57,6 +55,9 @@ def tables(
             rich_help_panel="Output",
         ),
     ] = TablesFormat.TEXT,
+    *,
+    games: GameSource,
+    files: FileDialect,
 ) -> None:
     """Show standings with tie-breaks, crosstable, pairings, and results by side, termination and opening.
 

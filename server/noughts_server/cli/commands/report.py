@@ -1,15 +1,16 @@
-"""`noughts report`: a tournament as one page that stands alone."""
+"""The command `noughts report`."""
 
 from pathlib import Path
 from typing import Annotated
 
 from typer import Option
 
-from noughts_server.cli import output, printing
+from noughts_server.cli import printing
+from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem, problems_with, require_extra
 from noughts_server.cli.format_options import read_sprt
-from noughts_server.cli.former_command import command
 from noughts_server.cli.game_sources import FileDialect, GameSource
+from noughts_server.cli.options.output import OutputOptions
 from noughts_server.records.formats import replacing
 from noughts_server.report.collect import collect
 
@@ -24,8 +25,6 @@ report.html: 30 games, 37 kB. Open it in a browser.
     extra="server",
 )
 def report(
-    games: GameSource,
-    files: FileDialect,
     file: Annotated[
         Path,
         Option(
@@ -60,6 +59,10 @@ def report(
             rich_help_panel="Statistics",
         ),
     ] = None,
+    *,
+    games: GameSource,
+    files: FileDialect,
+    output: OutputOptions,
 ) -> None:
     """Write a tournament as one HTML file with tables, charts and games to replay on a board.
 

@@ -1,4 +1,4 @@
-"""`noughts rules check`: what the rules say of positions in a file, quickly."""
+"""The command `noughts rules check`."""
 
 import json
 import sys
@@ -11,13 +11,15 @@ from typing import Annotated
 from typer import Argument
 
 from noughts_referee.rules import MovesError, VariantError, last_move, parse_variant
-from noughts_server.cli import options
+from noughts_server.cli.command import command
 from noughts_server.cli.errors import UsageProblem, problems_with
-from noughts_server.cli.former_command import command
+from noughts_server.cli.options.output import FormatOption
 from noughts_server.cli.printing import Format
 from noughts_server.core.text_files import TextLines, WrongBytes
 
 _EXAMPLE = '{"variant": "renju", "moves": [112, 113]}'
+
+
 _SHOWN = 80
 _FIX = "Correct the line, or leave it out; the lines before it were judged."
 
@@ -30,7 +32,7 @@ $ echo '{"variant":"renju", "moves":[112,113,98]}' | noughts rules check -
 )
 def check(
     file: Annotated[str, Argument(metavar="FILE", help="File of JSON lines; `-` is standard input")],
-    output_format: options.FormatOption = Format.JSON,
+    format: FormatOption = Format.JSON,
 ) -> None:
     """Judge the last move on each line of a file: won, full, open, or illegal with the reason.
 
@@ -41,7 +43,7 @@ def check(
         for number, line in enumerate(lines, start=1):
             if line.isspace():
                 continue
-            sys.stdout.write(_judged(line, file, number, output_format))
+            sys.stdout.write(_judged(line, file, number, format))
             if lines is sys.stdin:
                 # Whoever writes a line may wait for its answer.
                 sys.stdout.flush()

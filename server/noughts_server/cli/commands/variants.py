@@ -1,4 +1,4 @@
-"""`noughts variants`: what can be played."""
+"""The command `noughts variants`."""
 
 from typing import Any
 
@@ -11,8 +11,9 @@ from noughts_referee.rules import (
     plugin_names,
     plugin_package,
 )
-from noughts_server.cli import output, printing
-from noughts_server.cli.former_command import command
+from noughts_server.cli import printing
+from noughts_server.cli.command import command
+from noughts_server.cli.options.output import OutputOptions
 
 _FAMILY = {"name": "mnk:M,N,K", "board": "up to 30x30", "in_a_row": "K or more"}
 
@@ -26,7 +27,7 @@ connect4         7x6, gravity  4 or more          42     69
 ...
 """
 )
-def variants() -> None:
+def variants(*, output: OutputOptions) -> None:
     """List all variants: built-in ones and those from installed plugins."""
     found = [_document(parse_variant(name), None) for name in OWN_NAMES]
     found.append({key: _FAMILY.get(key) for key in found[0]})
@@ -40,7 +41,7 @@ def variants() -> None:
             found.append(_document(parse_variant(name), package))
         except VariantError as error:
             faulty.append({"name": name, "reason": error.expected})
-    if output.is_json():
+    if output.is_json:
         printing.print_json({"variants": found, "faulty": faulty})
         return
     rows = [

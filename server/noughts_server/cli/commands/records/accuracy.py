@@ -1,4 +1,4 @@
-"""`noughts records accuracy`: how often bots kept the exact value of their games."""
+"""The command `noughts records accuracy`."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -8,12 +8,12 @@ from typer import Argument, Option
 
 from noughts_bots.reference.accuracy import Accuracy, Judges
 from noughts_bots.reference.threats.effort import Effort
-from noughts_server.cli import output
+from noughts_server.cli.command import command
+from noughts_server.cli.commands.records.files import require_moves
 from noughts_server.cli.drawing.progress import counting
 from noughts_server.cli.errors import Problem
-from noughts_server.cli.former_command import command
 from noughts_server.cli.game_sources import FileDialect, TournamentPlace, games_in
-from noughts_server.cli.local.records import require_moves
+from noughts_server.cli.options.output import OutputOptions
 from noughts_server.records.recorded_game import variant_of
 from noughts_server.records.replay import faults_of
 from noughts_server.tables.accuracy import LEAST_DECISIONS
@@ -30,7 +30,6 @@ bot  games judged  decisions  blunders  per game  accuracy
 def accuracy(
     source: Annotated[str, Argument(metavar="IN", help="Games: .jsonl, .sgf, .psq or `tournaments/NAME`")],
     place: TournamentPlace,
-    files: FileDialect,
     each: Annotated[bool, Option("--each", help="A row for each game and bot, instead of each bot")] = False,
     positions: Annotated[
         int,
@@ -42,6 +41,9 @@ def accuracy(
             help="Maximum number of positions that the search visits in a game",
         ),
     ] = 200_000,
+    *,
+    files: FileDialect,
+    output: OutputOptions,
 ) -> None:
     """Count how often each bot kept the exact value of its games.
 

@@ -1,13 +1,14 @@
-"""`noughts sprt`: a sequential test from counts, or how many games one will take."""
+"""The command `noughts sprt`."""
 
 from typing import Annotated, Any
 
 from typer import Option
 
-from noughts_server.cli import output, printing
+from noughts_server.cli import printing
+from noughts_server.cli.command import command
 from noughts_server.cli.drawing.estimate_lines import decision_text, elo_line, llr_text, normalized_text
 from noughts_server.cli.errors import UsageProblem, problems_with
-from noughts_server.cli.former_command import command
+from noughts_server.cli.options.output import OutputOptions
 from noughts_server.statistics.estimate import Estimate, Pentanomial, WinsDrawsLosses, estimate
 from noughts_server.statistics.sprt import Sprt, SprtError, SprtModel
 from noughts_server.statistics.sprt_plan import TrueStrength, plan
@@ -54,6 +55,8 @@ def sprt(
     advantage: Annotated[
         float, Option("--advantage", metavar="ELO", help="First-move advantage in Elo (with --plan)")
     ] = 0.0,
+    *,
+    output: OutputOptions,
 ) -> None:
     """Run a generalised sequential probability ratio test on counts, or plan the number of games.
 
@@ -69,16 +72,16 @@ def sprt(
     if plan is not None:
         if wins or draws or losses or penta is not None:
             raise UsageProblem("--plan: got counts as well, expected one of the two")
-        _plan(test, plan, draw_rate, advantage)
+        _plan(output, test, plan, draw_rate, advantage)
         return
     if penta is not None and (wins or draws or losses):
         raise UsageProblem("--penta: got counts of games as well, expected one of the two")
     if penta is not None:
         pairs = Pentanomial(*_five(penta))
-        _show(test, pairs, 2 * pairs.pairs, estimate(pairs=pairs))
+        _show(output, test, pairs, 2 * pairs.pairs, estimate(pairs=pairs))
     else:
         games = WinsDrawsLosses(wins, draws, losses)
-        _show(test, (losses, draws, wins), wins + draws + losses, estimate(games=games))
+        _show(output, test, (losses, draws, wins), wins + draws + losses, estimate(games=games))
 
 
 def _five(text: str) -> list[int]:
@@ -95,7 +98,7 @@ def _five(text: str) -> list[int]:
     return counts
 
 
-def _show(test: Sprt, counts: tuple[int, ...], games: int, estimate: Estimate) -> None:
+def _show(output: OutputOptions, test: Sprt, counts: tuple[int, ...], games: int, estimate: Estimate) -> None:
     state = test.judge(counts)
     document: dict[str, Any] = {
         **state._asdict(),
@@ -115,7 +118,7 @@ def _show(test: Sprt, counts: tuple[int, ...], games: int, estimate: Estimate) -
     output.show(document, "\n".join(lines))
 
 
-def _plan(test: Sprt, elo: float, draw_rate: float, advantage: float) -> None:
+def _plan(output: OutputOptions, test: Sprt, elo: float, draw_rate: float, advantage: float) -> None:
     with problems_with("--plan", SprtError):
         planned = plan(test, TrueStrength(elo, draw_rate, advantage))
     moving = f", moving first worth {advantage:+g}" if advantage else ""

@@ -1,4 +1,4 @@
-"""`noughts solve`: who wins a position if both sides play best."""
+"""The command `noughts solve`."""
 
 from typing import Annotated
 
@@ -7,9 +7,11 @@ from typer import Argument, Option
 from noughts_bots.reference.analysis import Analyst
 from noughts_bots.reference.exact import MOST_FREE_CELLS, Verdict, can_solve
 from noughts_referee.rules import Position, Variant, cell_name, cell_names
-from noughts_server.cli import completion, options, output, printing
+from noughts_server.cli import completion, printing
+from noughts_server.cli.command import command
 from noughts_server.cli.errors import UsageProblem, problems_with
-from noughts_server.cli.former_command import command
+from noughts_server.cli.options import read_variant
+from noughts_server.cli.options.output import OutputOptions
 from noughts_server.openings.legality import OpeningError, check_opening
 from noughts_server.openings.reading import read_opening
 from noughts_server.records.explaining import VALUES
@@ -29,12 +31,14 @@ $ noughts solve gomoku --moves h8,a1,i8,a3,j8,a5
 X to move: win in at most 3 plies. Best: g8
 """
 )
-def solve_position(
+def solve(
     variant: Annotated[str, Argument(metavar="VARIANT", autocompletion=completion.variants, help="Variant")],
     moves: Annotated[str, Option("--moves", metavar="CELLS", help="Moves so far: `b2,a1`; with layers `2b2`")] = "",
     positions: Annotated[
         int, Option("--positions", metavar="N", min=1, max=10**7, help="Maximum number of positions")
     ] = 500_000,
+    *,
+    output: OutputOptions,
 ) -> None:
     """Print the exact value of a position for the side to move, and the best moves.
 
@@ -43,7 +47,7 @@ def solve_position(
     and without blocked lines: e.g. all of `mnk:4,4,3`, `connect4` after 14 moves. In other positions, and if the search
     needs more than `--positions`, the bot `threats` looks for a forced win. If it finds none, the value is unknown.
     """
-    position = _position(rules := options.read_variant(variant, called="VARIANT"), moves)
+    position = _position(rules := read_variant(variant, called="VARIANT"), moves)
     with printing.stderr().status("Solving"):
         found = Analyst(rules, positions=positions, nodes=_THREATS_NODES).verdict(position)
     if found is None and not can_solve(position):

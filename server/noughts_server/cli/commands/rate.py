@@ -1,15 +1,17 @@
-"""`noughts rate`: ratings from a file of results, all games at once."""
+"""The command `noughts rate`."""
 
 from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Option
 
-from noughts_server.cli import options, output, printing
+from noughts_server.cli import printing
+from noughts_server.cli.command import command
 from noughts_server.cli.drawing.rating_table import print_ratings, ratings_document
 from noughts_server.cli.errors import UsageProblem, problems_with
-from noughts_server.cli.former_command import command
 from noughts_server.cli.game_sources import FileDialect, TournamentPlace
+from noughts_server.cli.options import read_anchors
+from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.statistics import AnchorOption
 from noughts_server.records.results_file import ResultsError, read_results
 from noughts_server.tables.tally import Tally
@@ -32,7 +34,6 @@ def rate(
         str, Argument(metavar="FILE", help="Games: .csv, .jsonl, .sgf, .psq, .parquet, .pgn or `tournaments/NAME`")
     ],
     place: TournamentPlace,
-    files: FileDialect,
     anchor: AnchorOption = None,
     prior: Annotated[
         bool,
@@ -56,6 +57,9 @@ def rate(
             rich_help_panel="Statistics",
         ),
     ] = False,
+    *,
+    files: FileDialect,
+    output: OutputOptions,
 ) -> None:
     """Compute ratings from all games in a file or tournament, with 95 % intervals and first-move advantage.
 
@@ -67,7 +71,7 @@ def rate(
     `termination` marks forfeits, also in the words of other programs. If
     the moves are known and the same bots play an identical game again, it counts only once. Games can be in any order.
     """
-    anchors = options.read_anchors(anchor)
+    anchors = read_anchors(anchor)
     try:
         with place.file(source) as file:
             tally, void = read_results(Path(file), forfeits=not without_forfeits, dialect=files.dialect)
@@ -83,7 +87,7 @@ def rate(
     with problems_with(source, FitError):
         ratings = rate_games(games, anchors=anchors, prior=prior)
     forfeits = {name: kinds.total() for name, kinds in tally.faults.items()}
-    if output.is_json():
+    if output.is_json:
         counts = {"forfeits": forfeits, "void": void, "repeats": tally.repeats}
         matrix = {"los": list(ratings.los_matrix())} if los else {}
         printing.print_json({**ratings_document(ratings), **matrix, **counts})

@@ -1,4 +1,4 @@
-"""`noughts estimate`: what a bot is worth, in about a minute."""
+"""The command `noughts estimate`."""
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
@@ -14,13 +14,15 @@ from typer import Argument, Option
 from noughts_bots.reference.specs import BotSpec, make_bot, parse_spec
 from noughts_bots.sdk.errors import VariantRefused
 from noughts_referee.children.child_settings import ChildSettings
-from noughts_server.cli import child_options, completion, options, output, printing
+from noughts_server.cli import child_options, completion, printing
+from noughts_server.cli.command import command
 from noughts_server.cli.drawing.progress import showing_progress
 from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem, problems_with
-from noughts_server.cli.former_command import command
 from noughts_server.cli.local.children import check_startable
 from noughts_server.cli.logs import configure_logs
+from noughts_server.cli.options import LogLevel, read_seed, read_time, read_variant
 from noughts_server.cli.options.game import SeedOption
+from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.time import TimeOption
 from noughts_server.cli.signals import run_loop, two_stages
 from noughts_server.competition.tournament_settings import TournamentSettings
@@ -28,7 +30,10 @@ from noughts_server.local.plan import LocalError, LocalPlan, LocalStop, VariantN
 
 if TYPE_CHECKING:
     from noughts_server.local.rating_pool import PoolRating
+
+
 _MOST_GAMES = 10_000
+
 
 _WIDTH, _ROW, _LEFT, _RIGHT = 720, 26, 170, 60
 
@@ -67,7 +72,9 @@ def estimate(
         Option("--svg", metavar="FILE", help="Chart of the bot's rating in each pool", rich_help_panel="Output"),
     ] = None,
     start_timeout: child_options.StartTimeoutOption = child_options.START_SECONDS,
-    sandbox: child_options.SandboxOptions = child_options.SandboxOptions(),
+    *,
+    sandbox: child_options.SandboxOptions,
+    output: OutputOptions,
 ) -> None:
     """Rate a bot against reference bots: Elo with its 95 % interval, weakest variant, slowest moves.
 
@@ -86,9 +93,9 @@ def estimate(
         raise UsageProblem(
             f"--variants {', '.join(unknown)}: expected one or more of {', '.join(REFERENCE_POOLS)}, or all"
         )
-    configure_logs(options.LogLevel.WARNING)
-    read_seed, stop = options.read_seed(seed), LocalStop()
-    settings = TournamentSettings(time=options.read_time(time), games_per_pair=games + games % 2, seed=read_seed)
+    configure_logs(LogLevel.WARNING)
+    number, stop = read_seed(seed), LocalStop()
+    settings = TournamentSettings(time=read_time(time), games_per_pair=games + games % 2, seed=number)
     children = ChildSettings(start=start_timeout)
     plan = LocalPlan(specs=(parsed,), settings=settings, children=children, locking=sandbox.locking)
     rate = partial(exercise, plan, stop=stop, on_note=printing.note)
@@ -96,7 +103,7 @@ def estimate(
     if svg is not None:
         _draw(svg, spec, results)
     weakest = max(results, key=lambda result: result.behind).variant if len(results) > 1 else None
-    document = {"spec": spec, "seed": read_seed, "variants": [result.document() for result in results]}
+    document = {"spec": spec, "seed": number, "variants": [result.document() for result in results]}
     output.show({**document, "weakest": weakest}, lambda: _print(spec, results, weakest))
     if stop.finishing.is_set():
         raise SystemExit(INTERRUPTED)
@@ -114,7 +121,7 @@ async def _exercised(
         with showing_progress() as show, two_stages(stop.finish, stop.abort):
             try:
                 if spec.child_kind is None:
-                    make_bot(spec, options.read_variant(variant))  # it plays the variant
+                    make_bot(spec, read_variant(variant))  # it plays the variant
                 results.append(await rate(variant=variant, on_progress=show))
             except (VariantRefused, LocalError) as error:
                 refused = error

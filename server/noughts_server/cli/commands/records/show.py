@@ -1,27 +1,59 @@
-"""One game in a file: on a terminal on a screen that steps through it, else as text."""
+"""The command `noughts records show`."""
 
 import sys
-from collections.abc import Callable, Iterator
-from itertools import islice
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Argument
 
 from noughts_referee.rules import in_words
-from noughts_server.cli import output, printing
+from noughts_server.cli import printing
+from noughts_server.cli.command import command
+from noughts_server.cli.commands.records.files import FileArgument, Games, find_game, game_in, require_moves
 from noughts_server.cli.drawing.boards import cells_text, print_board
-from noughts_server.cli.errors import UsageProblem, has_extra
+from noughts_server.cli.errors import has_extra
+from noughts_server.cli.game_sources import FileDialect, games_in
+from noughts_server.cli.options.output import OutputOptions
 from noughts_server.records.json_lines import json_document, winning_cells
 from noughts_server.records.recorded_game import RecordError, variant_of
 from noughts_server.tables.recorded_game import RecordedGame
 
 if TYPE_CHECKING:
     from noughts_server.play.replay_screen import ReplayedGame
-Games = Callable[[str], "Iterator[RecordedGame]"]
 
 
-def show_game(file: str, number: int, games: Games) -> None:
+@command(
+    example="""
+$ noughts records show games.jsonl 1
+Game 1: three-stage (X) - minimax (O)
+1/2-1/2, board full; tictactoe, 9 plies
+ 3 X O X
+ 2 X O O
+ 1 O X X
+...
+""",
+    extra="server",
+)
+def show(
+    file: FileArgument,
+    number: Annotated[int, Argument(metavar="N", help="Number of the game in the file, from 1")] = 1,
+    *,
+    files: FileDialect,
+    output: OutputOptions,
+) -> None:
+    """Show one game: step by step on a terminal, otherwise its last position and its moves.
+
+    Keys: Left and Right step one ply, Up and Down ten; Home and End go to the first and last position; p and n show the
+    previous and next game; q quits.
+    """
+    require_moves(file)
+    _show_game(output, file, number, partial(games_in, dialect=files.dialect))
+
+
+def _show_game(output: OutputOptions, file: str, number: int, games: Games) -> None:
     """Shows the game at this place of the file, from 1."""
     game = game_in(file, number, games)
-    if output.is_json():
+    if output.is_json:
         printing.print_json({"number": number, **json_document(game)})
         return
     on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
@@ -31,18 +63,7 @@ def show_game(file: str, number: int, games: Games) -> None:
         return
     from noughts_server.play.replay_screen import ReplayScreen
 
-    ReplayScreen(number, replayed, lambda wanted: _replayed(_found(file, wanted, games))).run()
-
-
-def game_in(file: str, number: int, games: Games) -> RecordedGame:
-    """Return the game at this place of the file, from 1. Raises UsageProblem."""
-    game = _found(file, number, games)
-    if game is None:
-        count = sum(1 for _ in games(file))
-        if not count:
-            raise UsageProblem(f"{file}: got no games, expected at least one")
-        raise UsageProblem(f"{file}: there is no game {number}, expected 1 to {count}", f"noughts records list {file}")
-    return game
+    ReplayScreen(number, replayed, lambda wanted: _replayed(find_game(file, wanted, games))).run()
 
 
 def _replayed(game: RecordedGame | None) -> "ReplayedGame | None":
@@ -65,10 +86,6 @@ def _replayed(game: RecordedGame | None) -> "ReplayedGame | None":
         times_ms=game.times_ms,
         winning=frozenset(winning_cells(game) or ()),
     )
-
-
-def _found(file: str, number: int, games: Games) -> RecordedGame | None:
-    return next(islice(games(file), number - 1, None), None) if number > 0 else None
 
 
 def _print(number: int, game: RecordedGame) -> None:

@@ -1,4 +1,4 @@
-"""`noughts game explain`: the moves that turned a game."""
+"""The command `noughts game explain`."""
 
 from functools import partial
 from pathlib import Path
@@ -7,14 +7,14 @@ from typing import Annotated
 from typer import Argument
 
 from noughts_proto.v1 import games_pb2 as pb
-from noughts_server.cli import output, printing
-from noughts_server.cli.client import AtServer
+from noughts_server.cli import printing
+from noughts_server.cli.command import command
+from noughts_server.cli.commands.records.files import game_in, require_moves
 from noughts_server.cli.drawing.progress import counting
 from noughts_server.cli.errors import Problem, UsageProblem, problems_with
-from noughts_server.cli.former_command import command
 from noughts_server.cli.game_sources import FileDialect, games_in, record_of
-from noughts_server.cli.local.records import require_moves
-from noughts_server.cli.local.records_show import game_in
+from noughts_server.cli.options.output import OutputOptions
+from noughts_server.cli.options.server import ServerOptions
 from noughts_server.cli.typed_names import read_numbered_game
 from noughts_server.records.explaining import explanation, sentences
 from noughts_server.records.formats import FORMATS
@@ -35,11 +35,13 @@ def explain(
         str,
         Argument(metavar="GAME", help="Game on a server, e.g. `spring/7`, or a file of games or tournament before N"),
     ],
-    files: FileDialect,
     number: Annotated[
         int | None, Argument(metavar="N", help="Number of the game in the file (default: 1) or tournament")
     ] = None,
-    at: AtServer = AtServer(),
+    *,
+    files: FileDialect,
+    server: ServerOptions,
+    output: OutputOptions,
 ) -> None:
     """Report the moves that turned a game: those that made its value worse for the mover, in order.
 
@@ -58,7 +60,7 @@ def explain(
         )
     else:
         wanted = read_numbered_game(name, number)
-        with at.connected() as client:
+        with server.connected() as client:
             game = record_of(client.call(client.games.GetGame, pb.GetGameRequest(name=wanted)).game)
         called = name if number is None else f"{name}/{number}"
     with problems_with(called, RecordError, raises=Problem), counting("Positions") as show:

@@ -1,0 +1,44 @@
+"""The command `noughts records check`."""
+
+from collections.abc import Sequence
+
+from noughts_server.cli import printing
+from noughts_server.cli.command import command
+from noughts_server.cli.commands.records.files import FileArgument
+from noughts_server.cli.game_sources import FileDialect
+from noughts_server.cli.options.output import OutputOptions
+from noughts_server.records.formats import WITHOUT_MOVES, format_of, read_games
+from noughts_server.records.replay import Finding, check_games
+
+
+@command(
+    example="""
+$ noughts records check games.jsonl
+30 games: nothing wrong
+"""
+)
+def check(file: FileArgument, *, files: FileDialect, output: OutputOptions) -> None:
+    """Replay every game in a file according to the rules and report errors.
+
+    Exit code 1 if there are any. A file without games is an error.
+    """
+    games = 0
+    found: list[Finding] = []
+
+    def note(findings: Sequence[Finding]) -> None:
+        found.extend(findings)
+        for finding in findings if not output.is_json else ():
+            text = f"{finding.file or file}, line {finding.line}: {finding.error}"
+            printing.stdout().print(printing.printable(text), soft_wrap=True)
+
+    placed = read_games(file, dialect=files.dialect)
+    for findings in check_games(placed, with_moves=format_of(file) not in WITHOUT_MOVES):
+        games += 1
+        note(findings)
+    if not games:
+        note([Finding(1, "got a file without games, expected at least one")])
+    wrong = printing.count(len(found), "error") if found else "nothing wrong"
+    errors = [{"line": each.line, "error": each.error, **({"file": each.file} if each.file else {})} for each in found]
+    output.show({"games": games, "errors": errors}, f"{printing.count(games, 'game')}: {wrong}")
+    if found:
+        raise SystemExit(1)
