@@ -9,6 +9,7 @@ from string import Template
 from typing import NamedTuple
 
 from noughts_server.core.version import software_version
+from noughts_server.records.columns import GAMES_COLUMNS, MOVES_COLUMNS, POSITIONS_COLUMNS, Column
 from noughts_server.tables.recorded_game import one_line
 
 SCHEMA_VERSION = 1
@@ -24,10 +25,14 @@ class Rows(StrEnum):
     POSITIONS = "positions"
 
     @property
-    def columns(self) -> str:
+    def columns(self) -> tuple[Column, ...]:
+        return {Rows.GAMES: GAMES_COLUMNS, Rows.MOVES: MOVES_COLUMNS, Rows.POSITIONS: POSITIONS_COLUMNS}[self]
+
+    @property
+    def columns_table(self) -> str:
         """Return the columns as a table in Markdown."""
-        tables = (files(__package__) / "columns.md").read_text("utf-8")
-        return tables.partition(f"# {self}\n\n")[2].partition("\n\n")[0].rstrip()
+        rows = (f"| `{column.name}` | {column.type} | {column.meaning} |" for column in self.columns)
+        return "\n".join(("| column | type | meaning |", "|---|---|---|", *rows))
 
 
 class DataSet(NamedTuple):
@@ -48,6 +53,6 @@ class DataSet(NamedTuple):
         cells |= {"variants": variants, "games": f"{games.total():,}", "count": f"{rows:,}", "rows": self.rows}
         values = {name: one_line(text).replace("|", "\\|").replace("`", "'") for name, text in cells.items()}
         values |= {"license": json.dumps(self.license.lower() or "unknown"), "file": json.dumps(pattern or file.name)}
-        values |= {"mark": mark, "columns": self.rows.columns, "version": f"{SCHEMA_VERSION}"}
+        values |= {"mark": mark, "columns": self.rows.columns_table, "version": f"{SCHEMA_VERSION}"}
         template = Template((files(__package__) / "card.md").read_text("utf-8"))
         card.write_text(template.substitute(values, software=software_version()), "utf-8", errors="replace")

@@ -1,11 +1,10 @@
 """Parquet files of games, moves or positions, which data frames and databases read; needs the extra `parquet`.
 
-`columns.md` lists the columns. Only a sandboxed process parses a file: the decoder is a large library in C++, and a few
+`columns` lists the columns. Only a sandboxed process parses a file: the decoder is a large library in C++, and a few
 bytes can stand for gigabytes.
 """
 
 import json
-import re
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
@@ -37,9 +36,11 @@ _OWN = ("variant", "first", "second", "seed", "moves", "result", "termination", 
 
 
 def _schema(rows: Rows, content: str = "") -> Any:
-    columns = re.findall(r"\| `(\w+)` \| (\S+) \|", rows.columns)
-    kinds = [(name, _TYPES[kind] if kind in _TYPES else pa.type_for_alias(kind)) for name, kind in columns]
-    return pa.schema(kinds, {"noughts": str(SCHEMA_VERSION), "content": content})
+    fields = [
+        (column.name, _TYPES[column.type] if column.type in _TYPES else pa.type_for_alias(column.type))
+        for column in rows.columns
+    ]
+    return pa.schema(fields, {"noughts": str(SCHEMA_VERSION), "content": content})
 
 
 _GAMES = _schema(Rows.GAMES)

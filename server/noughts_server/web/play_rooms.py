@@ -414,11 +414,13 @@ class PlayRooms:
             raise wrong("who moves first", wish.begins, "you, they or lot")
         if wish.mark not in (BEGINS, CROSS, NOUGHT, LOT):
             raise wrong("mark", wish.mark, "begins, x, o or lot")
-        bounds = {"move": self.settings.longest_move, "increment": self.settings.longest_move}
-        for field, most in {**bounds, "bank": self.settings.longest_base}.items():
-            seconds = getattr(wish.time, f"{field}_us") / 1e6
-            if seconds > most:
-                raise wrong(field, f"{seconds:g}", f"at most {most:,} seconds")
+        for field, time_us, most in (
+            ("move", wish.time.move_us, self.settings.longest_move),
+            ("increment", wish.time.increment_us, self.settings.longest_move),
+            ("bank", wish.time.bank_us, self.settings.longest_base),
+        ):
+            if time_us > most * 1_000_000:
+                raise wrong(field, f"{time_us / 1e6:g}", f"at most {most:,} seconds")
         kind, _, spec = wish.opponent.partition(":")
         if kind == "house":
             if spec not in HOUSE:

@@ -28,9 +28,7 @@ def query_fields(route: ApiRoute[Any, Any]) -> Iterable[Any]:
 
 def request_for(route: ApiRoute[Any, Any], path: Mapping[str, Any], query: Iterable[tuple[str, str]]) -> Any:
     """Return the route's request. Raises Failure for a parameter that is unknown or cannot be read."""
-    request: Any = route.request()
-    for name, template in route.names.items():
-        setattr(request, name, template.format_map(path))
+    values: dict[str, Any] = {name: template.format_map(path) for name, template in route.names.items()}
     fields = {field.name: field for field in query_fields(route)}
     for name, text in query:
         if name == FORMAT and route.rows:
@@ -39,10 +37,10 @@ def request_for(route: ApiRoute[Any, Any], path: Mapping[str, Any], query: Itera
             known = ", ".join(sorted([*fields, *([FORMAT] if route.rows else [])]))
             raise Failure(400, f"parameter {name!r}: unknown", f"Known: {known or 'none'}.")
         if fields[name].is_repeated:
-            getattr(request, name).extend(_read(fields[name], part) for part in text.split(",") if text)
+            values.setdefault(name, []).extend(_read(fields[name], part) for part in text.split(",") if text)
         else:
-            setattr(request, name, _read(fields[name], text))
-    return request
+            values[name] = _read(fields[name], text)
+    return route.request(**values)
 
 
 def _read(field: FieldDescriptor, text: str) -> Any:

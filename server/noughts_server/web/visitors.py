@@ -260,8 +260,9 @@ class Visitors:
             await self._app(scope, receive, send)
             return
         GUEST.set(address)
-        key = address, _limit_of(scope["method"], path)
-        places = self._places.setdefault(key, asyncio.Semaphore(getattr(self._limits, key[1])))
+        kind, most = self._limit_of(scope["method"], path)
+        key = address, kind
+        places = self._places.setdefault(key, asyncio.Semaphore(most))
         self._under_way[key] += 1
         try:
             if self._under_way[key] > self._limits.address_connections:
@@ -285,19 +286,20 @@ class Visitors:
             if not self._under_way[key]:
                 del self._under_way[key], self._places[key]
 
+    def _limit_of(self, method: str, path: str) -> tuple[str, int]:
+        """Return the kind of a request, and the limit on concurrent requests of this kind from an address."""
+        if method not in ("GET", "HEAD"):
+            return "writes", self._limits.address_writes
+        if _FILE in path:
+            return "downloads", self._limits.address_downloads
+        return "reads", self._limits.address_reads
+
 
 def add(counts: Counter[str], address: str, number: int) -> None:
     """Add a number, which can be negative, to a count of an address; an address with 0 is removed."""
     counts[address] += number
     if not counts[address]:
         del counts[address]
-
-
-def _limit_of(method: str, path: str) -> str:
-    """Return the name of the limit on concurrent requests of this kind."""
-    if method not in ("GET", "HEAD"):
-        return "address_writes"
-    return "address_downloads" if _FILE in path else "address_reads"
 
 
 def address_of(scope: Scope) -> str:

@@ -115,7 +115,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
     max_leaves=5,
 )
-COLUMN = st.sampled_from([line.split("`")[1] for line in Rows.GAMES.columns.splitlines()[2:]])
+COLUMN = st.sampled_from([column.name for column in Rows.GAMES.columns])
 END_TIMES = st.datetimes(timezones=st.just(UTC)).map(datetime.isoformat)
 MORE_KEYS = ("first_time", "second_time", "termination")  # must be text
 MORE = st.fixed_dictionaries(

@@ -274,11 +274,11 @@ def test_who_comes_when_all_tables_are_taken_is_told_so(server: ServerUnderTest)
 
 
 def test_new_visitor_gets_the_table_that_has_had_no_move_for_long(server: ServerUnderTest) -> None:
-    settings = TableSettings(most=2, address_most=1, kept=0.5, pause=0.0)
+    settings = TableSettings(most=2, address_most=1, kept=3.0, pause=0.0)
     form = {"opponent": "house:random", "variant": "tictactoe", "begins": "you", "mark": "begins"}
     with site_of(server.address, token=server.token("full"), tables=settings, proxies=["127.0.0.1"]) as site:
         first, second = (site.post("/play", form, x_real_ip=f"192.0.2.{n}").headers["location"] for n in (1, 2))
-        time.sleep(0.6)
+        time.sleep(3.1)
         move = {"game": site.get(f"{first}/state").document["game"], "cell": "4", "ply": "0"}
         assert site.post(f"{first}/move", move).status == 200
         assert site.get(f"{second}/state").status == 200
