@@ -40,29 +40,82 @@ _HIDDEN_MEMORY = 0x21
 _GROWING_MEMORY = 0x100
 """MAP_GROWSDOWN: the kernel counts it as a stack, not as private memory."""
 _KIND_OF_SOCKET, _STREAM, _FAST_OPEN = 0xF, 1, 0x20000000
-_BPF_ON_SOCKETS = (26, 27, 36, 50, 51, 52)
-"""Options of `SOL_SOCKET` that attach, detach and lock programs of the kernel."""
-_SIZES_OF_BUFFERS = (7, 8)
-"""SO_SNDBUF and SO_RCVBUF: no check counts the memory of buffers."""
-_DEVICE_CONTROLS = (
-    0x5401, 0x5413, 0x540F,  # TCGETS, TIOCGWINSZ and TIOCGPGRP, which fail on a pipe and say that it is no terminal
-    0x541B, 0x5421, 0x5450, 0x5451,  # FIONREAD, FIONBIO, FIONCLEX, FIOCLEX
-)  # fmt: skip
+_FILTERS_AND_MARKS = {
+    "SO_ATTACH_FILTER": 26,
+    "SO_DETACH_FILTER": 27,
+    "SO_MARK": 36,
+    "SO_LOCK_FILTER": 44,
+    "SO_ATTACH_BPF": 50,
+    "SO_ATTACH_REUSEPORT_CBPF": 51,
+    "SO_ATTACH_REUSEPORT_EBPF": 52,
+}
+"""Options of `SOL_SOCKET` that attach, detach and lock programs of the kernel, or choose routes."""
+_SIZES_OF_BUFFERS = {"SO_SNDBUF": 7, "SO_RCVBUF": 8}
+"""No check counts the memory of buffers."""
+_DEVICE_CONTROLS = {
+    # They fail on a pipe and so say that it is no terminal.
+    "TCGETS": 0x5401,
+    "TIOCGWINSZ": 0x5413,
+    "TIOCGPGRP": 0x540F,
+    "FIONREAD": 0x541B,
+    "FIONBIO": 0x5421,
+    "FIONCLEX": 0x5450,
+    "FIOCLEX": 0x5451,
+}
 """Others set attributes of files, which need no right to write, or belong to devices."""
-_FILE_CONTROLS = (0, 1, 2, 3, 4, 1030, 1031, 1032)
-"""F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC, F_SETPIPE_SZ, F_GETPIPE_SZ.
-
-Others watch folders (F_NOTIFY), delay those who open a file (F_SETLEASE), and signal other processes (F_SETOWN).
-"""
-_FILE_LOCKS = (6, 7, 37, 38)
-"""F_SETLK, F_SETLKW, F_OFD_SETLK, F_OFD_SETLKW."""
-_SHARED_MEMORY_ADVICE = (12, 20, 21, 100, 101)
-"""MADV_MERGEABLE, MADV_COLD, MADV_PAGEOUT, MADV_HWPOISON, MADV_SOFT_OFFLINE, which others can notice."""
-_OWN_ATTRIBUTES = (
-    2, 3, 7, 15, 16, 21, 23, 29, 30, 38, 39, 40, 41, 42, 52, 53,  # names, timer slack, huge pages, speculation
-    50, 51, 54, 55, 56, 60, 61, 63, 64, 65, 66,  # vectors, pointers and memory tags of ARM64; W^X
-    0x53564D41,  # names of memory
-)  # fmt: skip
+_FILE_CONTROLS = {
+    "F_DUPFD": 0,
+    "F_GETFD": 1,
+    "F_SETFD": 2,
+    "F_GETFL": 3,
+    "F_SETFL": 4,
+    "F_DUPFD_CLOEXEC": 1030,
+    "F_SETPIPE_SZ": 1031,
+    "F_GETPIPE_SZ": 1032,
+}
+"""Others watch folders (F_NOTIFY), delay those who open a file (F_SETLEASE), and signal other processes (F_SETOWN)."""
+_FILE_LOCKS = {"F_SETLK": 6, "F_SETLKW": 7, "F_OFD_SETLK": 37, "F_OFD_SETLKW": 38}
+_SHARED_MEMORY_ADVICE = {
+    "MADV_MERGEABLE": 12,
+    "MADV_COLD": 20,
+    "MADV_PAGEOUT": 21,
+    "MADV_HWPOISON": 100,
+    "MADV_SOFT_OFFLINE": 101,
+}
+"""Advice whose effect others can notice."""
+_OWN_ATTRIBUTES = {
+    "PR_GET_PDEATHSIG": 2,
+    "PR_GET_DUMPABLE": 3,
+    "PR_GET_KEEPCAPS": 7,
+    "PR_SET_NAME": 15,
+    "PR_GET_NAME": 16,
+    "PR_GET_SECCOMP": 21,
+    "PR_CAPBSET_READ": 23,
+    "PR_SET_TIMERSLACK": 29,
+    "PR_GET_TIMERSLACK": 30,
+    "PR_SET_NO_NEW_PRIVS": 38,
+    "PR_GET_NO_NEW_PRIVS": 39,
+    "PR_GET_TID_ADDRESS": 40,
+    "PR_SET_THP_DISABLE": 41,
+    "PR_GET_THP_DISABLE": 42,
+    "PR_GET_SPECULATION_CTRL": 52,
+    "PR_SET_SPECULATION_CTRL": 53,
+    # Vectors, pointers and memory tags of ARM64.
+    "PR_SVE_SET_VL": 50,
+    "PR_SVE_GET_VL": 51,
+    "PR_PAC_RESET_KEYS": 54,
+    "PR_SET_TAGGED_ADDR_CTRL": 55,
+    "PR_GET_TAGGED_ADDR_CTRL": 56,
+    "PR_PAC_SET_ENABLED_KEYS": 60,
+    "PR_PAC_GET_ENABLED_KEYS": 61,
+    "PR_SME_SET_VL": 63,
+    "PR_SME_GET_VL": 64,
+    # Memory that can be either written or executed.
+    "PR_SET_MDWE": 65,
+    "PR_GET_MDWE": 66,
+    # Names of memory.
+    "PR_SET_VMA": 0x53564D41,
+}
 """Options of `prctl`. Not among them: its dumpability, with which it could hide its open files from `watch`."""
 _LAST_CLOCK, _OWN_THREADS, _OWN_PROCESS = 0x7FFFFFFF, 4, 0xFFFFFFF7
 """Clocks of processes and threads are negative. One bit marks those of threads, of which Linux allows only own ones.
@@ -136,13 +189,13 @@ def _for_family() -> Iterator[_Instruction]:
     yield from _when(calls.SETSOCKOPT, _socket_option())
     for numbers, flags in calls.SENDING:
         yield from _when(numbers, [*_argument(flags), *_if(_IF_ANY_BIT, _FAST_OPEN, _REFUSE)])
-    yield from _when(calls.IOCTL, [*_argument(1), *_among(_DEVICE_CONTROLS, _NO_TERMINAL)])
+    yield from _when(calls.IOCTL, [*_argument(1), *_among(_DEVICE_CONTROLS.values(), _NO_TERMINAL)])
     # A lock is a message to everyone who can read the file, for example a library.
-    locking, others = _if_any(_FILE_LOCKS, _PRETEND), _among(_FILE_CONTROLS, _REFUSE)
+    locking, others = _if_any(_FILE_LOCKS.values(), _PRETEND), _among(_FILE_CONTROLS.values(), _REFUSE)
     yield from _when(calls.FCNTL, [*_argument(1), *locking, *others])
     yield from _when(calls.FLOCK, [(_RETURN, 0, 0, _PRETEND)])
     yield from _when(calls.MMAP, _counted_memory())
-    yield from _when(calls.MADVISE, [*_argument(2), *_if_any(_SHARED_MEMORY_ADVICE, _INVALID)])
+    yield from _when(calls.MADVISE, [*_argument(2), *_if_any(_SHARED_MEMORY_ADVICE.values(), _INVALID)])
     yield from _when_any(calls.OF_A_CLOCK, _own_clock())
     yield from _when_any(calls.ADVISING, [(_RETURN, 0, 0, _PRETEND)])
     yield from _when_any(calls.UNSUPPORTED, [(_RETURN, 0, 0, _UNSUPPORTED)])
@@ -163,7 +216,7 @@ def _for_family() -> Iterator[_Instruction]:
 
 def _for_child(own_pid: int | None, *, tcp: bool, own_user: bool) -> Iterator[_Instruction]:
     yield from _when_any(calls.ZYGOTE, _RETURN_REFUSE)
-    yield from _when(calls.PRCTL, [*_argument(0), *_among(_OWN_ATTRIBUTES, _REFUSE)])
+    yield from _when(calls.PRCTL, [*_argument(0), *_among(_OWN_ATTRIBUTES.values(), _REFUSE)])
     own = (0,) if own_pid is None else (0, own_pid)
     yield from _when_any(calls.OF_A_PROCESS, [*_argument(0), *_among(own, _REFUSE)])
     yield from _when_any(calls.OF_A_THREAD, [*_argument(0), *_among(own, _PRETEND)])
@@ -239,8 +292,8 @@ def _tcp_socket() -> list[_Instruction]:
 
 def _socket_option() -> list[_Instruction]:
     of_sockets = [*_argument(1), *_unless(_IF_EQUAL, SOL_SOCKET, _ALLOW)]
-    bpf, sizes = _if_any(_BPF_ON_SOCKETS, _REFUSE), _if_any(_SIZES_OF_BUFFERS, _PRETEND)
-    return [*of_sockets, *_argument(2), *bpf, *sizes]
+    filters, sizes = _if_any(_FILTERS_AND_MARKS.values(), _REFUSE), _if_any(_SIZES_OF_BUFFERS.values(), _PRETEND)
+    return [*of_sockets, *_argument(2), *filters, *sizes]
 
 
 def _counted_memory() -> list[_Instruction]:

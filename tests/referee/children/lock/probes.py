@@ -365,6 +365,13 @@ def enlarge_buffers(ground: Ground) -> str:
     return _changed(ours.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) != before)
 
 
+def lock_a_socket_filter(ground: Ground) -> str:
+    ours, _ = socket.socketpair()
+    lock_filter = 44
+    ours.setsockopt(socket.SOL_SOCKET, lock_filter, 1)
+    return "allowed"
+
+
 def anonymous_file(ground: Ground) -> str:
     return f"allowed: {os.memfd_create('hidden')}"
 
