@@ -99,15 +99,15 @@ random               1½     0      3       7
                 "Play games for a cluster until Ctrl-C.",
             ),
             "nodes": Command(
-                "noughts_server.cli.operator.nodes:nodes",
+                "noughts_server.cli.commands.nodes:nodes",
                 "List the live servers and referees of a cluster; exit code 1 if there are none.",
             ),
             "status": Command(
-                "noughts_server.cli.operator.status:status",
+                "noughts_server.cli.commands.status:status",
                 "Show what a server is doing, refreshed every second, until Ctrl-C.",
             ),
             "health": Command(
-                "noughts_server.cli.operator.health:health",
+                "noughts_server.cli.commands.health:health",
                 "Query the server's standard health service; exit code 0 if it is serving, 1 if not.",
             ),
             "token": token.GROUP,

@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from noughts_proto.v1 import feed_pb2, status_pb2
+from noughts_proto.v1 import feed_pb2
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_server.cli import output, printing
 from noughts_server.cli.drawing.estimate_lines import difference_text
 from noughts_server.cli.drawing.rating_table import ratings_document, show_fit
 from noughts_server.cli.drawing.standings import TournamentTables
+from noughts_server.cli.drawing.stop_wording import stop_wording
 from noughts_server.cli.errors import Problem, problems_with
 from noughts_server.cli.openings_options import openings_document, openings_wording
 from noughts_server.cli.times import clock, from_now, iso, length, milliseconds, now_ms
@@ -295,16 +296,6 @@ def state_wording(shown: pb.Tournament) -> str:
     if start_at is not None:
         told.append(f"starts {from_now(start_at) if start_at > now else 'now'}")
     return ", ".join([state, *told])
-
-
-def stop_wording(stopped: pb.Tournament | status_pb2.RunningTournament) -> str:
-    """Return why play has stopped, and when the next attempt is due."""
-    reason = stopped.reason if isinstance(stopped, pb.Tournament) else stopped.problem
-    retry_at = milliseconds(stopped, "retry_time")
-    if retry_at is None:
-        return reason
-    due = from_now(retry_at) if retry_at > now_ms() else "now"
-    return f"{reason.rstrip('.')}. The next attempt is due {due}"
 
 
 def state_of(shown: pb.Tournament | feed_pb2.WatchedTournament) -> str:

@@ -12,11 +12,11 @@ All of them were correct; nothing was changed.
     panels={
         "Commands": {
             "rebuild": Command(
-                "noughts_server.cli.operator.ratings:rebuild",
+                "noughts_server.cli.commands.ratings.rebuild:rebuild",
                 "Recompute all ratings and their history from the stored games, and correct what differs.",
             ),
             "suspicious": Command(
-                "noughts_server.cli.operator.ratings:suspicious",
+                "noughts_server.cli.commands.ratings.suspicious:suspicious",
                 "List rated results that look as if they were arranged.",
             ),
         },
