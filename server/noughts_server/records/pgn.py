@@ -51,10 +51,19 @@ def pgn_text(record: RecordedGame) -> str:
     check_listed(record)
     known = record.occasion
     date = ".".join([*known.get("date", "????").split("-"), "??", "??"][:3])
-    tags = {"Event": known.get("event", "?"), "Site": "?", "Date": date, "Round": record.round or "?"}
-    tags |= {"White": record.first, "Black": record.second, "Result": record.result, "Variant": record.variant}
-    tags |= {"Termination": record.termination, "PlyCount": str(len(record.moves))}
-    lines = [f'[{name} "{_escaped(without_controls(one_line(value)))}"]' for name, value in tags.items() if value]
+    tags = {
+        "Event": without_controls(one_line(known.get("event", "?"))),
+        "Site": "?",
+        "Date": without_controls(one_line(date)),
+        "Round": without_controls(one_line(record.round or "?")),
+        "White": record.first,
+        "Black": record.second,
+        "Result": record.result,
+        "Variant": without_controls(one_line(record.variant)),
+        "Termination": without_controls(one_line(record.termination)),
+        "PlyCount": str(len(record.moves)),
+    }
+    lines = [f'[{name} "{_escaped(value)}"]' for name, value in tags.items() if value]
     return "\n".join([*lines, "", record.result, "", ""])
 
 

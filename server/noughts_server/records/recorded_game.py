@@ -66,6 +66,9 @@ def listed_game(first: str, second: str, result: str, *, variant: str, terminati
 def check_listed(record: RecordedGame) -> None:
     """Raise RecordError for a game that a list of results cannot have."""
     check_names(record, "a list of results")
+    for name in (record.first, record.second):
+        if "\t" in name:
+            raise RecordError(f"the name {name!r}", "no tabs, for a list of results")
     if not (record.first.strip() and record.second.strip()):
         raise RecordError("a game between players without names", "two names: a list of results holds nothing else")
 

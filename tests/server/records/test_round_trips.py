@@ -279,6 +279,20 @@ def test_every_format_keeps_hostile_names_or_refuses_them(
         assert placed.game.moves == game.moves
 
 
+@pytest.mark.parametrize("name", ["games.jsonl", "games.sgf", "games.psq", "games.pgn", "games.csv"])
+@pytest.mark.parametrize("first", ["a\tb", "a  b", "a\u00a0b"])
+def test_names_with_unusual_spaces_are_kept_or_refused(tmp_path: Path, name: str, first: str) -> None:
+    game = RecordedGame("gomoku", first, "c", "*", (7, 8))
+    try:
+        write_all(str(tmp_path / name), [game])
+    except RecordError:
+        assert "\t" in first
+        return
+    (placed,) = read_games(str(tmp_path / name))
+    assert isinstance(placed.game, RecordedGame)
+    assert placed.game.first == first
+
+
 @pytest.mark.parametrize(
     "first, second",
     [("", ""), ("", "b"), ("a", ""), ("8,9", "b"), ("a", "8,9,3"), ("2", "-1"), ("7", "b"), ("-1", "a")],
