@@ -13,10 +13,10 @@ from noughts_proto.v1 import games_pb2
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_server.cli import completion, options, printing
 from noughts_server.cli.database import in_database
+from noughts_server.cli.drawing.game import game_document
+from noughts_server.cli.drawing.tournament import about_of
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.options.server import ServerOptions
-from noughts_server.cli.remote.game import document
-from noughts_server.cli.remote.tournament_view import about_of
 from noughts_server.cli.typed_names import read_tournament
 from noughts_server.client.client import Client
 from noughts_server.core.resource_names import short
@@ -253,7 +253,7 @@ def record_of(game: games_pb2.Game) -> RecordedGame:
 
 def _line(game: games_pb2.Game, event: str) -> dict[str, Any]:
     """Return the game as a line of a file of games; thinking times of the two sides only if they differ."""
-    shown = document(game)
+    shown = game_document(game)
     keys = set(LINE_KEYS) - ({"first_time", "second_time"} if shown["first_time"] == shown["second_time"] else set())
     line = {key: shown[key] for key in LINE_KEYS if key in keys & shown.keys()}
     return line | {name: shown[name] for name in ("game", "end_time")} | occasion(event, shown["end_time"] or "")

@@ -22,6 +22,14 @@ def read_bot(text: str) -> str:
     return bot_name(_identifier("bots/", name if version else text, "a bot, e.g. `mybot` or `mybot@2`"), version)
 
 
+def read_bot_without_version(text: str) -> str:
+    """`bots/NAME` from that or from NAME."""
+    resource = read_bot(text)
+    if resource.count("/") > 1:
+        raise UsageProblem(f"NAME: got {text!r}, expected a bot without a version, e.g. `mybot`")
+    return resource
+
+
 def read_game(text: str) -> str:
     """`tournaments/ID/games/NUMBER` from that or from `ID/NUMBER`."""
     parts = text.removeprefix("tournaments/").replace("/games/", "/").split("/")

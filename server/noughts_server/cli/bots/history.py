@@ -1,25 +1,25 @@
-"""The record of bots on a server: `noughts bot show`, `history`, `games`; `noughts head-to-head`, `rating-lists`."""
+"""The record of bots on a server: `noughts bot show`, `history`, `games`."""
 
-from collections.abc import Iterable
 from functools import partial
 from typing import Annotated, Any
 
-from typer import Argument, Option
+from typer import Option
 
 from noughts_proto.v1 import bots_pb2, games_pb2
 from noughts_proto.v1 import leaderboards_pb2 as pb
 from noughts_server.cli import completion, options, output, printing
 from noughts_server.cli.client import AtServer
 from noughts_server.cli.drawing.chart import line_chart
-from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.drawing.game import game_document
+from noughts_server.cli.drawing.games_of_bots import print_games
+from noughts_server.cli.drawing.leaderboard import place_document, print_places
 from noughts_server.cli.former_command import command
+from noughts_server.cli.options.game_filter import GameFilter
 from noughts_server.cli.options.names import BotArgument
 from noughts_server.cli.options.time import TimeClassOption
-from noughts_server.cli.remote.game import GameFilter, document, games_of, result_text, termination_text
-from noughts_server.cli.remote.leaderboard import PLACE_FIELDS, print_rows
-from noughts_server.cli.remote.list_choice import KnownList, chosen, others_line
+from noughts_server.cli.rating_lists import KnownList, choose_list, others_line
 from noughts_server.cli.times import exact, iso, milliseconds
-from noughts_server.cli.typed_names import read_bot, read_tournament
+from noughts_server.cli.typed_names import read_bot_without_version, read_tournament
 from noughts_server.client.client import Client
 from noughts_server.core.resource_names import short
 
@@ -43,7 +43,7 @@ def show(
     at: AtServer = AtServer(),
 ) -> None:
     """Show one bot: owner, state, and its rating and record in each rating list."""
-    resource = _bot(name)
+    resource = read_bot_without_version(name)
     with at.connected() as client:
         answer = client.call(client.bots.GetBot, bots_pb2.GetBotRequest(name=resource))
         ratings = _ratings(client, resource)
@@ -52,7 +52,7 @@ def show(
     handed_in = newest.submission if newest is not None and newest.HasField("submission") else None
     version = shown.latest_version.rpartition("/")[2]
     if output.is_json():
-        rows = [{"rating_list": row.rating_list, **printing.picked(row.row, *PLACE_FIELDS)} for row in ratings]
+        rows = [{"rating_list": row.rating_list, **place_document(row.row)} for row in ratings]
         about = {"name": short(shown.name), **printing.picked(shown, "owner", "latest_version", "online")}
         retired_at = iso(milliseconds(shown, "retire_time"))
         printing.print_json(
@@ -66,7 +66,7 @@ def show(
     if handed_in is not None:
         console.print(f"Submitted as {handed_in.kind}: {handed_in.file_name}, {handed_in.size:,} bytes.")
     if ratings:
-        print_rows(("list",), [((row.rating_list,), row.row) for row in ratings])
+        print_places(("list",), [((row.rating_list,), row.row) for row in ratings])
     else:
         console.print("No rated game yet.")
 
@@ -113,12 +113,12 @@ def history(
     Default: the untimed tictactoe list or, if it is empty, the list in which the bot has the most games. There
     is a point for each of the first 64 games, then 32 points each time the number of games doubles.
     """
-    resource = _bot(name)
+    resource = read_bot_without_version(name)
     read_variant = None if variant is None else options.read_variant(variant).name
     with at.connected() as client:
         known = [KnownList.of(row.rating_list, row.row.games) for row in _ratings(client, resource)]
         request = pb.GetRatingHistoryRequest(bot=resource)
-        request.variant, request.time_class = chosen(known, read_variant, time_class)
+        request.variant, request.time_class = choose_list(known, read_variant, time_class)
         found = client.call(client.leaderboards.GetRatingHistory, request)
     if output.is_json():
         points = [{**printing.picked(point, "games", "rating"), "time": exact(point, "time")} for point in found.points]
@@ -143,7 +143,7 @@ autumn/20  rival  mybot   ...
 )
 def games(
     name: BotArgument,
-    chosen: GameFilter,
+    game_filter: GameFilter,
     opponent: Annotated[
         str, Option("--opponent", metavar="NAME", autocompletion=completion.bots, help="Only games against this bot")
     ] = "",
@@ -158,104 +158,17 @@ def games(
 ) -> None:
     """List the games of all versions of a bot: newest tournament first, then highest number first."""
     request = games_pb2.ListGamesRequest(
-        parent=_bot(name),
-        opponent=_bot(opponent) if opponent else "",
+        parent=read_bot_without_version(name),
+        opponent=read_bot_without_version(opponent) if opponent else "",
         tournament=read_tournament(tournament) if tournament else "",
     )
-    chosen.apply(request)
+    game_filter.apply(request)
     with at.connected() as client:
-        rows = games_of(client, request, limit)
+        pages = partial(client.each, client.games.ListGames, request, lambda page: page.games)
+        rows = options.limited(pages, limit)
         against = f" against {short(request.opponent)}" if opponent else ""
-        empty = f"No {'such ' * chosen.chosen}games of {short(request.parent)}{against} yet."
-        output.show_each(map(document, rows), lambda: _print_games(rows, empty))
-
-
-@command(
-    example="""
-$ noughts head-to-head mybot rival --limit 2
-mybot against rival
-variant    moved first  games  wins  draws  losses  points
-...
-tictactoe  mybot           10     9      1       0      9½
-tictactoe  rival           10     7      3       0      8½
-...
-"""
-)
-def head_to_head(
-    first: Annotated[str, Argument(metavar="A", autocompletion=completion.bots, help="Bot, e.g. `mybot`")],
-    second: Annotated[str, Argument(metavar="B", autocompletion=completion.bots, help="Opponent of A")],
-    limit: Annotated[
-        int,
-        Option(
-            "--limit",
-            metavar="N",
-            min=0,
-            max=1_000_000_000,
-            help="Maximum number of recent games",
-            rich_help_panel="Output",
-        ),
-    ] = 5,
-    at: AtServer = AtServer(),
-) -> None:
-    """Show the score of bot A against bot B, over all versions and tournaments, rated or not."""
-    request_names = _bot(first), _bot(second)
-    request = pb.GetHeadToHeadRequest(bot=request_names[0], opponent=request_names[1], last_games=min(limit, 1_000))
-    with at.connected() as client:
-        found = client.call(client.leaderboards.GetHeadToHead, request)
-    a, b = map(short, request_names)
-    if output.is_json():
-        printing.print_json(
-            {
-                "a": a,
-                "b": b,
-                "total": _by_side(found.total),
-                "variants": {each.variant: _by_side(each.score) for each in found.variants},
-                "games": [document(row) for row in found.last_games],
-            }
-        )
-        return
-    console = printing.stdout()
-    if not found.variants:
-        console.print(f"{a} and {b} have not played each other yet.")
-        return
-    printing.heading(console, f"{a} against {b}")
-    rows = [row for each in found.variants for row in _score_rows(each.variant, each.score, a, b)]
-    if len(found.variants) > 1:
-        rows += _score_rows("all", found.total, a, b)
-    console.print(printing.table(("variant", "moved first", ">games", ">wins", ">draws", ">losses", ">points"), rows))
-    if found.last_games:
-        console.print()
-        printing.heading(console, "Last games")
-        _print_games(found.last_games)
-
-
-@command(
-    example="""
-$ noughts rating-lists
-variant    time class  bots  games
-...
-tictactoe  untimed ...
-"""
-)
-def rating_lists(limit: options.LimitOption = None, at: AtServer = AtServer()) -> None:
-    """List a server's rating lists: one for each variant and time class with a rated tournament."""
-    with at.connected() as client:
-        request = pb.ListRatingListsRequest()
-        pages = partial(client.each, client.leaderboards.ListRatingLists, request, lambda page: page.rating_lists)
-        found = list(options.limited(pages, limit))
-    output.show_rows(
-        {"rating_lists": [printing.picked(row, "name", "variant", "time_class", "bots", "games") for row in found]},
-        ("variant", "time class", ">bots", ">games"),
-        ((row.variant, row.time_class, f"{row.bots:,}", f"{row.games:,}") for row in found),
-        "No rated tournament yet.",
-    )
-
-
-def _bot(name: str) -> str:
-    resource = read_bot(name)
-    if resource.count("/") > 1:
-        raise UsageProblem(f"NAME: got {name!r}, expected a bot without a version, e.g. `mybot`")
-    return resource
+        empty = f"No {'such ' * game_filter.is_set}games of {short(request.parent)}{against} yet."
+        output.show_each(map(game_document, rows), lambda: print_games(rows, empty))
 
 
 def _print_history(name: str, found: pb.GetRatingHistoryResponse) -> None:
@@ -282,38 +195,3 @@ def _print_history(name: str, found: pb.GetRatingHistoryResponse) -> None:
     ]
     console.print(printing.table((">after games", ">rating", "counted (UTC)"), rows))
     console.print(f"\nNow {printing.rating(found.rating)} after {printing.count(found.games, 'rated game')}.")
-
-
-def _print_games(found: Iterable[games_pb2.Game], empty: str = "") -> None:
-    rows = [
-        (
-            short(row.name).replace("/games/", "/"),
-            _player(row.first, row.first_bot),
-            _player(row.second, row.second_bot),
-            result_text(row),
-            termination_text(row),
-            len(row.moves),
-        )
-        for row in found
-    ]
-    printing.print_rows(("game", "first", "second", "result", "termination", ">plies"), rows, empty)
-
-
-def _player(label: str, bot_version: str) -> str:
-    """Return the label of an entry, with its bot if the names differ."""
-    bot, _, version = short(bot_version).partition("/versions/")
-    return label if label == bot else f"{label} ({bot}@{version})"
-
-
-def _score_rows(variant: str, score: pb.ScoreBySide, a: str, b: str) -> list[tuple[object, ...]]:
-    rows: list[tuple[object, ...]] = []
-    for who, side in ((a, score.first), (b, score.second)):
-        count = side.wins + side.draws + side.losses
-        numbers = (f"{number:,}" for number in (count, side.wins, side.draws, side.losses))
-        rows.append((variant, who, *numbers, printing.points(side.wins + side.draws / 2)))
-    return rows
-
-
-def _by_side(score: pb.ScoreBySide) -> dict[str, dict[str, int]]:
-    sides = (("first", score.first), ("second", score.second))
-    return {name: printing.picked(side, "wins", "draws", "losses") for name, side in sides}

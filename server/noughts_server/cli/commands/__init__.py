@@ -55,23 +55,23 @@ random               1½     0      3       7
             "tournament": tournament.GROUP,
             "test": test.GROUP,
             "watch": Command(
-                "noughts_server.cli.remote.watch:watch",
+                "noughts_server.cli.commands.watch:watch",
                 "Show a game or a tournament live until it ends or you press Ctrl-C.",
             ),
             "challenge": Command(
-                "noughts_server.cli.remote.challenge:challenge",
+                "noughts_server.cli.commands.challenge:challenge",
                 "Play a few unrated games against a bot that is online on a server, and estimate the Elo difference.",
             ),
             "leaderboard": Command(
-                "noughts_server.cli.remote.leaderboard:leaderboard",
+                "noughts_server.cli.commands.leaderboard:leaderboard",
                 "List the bots in a rating list, strongest first.",
             ),
             "rating-lists": Command(
-                "noughts_server.cli.bots.history:rating_lists",
+                "noughts_server.cli.commands.rating_lists:rating_lists",
                 "List a server's rating lists: one for each variant and time class with a rated tournament.",
             ),
             "head-to-head": Command(
-                "noughts_server.cli.bots.history:head_to_head",
+                "noughts_server.cli.commands.head_to_head:head_to_head",
                 "Show the score of bot A against bot B, over all versions and tournaments, rated or not.",
             ),
             "game": game.GROUP,

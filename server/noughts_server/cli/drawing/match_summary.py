@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from noughts_referee.rules import in_words
-from noughts_server.cli import output, printing
+from noughts_server.cli import printing
 from noughts_server.cli.drawing.estimate_lines import decision_text, elo_line, llr_text, normalized_text
+from noughts_server.cli.options.output import OutputOptions
 from noughts_server.competition.score import Score
 from noughts_server.statistics.estimate import Estimate, WinsDrawsLosses, estimate
 from noughts_server.statistics.match_games import MatchStatistics
@@ -28,7 +29,7 @@ class MatchSummary:
     sprt: str = ""
     """The test, as `Sprt.parse` reads it; empty if there was none."""
 
-    def show(self, more: dict[str, Any]) -> None:
+    def show(self, output: OutputOptions, more: dict[str, Any]) -> None:
         """Print the summary; `more` is added to the document."""
         document = self._document() | more
         output.show(document, lambda: self._print(document))

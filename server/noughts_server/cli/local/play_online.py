@@ -10,13 +10,13 @@ from noughts_bots.connection.session import play as play_session
 from noughts_proto.v1 import tournaments_pb2
 from noughts_referee.rules import parse_variant
 from noughts_server.cli import options, printing
+from noughts_server.cli.challenges import challenge_request, free_name
 from noughts_server.cli.client import AtServer
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.local.play_screen import show
 from noughts_server.cli.logs import configure_logs
-from noughts_server.cli.remote.challenge_run import challenge_request, free_name
-from noughts_server.cli.remote.tournament_end import OVER
 from noughts_server.cli.signals import run_loop
+from noughts_server.cli.tournament_end import OVER
 from noughts_server.cli.typed_names import read_bot
 from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed

@@ -21,6 +21,7 @@ from noughts_server.cli.drawing.match_summary import MatchSummary, terminations_
 from noughts_server.cli.drawing.rating_table import ratings_document, show_fit
 from noughts_server.cli.drawing.standings import TournamentTables
 from noughts_server.cli.drawing.tables import show_table
+from noughts_server.cli.drawing.tournament import show_tournament
 from noughts_server.cli.dry_run import show_forecasts
 from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem, problems_with
 from noughts_server.cli.former_command import command
@@ -30,8 +31,8 @@ from noughts_server.cli.local.run import beside_games, leave_if_ended_early, pla
 from noughts_server.cli.local.trial import pace_by_trial
 from noughts_server.cli.openings_options import openings_document, openings_wording
 from noughts_server.cli.options.game import DryRunOption, SeedOption, TitleOption
+from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.statistics import FitOption, SprtOption
-from noughts_server.cli.remote.tournament_view import show_tournament
 from noughts_server.cli.signals import run_loop
 from noughts_server.cli.tournament_options import LARGEST_GAMES, FormatOptions, GameOptions, PerPairOption
 from noughts_server.competition.formats import MATCH
@@ -264,7 +265,10 @@ def match(a: FirstArgument, b: SecondArgument, playing: MatchOptions) -> None:
         settings.sprt,
     )
     with beside_games(playing.games_file):
-        result.show({**_more_document(plan, outcome), **faults_document(plan, outcome)})
+        result.show(
+            OutputOptions(format=output.FORMAT.get()),
+            {**_more_document(plan, outcome), **faults_document(plan, outcome)},
+        )
         if not output.is_json():
             _print_more(plan, outcome)
             show_faults(plan, outcome)
@@ -332,7 +336,7 @@ def run(
 
 
 def _run_there(plan: LocalPlan, playing: RunOptions, at: AtServer) -> None:
-    from noughts_server.cli.remote.run_there import play_there
+    from noughts_server.cli.run_on_server import play_there
 
     with at.connected(token_needed=True) as client:
         played = play_there(client, plan.specs, plan.settings)

@@ -1,4 +1,4 @@
-"""Arguments that name a tournament, a test or a bot of a server."""
+"""Arguments that name something on a server."""
 
 from typing import Annotated
 
@@ -14,4 +14,12 @@ TestArgument = Annotated[
 ]
 BotArgument = Annotated[
     str, Argument(metavar="NAME", autocompletion=completion.bots, help="Bot, e.g. `mybot` or `bots/mybot`")
+]
+WatchedArgument = Annotated[
+    str,
+    Argument(
+        metavar="[NAME]",
+        autocompletion=completion.tournaments,
+        help="Tournament (`spring`) or game (`spring/7`). Default: everything live",
+    ),
 ]

@@ -6,10 +6,10 @@ from typing import Any
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_server.cli import options, output, printing
 from noughts_server.cli.client import AtServer
+from noughts_server.cli.drawing.tournament import show_tournament
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.former_command import command
 from noughts_server.cli.options.names import TournamentArgument
-from noughts_server.cli.remote.tournament_view import show_tournament
 from noughts_server.cli.times import clock, iso, milliseconds
 from noughts_server.cli.typed_names import read_tournament
 from noughts_server.core.resource_names import short

@@ -13,15 +13,15 @@ from noughts_proto.v1 import bots_pb2, status_pb2, tokens_pb2
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_server.cli import completion, format_options, options, output, printing
 from noughts_server.cli.client import AtServer
+from noughts_server.cli.drawing.tournament import conditions_document, show_tournament, state_wording, time_wording
 from noughts_server.cli.dry_run import entry_counts, pace_of, show_forecasts
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.former_command import command
 from noughts_server.cli.options.game import DryRunOption, TitleOption
 from noughts_server.cli.options.names import TournamentArgument
 from noughts_server.cli.options.statistics import FitOption
-from noughts_server.cli.remote.tournament_end import verdict, wait_for_end
-from noughts_server.cli.remote.tournament_view import conditions_document, show_tournament, state_wording, time_wording
 from noughts_server.cli.times import read_moment
+from noughts_server.cli.tournament_end import verdict, wait_for_end
 from noughts_server.cli.tournament_options import FormatOptions
 from noughts_server.cli.typed_names import read_bot, read_tournament
 from noughts_server.client.client import Client

@@ -13,9 +13,10 @@ from noughts_bots import Bot, Position
 from noughts_bots.connection.session import Login, play
 from noughts_bots.reference.specs import parse_spec
 from noughts_proto.v1 import challenges_pb2, tournaments_pb2
+from noughts_server.cli.challenges import play_challenge_with
 from noughts_server.cli.client import connected
-from noughts_server.cli.remote.challenge_run import play_challenge_with
-from noughts_server.cli.remote.tournament_end import TournamentEnd
+from noughts_server.cli.options.output import OutputOptions
+from noughts_server.cli.tournament_end import TournamentEnd
 from noughts_server.client.failures import CallFailed
 from noughts_server.server import running_server
 from noughts_server.settings import ServerSettings
@@ -46,7 +47,7 @@ async def test_a_bot_whose_connection_is_lost_at_first_challenges_when_it_is_onl
                 connected(address, token_file=_written(tmp_path, token.secret)) as client,
                 pytest.raises(ExceptionGroup) as failed,
             ):
-                await play_challenge_with(parse_spec("random"), client, request)
+                await play_challenge_with(parse_spec("random"), client, request, OutputOptions())
             link.cut()
     (problem,) = failed.value.exceptions
     assert isinstance(problem, CallFailed)
@@ -82,7 +83,7 @@ async def test_challenge_is_played_to_its_end_if_the_server_restarts(
             bob = tasks.create_task(play(Waiting(), Login(server.address, token.secret, "bob"), lambda _: online.set()))
             await online.wait()
             client = stack.enter_context(connected(server.address, token_file=_written(tmp_path, token.secret)))
-            challenge = tasks.create_task(play_challenge_with(parse_spec("random"), client, request))
+            challenge = tasks.create_task(play_challenge_with(parse_spec("random"), client, request, OutputOptions()))
             await begun.wait()
         resumed.set()
         # The command looks while no server answers.

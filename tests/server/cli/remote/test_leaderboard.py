@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from noughts_server.cli.drawing.chart import line_chart
-from noughts_server.cli.remote.list_choice import KnownList, chosen
+from noughts_server.cli.rating_lists import KnownList, choose_list
 from tests.support.processes import eventually
 
 Ask = Callable[..., Any]
@@ -149,7 +149,7 @@ def test_which_list_is_shown(
     known: tuple[tuple[int, str, str], ...], asked: tuple[str | None, str | None], name: str
 ) -> None:
     lists = [KnownList(variant, time_class, games) for games, variant, time_class in known]
-    assert "/".join(chosen(lists, *asked)) == name
+    assert "/".join(choose_list(lists, *asked)) == name
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from noughts_proto.v1 import feed_pb2, tournaments_pb2
-from noughts_server.cli.remote.watch_lines import tournament_line
+from noughts_server.cli.drawing.feed_lines import tournament_line
 from tests.support.background import online
 from tests.support.databases import change
 from tests.support.site import site_of

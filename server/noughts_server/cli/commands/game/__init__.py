@@ -15,11 +15,11 @@ $ noughts game list autumn --bot rival --result loss --limit 2
     panels={
         "Commands": {
             "list": Command(
-                "noughts_server.cli.remote.game:list_games",
+                "noughts_server.cli.commands.game.list:list_games",
                 "List the games of a tournament in numerical order.",
             ),
             "show": Command(
-                "noughts_server.cli.remote.game:show",
+                "noughts_server.cli.commands.game.show:show",
                 "Show one game: its moves, its last position, and the cause of a bot's fault.",
             ),
             "explain": Command(

@@ -19,27 +19,27 @@ LLR   | ... (-2.94, 2.94) [0.00, 200.00]
     panels={
         "Commands": {
             "create": Command(
-                "noughts_server.cli.remote.test:create",
+                "noughts_server.cli.commands.test.create:create",
                 "Create a test and start it: unrated pairs of games until a sequential test is decided.",
             ),
             "list": Command(
-                "noughts_server.cli.remote.test:list_tests",
+                "noughts_server.cli.commands.test.list:list_tests",
                 "List the queue of tests: running ones by priority and age, then stopped ones, then the last to end.",
             ),
             "show": Command(
-                "noughts_server.cli.remote.test:show",
+                "noughts_server.cli.commands.test.show:show",
                 "Show a test with its statistics.",
             ),
             "stop": Command(
-                "noughts_server.cli.remote.test:stop",
+                "noughts_server.cli.commands.test.stop:stop",
                 "Stop a test: running games finish, no new ones start. `test resume` continues it.",
             ),
             "resume": Command(
-                "noughts_server.cli.remote.test:resume",
+                "noughts_server.cli.commands.test.resume:resume",
                 "Resume a stopped test.",
             ),
             "wait": Command(
-                "noughts_server.cli.remote.test:wait",
+                "noughts_server.cli.commands.test.wait:wait",
                 "Wait until a test is over or stopped, then show it.",
             ),
         },

@@ -79,7 +79,7 @@ $ noughts tournament run random minimax Mine=py:my_bot.py --seed 1
                 "Stop a tournament from repeating.",
             ),
             "watch": Command(
-                "noughts_server.cli.remote.watch:watch_tournament",
+                "noughts_server.cli.commands.tournament.watch:watch",
                 "Show a game or a tournament live until it ends or you press Ctrl-C.",
             ),
         },

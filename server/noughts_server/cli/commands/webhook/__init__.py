@@ -13,19 +13,19 @@ Webhook 1 received the test.
     panels={
         "Commands": {
             "create": Command(
-                "noughts_server.cli.remote.webhook:create",
+                "noughts_server.cli.commands.webhook.create:create",
                 "Create a webhook.",
             ),
             "list": Command(
-                "noughts_server.cli.remote.webhook:list_webhooks",
+                "noughts_server.cli.commands.webhook.list:list_webhooks",
                 "List your webhooks with their undelivered events and their failures.",
             ),
             "test": Command(
-                "noughts_server.cli.remote.webhook:test",
+                "noughts_server.cli.commands.webhook.test:test",
                 "Send the event `webhook.test`, after the events that wait, and show whether it arrived.",
             ),
             "delete": Command(
-                "noughts_server.cli.remote.webhook:delete",
+                "noughts_server.cli.commands.webhook.delete:delete",
                 "Delete a webhook and its undelivered events.",
             ),
         },

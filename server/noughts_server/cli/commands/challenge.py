@@ -1,6 +1,6 @@
-"""`noughts challenge`: a few unrated games against a bot that is online on a server."""
+"""The command `noughts challenge`."""
 
-from functools import partial
+from collections import Counter
 from typing import Annotated
 
 from typer import Argument, Option
@@ -9,15 +9,25 @@ from noughts_bots.reference.specs import make_bot, parse_spec, unique_labels
 from noughts_proto.v1 import challenges_pb2 as pb
 from noughts_proto.v1 import games_pb2, tournaments_pb2
 from noughts_referee.rules import Termination
-from noughts_server.cli import completion, options, printing
-from noughts_server.cli.client import AtServer
+from noughts_server.cli import completion, printing
+from noughts_server.cli.challenges import challenge_request, free_name, play_challenge, play_challenge_with
+from noughts_server.cli.command import command
 from noughts_server.cli.drawing.match_summary import MatchSummary
 from noughts_server.cli.errors import Problem, UsageProblem
-from noughts_server.cli.former_command import command
 from noughts_server.cli.logs import configure_logs
+from noughts_server.cli.options import (
+    USUAL_VARIANT,
+    LogLevel,
+    TournamentMarginOption,
+    read_seed,
+    read_time,
+    read_tournament_margin,
+    read_variant,
+)
 from noughts_server.cli.options.game import OpeningRuleOption, SeedOption
+from noughts_server.cli.options.output import OutputOptions
+from noughts_server.cli.options.server import ServerOptions
 from noughts_server.cli.options.time import TimeOfPlayerOption, TimeOption
-from noughts_server.cli.remote.challenge_run import challenge_request, free_name, play_challenge, play_challenge_with
 from noughts_server.cli.signals import run_loop
 from noughts_server.cli.typed_names import read_bot
 from noughts_server.client.client import Client
@@ -84,9 +94,11 @@ def challenge(
     opening_rule: OpeningRuleOption = None,
     time: TimeOption = "none",
     time_of: TimeOfPlayerOption = None,
-    margin: options.TournamentMarginOption = "",
+    margin: TournamentMarginOption = "",
     seed: SeedOption = None,
-    at: AtServer = AtServer(),
+    *,
+    server: ServerOptions,
+    output: OutputOptions,
 ) -> None:
     """Play a few unrated games against a bot that is online on a server, and estimate the Elo difference.
 
@@ -95,42 +107,54 @@ def challenge(
     """
     if own is not None and (spec is not None or name):
         raise UsageProblem("--as: got --run or --name as well, expected --as without them")
-    read_variant, read_time = None, options.read_time(time)
+    parsed_variant = None
     if variant is not None or opening_rule is not None:
-        read_variant = options.read_variant(variant or options.USUAL_VARIANT, opening_rule)
-    read_seed = None if seed is None else options.read_seed(seed)
+        parsed_variant = read_variant(variant or USUAL_VARIANT, opening_rule)
     settings = TournamentSettings(
-        variant="" if read_variant is None else read_variant.name,
-        time=read_time,
+        variant="" if parsed_variant is None else parsed_variant.name,
+        time=read_time(time),
         games_per_pair=games,
-        margin_ms=options.read_tournament_margin(margin),
+        margin_ms=read_tournament_margin(margin),
     )
+    seed = None if seed is None else read_seed(seed)
     rival = read_bot(opponent.removeprefix("bot:"))
-    configure_logs(options.LogLevel.WARNING)
-    with at.connected(token_needed=True) as client:
+    configure_logs(LogLevel.WARNING)
+    with server.connected(token_needed=True) as client:
         if own is not None:
-            challenger, play = read_bot(own), play_challenge
+            request = challenge_request(settings, time_of, challenger=read_bot(own), opponent=rival, seed=seed)
+            tournament = run_loop(play_challenge(client, request, output))
         else:
-            parsed = parse_spec(spec or "random")
+            bot_spec = parse_spec(spec or "random")
             # Report a wrong option or variant now, not in each game.
-            make_bot(parsed, read_variant)
-            challenger = bot_name(name or free_name(client, unique_labels((parsed,))[0]))
-            play = partial(play_challenge_with, parsed)
-        request = challenge_request(settings, time_of, challenger=challenger, opponent=rival, seed=read_seed)
-        _show(client, request, run_loop(play(client, request)))
+            make_bot(bot_spec, parsed_variant)
+            challenger = bot_name(name or free_name(client, unique_labels((bot_spec,))[0]))
+            request = challenge_request(settings, time_of, challenger=challenger, opponent=rival, seed=seed)
+            tournament = run_loop(play_challenge_with(bot_spec, client, request, output))
+        _show(output, client, request, tournament)
 
 
-def _show(client: Client, request: pb.CreateChallengeRequest, played: tournaments_pb2.Tournament) -> None:
-    table = client.call(client.tournaments.GetCrosstable, tournaments_pb2.GetCrosstableRequest(name=played.name))
-    listed = games_pb2.ListGamesRequest(parent=played.name)
-    games = list(client.each(client.games.ListGames, listed, lambda page: page.games, _MOST_GAMES))
-    ends = sorted(Termination(game.termination) for game in games)
-    terminations = {str(end): ends.count(end) for end in dict.fromkeys(ends)}
-    labels = {row.bot_version: row.label for row in played.standings}
+def _show(
+    output: OutputOptions, client: Client, request: pb.CreateChallengeRequest, tournament: tournaments_pb2.Tournament
+) -> None:
+    crosstable_request = tournaments_pb2.GetCrosstableRequest(name=tournament.name)
+    crosstable = client.call(client.tournaments.GetCrosstable, crosstable_request)
+    games_request = games_pb2.ListGamesRequest(parent=tournament.name)
+    games = list(client.each(client.games.ListGames, games_request, lambda page: page.games, _MOST_GAMES))
+    numbers = Counter(Termination(game.termination) for game in games)
     challenger = f"{request.challenger}/"
-    first = next(label for version, label in labels.items() if f"{version}/".startswith(challenger))
-    second = next(label for label in labels.values() if label != first)
-    result = MatchSummary(played.variant, played.seed, first, second, list(table.cells), terminations)
-    result.show({"tournament": played.name, **printing.picked(request, "challenger", "opponent")})
-    if played.state == tournaments_pb2.TOURNAMENT_STATE_CANCELLED:
-        raise Problem(f"{played.name} was cancelled after {printing.count(len(games), 'game')}: {played.reason or '-'}")
+    first = next(row.label for row in tournament.standings if f"{row.bot_version}/".startswith(challenger))
+    second = next(row.label for row in tournament.standings if row.label != first)
+    summary = MatchSummary(
+        variant=tournament.variant,
+        seed=tournament.seed,
+        first=first,
+        second=second,
+        pairs=list(crosstable.cells),
+        terminations={str(termination): numbers[termination] for termination in sorted(numbers)},
+    )
+    summary.show(
+        output, {"tournament": tournament.name, "challenger": request.challenger, "opponent": request.opponent}
+    )
+    if tournament.state == tournaments_pb2.TOURNAMENT_STATE_CANCELLED:
+        played = printing.count(len(games), "game")
+        raise Problem(f"{tournament.name} was cancelled after {played}: {tournament.reason or '-'}")

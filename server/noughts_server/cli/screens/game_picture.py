@@ -11,7 +11,7 @@ from noughts_proto.v1 import feed_pb2 as pb
 from noughts_referee.rules import VariantError, parse_variant
 from noughts_server.cli import printing
 from noughts_server.cli.drawing.boards import STYLES, board_lines, board_width, cells_text
-from noughts_server.cli.remote.watch_lines import clocks_of, ended_line, score_text, scores_of, short_game
+from noughts_server.cli.drawing.feed_lines import clocks_of, ended_line, score_text, scores_of, short_game
 
 _MOST_MOVES = 7
 _NARROWEST = 28

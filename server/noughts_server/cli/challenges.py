@@ -11,9 +11,10 @@ from noughts_bots.connection.session import play
 from noughts_bots.reference.specs import BotSpec, make_bot
 from noughts_proto.v1 import bots_pb2, tokens_pb2, tournaments_pb2
 from noughts_proto.v1 import challenges_pb2 as pb
-from noughts_server.cli import options, output, printing
+from noughts_server.cli import options, printing
 from noughts_server.cli.errors import Problem
-from noughts_server.cli.remote.tournament_end import LOOK_SECONDS, TournamentEnd
+from noughts_server.cli.options.output import OutputOptions
+from noughts_server.cli.tournament_end import LOOK_SECONDS, TournamentEnd
 from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
 from noughts_server.competition.tournament_settings import TournamentSettings
@@ -63,7 +64,7 @@ def _known_bot(client: Client, name: str) -> bots_pb2.Bot | None:
 
 
 async def play_challenge_with(
-    spec: BotSpec, client: Client, request: pb.CreateChallengeRequest
+    spec: BotSpec, client: Client, request: pb.CreateChallengeRequest, output: OutputOptions
 ) -> tournaments_pb2.Tournament:
     """Play with a reference bot that this process connects during the challenge."""
     bot = make_bot(spec)
@@ -85,21 +86,23 @@ async def play_challenge_with(
     async with asyncio.TaskGroup() as tasks:
         playing = tasks.create_task(keep_playing())
         await online.wait()
-        played = await play_challenge(client, request)
+        played = await play_challenge(client, request, output)
         playing.cancel()
     return played
 
 
-async def play_challenge(client: Client, request: pb.CreateChallengeRequest) -> tournaments_pb2.Tournament:
+async def play_challenge(
+    client: Client, request: pb.CreateChallengeRequest, output: OutputOptions
+) -> tournaments_pb2.Tournament:
     """Create the challenge and wait for its end; cancel it if interrupted.
 
     Calls are made in threads, because the bot thinks on the event loop.
     """
-    made = (await asyncio.to_thread(client.call, client.challenges.CreateChallenge, request)).tournament
+    created = (await asyncio.to_thread(client.call, client.challenges.CreateChallenge, request)).tournament
     output.hint(
-        f"{made.name}: {request.challenger} against {request.opponent}, {printing.count(request.games, 'game')}."
+        f"{created.name}: {request.challenger} against {request.opponent}, {printing.count(request.games, 'game')}."
     )
-    end = TournamentEnd(client, made.name)
+    end = TournamentEnd(client, created.name)
     try:
         while (over := await asyncio.to_thread(end.look)) is None:  # noqa: ASYNC110  # there is no event to wait for
             await asyncio.sleep(LOOK_SECONDS)
@@ -107,5 +110,5 @@ async def play_challenge(client: Client, request: pb.CreateChallengeRequest) -> 
     except asyncio.CancelledError:
         # If this also fails, the server ends the challenge after the bot's timeout.
         with suppress(CallFailed):
-            client.call(client.tournaments.CancelTournament, tournaments_pb2.CancelTournamentRequest(name=made.name))
+            client.call(client.tournaments.CancelTournament, tournaments_pb2.CancelTournamentRequest(name=created.name))
         raise

@@ -5,17 +5,19 @@ from typing import Any
 
 from noughts_proto.feed_view import View
 from noughts_proto.v1 import feed_pb2 as pb
+from noughts_proto.v1 import tournaments_pb2
 from noughts_referee.rules import Result, Termination
-from noughts_server.cli import output, printing
+from noughts_server.cli import printing
 from noughts_server.cli.drawing.boards import cells_text
-from noughts_server.cli.remote.tournament_view import state_of
+from noughts_server.cli.drawing.tournament import state_of
+from noughts_server.cli.options.output import OutputOptions
 from noughts_server.convert.times import time_control
 from noughts_server.core.resource_names import short
 
 
-def print_message(message: pb.WatchResponse, view: View) -> None:
+def print_message(output: OutputOptions, message: pb.WatchResponse, view: View) -> None:
     """Print each event of a message as a JSON document or a line of text, and update the view."""
-    if output.is_json():
+    if output.is_json:
         for event in events(message):
             printing.print_json(event)
     else:
@@ -67,7 +69,7 @@ def lines(message: pb.WatchResponse, view: View) -> Iterator[str]:
         yield tournament_line(tournament)
         for row in tournament.standings:
             standing = row.standing
-            rating = printing.rating(printing.value_of(standing, "rating"))
+            rating = printing.rating(standing.rating if standing.HasField("rating") else None)
             place = f"{standing.rank or row.rank}. {standing.label}, points {printing.points(standing.points)}"
             lost = f", lost {printing.count(standing.faults, 'game')} through its own fault" if standing.faults else ""
             yield f"{short(tournament.name)}: {place}, rating {rating}{lost}"
@@ -89,7 +91,10 @@ def short_game(name: str) -> str:
 
 def scores_of(game: pb.WatchedGame) -> tuple[float | None, float | None]:
     """Return the last score of each side; None if it gave none."""
-    return printing.value_of(game, "first_score"), printing.value_of(game, "second_score")
+    return (
+        game.first_score if game.HasField("first_score") else None,
+        game.second_score if game.HasField("second_score") else None,
+    )
 
 
 def score_text(score: float | None) -> str:
@@ -111,8 +116,8 @@ def _game_line(game: pb.WatchedGame) -> str:
 
 
 def _ply_line(ply: pb.WatchedPly, variant: str) -> str:
-    shown = ["-" if clock is None else f"{clock / 1e6:.1f} s" for clock in clocks_of(ply)]
-    clocks = "" if shown == ["-", "-"] else f", clocks {' and '.join(shown)}"
+    times = ["-" if clock is None else f"{clock / 1e6:.1f} s" for clock in clocks_of(ply)]
+    clocks = "" if times == ["-", "-"] else f", clocks {' and '.join(times)}"
     score = f", score {score_text(ply.score)}" if ply.HasField("score") else ""
     return (
         f"{short_game(ply.game)}: ply {ply.ply}, {'XO'[ply.ply & 1]} on {cells_text(variant, (ply.cell,))},"
@@ -141,40 +146,58 @@ def _tournament(tournament: pb.WatchedTournament) -> dict[str, Any]:
         "reason": tournament.reason,
         "variant": tournament.variant,
         "games": tournament.games_done,
-        **printing.picked(tournament, "games_total", "games_running", "plies"),
-        "standings": [
-            {
-                "rank": row.standing.rank or row.rank,
-                "name": row.standing.label,
-                **printing.picked(row.standing, "wins", "draws", "losses", "points", "rating", "faults"),
-            }
-            for row in tournament.standings
-        ],
+        "games_total": tournament.games_total,
+        "games_running": tournament.games_running,
+        "plies": tournament.plies,
+        "standings": [_standing(row.standing, row.rank) for row in tournament.standings],
+    }
+
+
+def _standing(standing: tournaments_pb2.Standing, place: int) -> dict[str, Any]:
+    return {
+        "rank": standing.rank or place,
+        "name": standing.label,
+        "wins": standing.wins,
+        "draws": standing.draws,
+        "losses": standing.losses,
+        "points": standing.points,
+        "rating": standing.rating if standing.HasField("rating") else None,
+        "faults": standing.faults,
     }
 
 
 def _game(game: pb.WatchedGame) -> dict[str, Any]:
-    own = {"first_time": game.first_time, "second_time": game.second_time} if game.HasField("first_time") else {}
-    return {
+    document = {
         "game": game.name,
-        **printing.picked(game, "variant", "first", "second"),
+        "variant": game.variant,
+        "first": game.first,
+        "second": game.second,
         "time": str(time_control(game.time)),
-        **{name: str(time_control(each)) for name, each in own.items()},
+    }
+    if game.HasField("first_time"):
+        document["first_time"] = str(time_control(game.first_time))
+        document["second_time"] = str(time_control(game.second_time))
+    first_score, second_score = scores_of(game)
+    return {
+        **document,
         "state": _game_state(game),
         "moves": list(game.moves),
         "times_ms": [microseconds / 1000 for microseconds in game.times_us],
         **_clocks(game),
-        **dict(zip(("first_score", "second_score"), scores_of(game), strict=True)),
+        "first_score": first_score,
+        "second_score": second_score,
         **_result(game),
     }
 
 
 def _ply(ply: pb.WatchedPly) -> dict[str, Any]:
     return {
-        **printing.picked(ply, "game", "ply", "cell"),
+        "game": ply.game,
+        "ply": ply.ply,
+        "cell": ply.cell,
         "time_ms": ply.time_us / 1000,
         **_clocks(ply),
-        **printing.picked(ply, "score"),
+        "score": ply.score if ply.HasField("score") else None,
     }
 
 
@@ -182,21 +205,24 @@ def _game_state(game: pb.WatchedGame) -> str:
     return pb.GameState.Name(game.state).removeprefix("GAME_STATE_").lower()
 
 
-def clocks_of(of: pb.WatchedGame | pb.WatchedPly) -> tuple[int | None, int | None]:
+def clocks_of(update: pb.WatchedGame | pb.WatchedPly) -> tuple[int | None, int | None]:
     """Return the time on the two clocks in microseconds; None for a side without a limit."""
-    return printing.value_of(of, "first_clock_us"), printing.value_of(of, "second_clock_us")
+    return (
+        update.first_clock_us if update.HasField("first_clock_us") else None,
+        update.second_clock_us if update.HasField("second_clock_us") else None,
+    )
 
 
-def _clocks(of: pb.WatchedGame | pb.WatchedPly) -> dict[str, float | None]:
-    first, second = (None if clock is None else clock / 1000 for clock in clocks_of(of))
+def _clocks(update: pb.WatchedGame | pb.WatchedPly) -> dict[str, float | None]:
+    first, second = (None if clock is None else clock / 1000 for clock in clocks_of(update))
     return {"first_clock_ms": first, "second_clock_ms": second}
 
 
-def _result(of: pb.WatchedGame | pb.WatchedEnd) -> dict[str, Any]:
-    if not of.result:
+def _result(end: pb.WatchedGame | pb.WatchedEnd) -> dict[str, Any]:
+    if not end.result:
         return {"result": None, "termination": None, "winning_cells": []}
     return {
-        "result": str(Result(of.result)),
-        "termination": str(Termination(of.termination)),
-        "winning_cells": list(of.winning_cells),
+        "result": str(Result(end.result)),
+        "termination": str(Termination(end.termination)),
+        "winning_cells": list(end.winning_cells),
     }

@@ -15,9 +15,9 @@ from rich.text import Text
 from noughts_proto.feed_view import View
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_server.cli import printing
-from noughts_server.cli.remote.watch_board import Picture, picture
-from noughts_server.cli.remote.watch_layout import arranged, packed
-from noughts_server.cli.remote.watch_lines import tournament_line
+from noughts_server.cli.drawing.feed_lines import tournament_line
+from noughts_server.cli.screens.game_picture import Picture, picture
+from noughts_server.cli.screens.layout import arranged, packed
 
 _REDRAWN_A_SECOND = 8
 _ARROW_SECONDS = 4.0
@@ -177,7 +177,7 @@ class Screen:
                 printing.points(standing.points),
                 *(() if narrow else map(str, (standing.wins, standing.draws, standing.losses))),
                 *(str(standing.faults) for _ in faults),
-                printing.rating(printing.value_of(standing, "rating")),
+                printing.rating(standing.rating if standing.HasField("rating") else None),
             )
         if rows < len(tournament.standings):
             table.add_row("", "", f"... {len(tournament.standings) - rows:,} more")

@@ -1,0 +1,92 @@
+"""The command `noughts game show`."""
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument
+
+from noughts_proto.v1 import games_pb2 as pb
+from noughts_referee.rules import in_words
+from noughts_server.cli import printing
+from noughts_server.cli.command import command
+from noughts_server.cli.drawing.boards import cells_text, print_board
+from noughts_server.cli.drawing.game import allowances, fault_document, game_document, result_text, termination_text
+from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.options.output import OutputOptions
+from noughts_server.cli.options.server import ServerOptions
+from noughts_server.cli.typed_names import read_numbered_game
+from noughts_server.convert.times import time_control
+
+
+@command(
+    example="""
+$ noughts game show autumn/7
+tournaments/autumn/games/7: mybot (X) - rival (O)
+1/2-1/2, board full; tictactoe, time none, seed ...
+ 3 X O X
+ 2 O O X
+ 1 X X O
+...
+"""
+)
+def show(
+    name: Annotated[
+        str,
+        Argument(metavar="NAME", help="Game: `spring/7` or `tournaments/spring/games/7`, or its tournament before N"),
+    ],
+    number: Annotated[int | None, Argument(metavar="N", help="Number of the game in the tournament")] = None,
+    *,
+    server: ServerOptions,
+    output: OutputOptions,
+) -> None:
+    """Show one game: its moves, its last position, and the cause of a bot's fault.
+
+    A live game with a long time control shows its moves so far (termination `going_on`).
+
+    Only a bot's owner, the organiser and admins can see its output, so the command needs a token to show it.
+    """
+    if Path(name).is_file():
+        fix = f"Show a game of a file: noughts records show {shlex.quote(name)} {number or 1}"
+        raise UsageProblem(f"NAME: got {name!r}, a file, expected a game on a server, e.g. `spring/7`", fix)
+    request = pb.GetGameRequest(name=read_numbered_game(name, number))
+    with server.connected() as client:
+        answer = client.call(client.games.GetGame, request)
+    sides = {1: "first", 2: "second"}
+    notes = [{"side": sides.get(note.side, str(note.side)), "text": note.text} for note in answer.notes]
+    document = game_document(answer.game)
+    if notes:
+        document["notes"] = notes
+    output.show(document, lambda: _print(answer.game, notes))
+
+
+def _print(game: pb.Game, notes: list[dict[str, str]]) -> None:
+    console = printing.stdout()
+    printing.heading(console, f"{game.name}: {game.first} (X) - {game.second} (O)")
+    ended = f"{result_text(game)}, {in_words(termination_text(game))}"
+    console.print(f"{ended}; {game.variant}, {_times(game)}, seed {game.seed}")
+    if fault := fault_document(game):
+        sentence = f"{fault['bot']} at ply {fault['ply']}: it {fault['reason']}"
+        console.print(printing.printable(sentence), soft_wrap=True, markup=False)
+    print_board(console, game.variant, game.moves, game.winning_cells)
+    if game.HasField("agreement"):
+        agreement = game.agreement
+        console.print(f"opening: {agreement.rule}, {agreement.stones} stones agreed on, begun by {agreement.opener}")
+    if game.opening_plies:
+        console.print(f"opening: {cells_text(game.variant, game.moves[: game.opening_plies])}", soft_wrap=True)
+    console.print(f"moves: {cells_text(game.variant, game.moves)}", soft_wrap=True)
+    if game.HasField("first_allowance"):
+        first, second = (f"{each.network_us / 1000:g} ms and {each.margin_us / 1000:g} ms" for each in allowances(game))
+        of_sides = first if first == second else f"{first} (first), {second} (second)"
+        console.print(f"network and margin of each move, beyond its clock: {of_sides}", soft_wrap=True)
+    if game.winning_cells:
+        console.print(f"winning cells: {cells_text(game.variant, game.winning_cells)}", soft_wrap=True)
+    for note in notes:
+        label = game.first if note["side"] == "first" else game.second
+        console.print(f"\n{label}: {printing.printable(note['text'])}", soft_wrap=True, markup=False)
+
+
+def _times(game: pb.Game) -> str:
+    """Return `time 1/move`; `time 1/move (X) and 5/move (O)` if the sides differ."""
+    first, second = str(time_control(game.first_time)), str(time_control(game.second_time))
+    return f"time {first}" if first == second else f"time {first} (X) and {second} (O)"

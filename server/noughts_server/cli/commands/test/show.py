@@ -1,0 +1,24 @@
+"""The command `noughts test show`."""
+
+from noughts_proto.v1 import tests_pb2 as pb
+from noughts_server.cli.command import command
+from noughts_server.cli.commands.test.tests import show_test
+from noughts_server.cli.options.names import TestArgument
+from noughts_server.cli.options.output import OutputOptions
+from noughts_server.cli.options.server import ServerOptions
+from noughts_server.cli.typed_names import read_test
+
+
+@command(
+    example="""
+$ noughts test show later
+tests/later: mybot@1 against absent@1
+running, 0 of 200 games played
+...
+"""
+)
+def show(name: TestArgument, *, server: ServerOptions, output: OutputOptions) -> None:
+    """Show a test with its statistics."""
+    with server.connected() as client:
+        test = client.call(client.tests.GetTest, pb.GetTestRequest(name=read_test(name))).test
+    show_test(output, test)

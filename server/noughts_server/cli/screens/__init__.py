@@ -1,0 +1,1 @@
+"""Pictures on a terminal that redraw themselves."""
