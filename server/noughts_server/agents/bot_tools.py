@@ -20,10 +20,10 @@ from noughts_server.client.submissions import TRIAL_SECONDS, kind_of, submission
 from noughts_server.core.resource_names import game_name, tournament_name
 from noughts_server.records.explaining import sentences
 from noughts_server.records.json_lines import json_line
+from noughts_server.records.server_games import recorded_game
 from noughts_server.scaffolds import LANGUAGES, NAME_PATTERN, files_of
 from noughts_server.store.people.scopes import PLAY, SUBMIT, permits
 from noughts_server.web.documents import Document
-from noughts_server.web.downloads import recorded
 from noughts_server.web.upstream import Failure
 
 _LONGEST_SECONDS = 120.0
@@ -86,9 +86,9 @@ class BotTools:
         """
         tournament_id, ordinal = tournament_and_number(game, tournament, number)
         name = game_name(tournament_name(tournament_id), ordinal)
-        request = games_pb2.GetGameRequest(name=name)
-        found = await self._backend.ask(caller, self._backend.upstream.games.GetGame, request)
-        record = json_line(recorded(found["game"])).encode()
+        upstream, request = self._backend.upstream, games_pb2.GetGameRequest(name=name)
+        found = await upstream.call(upstream.games.GetGame, request, self._backend.token(caller))
+        record = json_line(recorded_game(found.game)).encode()
         explained = await self._compute(caller, PLAY, "game.jsonl", record, "game", "explain", "game.jsonl")
         return {**explained, "game": name, "text": "\n".join(sentences(explained))}
 

@@ -13,17 +13,18 @@ from noughts_proto.v1 import games_pb2
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_server.cli import completion, options, printing
 from noughts_server.cli.database import in_database
-from noughts_server.cli.drawing.game import game_document
 from noughts_server.cli.drawing.tournament import about_of
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.options.server import ServerOptions
+from noughts_server.cli.times import exact
 from noughts_server.cli.typed_names import read_tournament
 from noughts_server.client.client import Client
 from noughts_server.core.resource_names import short
 from noughts_server.records.formats import DIALECT, Dialect, read_games
-from noughts_server.records.json_lines import LINE_KEYS, json_line, read_document
+from noughts_server.records.json_lines import json_document, json_line
 from noughts_server.records.recorded_game import Placed, RecordError
 from noughts_server.records.replay import archived, recorded
+from noughts_server.records.server_games import recorded_game
 from noughts_server.tables.about import About
 from noughts_server.tables.recorded_game import RecordedGame, occasion
 from noughts_server.tables.tally import Tally
@@ -174,7 +175,7 @@ class TournamentPlace(ServerOptions):
             shown = client.call(client.tournaments.GetTournament, pb.GetTournamentRequest(name=name)).tournament
             table = client.call(client.tournaments.GetCrosstable, pb.GetCrosstableRequest(name=name, top=1))
             for number, (game, is_last) in enumerate(with_last(_at_server(client, name)), start=1):
-                line = _line(game, shown.title or short(name))
+                line = json_document(record_of(game, shown.title or short(name)))
                 if is_last:
                     finished = shown.state == pb.TOURNAMENT_STATE_FINISHED
                     line["tournament"] = about_of(shown, table).recorded(number, finished=finished)
@@ -247,13 +248,8 @@ def with_last(games: Iterable[Made]) -> Iterator[tuple[Made, bool]]:
         yield game, True
 
 
-def record_of(game: games_pb2.Game) -> RecordedGame:
-    return read_document(_line(game, ""))
-
-
-def _line(game: games_pb2.Game, event: str) -> dict[str, Any]:
-    """Return the game as a line of a file of games; thinking times of the two sides only if they differ."""
-    shown = game_document(game)
-    keys = set(LINE_KEYS) - ({"first_time", "second_time"} if shown["first_time"] == shown["second_time"] else set())
-    line = {key: shown[key] for key in LINE_KEYS if key in keys & shown.keys()}
-    return line | {name: shown[name] for name in ("game", "end_time")} | occasion(event, shown["end_time"] or "")
+def record_of(game: games_pb2.Game, event: str = "") -> RecordedGame:
+    """Return the record of a game with its name and the end; `event` is the title of its tournament."""
+    record, ended = recorded_game(game), exact(game, "end_time")
+    place = {"game": game.name, "end_time": ended, **occasion(event, ended or "")}
+    return replace(record, more={**record.more, **place})

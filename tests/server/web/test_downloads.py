@@ -108,17 +108,6 @@ def test_lines_of_games_with_clocks_have_the_time_margins(site: Site, server: Se
     assert [(line["margins_ms"], line["late_moves"]) for line in lines] == [([1500, 1500], [0, 0])] * 2
 
 
-def test_moves_in_the_time_margin_are_counted_in_the_lines(site: Site, cup: str) -> None:
-    game = site.get(f"/api/v1/{cup}/games/1").document["game"]
-    limit = {"move_us": 100_000, "bank_us": 0, "increment_us": 0}
-    allowance = {"network_us": 0, "margin_us": 50_000}
-    timed = {**game, "first_time": limit, "second_time": limit, "first_allowance": allowance,
-             "second_allowance": allowance, "times_us": [0, 120_000, *[0] * (len(game["moves"]) - 2)]}  # fmt: skip
-    more = downloads.recorded(timed).more
-    assert (more["margins_ms"], more["late_moves"]) == ([50, 50], [0, 1])
-    assert "margins_ms" not in downloads.recorded(game).more
-
-
 def test_a_file_of_no_tournament_is_not_found_and_one_that_cannot_be_says_why(
     site: Site, server: ServerUnderTest
 ) -> None:

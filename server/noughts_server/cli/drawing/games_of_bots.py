@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from noughts_proto.v1 import games_pb2 as pb
 from noughts_server.cli import printing
-from noughts_server.cli.drawing.game import result_text, termination_text
 from noughts_server.core.resource_names import short
+from noughts_server.records.server_games import result_text, termination_text
 
 
 def print_games(games: Iterable[pb.Game], empty: str = "") -> None:

@@ -13,15 +13,13 @@ from noughts_server.cli.errors import Problem, problems_with
 from noughts_server.cli.openings_options import openings_document, openings_wording
 from noughts_server.cli.times import clock, from_now, iso, length, milliseconds, now_ms
 from noughts_server.client.client import Client
-from noughts_server.competition.bracket import Decision
 from noughts_server.competition.formats import TournamentFormat, format_of
 from noughts_server.competition.tournament_settings import OPTIONS
 from noughts_server.convert.times import time_control
-from noughts_server.core.natural_order import natural_key
 from noughts_server.core.resource_names import short
-from noughts_server.tables.about import About, time_text
+from noughts_server.records.server_games import about_tournament, bye_points, matches_of, own_times
+from noughts_server.tables.about import About
 from noughts_server.tables.crosstable import scores_of
-from noughts_server.tables.pairings import MatchRow, matches_won
 from noughts_server.tables.standings import Standing, TieBreak
 
 _MOST_PRINTED = 128
@@ -78,28 +76,13 @@ def _tables(client: Client, shown: pb.Tournament) -> TournamentTables:
         page = client.call(client.tournaments.GetCrosstable, request)
         cells += page.cells
     bracket = _format(shown).places_by_bracket
-    return TournamentTables(list(map(_standing, shown.standings)), scores_of(cells), _matches(first), bracket=bracket)
+    return TournamentTables(list(map(_standing, shown.standings)), scores_of(cells), matches_of(first), bracket=bracket)
 
 
-def _matches(page: pb.GetCrosstableResponse) -> list[MatchRow]:
-    return list(map(_match, (*page.matches, *page.encounters)))
-
-
-def about_of(shown: pb.Tournament, table: pb.GetCrosstableResponse) -> "About":
-    """Return the facts about a tournament for tables and reports; `table` can be the first page of the crosstable."""
-
-    rows, matches = list(map(_standing, table.standings)), _matches(table)
-    return About(
-        schedule=str(_format(shown)),
-        time=time_text(time_wording(shown), own_times_document(shown)),
-        began=iso(milliseconds(shown, "start_time")) or "",
-        ended=iso(milliseconds(shown, "end_time")) or "",
-        byes={row.label: row.byes for row in rows if row.byes},
-        bye_points={row.label: row.bye_points for row in rows},
-        withdrawn={row.label: row.withdrawn_reason for row in rows if row.withdrawn_at is not None},
-        matches_won=matches_won(matches) if _format(shown).places_by_bracket else None,
-        matches=matches,
-    )
+def about_of(shown: pb.Tournament, table: pb.GetCrosstableResponse) -> About:
+    """Return the facts about a tournament for tables and reports. Raises Problem as `_format` does."""
+    _format(shown)
+    return about_tournament(shown, table)
 
 
 def _standing(row: pb.Standing) -> Standing:
@@ -111,7 +94,7 @@ def _standing(row: pb.Standing) -> Standing:
         losses=row.losses,
         rating=printing.value_of(row, "rating"),
         byes=row.byes,
-        bye_points=row.points - row.wins - row.draws / 2,
+        bye_points=bye_points(row),
         withdrawn_at=milliseconds(row, "withdraw_time"),
         withdrawn_reason=row.withdraw_reason,
         faults=row.faults,
@@ -120,13 +103,6 @@ def _standing(row: pb.Standing) -> Standing:
         sonneborn_berger=row.sonneborn_berger,
         tie_break=TieBreak.__members__.get(pb.TieBreak.Name(row.tie_break).removeprefix("TIE_BREAK_")),
     )
-
-
-def _match(row: pb.Match) -> MatchRow:
-    """Return a match of the protocol's bracket; unknown values are None."""
-    decision = Decision.__members__.get(pb.MatchDecision.Name(row.decision).removeprefix("MATCH_DECISION_"))
-    sides, points = (row.first or None, row.second or None), (row.first_points, row.second_points)
-    return MatchRow(row.round, *sides, *points, row.games, row.winner or None, decision)
 
 
 def _print(shown: pb.Tournament, tables: TournamentTables) -> None:
@@ -260,7 +236,7 @@ def conditions_document(shown: pb.Tournament) -> dict[str, Any]:
         "state": state_of(shown),
         "variant": shown.variant,
         "time": time_wording(shown),
-        "own_times": own_times_document(shown),
+        "own_times": own_times(shown),
         "schedule": str(_format(shown)),
         **printing.picked(shown, "games_per_pair", *OPTIONS),
         "concurrency": shown.concurrency,
@@ -308,15 +284,10 @@ def time_wording(shown: pb.Tournament) -> str:
     return str(time_control(shown.time))
 
 
-def own_times_document(shown: pb.Tournament) -> dict[str, str]:
-    """Return the time controls of entries that have their own, by label in natural order."""
-    return {label: str(time_control(shown.own_times[label])) for label in sorted(shown.own_times, key=natural_key)}
-
-
 def _margin(shown: pb.Tournament) -> str:
     return f", margin {shown.margin_ms} ms" if shown.margin_ms else ""
 
 
 def _own_times(shown: pb.Tournament) -> str:
-    told = [f"{printing.printable(label)} {time}" for label, time in own_times_document(shown).items()]
+    told = [f"{printing.printable(label)} {time}" for label, time in own_times(shown).items()]
     return f" ({', '.join(told)})" if told else ""

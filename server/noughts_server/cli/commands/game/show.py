@@ -11,12 +11,13 @@ from noughts_referee.rules import in_words
 from noughts_server.cli import printing
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.boards import cells_text, print_board
-from noughts_server.cli.drawing.game import allowances, fault_document, game_document, result_text, termination_text
+from noughts_server.cli.drawing.game import allowances, game_document
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.server import ServerOptions
 from noughts_server.cli.typed_names import read_numbered_game
 from noughts_server.convert.times import time_control
+from noughts_server.records.server_games import recorded_game, result_text, termination_text
 
 
 @command(
@@ -65,8 +66,10 @@ def _print(game: pb.Game, notes: list[dict[str, str]]) -> None:
     printing.heading(console, f"{game.name}: {game.first} (X) - {game.second} (O)")
     ended = f"{result_text(game)}, {in_words(termination_text(game))}"
     console.print(f"{ended}; {game.variant}, {_times(game)}, seed {game.seed}")
-    if fault := fault_document(game):
-        sentence = f"{fault['bot']} at ply {fault['ply']}: it {fault['reason']}"
+    record = recorded_game(game)
+    if record.fault and record.loser is not None:
+        fault = record.lost_by(record.loser)
+        sentence = f"{fault['bot']} at ply {fault['ply']}: it {record.fault}"
         console.print(printing.printable(sentence), soft_wrap=True, markup=False)
     print_board(console, game.variant, game.moves, game.winning_cells)
     if game.HasField("agreement"):
