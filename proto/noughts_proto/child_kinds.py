@@ -5,6 +5,7 @@ the module `noughts_bots.hosts.NAME` with `load(target, options) -> Bot`. docs/r
 each.
 """
 
+from enum import StrEnum
 from typing import Literal, NamedTuple
 
 
@@ -34,6 +35,17 @@ class ChildKind(NamedTuple):
     def starts_programs(self) -> bool:
         """Whether it is a program, which may start others."""
         return self.target == "command"
+
+
+class Speech(StrEnum):
+    """How a program that is not a plugin communicates with the referee."""
+
+    FRAMES = "frames"
+    """On standard input and output, each message after its length."""
+    JSON = "json"
+    """On standard input and output as JSON, one message per line (option `frames=json`)."""
+    STREAM = "stream"
+    """On a stream that it opens itself (option `dial=true`)."""
 
 
 VARIANTS = "variants"

@@ -14,7 +14,6 @@ import shlex
 import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from pathlib import Path, PurePath
 from typing import Any, cast
 
@@ -22,7 +21,7 @@ from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.registry import BUILT_IN_KINDS, REFERENCE_BOTS, BuiltIn, Option
 from noughts_bots.sdk.built_in_bot import BuiltInBot
 from noughts_bots.sdk.errors import BotSpecError, did_you_mean
-from noughts_proto.child_kinds import CHILD_KINDS, ChildKind
+from noughts_proto.child_kinds import CHILD_KINDS, ChildKind, Speech
 from noughts_referee.rules import Variant
 
 _REFERENCE, _REGISTERED = "reference", "bot"
@@ -150,17 +149,6 @@ def _parse_options(text: str, written: str) -> dict[str, str]:
 
 def _unreadable(text: str, expected: str) -> BotSpecError:
     return BotSpecError("bot spec", repr(text), expected, f"a spec is {_SPEC_FORMS}")
-
-
-class Speech(StrEnum):
-    """How a program that is not a plugin communicates with the referee."""
-
-    FRAMES = "frames"
-    """On standard input and output, each message after its length."""
-    JSON = "json"
-    """On standard input and output as JSON, one message per line (option `frames=json`)."""
-    STREAM = "stream"
-    """On a stream that it opens itself (option `dial=true`)."""
 
 
 def speech(spec: BotSpec) -> Speech:

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from noughts_proto.child_kinds import Speech
+
 
 @dataclass(frozen=True, slots=True)
 class ChildCommand:
@@ -13,8 +15,8 @@ class ChildCommand:
     target: str
     options: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
-    json_lines: bool = False
-    """Whether its frames are JSON, one per line (see `children.framing`)."""
+    speech: Speech = Speech.FRAMES
+    """How it communicates, unless it is an engine."""
     port: int | None = None
     """The TCP port that it must reach. A sandboxed child reaches no other."""
     folder: str | None = None

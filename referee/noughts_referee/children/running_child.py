@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from noughts_proto.child_kinds import NOT_LOADED, ChildKind
+from noughts_proto.child_kinds import NOT_LOADED, ChildKind, Speech
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.child_settings import ChildSettings as ChildSettings
 from noughts_referee.children.dialled_frames import DialledFrames, Invite
@@ -127,15 +127,16 @@ async def start_child(
     invite: Invite | None = None,
     heard: Callable[[bytes], None] | None = None,
 ) -> RunningChild:
-    """Start a child. It connects if there is `invite`, and otherwise uses its pipes.
+    """Start a child. It uses its pipes, unless it opens a stream: then it needs an invitation.
 
     `heard` is called with its stderr as it arrives. Raises what the launcher raises.
     """
-    if invite is None:
+    if command.speech is not Speech.STREAM:
         started = await launcher.start(command)
-        framing = JsonLines() if command.json_lines else LengthPrefixed()
+        framing = JsonLines() if command.speech is Speech.JSON else LengthPrefixed()
         frames = PipeFrames(started.stdout, started.stdin, settings.now, framing)
         return RunningChild(started, frames, Tail(started.stderr, heard=heard), settings)
+    assert invite is not None
     stream = DialledFrames(settings.now)
     invitation = invite(stream.carry)
     started = await launcher.start(replace(command, environment=invitation.environment, port=invitation.port))

@@ -7,28 +7,27 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from noughts_bots.boards.position_boards import PositionBoards
 from noughts_bots.connection.dialogue import software
 from noughts_bots.gomocup.conversation import Terms
+from noughts_bots.gomocup.options import EngineOptions
 from noughts_bots.gomocup.protocol import OFF_BOARD, VARIANTS
 from noughts_bots.gomocup.scores import score_in
 from noughts_bots.gomocup.swap2 import Swap2Answer
-from noughts_bots.reference.specs import BotSpec
 from noughts_bots.sdk.bot import Bot
 from noughts_proto.columns import append_row
 from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.children.frames import ChildFrames
-from noughts_referee.children.launcher import Launcher
+from noughts_referee.children.launcher import ChildCommand, Launcher
 from noughts_referee.children.running_child import Death
 from noughts_referee.clock import TimeControl
 from noughts_referee.game import LostGame
 from noughts_referee.monotonic import Now
 from noughts_referee.rules import Position, parse_variant
-from noughts_server.engines.command import engine_command
 from noughts_server.engines.engine_connection import terms_of
 from noughts_server.engines.seat import EngineRefused, EngineSeat, Owner, RuleRefused
 
@@ -270,16 +269,14 @@ class EngineChild:
 
 
 def engine_child(
-    spec: BotSpec,
+    command: ChildCommand,
+    options: EngineOptions,
     launcher: Launcher,
     settings: ChildSettings,
     processes: int = 1,
-    memory_bytes: int = 0,
     heard: Callable[[bytes], None] | None = None,
 ) -> EngineChild:
-    """Create an engine with this number of processes that sends a hello at once. Raises BotSpecError."""
-    command, options = engine_command(spec)
-    command = replace(command, memory_bytes=memory_bytes or command.memory_bytes)
+    """Create an engine with this number of processes that sends a hello at once."""
 
     def seat(owner: Owner) -> EngineSeat:
         return EngineSeat(command, options, launcher, settings, owner, heard=heard)

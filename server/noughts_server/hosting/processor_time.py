@@ -2,10 +2,12 @@
 
 import asyncio
 from collections import Counter
+from contextlib import suppress
 from functools import partial
 
 import structlog
 
+from noughts_server.core.errors import NoughtsError
 from noughts_server.core.limits import Limits
 from noughts_server.store.engine.database import Store
 from noughts_server.store.people.submissions import add_processor_time, processor_time
@@ -46,6 +48,11 @@ class ProcessorTime:
     @property
     def is_saved(self) -> bool:
         return not self._unsaved.total()
+
+    async def try_to_save(self) -> None:
+        """Store what was charged; if the database refuses it now, the next call stores it."""
+        with suppress(NoughtsError):
+            await self.save()
 
     async def save(self) -> None:
         """Store what was charged, and read what all have used. Raises NoughtsError, and the next call stores it."""

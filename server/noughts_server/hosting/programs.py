@@ -5,6 +5,7 @@ reads source code within its own limits, and prints the result. The server unpac
 """
 
 import ast
+import asyncio
 import io
 import json
 import os
@@ -13,8 +14,11 @@ import shlex
 import signal
 import stat
 import sys
+import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Protocol
 
@@ -33,6 +37,9 @@ UNPACKED_FILES = 1_000
 SOURCE_FILE_BYTES, SOURCE_BYTES = 256 << 10, 1 << 20
 """Limits for one Python file, and for all of them; parsing takes several hundred times as much memory."""
 
+FOLDER_PREFIX = "one-"
+"""Of the folders of programs: the same in trials and games, so that a bot cannot tell them apart."""
+
 _OURS = ("noughts_bots", "noughts_referee", "noughts_proto")
 _REFUSED = frozenset(
     {
@@ -49,6 +56,44 @@ _MODULE = "bot.py"
 _EXAMINE_SECONDS, _EXAMINE_BYTES = 10, 512 << 20
 _EXAMINATIONS = 3
 """Attempts to examine a program if the child is killed meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program as its owner has submitted it."""
+
+    kind: str
+    """One of `KINDS`."""
+    entry: str
+    """The class of a Python bot, as far as its owner has named it."""
+    content: bytes
+
+
+async def placed(
+    program: Program, folder: Path, launcher: Launcher, packages: Iterable[str] = ()
+) -> tuple[BotSpec, str]:
+    """Have a child examine a program and write it to the folder; return its spec, and its entry in full.
+
+    Raises InvalidArgument for an invalid program; the program itself does not run.
+    """
+    file = folder / "submitted"
+    await asyncio.to_thread(file.write_bytes, program.content)
+    entry = await examined(launcher, program.kind, program.entry, file, packages)
+    file.unlink()
+    return await asyncio.to_thread(place, program.kind, entry, program.content, folder / "bot"), entry
+
+
+def open_for_passage(folder: str | Path) -> None:
+    """Let child processes of other users pass through a folder without listing it."""
+    os.chmod(folder, stat.S_IRWXU | stat.S_IXGRP | stat.S_IXOTH)  # noqa: S103  # a folder whose files are as private as before
+
+
+@contextmanager
+def program_folder(parent: Path) -> Iterator[Path]:
+    """Make a folder for one program, which child processes of other users can pass through."""
+    with tempfile.TemporaryDirectory(dir=parent, prefix=FOLDER_PREFIX) as folder:
+        open_for_passage(folder)
+        yield Path(folder)
 
 
 async def examined(launcher: Launcher, kind: str, entry: str, file: Path, packages: Iterable[str] = ()) -> str:

@@ -1,15 +1,8 @@
 """Submitted bots: tried on arrival, and run in sandboxed processes whenever a tournament needs them."""
 
 import asyncio
-import os
-import re
-import stat
-import sys
-import tempfile
-import time
-from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, closing, suppress
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -17,32 +10,26 @@ from pathlib import Path
 import structlog
 
 from noughts_bots.reference.specs import BotSpec
-from noughts_bots.sdk.errors import BotError
-from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.child_player import ChildPlayer, ChildProcess, Fault
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.children.forfeiting_players import ForfeitingPlayers
-from noughts_referee.children.launcher import ChildCommand, Launcher, Started
+from noughts_referee.children.launcher import Launcher
 from noughts_referee.children.running_child import RunningChild
 from noughts_referee.children.scratch import OwnedFolder
-from noughts_referee.children.watch import nicer, processor_seconds
+from noughts_referee.children.watch import processor_seconds
 from noughts_referee.referee import Referee
-from noughts_referee.rules import VariantError, first_common, parse_variant
-from noughts_server.bot_check.check_steps import run_steps
-from noughts_server.bot_check.conformance import ConformancePlan, ConformanceReport, check
-from noughts_server.bot_check.own_variants import declared_by
 from noughts_server.cluster.remote_referee import RemoteReferee
 from noughts_server.core.errors import InvalidArgument, NoughtsError
 from noughts_server.core.limits import Limits
 from noughts_server.hosting.processor_time import ProcessorTime
 from noughts_server.hosting.program_cache import ProgramCache
-from noughts_server.hosting.programs import PY, examined, place
+from noughts_server.hosting.programs import PY, Program, open_for_passage, placed, program_folder
+from noughts_server.hosting.trials import Trials
 from noughts_server.launching.launcher import Locking, launching
 from noughts_server.launching.players import start_process
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.endless_work import set_within
-from noughts_server.runtime.hello import check_hello
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.runtime.sessions import OnlineBot, Sessions
 from noughts_server.runtime.tournament_play import CHANGED
@@ -54,7 +41,6 @@ from noughts_server.store.people.submissions import (
     Submission,
     Upload,
     needed_submissions,
-    newest_submission,
     program_of,
     ready_submissions,
 )
@@ -67,16 +53,7 @@ _TICK_SECONDS = 2.0
 """How often running bots are charged, without reading the database."""
 _LOOK_SECONDS = 30.0
 """How often the database is read even without local events, because other servers can share it."""
-_TRIAL_SECONDS = 90.0
-_TRIAL_GAMES = 4
-_TRIALS_AT_ONCE = 4
-_TRIAL_NICE = 10
-_FOLDER_PREFIX = "one-"
-"""Of the folders of programs: the same in trials and games, so that a bot cannot tell them apart."""
-_HOUR_SECONDS = 3600.0
-_MOVE_SECONDS = 10.0
 _MOST_SAID = 1_500
-_DEFAULT_VARIANT = "tictactoe"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,29 +114,6 @@ class _Playing:
     """The processor time of this process that its owner was charged for."""
 
 
-class _Metered:
-    """A launcher for trials: its children have a lower priority than games, and it measures their processor time."""
-
-    def __init__(self, launcher: Launcher) -> None:
-        self._launcher = launcher
-        self._children: list[Started] = []
-
-    async def start(self, command: ChildCommand) -> Started:
-        child = await self._launcher.start(command)
-        self._children.append(child)
-        with suppress(ProcessLookupError):
-            os.setpriority(os.PRIO_PROCESS, child.pid, nicer(_TRIAL_NICE))
-        return child
-
-    async def close(self) -> None:
-        """Do nothing: the other launcher is still needed."""
-
-    @property
-    def processor_seconds(self) -> float:
-        """Return the processor time of all children that have ended."""
-        return sum(child.processor_seconds for child in self._children)
-
-
 @asynccontextmanager
 async def submitted_bots(acceptance: Acceptance) -> AsyncIterator[Callable[[Host], "SubmittedBots"]]:
     """Make a function that gives a host, which runs inside the block, its submitted bots.
@@ -167,7 +121,7 @@ async def submitted_bots(acceptance: Acceptance) -> AsyncIterator[Callable[[Host
     Raises LockIncomplete if Python is accepted and the sandbox is incomplete.
     """
     with closing(OwnedFolder("noughts-bots-")) as folder:
-        _open_for_passage(folder.path)
+        open_for_passage(folder.path)
         async with launching(acceptance.locking, logger.warning) as launcher:
             yield lambda host: SubmittedBots(host, launcher, acceptance, Path(folder.path))
 
@@ -200,103 +154,18 @@ class SubmittedBots:
         self._news = asyncio.Event()
         self._looked = asyncio.Event()
         """Set at the end of the next check. Each check has its own event."""
-        self._trials = asyncio.Semaphore(_TRIALS_AT_ONCE)
-        self._owners_trial: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._attempts: dict[int, deque[float]] = {}
-        """The start times of an owner's trials of the last hour."""
-
-    # Trials.
-
-    async def try_out(self, upload: Upload, variant: str, owner: int) -> Upload:
-        """Try an upload as `Hosting.try_out` describes: a few games against random moves in a sandboxed process, twice.
-
-        An owner has one trial at a time and is charged for it, so owners take turns.
-        """
-        newest = await self._host.store.read(lambda connection: newest_submission(connection, upload.bot))
-        same = newest is not None and (newest.hash, newest.kind) == (upload.hash, upload.kind)
-        # Another class of the same file is another bot, with a trial of its own.
-        if newest is not None and same and upload.entry in ("", newest.entry):
-            variants = None if newest.variants is None else tuple(newest.variants)
-            return upload._replace(
-                entry=newest.entry, variants=variants, declines_challenges=newest.declines_challenges
-            )
-        await self._time.save()
-        self._count_trial(owner)
-        launcher = _Metered(self._launcher)
-        async with self._owners_trial[owner], self._trials:
-            with tempfile.TemporaryDirectory(dir=self._folder, prefix=_FOLDER_PREFIX) as folder:
-                _open_for_passage(folder)
-                reached = ["its start"]
-                try:
-                    async with asyncio.timeout(_TRIAL_SECONDS):
-                        spec, entry = await self._place(upload, upload.content, Path(folder), launcher)
-                        tried = await self._try(spec, variant, launcher, reached)
-                except TimeoutError:
-                    got = f"its trial took longer than {_TRIAL_SECONDS:.0f} s; it had reached {reached[-1]}"
-                    hint = "Make it start and answer faster. Test it with: noughts bot check SPEC --time 0.1/move"
-                    raise _refusal(got, f"a trial of at most {_TRIAL_SECONDS:.0f} s", hint) from None
-                finally:
-                    self._time.charge(owner, launcher.processor_seconds)
-                    await self._save_time()
-        return upload._replace(
-            entry=entry,
-            variant=tried.variant,
-            variants=tried.variants,
-            declines_challenges=tried.declines_challenges,
+        self._trials = Trials(
+            store=host.store,
+            limits=host.limits,
+            launcher=launcher,
+            packages=acceptance.packages,
+            folder=folder,
+            processor_time=self._time,
         )
 
-    def _count_trial(self, owner: int) -> None:
-        """Raise LimitReached for an owner with too many trials, or without processor time left for today."""
-        limits = self._host.limits
-        now = time.monotonic()
-        latest = self._attempts.setdefault(owner, deque())
-        while latest and latest[0] <= now - _HOUR_SECONDS:
-            latest.popleft()
-        limits.check("submissions", "bots that you submit within an hour", len(latest))
-        self._time.check(owner)
-        latest.append(now)
-
-    async def _place(
-        self, program: Upload | Submission, content: bytes, folder: Path, launcher: Launcher
-    ) -> tuple[BotSpec, str]:
-        """Examine a program in a child and write it to the folder; return its spec, and its entry in full."""
-        file = folder / "submitted"
-        await asyncio.to_thread(file.write_bytes, content)
-        entry = await examined(launcher, program.kind, program.entry, file, self._packages)
-        file.unlink()
-        return await asyncio.to_thread(place, program.kind, entry, content, folder / "bot"), entry
-
-    async def _try(self, spec: BotSpec, variant: str, launcher: Launcher, reached: list[str]) -> ConformanceReport:
-        """Try a bot; add its progress to `reached`, and return its report.
-
-        Raises InvalidArgument, with its output, for an invalid bot.
-        """
-        hint = "Test it on your own machine: noughts bot check SPEC"
-        try:
-            own = variant or first_common([await declared_by(spec, launcher, self._times)])
-            board = parse_variant(own or _DEFAULT_VARIANT)
-            plan = ConformancePlan(
-                board, _TRIAL_GAMES, 1, _MOVE_SECONDS, self._times, tell=lambda done, total, what: reached.append(what)
-            )
-            report = await check(spec, plan, launcher)
-        except VariantError as error:
-            raise InvalidArgument.of("submission.variant", variant, error.expected) from None
-        except BotError as error:
-            raise _refusal(str(error), "one that plays", hint) from None
-        steps = [] if report.faults else await run_steps(spec, launcher, plan)
-        failed = [step for step in steps if step.outcome == "failed"]
-        if failed:
-            got = "; ".join(f"{step.name}: {step.detail}" for step in failed)
-            advice = f"{failed[0].advice[0].upper()}{failed[0].advice[1:]}.{_printed(failed[0].said)}"
-            raise _refusal(got, "one that passes all steps of noughts bot check", advice)
-        if report.faults:
-            printed = _printed(report.said)
-            advice = f"Correct the bot.{printed}" if printed else hint
-            raise _refusal("; ".join(report.faults), f"one that plays {board.name}", advice)
-        check_hello(pb.Hello(protocol=PROTOCOL, variants=report.variants))
-        return report
-
-    # Play.
+    async def try_out(self, upload: Upload, variant: str, owner: int) -> Upload:
+        """Try an upload as `Hosting.try_out` describes."""
+        return await self._trials.try_out(upload, variant, owner)
 
     async def prepare(self) -> None:
         """Let submitted bots count as online."""
@@ -327,7 +196,7 @@ class SubmittedBots:
                         if news or leads != led or loop.time() >= due:
                             due = loop.time() + await self._read()
                         elif not self._time.is_saved:
-                            await self._save_time()
+                            await self._time.try_to_save()
                         led = leads
                         if not leads:
                             self._needed = []
@@ -339,7 +208,7 @@ class SubmittedBots:
             finally:  # nobody waits for a server that has stopped
                 looked.set()
                 self._looked.set()
-                await self._save_time()
+                await self._time.try_to_save()
 
     def playing(self) -> list[Submission]:
         return [playing.submission for playing in self._playing.values()]
@@ -361,10 +230,6 @@ class SubmittedBots:
         self._ready = [each for each in ready if each.kind in self.accepts]
         self._needed = [each for each in needed if each.kind in self.accepts and each.kind not in elsewhere]
         return _LOOK_SECONDS
-
-    async def _save_time(self) -> None:
-        with suppress(NoughtsError):  # it is stored later
-            await self._time.save()
 
     def _tend(self, tasks: asyncio.TaskGroup) -> None:
         """Start the bots that are needed and allowed, and charge the running ones."""
@@ -400,9 +265,9 @@ class SubmittedBots:
         try:
             content = await self._program(submission)
             # Each version has its own folder, because bots of several owners can have the same file.
-            with tempfile.TemporaryDirectory(dir=self._folder, prefix=_FOLDER_PREFIX) as folder:
-                _open_for_passage(folder)
-                spec, _ = await self._place(submission, content, Path(folder), self._launcher)
+            with program_folder(self._folder) as folder:
+                program = Program(kind=submission.kind, entry=submission.entry, content=content)
+                spec, _ = await placed(program, folder, self._launcher, self._packages)
                 await self._play_as(submission, spec, self._playing[key])
         except InvalidArgument as error:  # the operator accepts less here than where it was submitted
             logger.warning("submission_not_accepted", bot=submission.resource, error=str(error))
@@ -463,29 +328,3 @@ class SubmittedBots:
             stored = await self._host.store.read(lambda connection: program_of(connection, submission.hash))
             content = await asyncio.to_thread(self._cache.keep, submission.hash, stored)
         return content
-
-
-def _printed(said: str) -> str:
-    """Return the end of what a bot has printed, each line once, as a sentence; empty if it has printed nothing."""
-    lines = "\n".join(dict.fromkeys(said.strip().splitlines()))[-_MOST_SAID:]
-    return f" It printed:\n{lines}" if lines else ""
-
-
-def _refusal(got: str, expected: str, hint: str) -> InvalidArgument:
-    reason = _without_paths(got)
-    hint = _without_paths(hint)
-    message = f"The bot was not accepted: {reason}."
-    return InvalidArgument.of("bot", reason, expected, hint=hint, message=message)
-
-
-def _without_paths(text: str) -> str:
-    """Return a text for the owner of a bot, without the server's parts of paths."""
-    text = re.sub(rf"{tempfile.gettempdir()}/noughts-(bots-\w+/{_FOLDER_PREFIX}\w+(/bot)?|lock-\w+/\d+)/?", "", text)
-    for folder in sorted((sys.prefix, sys.base_prefix, *sys.path), key=len, reverse=True):
-        text = re.sub(rf"{re.escape(folder)}(/|(?![\w.-]))", "", text) if folder.startswith("/") else text
-    return text
-
-
-def _open_for_passage(folder: str | Path) -> None:
-    """Let child processes of other users pass through a folder without listing it."""
-    os.chmod(folder, stat.S_IRWXU | stat.S_IXGRP | stat.S_IXOTH)  # noqa: S103  # a folder whose files are as private as before

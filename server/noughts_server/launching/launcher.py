@@ -1,4 +1,4 @@
-"""The command of a bot and its launcher, with the sandbox unless the user has switched it off."""
+"""The launcher of child players, with the sandbox unless the user has switched it off."""
 
 import os
 from collections.abc import AsyncIterator, Callable
@@ -7,8 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from noughts_bots.reference.specs import BotSpec
-    from noughts_referee.children.launcher import ChildCommand, Launcher
+    from noughts_referee.children.launcher import Launcher
 
 _ENTRY = "noughts_bots.hosts.warm:main"
 
@@ -20,17 +19,6 @@ class Locking(StrEnum):
     """All that the kernel supports, with a warning about the rest."""
     OFF = "off"
     """None: children have the rights of their user."""
-
-
-def command_of(spec: "BotSpec") -> "ChildCommand":
-    """Return the command of a bot that is started. Raises BotSpecError for unknown options of a program."""
-    from noughts_bots.reference.specs import Speech, speech
-    from noughts_referee.children.launcher import ChildCommand
-
-    spoken = speech(spec)
-    if spec.child_kind is not None and not spec.child_kind.hosted:
-        return ChildCommand(spec.kind, spec.target, json_lines=spoken is Speech.JSON)
-    return ChildCommand(spec.kind, spec.target, spec.options)
 
 
 @asynccontextmanager

@@ -1,7 +1,6 @@
 """A child player of any kind, which sends a hello and speaks frames."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from noughts_bots.reference.specs import BotSpec
 from noughts_referee.children.child_settings import ChildSettings
@@ -9,7 +8,7 @@ from noughts_referee.children.dialled_frames import Invite
 from noughts_referee.children.launcher import Launcher
 from noughts_referee.children.running_child import RunningChild, start_child
 from noughts_server.engines.frames import EngineChild, engine_child
-from noughts_server.launching.launcher import command_of
+from noughts_server.launching.command import child_command, engine_command
 from noughts_server.launching.team import TeamChild
 
 Player = RunningChild | EngineChild | TeamChild
@@ -31,10 +30,11 @@ async def start_player(
     """
     assert spec.child_kind is not None
     if not spec.child_kind.speaks_frames:
+        engine, options = engine_command(spec, memory_bytes=memory_bytes)
         return engine_child(
-            spec=spec, launcher=launcher, settings=settings, processes=processes, memory_bytes=memory_bytes, heard=heard
+            command=engine, options=options, launcher=launcher, settings=settings, processes=processes, heard=heard
         )
-    command = replace(command_of(spec), memory_bytes=memory_bytes)
+    command = child_command(spec, memory_bytes=memory_bytes)
     members = [await start_child(launcher, command, settings, invite, heard=heard) for _ in range(processes)]
     return members[0] if processes == 1 else TeamChild(members)
 

@@ -4,12 +4,11 @@ import asyncio
 import itertools
 import os
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from noughts_bots.gomocup.protocol import PLAYED
-from noughts_bots.reference.specs import BotSpec, dials_in
+from noughts_bots.reference.specs import BotSpec
 from noughts_proto.child_kinds import ChildKind
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.child_player import MOST_STARTS, ChildPlayer, Fault
@@ -20,12 +19,11 @@ from noughts_referee.children.running_child import Death, NotStarted, start_chil
 from noughts_referee.game import LostGame
 from noughts_referee.referee import ConnectedPlayer
 from noughts_referee.rules import covers, parse_variant
-from noughts_server.engines.command import engine_command
 from noughts_server.engines.engine_connection import EngineConnection, terms_of
 from noughts_server.engines.game_cores import GameCores
 from noughts_server.engines.seat import FORMS_OF_SWAP2, EngineRefused, EngineSeat
 from noughts_server.engines.transcript import Transcripts
-from noughts_server.launching.launcher import command_of
+from noughts_server.launching.command import child_command, engine_command
 from noughts_server.local.faults import LocalFaults
 from noughts_server.local.plan import LocalError, LocalPlan, SpecRefused, VariantNotPlayed
 from noughts_server.local.tournament import LocalTournament
@@ -79,14 +77,19 @@ class LocalChildren:
                 raise SpecRefused(refusal, fault.death.stderr.rstrip().removesuffix(refusal))
             self._died(label, fault, players)
 
-        invite = partial(self._invite, label) if dials_in(spec) else None
-        command = replace(command_of(spec), memory_bytes=self._plan.memory_bytes)
+        memory_bytes, invite = self._plan.memory_bytes, partial(self._invite, label)
         await _side_by_side(
             ChildPlayer(
                 kind,
                 wire,
                 self._times,
-                start=partial(start_child, self._launcher, replace(command, cores=cores), self._times, invite),
+                start=partial(
+                    start_child,
+                    self._launcher,
+                    child_command(spec, memory_bytes=memory_bytes, cores=cores),
+                    self._times,
+                    invite,
+                ),
                 accept=lambda hello: self._accept(label, hello),
                 on_life=lambda child: self._stderr.update({label: lambda: child.stderr}),
                 on_fault=ended,
@@ -113,8 +116,7 @@ class LocalChildren:
 
         wires = []
         for member in members:
-            command, options = engine_command(spec, next(self._cores))
-            command = replace(command, memory_bytes=self._plan.memory_bytes or command.memory_bytes)
+            command, options = engine_command(spec, memory_bytes=self._plan.memory_bytes, cores=next(self._cores))
             ready = partial(sessions.present_changed, version)
             transcript = self._transcripts.of(label)
             seat = partial(EngineSeat, command, options, self._launcher, self._times, transcript=transcript)

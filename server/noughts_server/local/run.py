@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Self
 from noughts_bots.reference.specs import BotSpec, unique_labels
 from noughts_referee.children.scratch import OwnedFolder
 from noughts_referee.children.start_retry import StartRetry
-from noughts_server.launching.launcher import Locking, command_of, launching
+from noughts_server.launching.launcher import Locking, launching
 from noughts_server.local.bot_process import bot_process
 from noughts_server.local.plan import LocalError, LocalOutcome, LocalPlan, LocalProgress, LocalStop, PlayedGame
 
@@ -115,10 +115,11 @@ async def play_locally(
 def check_out_of_reach(database: str, spec: BotSpec) -> None:
     """Raise LocalError for a database that the sandbox would let this bot read, because the bot could lock it."""
     from noughts_referee.children.command import resolve
+    from noughts_server.launching.command import child_command
     from noughts_server.store.engine.sqlite import parse_url
 
     file = os.path.realpath(str(parse_url(database).database))
-    for place in resolve(command_of(spec)).readable:
+    for place in resolve(child_command(spec)).readable:
         if file == place or file.startswith(f"{place}{os.sep}"):
             raise LocalError(
                 f"--db: got {file}, which is in the folder {place} that {spec} can read, expected a place outside it",

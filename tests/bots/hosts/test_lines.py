@@ -12,9 +12,10 @@ import pytest
 
 from noughts_bots.hosts import FOLDER_VARIABLE, bot_for
 from noughts_bots.hosts.lines import LinesBot, question, read_answer
-from noughts_bots.reference.specs import Speech, parse_spec, speech
+from noughts_bots.reference.specs import parse_spec, speech
 from noughts_bots.sdk.bot import Move, Resign
 from noughts_bots.sdk.errors import BotSpecError
+from noughts_proto.child_kinds import Speech
 from noughts_referee.children.command import resolve
 from noughts_referee.children.launcher import ChildCommand
 from noughts_referee.rules import Position, parse_variant

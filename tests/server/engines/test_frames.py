@@ -18,7 +18,7 @@ from noughts_referee.rules import VOID, Position, Termination, parse_variant
 from noughts_server.bot_check.child_session import ChildSession, child_session
 from noughts_server.bot_check.conformance import ConformancePlan, check
 from noughts_server.bot_check.rule_probe import probe_rules
-from noughts_server.engines.command import engine_command
+from noughts_server.launching.command import engine_command
 from noughts_server.launching.launcher import Locking, launching
 from noughts_server.launching.relay import RelayEvent, RelayPlan, relay
 from tests.support.children.field import PROGRAMS

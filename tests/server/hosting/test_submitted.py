@@ -24,7 +24,7 @@ from noughts_referee.children.scratch import OwnedFolder
 from noughts_referee.children.watch import nicer
 from noughts_server.core.errors import LimitReached
 from noughts_server.core.limits import Limits
-from noughts_server.hosting import submitted
+from noughts_server.hosting import submitted, trials
 from noughts_server.hosting.processor_time import ProcessorTime
 from noughts_server.hosting.submitted import Acceptance, SubmittedBots, submitted_bots_of_server
 from noughts_server.runtime.sessions import OnlineBot
@@ -417,7 +417,7 @@ HOSTILE = {
 async def test_hostile_code_is_refused_with_what_it_did(
     client: Client, body: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("noughts_server.hosting.submitted._MOVE_SECONDS", 1.0)
+    monkeypatch.setattr("noughts_server.hosting.trials._MOVE_SECONDS", 1.0)
     token = await client.token("alice", *ALL)
     refusal = await refused(submit(client, token, "mine", BOT.format(body)))
     assert HOSTILE[body] in refusal.trailing, refusal
@@ -433,7 +433,7 @@ async def test_trial_reads_the_hello_of_a_bot_within_its_limits(client: Client) 
 async def test_a_trial_that_takes_too_long_is_refused_in_the_words_of_its_author(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(submitted, "_TRIAL_SECONDS", 12.0)
+    monkeypatch.setattr(trials, "_TRIAL_SECONDS", 12.0)
     token = await client.token("alice", *ALL)
     slow = BOT.format("import time; time.sleep(5); return position.free[0]")
     refusal = await refused(submit(client, token, "mine", slow))
@@ -613,7 +613,7 @@ async def test_trials_give_way_to_games(client: Client) -> None:
 
 
 async def test_an_owner_has_one_trial_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(submitted, "_TRIALS_AT_ONCE", 1)
+    monkeypatch.setattr(trials, "_TRIALS_AT_ONCE", 1)
     async with hosting(tmp_path) as (client, here), asyncio.TaskGroup() as tasks:
         ended: list[str] = []
 
@@ -624,7 +624,7 @@ async def test_an_owner_has_one_trial_at_a_time(tmp_path: Path, monkeypatch: pyt
         alice, bob = await client.token("alice", *ALL), await client.token("bob", *ALL)
         for bot in ("first", "second"):
             tasks.create_task(send(alice, bot))
-        await until(lambda: sum(map(len, here._attempts.values())) == 2)
+        await until(lambda: sum(map(len, here._trials._attempts.values())) == 2)
         tasks.create_task(send(bob, "other"))
     assert ended in (["first", "other", "second"], ["second", "other", "first"])
 

@@ -10,7 +10,7 @@ from noughts_bots.reference.specs import BotSpec, dials_in, shell_word, speech
 from noughts_bots.sdk.errors import BotSpecError
 from noughts_proto.child_kinds import CHILD_KINDS, module_and_class
 from noughts_referee.children.unsandboxed import ALLOWED, unsandboxed
-from noughts_server.engines.command import engine_command
+from noughts_server.launching.command import engine_command
 from noughts_server.launching.launcher import Locking
 
 DIAL_YOURSELF = "run it yourself, with NOUGHTS_SERVER and NOUGHTS_TOKEN set: it connects to the server by itself"

@@ -1,11 +1,11 @@
-"""The command of the spec `gomocup{...}:COMMAND`."""
+"""The command of each bot that is started as a child: from its spec to the one value that launchers take."""
 
 import os
 import shlex
 from collections.abc import Sequence
 
 from noughts_bots.gomocup.options import EngineOptions, read_options
-from noughts_bots.reference.specs import BotSpec
+from noughts_bots.reference.specs import BotSpec, speech
 from noughts_bots.sdk.errors import BotSpecError
 from noughts_referee.children.command import resolve
 from noughts_referee.children.launcher import ChildCommand
@@ -14,8 +14,26 @@ _ROOM_BYTES = 1 << 30
 """Allowed above the memory limit that the engine gets: for its stacks, threads, code, and a virtual machine."""
 
 
-def engine_command(spec: BotSpec, cores: Sequence[int] = ()) -> tuple[ChildCommand, EngineOptions]:
-    """Return the command, with absolute paths, and the options of its engine. Raises BotSpecError."""
+def child_command(spec: BotSpec, *, memory_bytes: int = 0, cores: tuple[int, ...] = ()) -> ChildCommand:
+    """Return the command of a bot that speaks frames. Raises BotSpecError for unknown options of a program."""
+    hosted = spec.child_kind is None or spec.child_kind.hosted
+    return ChildCommand(
+        kind=spec.kind,
+        target=spec.target,
+        options=spec.options if hosted else {},
+        speech=speech(spec),
+        memory_bytes=memory_bytes,
+        cores=cores,
+    )
+
+
+def engine_command(
+    spec: BotSpec, *, memory_bytes: int = 0, cores: tuple[int, ...] = ()
+) -> tuple[ChildCommand, EngineOptions]:
+    """Return the command of an engine, with absolute paths, and the options of the engine. Raises BotSpecError.
+
+    Without `memory_bytes`, its limit follows from the memory that the options let the engine use.
+    """
     subject = f"bot {str(spec)!r}"
     options = read_options(spec.options, subject)
     try:
@@ -23,8 +41,8 @@ def engine_command(spec: BotSpec, cores: Sequence[int] = ()) -> tuple[ChildComma
     except ValueError as error:
         raise BotSpecError(subject, str(error).lower(), "a command in shell syntax", "check its quotes") from None
     folder = _own_folder(words) if options.in_own_folder else None
-    memory = options.memory_bytes + _ROOM_BYTES
-    return ChildCommand(spec.kind, shlex.join(words), folder=folder, memory_bytes=memory, cores=tuple(cores)), options
+    memory = memory_bytes or options.memory_bytes + _ROOM_BYTES
+    return ChildCommand(spec.kind, shlex.join(words), folder=folder, memory_bytes=memory, cores=cores), options
 
 
 def _own_folder(words: Sequence[str]) -> str:
