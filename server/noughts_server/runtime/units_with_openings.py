@@ -10,7 +10,7 @@ from noughts_server.core.errors import WrongState
 from noughts_server.openings.choosing import OpeningChoice, opening_of
 from noughts_server.openings.legality import OpeningError
 from noughts_server.openings.settings import OpeningsKind
-from noughts_server.runtime.computing import compute
+from noughts_server.core.computing import compute
 
 # A game begins as soon as it has its opening: those that are searched for are made a few at a time.
 _SEARCHED_AT_ONCE = 8

@@ -10,7 +10,7 @@ from typing import Any
 
 from noughts_server.competition.elo import PROVISIONAL_GAMES
 from noughts_server.core.errors import InvalidArgument
-from noughts_server.runtime.computing import Computing
+from noughts_server.core.computing import Computing
 from noughts_server.services.answers import answered
 from noughts_server.statistics.rating_table import Estimate
 from noughts_server.store.engine.database import Store

@@ -14,7 +14,7 @@ from noughts_server.openings.choosing import check_openings
 from noughts_server.openings.legality import OpeningError
 from noughts_server.openings.settings import LONGEST_NAME, MOST_CHARACTERS, MOST_OPENINGS, Openings
 from noughts_server.openings.sufficiency import shortage
-from noughts_server.runtime.computing import compute
+from noughts_server.core.computing import compute
 from noughts_server.services.limiter import Limiter
 from noughts_server.store.people.tokens import Caller
 from noughts_server.store.tournaments.join_window import FEWEST_ENTRIES, LATEST, MOST_ENTRIES, Joining, utc

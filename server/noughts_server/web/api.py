@@ -15,6 +15,7 @@ from noughts_server.web.documents import Document, csv_text, document
 from noughts_server.web.event_streams import Hub, Watcher
 from noughts_server.web.openapi import openapi
 from noughts_server.web.queries import FORMAT, request_for
+from noughts_server.web.rendering import Rendering
 from noughts_server.web.unchanged import answer
 from noughts_server.web.upstream import Failure, Upstream
 from noughts_server.web.visitors import TRANSPORT, address_of
@@ -23,7 +24,7 @@ JSON, CSV = "application/json", "text/csv"
 _HEADERS = {"cache-control": "no-cache", "vary": "accept"}
 
 
-def api_routes(upstream: Upstream, hub: Hub) -> list[Route]:
+def api_routes(upstream: Upstream, hub: Hub, rendering: Rendering) -> list[Route]:
     """Return the routes of the API for starlette."""
     described = json.dumps(openapi(), indent=1).encode()
 
@@ -33,18 +34,24 @@ def api_routes(upstream: Upstream, hub: Hub) -> list[Route]:
     return [
         Route(f"{PREFIX}/openapi.json", describe),
         *(Route(PREFIX + path, _Live(hub, path), methods=["GET"]) for path, _ in EVENTS),
-        *(Route(PREFIX + route.path, _reading(upstream, route)) for route in ROUTES),
+        *(Route(PREFIX + route.path, _reading(upstream, route, rendering)) for route in ROUTES),
     ]
 
 
-def _reading(upstream: Upstream, route: ApiRoute[Any, Any]) -> Callable[[Request], Awaitable[Response]]:
+def _reading(
+    upstream: Upstream, route: ApiRoute[Any, Any], rendering: Rendering
+) -> Callable[[Request], Awaitable[Response]]:
     async def read(request: Request) -> Response:
         wanted = request_for(route, request.path_params, request.query_params.multi_items())
         kind = _kind(request, bool(route.rows))
         got = await upstream.call(route.method(upstream), wanted)
-        shown = document(got)[route.within] if route.within else document(got)
-        body = csv_text(shown[route.rows]).encode() if kind == CSV else json_bytes(shown)
-        return answer(request, body, kind, _HEADERS | _next_page(request, shown))
+
+        def render() -> Response:
+            shown = document(got)[route.within] if route.within else document(got)
+            body = csv_text(shown[route.rows]).encode() if kind == CSV else json_bytes(shown)
+            return answer(request, body, kind, _HEADERS | _next_page(request, shown))
+
+        return await rendering.in_turn(request, route.path, render)
 
     return read
 

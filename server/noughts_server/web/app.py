@@ -84,7 +84,7 @@ def site(
         *(people.addresses() + organising.addresses() if signing_in else people.closed()),
         *Downloads(upstream).addresses(),
         *Play(upstream, hub, views, tables).addresses(),
-        *api_routes(upstream, hub),
+        *api_routes(upstream, hub, views.rendering),
         *handbook_addresses(),
         Address("/static/{version}/{name}", static),
         *(Address(f"/{name}", at_root) for name in _AT_ROOT),

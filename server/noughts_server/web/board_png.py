@@ -33,13 +33,13 @@ def can_draw_png() -> bool:
     return find_spec("resvg_py") is not None
 
 
-async def board_png(game: Document, ply: int) -> bytes:
-    """Return the board after `ply` moves. Raises Failure."""
+async def board_png(svg: str) -> bytes:
+    """Return the picture of a board from `png_source`. Raises Failure."""
     if not can_draw_png():
         words = "This website cannot draw PNG files: the package resvg-py is not installed."
         hint = "Use the address with .svg, or install the extra in a checkout of Noughts: pip install '.[png]'"
         raise Failure(501, words, hint)
-    if known := _drawn.get(svg := _svg(game, ply)):
+    if known := _drawn.get(svg):
         return known
     try:
         async with asyncio.timeout(_SECONDS):
@@ -62,8 +62,11 @@ def _rendered(svg: str) -> bytes:
     return _drawn[svg]
 
 
-def _svg(game: Document, ply: int) -> str:
-    """Return the board in light colours, in the part of CSS that the renderer knows and in the size for previews."""
+def png_source(game: Document, ply: int) -> str:
+    """Return the board after `ply` moves as SVG, in light colours and in the size for previews.
+
+    The style sheet has only the part of CSS that the renderer knows.
+    """
     head = f'<svg xmlns="http://www.w3.org/2000/svg" width="1200" height="630"><style>{_style(game["board"]["look"])}'
     return f'{head}</style><rect width="1200" height="630" fill="#f6f4ef"/>{board_svg(game, ply, labels=False)}</svg>'
 

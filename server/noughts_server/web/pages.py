@@ -17,7 +17,7 @@ from noughts_server.core.resource_names import bot_name, test_name, tournament_n
 from noughts_server.tables.crosstable import Crosstable
 from noughts_server.web import api_routes, words
 from noughts_server.web.api_routes import PREFIX, ApiRoute
-from noughts_server.web.board_png import board_png
+from noughts_server.web.board_png import board_png, png_source
 from noughts_server.web.board_svg import board_svg, picture
 from noughts_server.web.calendar_file import calendar_file
 from noughts_server.web.charts import Line, rating_line
@@ -111,7 +111,7 @@ class Pages:
             self._upstream.tests.ListTests, tests_pb2.ListTestsRequest(page_size=_PAGE, state=state)
         )
         tests = [each for each in found["tests"] if each["tournament"]["sprt"]]
-        return self._feed(request, "tests.atom", tests=tests)
+        return await self._feed(request, "tests.atom", tests=tests)
 
     async def _test(self, request: Request) -> Response:
         """Redirect to the page of the match that plays the test."""
@@ -123,17 +123,17 @@ class Pages:
         found = await self._upstream.ask(
             self._upstream.tournaments.ListTournaments, tournaments_pb2.ListTournamentsRequest(page_size=_PAGE)
         )
-        return self._feed(request, "tournaments.atom", tournaments=found["tournaments"])
+        return await self._feed(request, "tournaments.atom", tournaments=found["tournaments"])
 
-    def _feed(self, request: Request, template: str, **shown: Any) -> Response:
-        body = self._views.text(request, template, **shown)
+    async def _feed(self, request: Request, template: str, **shown: Any) -> Response:
+        body = await self._views.text(request, template, **shown)
         return Response(body, media_type="application/atom+xml", headers={"cache-control": "no-cache"})
 
     async def _starts(self, request: Request) -> Response:
         found = await self._upstream.ask(
             self._upstream.tournaments.ListTournaments, tournaments_pb2.ListTournamentsRequest(page_size=_STARTS)
         )
-        return self._calendar(request, "Starts of tournaments", found["tournaments"])
+        return await self._calendar(request, "Starts of tournaments", found["tournaments"])
 
     async def _start(self, request: Request) -> Response:
         name = tournament_name(request.path_params["tournament"])
@@ -144,10 +144,10 @@ class Pages:
         )["tournament"]
         if not tournament["start_at"]:
             raise Failure(404, f"{name} has no scheduled start.", "Its organiser starts it.")
-        return self._calendar(request, tournament["title"] or words.short(name), [tournament])
+        return await self._calendar(request, tournament["title"] or words.short(name), [tournament])
 
-    def _calendar(self, request: Request, title: str, tournaments: list[Document]) -> Response:
-        text = self._views.text(request, "calendar.ics", title=title, tournaments=tournaments)
+    async def _calendar(self, request: Request, title: str, tournaments: list[Document]) -> Response:
+        text = await self._views.text(request, "calendar.ics", title=title, tournaments=tournaments)
         return answer(request, calendar_file(text), "text/calendar; charset=utf-8", {"cache-control": "no-cache"})
 
     async def _tournament(self, request: Request) -> Response:
@@ -232,12 +232,18 @@ class Pages:
         query = request.query_params
         numbers = whole_number("numbers", query.get("numbers", "0"), 0, _MOST_NUMBERS)
         title = f"{game['first']} - {game['second']}, move {ply}"
-        drawn = picture(board_svg(game, ply, numbers=numbers, whole=query.get("whole") == "true"), title).encode()
-        return _pictured(request, game, drawn, "image/svg+xml")
+        whole = query.get("whole") == "true"
+
+        def draw() -> Response:
+            drawn = picture(board_svg(game, ply, numbers=numbers, whole=whole), title).encode()
+            return _pictured(request, game, drawn, "image/svg+xml")
+
+        return await self._views.rendering.in_turn(request, "svg", draw)
 
     async def _png(self, request: Request) -> Response:
         game, ply = await self._board_of(request)
-        return _pictured(request, game, await board_png(game, ply), "image/png")
+        svg = await self._views.rendering.in_turn(request, "png", lambda: png_source(game, ply))
+        return _pictured(request, game, await board_png(svg), "image/png")
 
     async def _board_of(self, request: Request) -> tuple[Document, int]:
         """Return the game, which has a board, and the address's ply. Raises Failure."""

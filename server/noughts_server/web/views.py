@@ -1,32 +1,26 @@
-"""Renders pages from templates, in a thread and in the turns of the visitors: a page of large boards takes long."""
+"""Renders pages from templates, in the turns of the visitors (`Rendering`)."""
 
-import asyncio
-import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import Response
 
 from noughts_server.core.board_geometry import geometry
-from noughts_server.core.turns import Turns
 from noughts_server.core.version import software_version
 from noughts_server.tables.accuracy import shown_accuracy
 from noughts_server.web import words
 from noughts_server.web.board_png import can_draw_png
-from noughts_server.web.board_svg import board_svg, piece_svg, places
+from noughts_server.web.board_svg import board_svg, piece_svg, places, stamp
 from noughts_server.web.calendar_file import calendar_text
 from noughts_server.web.charts import llr_line
 from noughts_server.web.handbook import is_built
+from noughts_server.web.rendering import Rendering
 from noughts_server.web.score_interval import score_interval
 from noughts_server.web.signin import visitor_of
 from noughts_server.web.unchanged import Parts, answer, part, tags_of
-from noughts_server.web.upstream import GUEST, Failure
-
-Rendered = TypeVar("Rendered")
+from noughts_server.web.upstream import Failure
 
 HTML = "text/html"
 _CONTENT = (
@@ -47,15 +41,24 @@ class Views:
     def __init__(self, static: str, *, signing_in: bool, playing: bool, public_url: str = "") -> None:
         """`static` is the version of the static files, part of their addresses."""
         self._public_url = public_url
-        self._turns = Turns(1)
-        self._rendering = ThreadPoolExecutor(1, "pages")
+        self.rendering = Rendering()
         loader, strict = PackageLoader("noughts_server.web"), StrictUndefined
         self._templates = Environment(
             loader=loader, autoescape=True, undefined=strict, trim_blocks=True, lstrip_blocks=True
         )
         self._templates.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
         self._templates.filters.update(words.FILTERS, part=part, calendar_text=calendar_text)
-        functions = (board_svg, piece_svg, places, geometry, score_interval, can_draw_png, llr_line, shown_accuracy)
+        functions = (
+            board_svg,
+            piece_svg,
+            places,
+            stamp,
+            geometry,
+            score_interval,
+            can_draw_png,
+            llr_line,
+            shown_accuracy,
+        )
         self._templates.globals.update({each.__name__: each for each in functions}, has_documentation=is_built)
         values = {"static": f"/static/{static}", "version": software_version()}
         self._templates.globals.update(values, signing_in=signing_in, playing=playing)
@@ -78,36 +81,27 @@ class Views:
         sent = {"cache-control": caching, "vary": "cookie", **(headers or {})}
 
         def render() -> Response:
-            body = self.text(request, f"{template}.html", failure=failure, **shown)
+            body = self._text(request, f"{template}.html", failure=failure, **shown)
             if sent["cache-control"] == "no-cache" and code == 200:
                 return answer(request, body.encode(), HTML, sent)
             return Response(body, code, sent, media_type=HTML)
 
-        return await self.in_turn(render)
-
-    async def in_turn(self, render: Callable[[], Rendered]) -> Rendered:
-        """Return what `render` returns in the thread for pages, when it is this visitor's turn."""
-        visitor, loop = GUEST.get(""), asyncio.get_running_loop()
-
-        def timed() -> tuple[Rendered, float]:
-            began = time.thread_time()
-            return render(), time.thread_time() - began
-
-        async with self._turns.turn(visitor):
-            rendered, seconds = await loop.run_in_executor(self._rendering, timed)
-            self._turns.charge(visitor, seconds)
-        return rendered
+        return await self.rendering.in_turn(request, template, render)
 
     async def parts(self, request: Request, template: str, **shown: Any) -> Response:
         """Return the parts of a page that the browser does not have, by the tags that it sends; 304 if it has all."""
         parts = Parts(tags_of(request))
-        render = partial(self.text, request, f"{template}.html", **shown)
-        body = await self.in_turn(partial(render, layout="parts_alone.html.jinja", page_parts=parts))
+        render = partial(self._text, request, f"{template}.html", **shown)
+        alone = partial(render, layout="parts_alone.html.jinja", page_parts=parts)
+        body = await self.rendering.in_turn(request, f"parts of {template}", alone)
         headers = {"cache-control": "no-store"}
         return Response(body, 200, headers, media_type=HTML) if parts.changed else Response(None, 304, headers)
 
-    def text(self, request: Request, template: str, **shown: Any) -> str:
-        """Return a template's text."""
+    async def text(self, request: Request, template: str, **shown: Any) -> str:
+        """Return a template's text, when it is this visitor's turn."""
+        return await self.rendering.in_turn(request, template, partial(self._text, request, template, **shown))
+
+    def _text(self, request: Request, template: str, **shown: Any) -> str:
         common = {"layout": "layout.html.jinja", "page_parts": Parts(), "visitor": visitor_of(request)}
         found = self._templates.get_template(f"{template}.jinja")
         values = common | {"path": request.url.path, "query": request.query_params, "base": self.base(request)}

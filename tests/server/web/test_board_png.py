@@ -12,7 +12,6 @@ import pytest
 from noughts_server.core.board_geometry import geometry
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web import board_png
-from noughts_server.web.board_png import board_png as png
 from noughts_server.web.documents import Document
 from noughts_server.web.upstream import Failure
 from tests.support.site import Site
@@ -31,6 +30,10 @@ def size(drawn: bytes) -> tuple[int, int]:
 
 def game_of(variant: str, **more: object) -> Document:
     return {"board": geometry(variant), "moves": [3, 10, 4], "winning_cells": [], **more}
+
+
+async def png(game: Document, ply: int) -> bytes:
+    return await board_png.board_png(board_png.png_source(game, ply))
 
 
 def test_a_png_shows_the_position_at_its_ply_and_is_kept(site: Site, cup: str) -> None:
@@ -67,7 +70,7 @@ async def test_pictures_are_drawn_with_the_lowest_priority() -> None:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_renderer_gets_no_names_addresses_or_unknown_css(variant: str) -> None:
-    svg = board_png._svg(game_of(variant, first="<script>", second="file:///etc/passwd", name="tournaments/x"), 3)
+    svg = board_png.png_source(game_of(variant, first="<script>", second="file:///etc/passwd", name="tournaments/x"), 3)
     for words in ("script", "passwd", "tournaments", "href", "url(", "<text", "<image", "var(", "@", ":is("):
         assert words not in svg, words
     assert svg.count("http") == 1  # the namespace

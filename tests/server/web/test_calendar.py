@@ -1,5 +1,6 @@
 """The starts of tournaments as an iCalendar file, read by a parser of others."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -41,7 +42,8 @@ def file_of(tournament: dict[str, Any], base: str = "https://games.example") -> 
     """The calendar of a tournament, on the website at this address."""
     scope = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "headers": []}
     views = Views("0", signing_in=False, playing=False, public_url=base)
-    return calendar_file(views.text(Request(scope), "calendar.ics", title="Starts", tournaments=[tournament]))
+    text = views.text(Request(scope), "calendar.ics", title="Starts", tournaments=[tournament])
+    return calendar_file(asyncio.run(text))
 
 
 def parsed(file: bytes) -> Calendar:

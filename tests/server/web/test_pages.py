@@ -294,7 +294,7 @@ async def test_home_page_lacks_only_the_part_that_fails(server: ServerUnderTest,
         assert shown["finished"] or refused in ("ListGames", "GetTournament", "ListTournaments")
         views = Views(static_files()[0], signing_in=False, playing=False, public_url="")
         request = Request({"type": "http", "method": "GET", "path": "/", "headers": [], "query_string": b""})
-        assert views.text(request, "home.html", **shown)
+        assert await views.text(request, "home.html", **shown)
         hub.close()
         await upstream.close()
 

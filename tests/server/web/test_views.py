@@ -1,26 +1,101 @@
-"""Pages are rendered one at a time, and visitors take turns."""
+"""Pages are rendered one at a time, and visitors take turns by the processor time of their pages."""
 
 import asyncio
 import threading
+import time
+from collections.abc import Callable
+from functools import partial
 
+import pytest
+from starlette.requests import Request
+
+from noughts_server.core.board_geometry import geometry
+from noughts_server.web.board_svg import board_svg, stamp
+from noughts_server.web.rendering import Rendering
 from noughts_server.web.upstream import GUEST
-from noughts_server.web.views import Views
+from tests.support.site import Site
+
+PATIENCE = 20.0
+
+
+def request_of(path: str) -> Request:
+    return Request({"type": "http", "path": path, "query_string": b"", "headers": [], "server": ("here", 80)})
+
+
+async def visit(rendering: Rendering, visitor: str, path: str, render: Callable[[], object]) -> None:
+    GUEST.set(visitor)
+    await rendering.in_turn(request_of(path), "page", render)
 
 
 async def test_visitors_take_turns_to_have_pages_rendered_in_a_thread() -> None:
-    views, order = Views("", signing_in=False, playing=False), list[str]()
+    rendering, order, go_on = Rendering(), list[str](), threading.Event()
 
     def render(visitor: str) -> None:
         assert threading.current_thread() is not threading.main_thread()
+        go_on.wait(PATIENCE)
         order.append(visitor)
 
-    async def visit(visitor: str) -> None:
-        GUEST.set(visitor)
-        await views.in_turn(lambda: render(visitor))
-
-    async with asyncio.TaskGroup() as tasks:
-        for _ in range(3):
-            tasks.create_task(visit("192.0.2.1"))
+    async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
+        for visitor in ("192.0.2.1",) * 3 + ("192.0.2.2",):
+            tasks.create_task(visit(rendering, visitor, "/", partial(render, visitor)))
         await asyncio.sleep(0)
-        tasks.create_task(visit("192.0.2.2"))
+        go_on.set()
     assert order == ["192.0.2.1", "192.0.2.2", "192.0.2.1", "192.0.2.1"]
+
+
+def compute(seconds: float) -> None:
+    began = time.thread_time()
+    while time.thread_time() - began < seconds:
+        pass
+
+
+async def test_a_cheap_page_does_not_wait_for_expensive_ones_of_new_visitors() -> None:
+    rendering, order, go_on = Rendering(), list[str](), threading.Event()
+    await visit(rendering, "first", "/expensive", lambda: compute(0.1))
+    await visit(rendering, "known", "/cheap", lambda: compute(0.01))
+    async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
+        tasks.create_task(visit(rendering, "first", "/", lambda: go_on.wait(PATIENCE)))
+        await asyncio.sleep(0)
+        for number in range(20):
+            tasks.create_task(visit(rendering, f"new {number}", "/expensive", lambda: order.append("expensive")))
+        await asyncio.sleep(0)
+        tasks.create_task(visit(rendering, "known", "/cheap", lambda: order.append("cheap")))
+        await asyncio.sleep(0)
+        go_on.set()
+    assert order == ["cheap", *["expensive"] * 20]
+
+
+@pytest.mark.processes
+def test_everything_that_is_rendered_takes_turns(site: Site, cup: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rendered, in_turn = list[str](), Rendering.in_turn
+
+    async def noted(self: Rendering, request: Request, kind: str, render: Callable[[], object]) -> object:
+        rendered.append(request.url.path)
+        return await in_turn(self, request, kind, render)
+
+    monkeypatch.setattr(Rendering, "in_turn", noted)
+    pages = ["/", f"/{cup}", f"/{cup}/games", f"/{cup}/games/1", f"/{cup}/parts", "/explorer", "/bots", "/api"]
+    pictures = [f"/{cup}/games/1.svg", f"/{cup}/games/1.png"]
+    feeds = ["/tournaments.atom", "/tests.atom", "/tournaments.ics", "/api/v1/tournaments", f"/api/v1/{cup}/games"]
+    paths = pages + pictures + feeds
+    assert [site.get(path).status for path in paths] == [200] * len(paths)
+    assert rendered == paths
+
+
+def test_a_list_of_full_boards_costs_less_than_one_large_board() -> None:
+    variant = "mnk:30,30,5"
+    moves = list(range(900))
+
+    def seconds(draw: Callable[[], object]) -> float:
+        draw()
+        spent = []
+        for _ in range(5):
+            began = time.thread_time()
+            draw()
+            spent.append(time.thread_time() - began)
+        return min(spent)
+
+    full = seconds(lambda: board_svg({"board": geometry(variant), "moves": moves}))
+    assert seconds(lambda: [stamp(variant, moves, side) for side in (0, 1)]) < full / 5
+    assert stamp("tictactoe", [4, 0], 0) == "M1.24 1.24l.52.52m0-.52l-.52.52"
+    assert stamp("qubic", [0, 17], 1) == "M6.2 0.5a.3 .3 0 1 0 .6 0a.3 .3 0 1 0-.6 0"

@@ -2,13 +2,15 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 from noughts_server.core.turns import Turns
 
+Loaded = TypeVar("Loaded")
 Result = TypeVar("Result")
 
 _LONGEST_REST_SECONDS = 10.0
@@ -28,12 +30,38 @@ class Computing:
         self._rest = rest
 
     async def run(
-        self, caller: Hashable, work: Callable[[], Result], disturbs: Callable[[], bool] = lambda: True
+        self,
+        caller: Hashable,
+        work: Callable[[], Result],
+        disturbs: Callable[[], bool] = lambda: True,
+        expected_seconds: float = 0.0,
     ) -> Result:
         """Return or raise what `work` does, when it is this caller's turn. If it is cancelled, the work is finished.
 
-        The thread does not rest if `disturbs` says, after the work, that it slows nobody down.
+        The thread does not rest if `disturbs` says, after the work, that it slows nobody down. Work that is expected to
+        take long waits for that of others which is not.
         """
+        await self._turns.take(caller, expected_seconds)
+        return await self._work(caller, work, disturbs)
+
+    async def run_on(
+        self, caller: Hashable, load: Callable[[], Awaitable[Loaded]], work: Callable[[Loaded], Result]
+    ) -> Result:
+        """Return or raise what `work` does with what `load` returns, both when it is this caller's turn.
+
+        So a caller that waits holds nothing that must be loaded.
+        """
+        await self._turns.take(caller)
+        try:
+            loaded = await load()
+        except BaseException:
+            self._turns.give_back()
+            raise
+        return await self._work(caller, partial(work, loaded))
+
+    async def _work(
+        self, caller: Hashable, work: Callable[[], Result], disturbs: Callable[[], bool] = lambda: True
+    ) -> Result:
         loop = asyncio.get_running_loop()
         used = 0.0
 
@@ -48,9 +76,12 @@ class Computing:
         def ended(done: "asyncio.Future[Result]") -> None:
             done.exception()  # so that asyncio does not report it if the caller has left
             self._turns.charge(caller, used)
-            loop.call_later(min(self._rest * used, _LONGEST_REST_SECONDS) if disturbs() else 0, self._turns.give_back)
+            rest = min(self._rest * used, _LONGEST_REST_SECONDS) if disturbs() else 0
+            if rest:
+                loop.call_later(rest, self._turns.give_back)
+            else:
+                self._turns.give_back()
 
-        await self._turns.take(caller)
         working = loop.run_in_executor(self._thread, measured)
         working.add_done_callback(ended)
         return await asyncio.shield(working)
