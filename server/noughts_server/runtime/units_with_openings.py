@@ -6,11 +6,11 @@ from functools import partial
 
 from noughts_referee.work_units import GameConditions, Unit
 from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.core.computing import compute
 from noughts_server.core.errors import WrongState
 from noughts_server.openings.choosing import OpeningChoice, opening_of
 from noughts_server.openings.legality import OpeningError
 from noughts_server.openings.settings import OpeningsKind
-from noughts_server.core.computing import compute
 
 # A game begins as soon as it has its opening: those that are searched for are made a few at a time.
 _SEARCHED_AT_ONCE = 8

@@ -5,8 +5,8 @@ from functools import partial
 
 from noughts_proto.v1 import leaderboards_pb2 as pb
 from noughts_server.convert.leaderboards import batch_ratings_message
-from noughts_server.core.errors import InvalidArgument
 from noughts_server.core.computing import Computing
+from noughts_server.core.errors import InvalidArgument
 from noughts_server.store.ratings.rated_pairs import RatedPair
 
 MOST_BOTS = 2_000

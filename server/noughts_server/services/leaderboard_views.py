@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any
 
 from noughts_server.competition.elo import PROVISIONAL_GAMES
-from noughts_server.core.errors import InvalidArgument
 from noughts_server.core.computing import Computing
+from noughts_server.core.errors import InvalidArgument
 from noughts_server.services.answers import answered
 from noughts_server.statistics.rating_table import Estimate
 from noughts_server.store.engine.database import Store

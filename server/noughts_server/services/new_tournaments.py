@@ -8,13 +8,13 @@ from noughts_referee.clock import TimeControl
 from noughts_referee.rules import VariantError, first_common, parse_variant
 from noughts_server.competition.formats.tournament_format import FormatError
 from noughts_server.competition.tournament_settings import OPTIONS, TournamentSettings, usual_concurrency
+from noughts_server.core.computing import compute
 from noughts_server.core.errors import InvalidArgument
 from noughts_server.core.limits import Limits
 from noughts_server.openings.choosing import check_openings
 from noughts_server.openings.legality import OpeningError
 from noughts_server.openings.settings import LONGEST_NAME, MOST_CHARACTERS, MOST_OPENINGS, Openings
 from noughts_server.openings.sufficiency import shortage
-from noughts_server.core.computing import compute
 from noughts_server.services.limiter import Limiter
 from noughts_server.store.people.tokens import Caller
 from noughts_server.store.tournaments.join_window import FEWEST_ENTRIES, LATEST, MOST_ENTRIES, Joining, utc

@@ -13,8 +13,8 @@ from noughts_proto.v1.tournaments_pb2 import Openings
 from noughts_referee.clock import TimeControl
 from noughts_server.convert import settings as settings_conversions
 from noughts_server.convert.times import time_control
-from noughts_server.openings import settings
 from noughts_server.core.computing import compute
+from noughts_server.openings import settings
 from tests.support.client import Client, bearing, refused
 
 SLOW: dict[str, Any] = {"variant": "mnk:30,30,5", "openings": Openings(kind="balanced", plies=1)}
