@@ -158,7 +158,7 @@ def test_a_terminal_that_is_closed_leaves_nobody_playing() -> None:
 FAILING = """
 from noughts_bots.sdk.bot import Bot
 from noughts_referee.rules import parse_variant
-from noughts_server.cli.local.play_screen import run_screen
+from noughts_server.cli.screens.play_screen import run_screen
 from noughts_server.play.opponents import BotSeating
 from noughts_server.play.match import Match, Participant
 

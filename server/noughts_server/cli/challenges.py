@@ -11,9 +11,10 @@ from noughts_bots.connection.session import play
 from noughts_bots.reference.specs import BotSpec, make_bot
 from noughts_proto.v1 import bots_pb2, tokens_pb2, tournaments_pb2
 from noughts_proto.v1 import challenges_pb2 as pb
-from noughts_server.cli import options, printing
+from noughts_server.cli import printing
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.options.output import OutputOptions
+from noughts_server.cli.options.time import read_times_of_two
 from noughts_server.cli.tournament_end import LOOK_SECONDS, TournamentEnd
 from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
@@ -29,7 +30,7 @@ def challenge_request(
 ) -> pb.CreateChallengeRequest:
     """Return the request, with the times of --time-of. Raises UsageProblem for a bot that does not play."""
     own, other = (short(name).partition("/")[0] for name in (challenger, opponent))
-    settings = replace(settings, own_times=options.read_times_of_two(time_of, own, other))
+    settings = replace(settings, own_times=read_times_of_two(time_of, own, other))
     return challenge_message(settings, challenger=challenger, opponent=opponent, seed=seed)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from noughts_server.cli.options import read_database
+from noughts_server.cli.options.database import read_database
 from noughts_server.cli.printing import note
 from noughts_server.cli.signals import run_loop
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from noughts_referee.rules import parse_variant
-from noughts_server.cli import output, printing
+from noughts_server.cli import printing
 from noughts_server.cli.errors import UsageProblem
-from noughts_server.cli.format_options import usage_problems
+from noughts_server.cli.options.formats import usage_problems
+from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.times import length
 from noughts_server.competition.forecast import Forecast, longest_game, usual_plies
 from noughts_server.competition.formats.tournament_format import FormatError
@@ -61,7 +62,9 @@ def entry_counts(settings: TournamentSettings, least: int, most: int) -> list[in
     return playable
 
 
-def show_forecasts(settings: TournamentSettings, entries: Iterable[int], pace: Pace, *, one: bool) -> None:
+def show_forecasts(
+    output: OutputOptions, settings: TournamentSettings, entries: Iterable[int], pace: Pace, *, one: bool
+) -> None:
     """Prints what is known of the tournament with each of these numbers of entries. JSON: `one` is not in a list."""
     forecasts = [settings.schedule.forecast(settings, count) for count in entries]
     documents = [_document(settings, each, pace) for each in forecasts]

@@ -11,10 +11,11 @@ from typer import Argument, Option
 
 from noughts_proto.v1 import games_pb2
 from noughts_proto.v1 import tournaments_pb2 as pb
-from noughts_server.cli import completion, options, printing
+from noughts_server.cli import completion, printing
 from noughts_server.cli.database import in_database
 from noughts_server.cli.drawing.tournament import about_of
 from noughts_server.cli.errors import Problem, UsageProblem
+from noughts_server.cli.options.game import read_variant
 from noughts_server.cli.options.server import ServerOptions
 from noughts_server.cli.times import exact
 from noughts_server.cli.typed_names import read_tournament
@@ -63,7 +64,7 @@ class FileDialect:
     def dialect(self) -> Dialect:
         """Return the options as readers take them. Raises UsageProblem."""
         if self.assume_variant:
-            options.read_variant(self.assume_variant, called="--assume-variant")
+            read_variant(self.assume_variant, called="--assume-variant")
         return Dialect(encoding=self.encoding, variant=self.assume_variant)
 
 

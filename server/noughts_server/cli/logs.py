@@ -3,17 +3,21 @@
 import logging
 import sys
 from dataclasses import dataclass
+from enum import StrEnum
 from importlib.util import find_spec
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, cast
 
 from typer import Option
 
-from noughts_server.cli.options import LogFormat, LogLevel
 from noughts_server.core.plain_text import without_controls
 
 if TYPE_CHECKING:
     from structlog.typing import EventDict, Processor
+
+
+LogLevel = StrEnum("LogLevel", ["DEBUG", "INFO", "WARNING", "ERROR"])
+LogFormat = StrEnum("LogFormat", ["AUTO", "CONSOLE", "LOGFMT", "JSON"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ import pytest
 PROGRAM = """
 import logging, structlog, sys
 from noughts_server.cli.logs import configure_logs
-from noughts_server.cli.options import LogFormat, LogLevel
+from noughts_server.cli.logs import LogFormat
+from noughts_server.cli.logs import LogLevel
 configure_logs(LogLevel.INFO, LogFormat(sys.argv[1]))
 structlog.get_logger("ours").info("from structlog", game="tournaments/cup/games/7")
 logging.getLogger("theirs").warning("from %s", "logging")

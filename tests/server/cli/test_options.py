@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from noughts_server.cli import connection_options, options
+from noughts_server.cli import connection_options
 from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.options.game import read_seed, read_variant
+from noughts_server.cli.options.time import read_margin
 
 
 @pytest.mark.parametrize(
@@ -15,22 +17,22 @@ from noughts_server.cli.errors import UsageProblem
     [("50ms", 50_000), ("0.05", 50_000), ("0.05s", 50_000), ("1", 1_000_000), ("0", 0), (" 2.5MS ", 2_500)],
 )
 def test_margin_is_milliseconds_or_seconds(text: str, microseconds: int) -> None:
-    assert options.read_margin(text) == microseconds
+    assert read_margin(text) == microseconds
 
 
 def test_a_rule_for_the_opening_joins_the_variant_or_is_refused() -> None:
-    assert options.read_variant("gomoku").name == "gomoku"
-    assert options.read_variant("mnk:15,15,5", "pro").name == "gomoku+pro"
+    assert read_variant("gomoku").name == "gomoku"
+    assert read_variant("mnk:15,15,5", "pro").name == "gomoku+pro"
     with pytest.raises(UsageProblem, match="--opening-rule 'swop': expected `pro` or `long-pro` or `swap` or `swap2`"):
-        options.read_variant("gomoku", "swop")
+        read_variant("gomoku", "swop")
     with pytest.raises(UsageProblem, match="--opening-rule pro: got --variant tictactoe, expected for `pro` five or"):
-        options.read_variant("tictactoe", "pro")
+        read_variant("tictactoe", "pro")
 
 
 @pytest.mark.parametrize("text", ["", "ms", "-1", "61", "nan", "inf", "1e999", "5 minutes"])
 def test_margin_that_is_no_time_is_refused(text: str) -> None:
     with pytest.raises(UsageProblem, match="--margin"):
-        options.read_margin(text)
+        read_margin(text)
 
 
 @pytest.mark.parametrize(
@@ -96,5 +98,5 @@ def test_token_file_without_a_token_is_refused_and_not_shown(tmp_path: Path, con
 
 
 def test_seed_is_drawn_when_absent() -> None:
-    assert options.read_seed(0) == 0
-    assert len({options.read_seed(None) for _ in range(4)}) > 1
+    assert read_seed(0) == 0
+    assert len({read_seed(None) for _ in range(4)}) > 1

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from noughts_referee.rules import Variant, cell_names, parse_variant, symmetries
-from noughts_server.cli import openings_options
 from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.options.openings import read_openings as read_openings_option
 from noughts_server.openings import settings
 from noughts_server.openings.books import BOOKS, book_lines
 from noughts_server.openings.reading import OpeningsFileError, read_opening, read_openings, read_openings_file
@@ -144,13 +144,13 @@ def test_part_of_a_file_is_chosen_by_start_and_plies(
     monkeypatch.chdir(tmp_path)
     Path("book.txt").write_text("[112, 98, 1]\n[112, 98, 2]\n[5, 6]\n")
     Path("a,start=2").write_text("[7]\n")
-    chosen = openings_options.read_openings(which, "sequential", False, GOMOKU)
+    chosen = read_openings_option(which, "sequential", False, GOMOKU)
     assert (list(chosen.listed), str(chosen)) == (cells, which)
 
 
 def test_part_of_a_book_is_chosen_by_start_and_plies() -> None:
     whole, part = (
-        openings_options.read_openings(f"balanced15{options}", "sequential", False, GOMOKU).listed
+        read_openings_option(f"balanced15{options}", "sequential", False, GOMOKU).listed
         for options in ("", ",start=100,plies=4")
     )
     assert part[0] == whole[99][:4]
@@ -171,7 +171,7 @@ def test_part_of_a_book_is_chosen_by_start_and_plies() -> None:
 )
 def test_wrong_parts_are_refused_in_the_words_of_the_option(options: str, order: str, message: str) -> None:
     with pytest.raises(UsageProblem) as refused:
-        openings_options.read_openings(f"balanced15,{options}", order, False, GOMOKU)
+        read_openings_option(f"balanced15,{options}", order, False, GOMOKU)
     assert message in refused.value.message
     assert refused.value.message.count(options) <= 2  # the option as it was typed, and its wrong part
 
@@ -179,7 +179,7 @@ def test_wrong_parts_are_refused_in_the_words_of_the_option(options: str, order:
 @pytest.mark.parametrize("text", ["random:4,start=2", "balanced:4,plies=2", "random:4,foo=1"])
 def test_random_openings_have_no_other_key(text: str) -> None:
     with pytest.raises(UsageProblem) as refused:
-        openings_options.read_openings(text, "sequential", False, GOMOKU)
+        read_openings_option(text, "sequential", False, GOMOKU)
     kind, _, rest = text.partition(",")
     assert f"got {rest} after {kind}, expected only a number of plies" in refused.value.message
     assert refused.value.hint.startswith(f"Write {kind}.")

@@ -11,7 +11,7 @@ from noughts_referee.children.running_child import ChildSettings
 from noughts_referee.rules import Position, Variant
 from noughts_server.bot_check.child_session import ChildSession, child_session
 from noughts_server.cli import printing
-from noughts_server.cli.options import own_variant
+from noughts_server.cli.options.game import own_variant
 from noughts_server.launching.launcher import Locking, launching
 
 _MOVE_SECONDS = 60.0

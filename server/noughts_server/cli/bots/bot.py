@@ -15,11 +15,14 @@ from noughts_bots.sdk.bot import Bot, Resign
 from noughts_proto.transport import SERVER_VARIABLE
 from noughts_proto.v1 import bots_pb2 as pb
 from noughts_referee.rules import Position, PositionError, Variant, cell_name, cell_names
-from noughts_server.cli import child_options, completion, options, output, printing
+from noughts_server.cli import completion, options, output, printing
 from noughts_server.cli.client import AtServer
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.former_command import command
-from noughts_server.cli.local.children import TRY_A_MATCH, check_startable, require_frames_on_pipes
+from noughts_server.cli.options.game import AnyVariantOption, own_variant, read_seed, read_variant
+from noughts_server.cli.options.output import LimitOption
+from noughts_server.cli.options.sandbox import START_SECONDS, SandboxOptions, StartTimeoutOption
+from noughts_server.cli.startable import TRY_A_MATCH, check_startable, require_frames_on_pipes
 from noughts_server.cli.times import exact, iso, milliseconds
 from noughts_server.cli.typed_names import read_bot
 from noughts_server.client.client import LARGEST_PAGE
@@ -50,12 +53,12 @@ def ask(
             help="Bot, e.g. `random`, `Old=minimax`, 'exec:python bot.py'",
         ),
     ],
-    variant: options.AnyVariantOption = None,
+    variant: AnyVariantOption = None,
     seed: Annotated[
         int, Option("--seed", metavar="S", help="Seed of the bot's random numbers", rich_help_panel="Game")
     ] = 0,
-    start_timeout: child_options.StartTimeoutOption = child_options.START_SECONDS,
-    sandbox: child_options.SandboxOptions = child_options.SandboxOptions(),
+    start_timeout: StartTimeoutOption = START_SECONDS,
+    sandbox: SandboxOptions = SandboxOptions(),
 ) -> None:
     """Print a bot's move in each position on stdin, one position per line.
 
@@ -66,7 +69,7 @@ def ask(
     tournament. It gets moves that lead to the position, and can report only the score of its own move. The command
     refuses positions in which the game is over.
     """
-    asked = _asked(spec, variant, options.read_seed(seed), sandbox.locking, start_timeout)
+    asked = _asked(spec, variant, read_seed(seed), sandbox.locking, start_timeout)
     output.show_each((document(position, answer) for position, answer in asked), lambda: _print_answers(asked))
 
 
@@ -87,22 +90,22 @@ def _asked(
     from noughts_server.cli.bots.ask_child import asked_child
 
     parsed = parse_spec(spec)
-    chosen = None if variant is None else options.read_variant(variant)
+    chosen = None if variant is None else read_variant(variant)
     require_frames_on_pipes(parsed, TRY_A_MATCH)
     if check_startable(parsed, locking):
         with asked_child(parsed, chosen, locking, start_timeout) as (bot, asked_variant):
             yield from _answers(bot, asked_variant, seed)
     else:
-        asked_variant = chosen or options.own_variant(make_bot(parsed).variants)
+        asked_variant = chosen or own_variant(make_bot(parsed).variants)
         yield from _answers(make_bot(parsed, asked_variant), asked_variant, seed)
 
 
-def _answers(bot: Bot, read_variant: Variant, seed: int) -> Iterator[tuple[Position, Answer]]:
+def _answers(bot: Bot, parsed_variant: Variant, seed: int) -> Iterator[tuple[Position, Answer]]:
     typed = sys.stdin.isatty()
     if typed:
-        rows = printing.count(read_variant.cells // read_variant.columns, "row")
+        rows = printing.count(parsed_variant.cells // parsed_variant.columns, "row")
         printing.note(
-            f"Type positions, one per line: {rows} of {read_variant.columns} cells, '.', 'X' or 'O' each,\n"
+            f"Type positions, one per line: {rows} of {parsed_variant.columns} cells, '.', 'X' or 'O' each,\n"
             "then a space and the side to move, if the counts are ambiguous. Press Ctrl-D to end."
         )
     empty = not typed
@@ -112,7 +115,7 @@ def _answers(bot: Bot, read_variant: Variant, seed: int) -> Iterator[tuple[Posit
             continue
         empty = False
         try:
-            position = Position.parse(read_variant, text, seed=seed)
+            position = Position.parse(parsed_variant, text, seed=seed)
             if over := _over(position):
                 raise PositionError(text, f"a game that is not over: {over}")
             yield position, answer(bot, position)
@@ -166,7 +169,7 @@ def list_bots(
     reference: Annotated[
         bool, Option("--reference", help="Bots of this machine, even if NOUGHTS_SERVER is set")
     ] = False,
-    limit: options.LimitOption = None,
+    limit: LimitOption = None,
     at: AtServer = AtServer(),
 ) -> None:
     """List reference bots and installed bots; with --server or NOUGHTS_SERVER, registered bots."""

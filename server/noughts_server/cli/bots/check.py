@@ -13,12 +13,15 @@ from typer import Argument, Option
 from noughts_bots.hosts.c_rules import VERSION
 from noughts_bots.hosts.dll import HEADER
 from noughts_bots.reference.specs import dials_in, parse_spec
-from noughts_server.cli import child_options, completion, options, output, printing
+from noughts_server.cli import completion, output, printing
 from noughts_server.cli.drawing.progress import counting
 from noughts_server.cli.errors import FAILED, Problem, UsageProblem, problems_with
 from noughts_server.cli.former_command import command
-from noughts_server.cli.local.children import require_startable
+from noughts_server.cli.options.game import AnyVariantOption, own_variant, read_seed, read_variant
+from noughts_server.cli.options.sandbox import START_SECONDS, SandboxOptions, StartTimeoutOption
+from noughts_server.cli.options.time import read_time
 from noughts_server.cli.signals import run_loop
+from noughts_server.cli.startable import require_startable
 from noughts_server.cli.times import Seconds, seconds_option
 from noughts_server.launching.launcher import launching
 from noughts_server.tables.table import Column, Table, as_markdown
@@ -52,7 +55,7 @@ def check(
             help="Bot, e.g. `py:./centre.py:Centre` or `dll:./player.so`",
         ),
     ],
-    variant: options.AnyVariantOption = None,
+    variant: AnyVariantOption = None,
     games: Annotated[
         int,
         Option(
@@ -88,8 +91,8 @@ def check(
     seed: Annotated[
         int, Option("--seed", metavar="S", help="Seed of the random numbers of both sides", rich_help_panel="Game")
     ] = 0,
-    start_timeout: child_options.StartTimeoutOption = child_options.START_SECONDS,
-    sandbox: child_options.SandboxOptions = child_options.SandboxOptions(),
+    start_timeout: StartTimeoutOption = START_SECONDS,
+    sandbox: SandboxOptions = SandboxOptions(),
     steps: Annotated[bool, Option("--steps/--no-steps", help="Run about thirty further checks after the games")] = True,
     junit: Annotated[
         Path | None,
@@ -115,16 +118,16 @@ def check(
     locking = sandbox.locking
     parsed = require_startable(parse_spec(spec), locking)
     times = ChildSettings(start=start_timeout)
-    chosen = None if variant is None else options.read_variant(variant)
-    read_seed, clock_us = options.read_seed(seed), _read_limit(time)
+    chosen = None if variant is None else read_variant(variant)
+    parsed_seed, clock_us = read_seed(seed), _read_limit(time)
 
     async def checked() -> "tuple[ConformanceReport, list[StepResult]]":
         async with launching(locking, printing.note) as launcher, AsyncExitStack() as stack:
             invite = await stack.enter_async_context(inviting()) if dials_in(parsed) else None
             tell = stack.enter_context(counting("Checking"))
             [declared] = await declared_by_each([parsed], launcher, times) if chosen is None else [()]
-            played = chosen or options.own_variant(declared)
-            playing = ConformancePlan(played, games, read_seed, move_seconds, times, invite, clock_us, tell)
+            played = chosen or own_variant(declared)
+            playing = ConformancePlan(played, games, parsed_seed, move_seconds, times, invite, clock_us, tell)
             found = await check_bot(parsed, playing, launcher)
             return found, [] if found.faults or not steps else await run_steps(parsed, launcher, playing)
 
@@ -143,7 +146,7 @@ def check(
 
 def _read_limit(time: str | None) -> int:
     """Return the move limit in microseconds, 0 for none. Raises UsageProblem for other time controls."""
-    read = None if time is None else options.read_time(time)
+    read = None if time is None else read_time(time)
     if read is not None and read.bank_us:
         raise UsageProblem(f"--time {time!r}: got a base time, expected a limit per move, e.g. 0.1/move")
     return read.move_us if read else 0

@@ -9,8 +9,9 @@ from typer import Argument, Option
 from noughts_bots.gomocup.engine import GomocupEngine
 from noughts_bots.gomocup.protocol import Lines
 from noughts_bots.reference.specs import make_bot, parse_spec
-from noughts_server.cli import completion, options, output, printing
+from noughts_server.cli import completion, output, printing
 from noughts_server.cli.former_command import command
+from noughts_server.cli.options.game import read_seed
 from noughts_server.core.version import software_version
 
 _PIECE = 1 << 16
@@ -47,7 +48,7 @@ def gomocup(
     It plays five in a row on boards up to 30x30. `INFO rule` 1 (exactly five), 4 (renju), 8 and 9 (caro) need 15x15 or
     20x20, and a bot that plays the variant. The bot follows the manager's time limits if it can. It does not learn.
     """
-    bot, seed = make_bot(parse_spec(spec)), options.read_seed(seed)
+    bot, seed = make_bot(parse_spec(spec)), read_seed(seed)
     engine = GomocupEngine(bot, name=f"noughts-{bot.name}", version=software_version(), seed=seed)
     if sys.stdin.isatty():
         printing.note(

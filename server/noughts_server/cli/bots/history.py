@@ -14,8 +14,10 @@ from noughts_server.cli.drawing.game import game_document
 from noughts_server.cli.drawing.games_of_bots import print_games
 from noughts_server.cli.drawing.leaderboard import place_document, print_places
 from noughts_server.cli.former_command import command
+from noughts_server.cli.options.game import read_variant
 from noughts_server.cli.options.game_filter import GameFilter
 from noughts_server.cli.options.names import BotArgument
+from noughts_server.cli.options.output import LimitOption
 from noughts_server.cli.options.time import TimeClassOption
 from noughts_server.cli.rating_lists import KnownList, choose_list, others_line
 from noughts_server.cli.times import exact, iso, milliseconds
@@ -114,11 +116,11 @@ def history(
     is a point for each of the first 64 games, then 32 points each time the number of games doubles.
     """
     resource = read_bot_without_version(name)
-    read_variant = None if variant is None else options.read_variant(variant).name
+    parsed_variant = None if variant is None else read_variant(variant).name
     with at.connected() as client:
         known = [KnownList.of(row.rating_list, row.row.games) for row in _ratings(client, resource)]
         request = pb.GetRatingHistoryRequest(bot=resource)
-        request.variant, request.time_class = choose_list(known, read_variant, time_class)
+        request.variant, request.time_class = choose_list(known, parsed_variant, time_class)
         found = client.call(client.leaderboards.GetRatingHistory, request)
     if output.is_json():
         points = [{**printing.picked(point, "games", "rating"), "time": exact(point, "time")} for point in found.points]
@@ -153,7 +155,7 @@ def games(
             "--tournament", metavar="ID", autocompletion=completion.tournaments, help="Only games in this tournament"
         ),
     ] = "",
-    limit: options.LimitOption = None,
+    limit: LimitOption = None,
     at: AtServer = AtServer(),
 ) -> None:
     """List the games of all versions of a bot: newest tournament first, then highest number first."""

@@ -17,14 +17,22 @@ from noughts_bots.connection.session import Login, play
 from noughts_bots.reference.specs import BotSpec, make_built_in, parse_spec, unique_labels
 from noughts_bots.sdk.errors import VariantRefused
 from noughts_referee.children.running_child import ChildSettings
-from noughts_server.cli import child_options, completion, connection_options, options, output, printing
-from noughts_server.cli.child_options import MemoryOption
+from noughts_server.cli import completion, connection_options, output, printing
 from noughts_server.cli.config_file import read_toml
 from noughts_server.cli.errors import Problem, UsageProblem, explain, problems_with, show
 from noughts_server.cli.former_command import command, declaration
-from noughts_server.cli.local.children import DIAL_YOURSELF, check_startable, require_frames_on_pipes
-from noughts_server.cli.logs import configure_logs
+from noughts_server.cli.logs import LogLevel, configure_logs
+from noughts_server.cli.options.game import read_specs, read_variant
+from noughts_server.cli.options.sandbox import (
+    START_SECONDS,
+    MemoryOption,
+    ProcessesOption,
+    SandboxOptions,
+    StartTimeoutOption,
+    read_memory,
+)
 from noughts_server.cli.signals import run_loop, until_terminated
+from noughts_server.cli.startable import DIAL_YOURSELF, check_startable, require_frames_on_pipes
 from noughts_server.cli.times import Seconds, seconds_option
 from noughts_server.launching.launcher import Locking
 from noughts_server.launching.relay import PlayerRefused, RelayEvent, RelayPlan, relay
@@ -112,7 +120,7 @@ class BotOptions:
         float,
         seconds_option("--connect-timeout", "--wait", least=0, most=86_400, help="Time limit for the first connection"),
     ] = Seconds(60)
-    start_timeout: child_options.StartTimeoutOption = child_options.START_SECONDS
+    start_timeout: StartTimeoutOption = START_SECONDS
     token: Annotated[
         str | None,
         Option(
@@ -126,7 +134,7 @@ class BotOptions:
         Path | None,
         Option("--token-file", metavar="FILE", help="File that contains the token", rich_help_panel="Connection"),
     ] = None
-    processes: child_options.ProcessesOption = 0
+    processes: ProcessesOption = 0
     memory: MemoryOption = ""
 
 
@@ -160,7 +168,7 @@ def run(
     config: Annotated[
         Path | None, Option("--config", metavar="FILE", help="TOML file with bots and their options")
     ] = None,
-    sandbox: child_options.SandboxOptions = child_options.SandboxOptions(),
+    sandbox: SandboxOptions = SandboxOptions(),
 ) -> None:
     """Play as one or more bots on a server, until Ctrl-C; reconnects if the connection is lost.
 
@@ -177,14 +185,14 @@ def run(
     bots = _in_file(config, chosen) if config else _named(specs or [], name, chosen)
     locking = sandbox.locking
     players = {bot.name: _player(bot, locking, _printing(bot.name, alone=len(bots) == 1)) for bot in bots}
-    configure_logs(options.LogLevel.WARNING)
+    configure_logs(LogLevel.WARNING)
     run_loop(until_terminated(_play_all(players)))
 
 
 def _named(specs: list[str], name: str, chosen: BotOptions) -> list[_Planned]:
     if name and len(specs) != 1:
         raise UsageProblem(f"--name {name!r}: got {len(specs)} bots, expected one", "Name each bot: NAME=SPEC")
-    parsed = options.read_specs(specs)
+    parsed = read_specs(specs)
     return [_Planned(name or label, spec, chosen) for label, spec in zip(unique_labels(parsed), parsed, strict=True)]
 
 
@@ -251,13 +259,13 @@ def _player(bot: _Planned, locking: Locking, say: Callable[[RelayEvent], None]) 
     if not started:
         # Report wrong options now. A bot that does not play this variant may play others.
         with suppress(VariantRefused):
-            make_built_in(spec, options.read_variant("tictactoe"))
+            make_built_in(spec, read_variant("tictactoe"))
     address = connection_options.read_server(chosen.server)
     secret = connection_options.require_token(chosen.token, chosen.token_file, bot.token_source)
     dialling = connection_options.dialling(address, secret)
     login = Login(address, secret, bot.name, chosen.version, dialling, wait=chosen.wait)
     if started:
-        times, memory = ChildSettings(start=chosen.start_timeout), child_options.read_memory(chosen.memory)
+        times, memory = ChildSettings(start=chosen.start_timeout), read_memory(chosen.memory)
         plan = RelayPlan(spec, chosen.max_games, chosen.challenges, times, locking, chosen.processes or 1, memory)
 
         async def play_child() -> None:

@@ -15,11 +15,13 @@ from noughts_bots.reference.specs import name_from
 from noughts_proto.child_kinds import module_and_class
 from noughts_proto.v1 import bots_pb2 as pb
 from noughts_proto.v1 import tests_pb2, tokens_pb2, tournaments_pb2
-from noughts_server.cli import format_options, options, output, printing
+from noughts_server.cli import output, printing
 from noughts_server.cli.client import AtServer
 from noughts_server.cli.errors import Problem, UsageProblem, problems_with
 from noughts_server.cli.former_command import command
-from noughts_server.cli.openings_options import read_openings
+from noughts_server.cli.options.formats import read_sprt
+from noughts_server.cli.options.game import PacedConcurrencyOption, read_variant
+from noughts_server.cli.options.openings import read_openings
 from noughts_server.cli.options.statistics import SprtOption
 from noughts_server.cli.typed_names import read_tournament
 from noughts_server.client.client import Client
@@ -82,7 +84,7 @@ def submit(
             rich_help_panel="Openings",
         ),
     ] = "",
-    concurrency: options.PacedConcurrencyOption = 0,
+    concurrency: PacedConcurrencyOption = 0,
     at: AtServer = AtServer(),
 ) -> None:
     """Submit a bot as a file or a folder. The server tests it, and runs it whenever a tournament needs it.
@@ -110,7 +112,7 @@ def submit(
     )  # fmt: skip
     entered = [read_tournament(each) for each in enter or ()]
     if sprt is not None:
-        format_options.read_sprt(sprt)
+        read_sprt(sprt)
     of_test = {"--sprt": sprt, "--openings": openings, "--concurrency": concurrency}
     for option, given in of_test.items():
         if given and not test_against:
@@ -194,7 +196,7 @@ def _in_users_words(file: Path, entry: str) -> Iterator[None]:
 
 def _openings(text: str, variant: str) -> tournaments_pb2.Openings:
     """Return the openings of a test. Raises UsageProblem."""
-    chosen = openings_message(read_openings(text, "sequential", False, options.read_variant(variant)))
+    chosen = openings_message(read_openings(text, "sequential", False, read_variant(variant)))
     return chosen or tournaments_pb2.Openings(kind=OpeningsKind.NONE)
 
 

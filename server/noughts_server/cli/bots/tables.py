@@ -17,12 +17,12 @@ from noughts_bots.reference.table import build as build_table
 from noughts_bots.reference.table_file import save
 from noughts_bots.reference.training import Chances, Trainer, can_lose, chances
 from noughts_referee.rules import Variant
-from noughts_server.cli import completion, options, output, printing
+from noughts_server.cli import completion, output, printing
 from noughts_server.cli.drawing.learning_curve import Evaluation, check_target, write_curve
 from noughts_server.cli.drawing.progress import counting
 from noughts_server.cli.errors import INTERRUPTED
 from noughts_server.cli.former_command import command
-from noughts_server.cli.options.game import SeedOption
+from noughts_server.cli.options.game import SeedOption, VariantOption, read_seed, read_variant
 
 _SELF = "self"
 _LARGEST_GAMES = 100_000_000
@@ -48,18 +48,18 @@ def build(
         ),
     ],
     file: Annotated[Path, Option("-o", "--output", metavar="FILE", help="Table to write", rich_help_panel="Output")],
-    variant: options.VariantOption = "tictactoe",
+    variant: VariantOption = "tictactoe",
 ) -> None:
     """Write a table of a bot's moves in every position; `table:file=FILE` then plays the same moves.
 
     The table is plain text that you can edit. It works for boards of at most 12 cells.
     """
-    read_variant = options.read_variant(variant)
-    bot = make_bot(parse_spec(spec), read_variant)
+    parsed_variant = read_variant(variant)
+    bot = make_bot(parse_spec(spec), parsed_variant)
     held = LockedFile(file)
     try:
         with counting("Positions") as show:
-            table = build_table(bot, read_variant, lambda done, total: show(done, total, ""))
+            table = build_table(bot, parsed_variant, lambda done, total: show(done, total, ""))
         save(file, table, comments=(f"{printing.printable(spec)}, by `noughts bot table build`",))
     finally:
         held.release()
@@ -67,11 +67,11 @@ def build(
         {
             "file": str(file),
             "spec": spec,
-            "variant": read_variant.name,
+            "variant": parsed_variant.name,
             "level": table.level,
             "positions": len(table.rows),
         },
-        f"{file}: {printing.count(len(table.rows), 'position')} of {read_variant.name}.\n"
+        f"{file}: {printing.count(len(table.rows), 'position')} of {parsed_variant.name}.\n"
         f"table:file={file} plays exactly like {spec}.",
     )
 
@@ -115,7 +115,7 @@ def learn(
             rich_help_panel="Game",
         ),
     ],
-    variant: options.VariantOption = "tictactoe",
+    variant: VariantOption = "tictactoe",
     seed: SeedOption = None,
     curve: Annotated[
         Path | None,
@@ -135,26 +135,26 @@ def learn(
     """
     if curve is not None:
         check_target(curve)
-    read_variant, read_seed = options.read_variant(variant), options.read_seed(seed)
-    opponents = {text: None if text == _SELF else make_bot(parse_spec(text), read_variant) for text in against}
+    parsed_variant, parsed_seed = read_variant(variant), read_seed(seed)
+    opponents = {text: None if text == _SELF else make_bot(parse_spec(text), parsed_variant) for text in against}
     learner = Learner(file, learn=True)
     learner.prepare()
     try:
-        trainer = Trainer(learner, read_variant, [opponents[text] for text in against], read_seed)
+        trainer = Trainer(learner, parsed_variant, [opponents[text] for text in against], parsed_seed)
         rivals = {text: bot for text, bot in opponents.items() if bot is not None}
-        training = _Training(learner, trainer, read_variant, rivals or {"random": make_bot(parse_spec("random"))})
+        training = _Training(learner, trainer, parsed_variant, rivals or {"random": make_bot(parse_spec("random"))})
         with _interruptible() as stopped:
             training.run(games, with_curve=curve is not None, stopped=stopped)
             interrupted = stopped()
     finally:
         learner.close()
     document = training.document(file) | {
-        **printing.seed_document(read_seed),
+        **printing.seed_document(parsed_seed),
         "interrupted": interrupted,
         "curve": None,
     }
     if curve is not None:
-        title = f"learner against {', '.join(dict.fromkeys(against))}: {read_variant.name}, seed {read_seed}"
+        title = f"learner against {', '.join(dict.fromkeys(against))}: {parsed_variant.name}, seed {parsed_seed}"
         table = write_curve(curve, title, training.curve)
         document["curve"] = {"svg": str(curve), "csv": str(table)}
     output.show(document, lambda: _print(document, training.curve_end()))

@@ -20,15 +20,15 @@ random               1½     0      3       7
     panels={
         "Start here": {
             "demo": Command(
-                "noughts_server.cli.local.tournament:demo",
+                "noughts_server.cli.commands.demo:demo",
                 "Play a round robin of fourteen reference bots, each in its own process, and rank them.",
             ),
             "match": Command(
-                "noughts_server.cli.local.tournament:match",
+                "noughts_server.cli.commands.match:match",
                 "Play A against B and estimate the difference in Elo.",
             ),
             "play": Command(
-                "noughts_server.cli.local.play:play",
+                "noughts_server.cli.commands.play:play",
                 "Play unrated games against a bot or another person, on a board in the terminal.",
             ),
         },

@@ -14,20 +14,17 @@ from noughts_server.cli.challenges import challenge_request, free_name, play_cha
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.match_summary import MatchSummary
 from noughts_server.cli.errors import Problem, UsageProblem
-from noughts_server.cli.logs import configure_logs
-from noughts_server.cli.options import (
-    USUAL_VARIANT,
-    LogLevel,
-    TournamentMarginOption,
-    read_seed,
-    read_time,
-    read_tournament_margin,
-    read_variant,
-)
-from noughts_server.cli.options.game import OpeningRuleOption, SeedOption
+from noughts_server.cli.logs import LogLevel, configure_logs
+from noughts_server.cli.options.game import USUAL_VARIANT, OpeningRuleOption, SeedOption, read_seed, read_variant
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.server import ServerOptions
-from noughts_server.cli.options.time import TimeOfPlayerOption, TimeOption
+from noughts_server.cli.options.time import (
+    TimeOfPlayerOption,
+    TimeOption,
+    TournamentMarginOption,
+    read_time,
+    read_tournament_margin,
+)
 from noughts_server.cli.signals import run_loop
 from noughts_server.cli.typed_names import read_bot
 from noughts_server.client.client import Client

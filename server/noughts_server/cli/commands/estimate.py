@@ -14,17 +14,17 @@ from typer import Argument, Option
 from noughts_bots.reference.specs import BotSpec, make_bot, parse_spec
 from noughts_bots.sdk.errors import VariantRefused
 from noughts_referee.children.child_settings import ChildSettings
-from noughts_server.cli import child_options, completion, printing
+from noughts_server.cli import completion, printing
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.progress import showing_progress
 from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem, problems_with
-from noughts_server.cli.local.children import check_startable
-from noughts_server.cli.logs import configure_logs
-from noughts_server.cli.options import LogLevel, read_seed, read_time, read_variant
-from noughts_server.cli.options.game import SeedOption
+from noughts_server.cli.logs import LogLevel, configure_logs
+from noughts_server.cli.options.game import SeedOption, read_seed, read_variant
 from noughts_server.cli.options.output import OutputOptions
-from noughts_server.cli.options.time import TimeOption
+from noughts_server.cli.options.sandbox import START_SECONDS, SandboxOptions, StartTimeoutOption
+from noughts_server.cli.options.time import TimeOption, read_time
 from noughts_server.cli.signals import run_loop, two_stages
+from noughts_server.cli.startable import check_startable
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.local.plan import LocalError, LocalPlan, LocalStop, VariantNotPlayed
 
@@ -71,9 +71,9 @@ def estimate(
         Path | None,
         Option("--svg", metavar="FILE", help="Chart of the bot's rating in each pool", rich_help_panel="Output"),
     ] = None,
-    start_timeout: child_options.StartTimeoutOption = child_options.START_SECONDS,
+    start_timeout: StartTimeoutOption = START_SECONDS,
     *,
-    sandbox: child_options.SandboxOptions,
+    sandbox: SandboxOptions,
     output: OutputOptions,
 ) -> None:
     """Rate a bot against reference bots: Elo with its 95 % interval, weakest variant, slowest moves.

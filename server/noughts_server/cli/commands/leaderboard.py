@@ -12,10 +12,10 @@ from noughts_server.cli.command import command
 from noughts_server.cli.drawing.leaderboard import place_document, print_places
 from noughts_server.cli.drawing.rating_table import print_ratings, ratings_document
 from noughts_server.cli.errors import UsageProblem
-from noughts_server.cli.options import read_anchors, read_variant
+from noughts_server.cli.options.game import read_variant
 from noughts_server.cli.options.output import ListOptions
 from noughts_server.cli.options.server import ServerOptions
-from noughts_server.cli.options.statistics import AnchorOption
+from noughts_server.cli.options.statistics import AnchorOption, read_anchors
 from noughts_server.cli.options.time import TimeClassOption
 from noughts_server.cli.rating_lists import choose_list, known_lists, others_line
 from noughts_server.core.resource_names import bot_name, short

@@ -10,9 +10,8 @@ from noughts_server.cli.command import command
 from noughts_server.cli.drawing.rating_table import print_ratings, ratings_document
 from noughts_server.cli.errors import UsageProblem, problems_with
 from noughts_server.cli.game_sources import FileDialect, TournamentPlace
-from noughts_server.cli.options import read_anchors
 from noughts_server.cli.options.output import OutputOptions
-from noughts_server.cli.options.statistics import AnchorOption
+from noughts_server.cli.options.statistics import AnchorOption, read_anchors
 from noughts_server.records.results_file import ResultsError, read_results
 from noughts_server.tables.tally import Tally
 

@@ -8,8 +8,8 @@ from typer import Option
 from noughts_server.cli import printing
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem, problems_with, require_extra
-from noughts_server.cli.format_options import read_sprt
 from noughts_server.cli.game_sources import FileDialect, GameSource
+from noughts_server.cli.options.formats import read_sprt
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.records.formats import replacing
 from noughts_server.report.collect import collect

@@ -10,7 +10,7 @@ from noughts_referee.rules import Position, Variant, cell_name, cell_names
 from noughts_server.cli import completion, printing
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import UsageProblem, problems_with
-from noughts_server.cli.options import read_variant
+from noughts_server.cli.options.game import read_variant
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.openings.legality import OpeningError, check_opening
 from noughts_server.openings.reading import read_opening

@@ -10,7 +10,7 @@ from noughts_server.cli.drawing.rating_table import ratings_document, show_fit
 from noughts_server.cli.drawing.standings import TournamentTables
 from noughts_server.cli.drawing.stop_wording import stop_wording
 from noughts_server.cli.errors import Problem, problems_with
-from noughts_server.cli.openings_options import openings_document, openings_wording
+from noughts_server.cli.options.openings import openings_document, openings_wording
 from noughts_server.cli.times import clock, from_now, iso, length, milliseconds, now_ms
 from noughts_server.client.client import Client
 from noughts_server.competition.formats import TournamentFormat, format_of

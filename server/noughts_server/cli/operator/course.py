@@ -13,15 +13,14 @@ from typer import Argument, Option
 
 from noughts_proto.security import is_loopback
 from noughts_proto.transport import DEFAULT_SERVER
-from noughts_server.cli import connection_options, options, output, printing
+from noughts_server.cli import connection_options, output, printing
 from noughts_server.cli.client import connected
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.former_command import command
-from noughts_server.cli.openings_options import read_openings
 from noughts_server.cli.operator import serve as serving
 from noughts_server.cli.operator.web import DEFAULT_WEB
 from noughts_server.cli.operator.web_minder import dialled
-from noughts_server.cli.options.game import DryRunOption
+from noughts_server.cli.options.game import DryRunOption, VariantOption, read_variant
 from noughts_server.cli.options.listening import (
     CertificateOption,
     HttpsOption,
@@ -31,7 +30,8 @@ from noughts_server.cli.options.listening import (
     ProxyOption,
     PythonPackagesOption,
 )
-from noughts_server.cli.options.time import TimeOption
+from noughts_server.cli.options.openings import read_openings
+from noughts_server.cli.options.time import TimeOption, read_time
 from noughts_server.cli.signals import run_loop
 from noughts_server.cli.times import length, read_moment
 from noughts_server.leagues import nights
@@ -92,7 +92,7 @@ def init(
         ),
     ],
     name: Annotated[str, Option("--name", metavar="NAME", help="Name of the course. Default: the folder name")] = "",
-    variant: options.VariantOption = "connect4",
+    variant: VariantOption = "connect4",
     games: Annotated[
         int,
         Option("--games", metavar="N", min=2, max=MOST_GAMES, help="Games per pair each night", rich_help_panel="Game"),
@@ -136,14 +136,14 @@ def init(
         raise UsageProblem(f"--public-url {address!r}: expected {SITE}, e.g. https://games.example")
     if games % 2:
         raise UsageProblem(f"--games {games}: expected {GAMES}")
-    options.read_time(time)  # it is one
+    read_time(time)  # it is one
     serving.read_acceptance("noughts course init", accept, python_packages)
     end = None if closes is None else read_moment(closes, "--closes")
     if end is not None and end <= datetime.now(UTC):
         raise UsageProblem(f"--closes {closes!r}, which is in the past: expected a time in the future")
     server = server_address or f"{_host_of(address)}:{DEFAULT_SERVER.rpartition(':')[2]}"
     connection_options.read_address(server, "--server")
-    played = options.read_variant(variant)
+    played = read_variant(variant)
     if openings is None:
         openings = str(usual_openings(played, games // 2))
     read_openings(openings, "sequential", False, played)
@@ -331,7 +331,7 @@ def report(
 
 def _openings(files: CourseFolder, course: Course, given: str | None) -> Openings:
     """Return the openings of a night: those of --openings, else those of the course. Raise UsageProblem, Problem."""
-    variant = options.read_variant(course.variant)
+    variant = read_variant(course.variant)
     if given is not None:
         return read_openings(given, "sequential", False, variant)
     with _key(files, "openings"):

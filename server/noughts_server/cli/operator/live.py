@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from noughts_proto.transport import DEFAULT_SERVER
-from noughts_server.cli import options, output
+from noughts_server.cli import output
 from noughts_server.cli.former_command import command
-from noughts_server.cli.logs import configure_logs
+from noughts_server.cli.logs import LogLevel, configure_logs
 from noughts_server.cli.operator.web import DEFAULT_WEB, web_listener
-from noughts_server.cli.options import LogLevel
+from noughts_server.cli.options.database import GamesDatabaseOption, read_database
 from noughts_server.cli.signals import run_loop
 from noughts_server.cli.times import Seconds, seconds_option
 
@@ -44,7 +44,7 @@ def live(
         str, Option("--listen", metavar="HOST:PORT", help="Address for bots; port 0: any free port")
     ] = DEFAULT_SERVER,
     pace: PaceOption = _PACE,
-    database: options.GamesDatabaseOption = None,
+    database: GamesDatabaseOption = None,
 ) -> None:
     """Run a server, its website and reference bots that keep playing, until Ctrl-C. Your bot can join them.
 
@@ -64,7 +64,7 @@ def live(
     configure_logs(LogLevel.WARNING)
     listener = web_listener(web, "--web")
     with tempfile.TemporaryDirectory(prefix="noughts-live-") as folder:
-        kept = options.read_database(database) if database is not None else url_of(Path(folder) / "live.sqlite")
+        kept = read_database(database) if database is not None else url_of(Path(folder) / "live.sqlite")
         settings = ServerSettings(listen=listen, database=kept, rate_own_games=True)
         run_loop(serve_until_stopped(settings, listener, playing, site={}, drains=False))
 

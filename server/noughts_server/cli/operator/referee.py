@@ -6,12 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from noughts_bots.reference.specs import parse_spec, unique_labels
-from noughts_server.cli import options, output
-from noughts_server.cli.bus_options import BusOptions
-from noughts_server.cli.child_options import SandboxOptions
+from noughts_server.cli import output
 from noughts_server.cli.errors import INTERRUPTED, UsageProblem
 from noughts_server.cli.former_command import command
-from noughts_server.cli.local.children import DIAL_YOURSELF, check_startable, engine_options, require_frames_on_pipes
 from noughts_server.cli.logs import LogOptions
 from noughts_server.cli.operator.serve import (
     ABSENCE,
@@ -22,8 +19,12 @@ from noughts_server.cli.operator.serve import (
     read_acceptance,
     read_limits,
 )
+from noughts_server.cli.options.bus import BusOptions
 from noughts_server.cli.options.listening import DefaultMarginOption, PythonPackagesOption
+from noughts_server.cli.options.sandbox import SandboxOptions
+from noughts_server.cli.options.time import MARGIN, read_margin
 from noughts_server.cli.signals import Stop, run_loop
+from noughts_server.cli.startable import DIAL_YOURSELF, check_startable, engine_options, require_frames_on_pipes
 from noughts_server.launching.launcher import Locking
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def referee(
             help="Limit to change (docs/reference/limits.md; repeatable)",
         ),
     ] = None,
-    margin: DefaultMarginOption = options.MARGIN,
+    margin: DefaultMarginOption = MARGIN,
     grace: GraceOption = GRACE,
     absence: AbsenceOption = ABSENCE,
     sandbox: SandboxOptions = SandboxOptions(),
@@ -112,7 +113,7 @@ def referee(
         acceptance,
         read_limits(limit or []),
         locking,
-        options.read_margin(margin),
+        read_margin(margin),
         grace,
         read_absence(absence),
     )
@@ -143,7 +144,7 @@ def _read_offers(texts: list[str], locking: Locking) -> "tuple[Offer, ...]":
                 f"--offers {text!r}: got option time={engine.time}, but each tournament has its own time control",
                 "Remove the option. `tournament create --time-of` sets the time control of one bot.",
             )
-        margin_us = options.read_margin(engine.margin, f"{label}, option margin") if engine and engine.margin else None
+        margin_us = read_margin(engine.margin, f"{label}, option margin") if engine and engine.margin else None
         offers.append(Offer(name=label, version="1", spec=spec, margin_us=margin_us))
     return tuple(offers)
 

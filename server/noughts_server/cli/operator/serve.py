@@ -14,13 +14,14 @@ from typer import Option
 from noughts_proto.security import Identity, is_loopback
 from noughts_proto.transport import DEFAULT_SERVER
 from noughts_referee.clock import GRACE_SECONDS, NETWORK_CAP_US
-from noughts_server.cli import connection_options, options, printing
-from noughts_server.cli.bus_options import BusOptions
+from noughts_server.cli import connection_options, printing
 from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem, has_extra, problems_with, require_extra
 from noughts_server.cli.former_command import command
 from noughts_server.cli.logs import LogOptions
 from noughts_server.cli.operator.proxies import PublicUrlOption, read_proxies, read_public_url
 from noughts_server.cli.operator.web import DEFAULT_WEB, web_listener
+from noughts_server.cli.options.bus import BusOptions
+from noughts_server.cli.options.database import DatabaseOption, read_database
 from noughts_server.cli.options.listening import (
     CertificateOption,
     DefaultMarginOption,
@@ -31,6 +32,7 @@ from noughts_server.cli.options.listening import (
     ProxyOption,
     PythonPackagesOption,
 )
+from noughts_server.cli.options.time import MARGIN, read_margin
 from noughts_server.cli.signals import run_loop
 from noughts_server.cli.times import Seconds, read_duration, seconds_option
 from noughts_server.core.errors import InvalidArgument
@@ -68,8 +70,8 @@ class ServeOptions:
     """What an operator chooses for a server, as it is typed."""
 
     listen: ListenOption = DEFAULT_SERVER
-    database: options.DatabaseOption = None
-    margin: DefaultMarginOption = options.MARGIN
+    database: DatabaseOption = None
+    margin: DefaultMarginOption = MARGIN
     network_cap: Annotated[
         str, Option("--network-cap", metavar="DURATION", help="Maximum network delay not charged to a move; 0: none")
     ] = f"{NETWORK_CAP_US // 1_000}ms"
@@ -169,10 +171,10 @@ def run_server(
     same = ("listen", "grace", "reflection", "explorer", "private_webhooks", "metrics", "rate_own_games")
     settings = ServerSettings(
         **printing.picked(chosen, *same),
-        database=options.read_database(chosen.database),
+        database=read_database(chosen.database),
         bus=bus,
-        margin_us=options.read_margin(chosen.margin),
-        network_cap_us=options.read_margin(chosen.network_cap, "--network-cap"),
+        margin_us=read_margin(chosen.margin),
+        network_cap_us=read_margin(chosen.network_cap, "--network-cap"),
         identity=identity,
         client_authorities=chosen.tls_client_ca,
         absence=read_absence(chosen.absence),

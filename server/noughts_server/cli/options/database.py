@@ -25,3 +25,14 @@ def read_database(text: str | None) -> str | None:
     if not path.parent.is_dir():
         raise UsageProblem(f"--db {text}: folder {path.parent} does not exist", f"Create it: mkdir -p {path.parent}")
     return url_of(path)
+
+
+GamesDatabaseOption = Annotated[
+    str | None,
+    Option(
+        "--db",
+        metavar="URL",
+        rich_help_panel="Output",
+        help="Database to store the games in: file or SQLAlchemy URL. Default: none",
+    ),
+]

@@ -1,8 +1,16 @@
 """Options of what is played."""
 
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
-from typer import Option
+from typer import Argument, Option
+
+from noughts_bots.reference.specs import BotSpec, parse_spec
+from noughts_referee.rules import OPENING_RULES, Variant, VariantError, first_common, parse_variant
+from noughts_server.cli import completion
+from noughts_server.cli.errors import UsageProblem
 
 SeedOption = Annotated[
     int | None,
@@ -31,3 +39,124 @@ DryRunOption = Annotated[
         rich_help_panel="Output",
     ),
 ]
+
+
+LARGEST_SEED = (1 << 64) - 1
+
+USUAL_VARIANT = "tictactoe"
+"""The variant of commands with bots that declare none."""
+AnyVariantOption = Annotated[
+    str | None,
+    Option(
+        "--variant",
+        metavar="V",
+        autocompletion=completion.variants,
+        help="Variant. Default: the first that the bot declares, else tictactoe",
+        rich_help_panel="Game",
+    ),
+]
+"""A variant, or none if the default depends on other options."""
+
+
+VariantOption = Annotated[
+    str,
+    Option(
+        "--variant",
+        metavar="V",
+        autocompletion=completion.variants,
+        help="Variant, see `noughts variants`; `mnk:M,N,K`: M columns, N rows, K in a row",
+        rich_help_panel="Game",
+    ),
+]
+SpecArgument = Annotated[
+    str,
+    Argument(
+        metavar="SPEC",
+        help="Bot, e.g. `random`, `Old=minimax`, 'exec:python bot.py'",
+        autocompletion=completion.specs,
+    ),
+]
+ConcurrencyOption = Annotated[
+    int,
+    Option(
+        "--concurrency",
+        metavar="C",
+        min=1,
+        max=65_536,
+        help="Maximum number of concurrent games",
+        rich_help_panel="Game",
+    ),
+]
+PacedConcurrencyOption = Annotated[
+    int,
+    Option(
+        "--concurrency",
+        metavar="C",
+        min=0,
+        max=65_536,
+        help="Concurrent games; 0: follow the pace of the bots",
+        rich_help_panel="Game",
+    ),
+]
+NowOption = Annotated[bool, Option("--now", help="End running games now; they are played again after a resume")]
+
+
+GamesFileOption = Annotated[
+    Path | None,
+    Option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="File for the games, one JSON object per line; `-`: stdout",
+        rich_help_panel="Output",
+    ),
+]
+
+EveryOption = Annotated[
+    int | None,
+    Option(
+        "--every",
+        metavar="N",
+        min=1,
+        max=1_000_000_000,
+        help="Without a terminal: print the score to stderr every N games",
+        rich_help_panel="Output",
+    ),
+]
+
+
+def read_variant(text: str, opening: str | None = None, called: str = "--variant") -> Variant:
+    """The variant of that name, with that rule for the opening. Raises UsageProblem."""
+    if opening is not None and opening not in OPENING_RULES:
+        raise UsageProblem(f"--opening-rule {opening!r}: expected {' or '.join(f'`{rule}`' for rule in OPENING_RULES)}")
+    try:
+        variant = parse_variant(text)
+    except VariantError as error:
+        raise UsageProblem(f"{called} {error.got!r}: expected {error.expected}") from error
+    try:
+        return variant if opening is None else parse_variant(f"{text}+{opening}")
+    except VariantError as error:
+        raise UsageProblem(f"--opening-rule {opening}: got --variant {text}, expected {error.expected}") from error
+
+
+def own_variant(declared: Sequence[str]) -> Variant:
+    """Return the variant of a command with one bot if none is given: the first of those that the bot declares.
+
+    Raises UsageProblem if the bot declares only unknown variants.
+    """
+    known = first_common([declared])
+    return read_variant(declared[0], called="variants of the bot:") if known is None else parse_variant(known)
+
+
+def read_specs(texts: list[str]) -> tuple[BotSpec, ...]:
+    """The bots written as `texts`; they can differ from what a variant allows, which shows when they are made."""
+    return tuple(parse_spec(text) for text in texts)
+
+
+def read_seed(seed: int | None, *, secret: bool = False) -> int:
+    """The seed, or one drawn now: short enough to be typed again, or with `secret` so long that nobody finds it."""
+    if seed is None:
+        return secrets.randbits(64 if secret else 32)
+    if not 0 <= seed <= LARGEST_SEED:
+        raise UsageProblem(f"--seed {seed}: expected 0 to {LARGEST_SEED}")
+    return seed

@@ -1,8 +1,13 @@
 """Options of tests and fits."""
 
+import math
+from contextlib import suppress
 from typing import Annotated
 
 from typer import Option
+
+from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.options.labels import by_label
 
 SprtOption = Annotated[
     str | None,
@@ -30,3 +35,18 @@ AnchorOption = Annotated[
         rich_help_panel="Statistics",
     ),
 ]
+
+
+_LARGEST_RATING = 100_000
+
+
+def read_anchors(texts: list[str] | None) -> dict[str, float]:
+    """The ratings that a fit holds, written as `NAME=RATING`, by name. Raises UsageProblem."""
+    expected = "NAME=RATING, e.g. `minimax=2000`"
+    anchors: dict[str, float] = {}
+    for name, text in by_label(texts, "--anchor", expected, None).items():
+        with suppress(ValueError):
+            anchors[name] = float(text)
+        if not abs(anchors.get(name, math.nan)) <= _LARGEST_RATING:
+            raise UsageProblem(f"--anchor {f'{name}={text}'!r}: expected {expected}")
+    return anchors

@@ -1,8 +1,14 @@
 """Options of time controls."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from typer import Option
+
+from noughts_referee.clock import MARGIN_US, TimeControl, TimeControlError, parse_time_control
+from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.options.labels import by_label
+from noughts_server.cli.times import read_seconds
 
 TimeOption = Annotated[
     str,
@@ -31,3 +37,73 @@ TimeClassOption = Annotated[
         rich_help_panel="Time control",
     ),
 ]
+
+
+_LONGEST_MARGIN_SECONDS = 60
+MARGIN = f"{MARGIN_US // 1_000}ms"
+"""The usual `--margin`."""
+
+TournamentMarginOption = Annotated[
+    str,
+    Option(
+        "--margin",
+        metavar="DURATION",
+        help="Time by which a move can exceed its limit. Default: the server's",
+        rich_help_panel="Time control",
+    ),
+]
+LocalMarginOption = Annotated[
+    str,
+    Option(
+        "--margin",
+        metavar="DURATION",
+        help="Time by which a move can exceed its limit. Default: 50ms, engines 1s",
+        rich_help_panel="Time control",
+    ),
+]
+
+
+def read_time(text: str, option: str = "--time") -> TimeControl:
+    try:
+        return parse_time_control(text)
+    except TimeControlError as error:
+        raise UsageProblem(f"{option} {error.got!r}: expected {error.expected}") from error
+
+
+def read_times_of(texts: list[str] | None, labels: Sequence[str] | None = None) -> dict[str, TimeControl]:
+    """The times written as `LABEL=T`, by label; `labels` are those there are, None if that is not known yet."""
+    own = by_label(texts, "--time-of", "LABEL=T, the name of a bot and its value", labels)
+    return {label: read_time(text, f"--time-of {label}") for label, text in own.items()}
+
+
+def read_times_of_two(texts: list[str] | None, own: str, opponent: str) -> dict[str, TimeControl]:
+    """The same of the two bots of a challenge, by name; `you` means one's own."""
+    times = read_times_of(texts, ("you", own, opponent))
+    return {own if name == "you" else name: time for name, time in times.items()}
+
+
+def read_margins_of(texts: list[str] | None, labels: Sequence[str]) -> dict[str, int]:
+    """The margins written as `LABEL=TIME`, in microseconds, by label; `labels` are those there are."""
+    own = by_label(texts, "--margin-of", "LABEL=TIME, the name of a bot and its value", labels)
+    return {label: read_margin(text, f"--margin-of {label}") for label, text in own.items()}
+
+
+def read_margin(text: str, option: str = "--margin") -> int:
+    """Microseconds from `50ms`, `0.05s` or `0.05`."""
+    microseconds = round(read_seconds(text) * 1e6)
+    if not 0 <= microseconds <= _LONGEST_MARGIN_SECONDS * 1_000_000:
+        raise UsageProblem(
+            f"{option} {text!r}: expected milliseconds, e.g. `50ms`, or seconds, e.g. `0.05`, at most "
+            f"{_LONGEST_MARGIN_SECONDS} s"
+        )
+    return microseconds
+
+
+def read_tournament_margin(text: str) -> int:
+    """Return the whole milliseconds of the `--margin` of a tournament at a server; 0 if there is none."""
+    if not text:
+        return 0
+    milliseconds = read_margin(text) // 1000
+    if not milliseconds:
+        raise UsageProblem(f"--margin {text!r}: expected at least 1ms. Fix: leave it out for the server's time margin.")
+    return milliseconds

@@ -10,6 +10,7 @@ from noughts_server.cli.drawing.tournament import show_tournament
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.former_command import command
 from noughts_server.cli.options.names import TournamentArgument
+from noughts_server.cli.options.output import LimitOption
 from noughts_server.cli.times import clock, iso, milliseconds
 from noughts_server.cli.typed_names import read_tournament
 from noughts_server.core.resource_names import short
@@ -26,7 +27,7 @@ season  tournament  state  starts  bots  games  winner
      1  thursdays   open              0      0
 """
 )
-def seasons(name: TournamentArgument, limit: options.LimitOption = None, at: AtServer = AtServer()) -> None:
+def seasons(name: TournamentArgument, limit: LimitOption = None, at: AtServer = AtServer()) -> None:
     """List the seasons of a tournament that repeats, newest first. NAME can be any of them."""
     request = pb.ListSeasonsRequest(name=read_tournament(name))
     with at.connected() as client:

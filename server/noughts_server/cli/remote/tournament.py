@@ -11,18 +11,21 @@ from typer import Argument, Option
 
 from noughts_proto.v1 import bots_pb2, status_pb2, tokens_pb2
 from noughts_proto.v1 import tournaments_pb2 as pb
-from noughts_server.cli import completion, format_options, options, output, printing
+from noughts_server.cli import completion, options, output, printing
 from noughts_server.cli.client import AtServer
 from noughts_server.cli.drawing.tournament import conditions_document, show_tournament, state_wording, time_wording
 from noughts_server.cli.dry_run import entry_counts, pace_of, show_forecasts
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.former_command import command
-from noughts_server.cli.options.game import DryRunOption, TitleOption
+from noughts_server.cli.options.formats import PriorityOption, ThroughputOption
+from noughts_server.cli.options.game import DryRunOption, NowOption, TitleOption, read_seed
 from noughts_server.cli.options.names import TournamentArgument
+from noughts_server.cli.options.output import LimitOption, OutputOptions
 from noughts_server.cli.options.statistics import FitOption
+from noughts_server.cli.options.time import TournamentMarginOption, read_times_of, read_tournament_margin
+from noughts_server.cli.options.tournament import FormatOptions
 from noughts_server.cli.times import read_moment
 from noughts_server.cli.tournament_end import verdict, wait_for_end
-from noughts_server.cli.tournament_options import FormatOptions
 from noughts_server.cli.typed_names import read_bot, read_tournament
 from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
@@ -56,7 +59,7 @@ class CreateOptions(FormatOptions):
             rich_help_panel="Game",
         ),
     ] = 0
-    margin: options.TournamentMarginOption = ""
+    margin: TournamentMarginOption = ""
     live_scores: Annotated[
         bool,
         Option("--live-scores", help="Show the bots' scores even during timed games", rich_help_panel="Time control"),
@@ -64,8 +67,8 @@ class CreateOptions(FormatOptions):
     keep_scores: Annotated[bool, Option("--keep-scores", help="Store the bots' scores and comments with the games")] = (
         False
     )
-    priority: format_options.PriorityOption = 0
-    throughput: format_options.ThroughputOption = 0
+    priority: PriorityOption = 0
+    throughput: ThroughputOption = 0
 
 
 @command(
@@ -112,11 +115,11 @@ def create(
     """
     if repeat not in (None, "weekly"):
         raise UsageProblem(f"--repeat {repeat!r}: expected weekly")
-    own_times = options.read_times_of(playing.time_of)
+    own_times = read_times_of(playing.time_of)
     settings = playing.settings(
         own_times,
         **printing.picked(playing, "live_scores", "keep_scores", "priority", "throughput"),
-        margin_ms=options.read_tournament_margin(playing.margin),
+        margin_ms=read_tournament_margin(playing.margin),
         rated=not unrated and not own_times,
         title=title.encode(errors="replace").decode(),
     )
@@ -124,7 +127,7 @@ def create(
         settings = replace(settings, concurrency=usual_concurrency(settings.schedule, settings.throughput))
     if dry_run:
         counts = entry_counts(settings, entries_min, entries_max)
-        show_forecasts(settings, counts, pace_of(settings), one=False)
+        show_forecasts(OutputOptions(format=output.FORMAT.get()), settings, counts, pace_of(settings), one=False)
         return
     identifier = read_tournament(name)
     with at.connected() as client:
@@ -138,7 +141,7 @@ def create(
             start_at=_moment(start_at, "--start-at", now),
             repeat=pb.REPEAT_WEEKLY if repeat else pb.REPEAT_UNSPECIFIED,
         )
-        seed = None if playing.seed is None else options.read_seed(playing.seed)
+        seed = None if playing.seed is None else read_seed(playing.seed)
         tournament.MergeFrom(settings_message(settings, seed=seed))
         request = pb.CreateTournamentRequest(tournament=tournament)
         created = client.call(client.tournaments.CreateTournament, request).tournament
@@ -292,7 +295,7 @@ paused, 0 of 2 games played
 ...
 """
 )
-def pause(name: TournamentArgument, at: AtServer, now: options.NowOption = False) -> None:
+def pause(name: TournamentArgument, at: AtServer, now: NowOption = False) -> None:
     """Pause a tournament: running games finish, no new ones start. `tournament start` resumes it."""
     _call("PauseTournament", name, at, now=now)
 
@@ -402,7 +405,7 @@ def list_tournaments(
     challenges: Annotated[
         bool, Option("--only-challenges", "--challenges", help="Only challenges, which are left out by default")
     ] = False,
-    limit: options.LimitOption = None,
+    limit: LimitOption = None,
     at: AtServer = AtServer(),
 ) -> None:
     """List all tournaments, newest first."""

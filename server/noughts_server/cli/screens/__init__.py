@@ -1,1 +1,1 @@
-"""Pictures on a terminal that redraw themselves."""
+"""What redraws itself on the terminal."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from noughts_server.cli.local.run import leave_if_ended_early
+from noughts_server.cli.local_games.playing import leave_if_ended_early
 from noughts_server.local.plan import LocalOutcome
 from tests.support.processes import PROGRAM, eventually
 

@@ -7,21 +7,17 @@ from typer import Argument, Option
 
 from noughts_proto.v1 import tests_pb2 as pb
 from noughts_proto.v1 import tournaments_pb2
-from noughts_server.cli import completion, format_options
+from noughts_server.cli import completion
 from noughts_server.cli.command import command
 from noughts_server.cli.commands.test.tests import show_test
-from noughts_server.cli.openings_options import OpeningsOption, read_random_openings
-from noughts_server.cli.options import (
-    PacedConcurrencyOption,
-    TournamentMarginOption,
-    read_seed,
-    read_times_of,
-    read_tournament_margin,
-)
+from noughts_server.cli.options.formats import PriorityOption, read_sprt
+from noughts_server.cli.options.game import PacedConcurrencyOption, read_seed
+from noughts_server.cli.options.openings import OpeningsOption, read_random_openings
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.server import ServerOptions
 from noughts_server.cli.options.statistics import SprtOption
-from noughts_server.cli.tournament_options import LARGEST_GAMES, GameOptions
+from noughts_server.cli.options.time import TournamentMarginOption, read_times_of, read_tournament_margin
+from noughts_server.cli.options.tournament import LARGEST_GAMES, GameOptions
 from noughts_server.cli.typed_names import read_bot, read_test
 from noughts_server.competition.formats import MATCH
 from noughts_server.convert.settings import openings_message, settings_message
@@ -61,7 +57,7 @@ class TestOptions(GameOptions):
     concurrency: PacedConcurrencyOption = 0
     sprt: SprtOption = None
     margin: TournamentMarginOption = ""
-    priority: format_options.PriorityOption = 0
+    priority: PriorityOption = 0
     throughput: Annotated[
         int,
         Option(
@@ -124,7 +120,7 @@ def create(
     if not openings or random_openings is not None:
         playing = replace(playing, openings="none", symmetries=playing.symmetries and random_openings is None)
     if playing.sprt is not None:
-        format_options.read_sprt(playing.sprt)
+        read_sprt(playing.sprt)
     settings = playing.settings(
         read_times_of(playing.time_of),
         rated=False,

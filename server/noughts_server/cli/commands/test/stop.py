@@ -3,7 +3,7 @@
 from noughts_proto.v1 import tests_pb2 as pb
 from noughts_server.cli.command import command
 from noughts_server.cli.commands.test.tests import show_test
-from noughts_server.cli.options import NowOption
+from noughts_server.cli.options.game import NowOption
 from noughts_server.cli.options.names import TestArgument
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.server import ServerOptions

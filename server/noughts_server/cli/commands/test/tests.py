@@ -13,7 +13,7 @@ from noughts_server.cli.drawing.tournament import (
     state_wording,
     time_wording,
 )
-from noughts_server.cli.openings_options import openings_wording
+from noughts_server.cli.options.openings import openings_wording
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.times import iso, milliseconds
 from noughts_server.cli.tournament_end import OVER

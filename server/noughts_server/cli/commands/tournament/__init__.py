@@ -17,7 +17,7 @@ $ noughts tournament run random minimax Mine=py:my_bot.py --seed 1
     panels={
         "Local games": {
             "run": Command(
-                "noughts_server.cli.local.tournament:run",
+                "noughts_server.cli.commands.tournament.run:run",
                 "Play a tournament on this machine, each bot in its own process: reference bots, programs, plugins.",
             ),
             "tables": Command(

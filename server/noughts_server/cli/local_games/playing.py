@@ -10,8 +10,7 @@ from typing import Any
 from noughts_server.cli.drawing.progress import showing_progress
 from noughts_server.cli.drawing.score_lines import score_lines
 from noughts_server.cli.errors import INTERRUPTED, Problem
-from noughts_server.cli.logs import configure_logs
-from noughts_server.cli.options import LogLevel
+from noughts_server.cli.logs import LogLevel, configure_logs
 from noughts_server.cli.printing import count, note
 from noughts_server.cli.signals import run_loop, two_stages
 from noughts_server.local.plan import LocalOutcome, LocalPlan, LocalStop

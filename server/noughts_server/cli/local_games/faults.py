@@ -5,7 +5,7 @@ from typing import Any
 from noughts_bots.reference.specs import BotSpec, dials_in, unique_labels
 from noughts_server.cli import printing
 from noughts_server.cli.errors import FAILED
-from noughts_server.cli.options import USUAL_VARIANT
+from noughts_server.cli.options.game import USUAL_VARIANT
 from noughts_server.local.plan import TOO_SLOW, LocalFault, LocalOutcome, LocalPlan
 
 _SHOWN_LINES = 20

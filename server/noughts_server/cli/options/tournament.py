@@ -7,11 +7,27 @@ from typing import Annotated, Any
 from typer import Option
 
 from noughts_referee.clock import TimeControl
-from noughts_server.cli import completion, format_options, options
-from noughts_server.cli.openings_options import OpeningsOption, read_openings
-from noughts_server.cli.options.game import OpeningRuleOption, SeedOption
+from noughts_server.cli import completion
+from noughts_server.cli.options.formats import (
+    DrawAfterOption,
+    ForfeitAfterOption,
+    FuelOption,
+    RoundsOption,
+    ScheduleOption,
+    read_schedule,
+    read_sprt,
+    usage_problems,
+)
+from noughts_server.cli.options.game import (
+    USUAL_VARIANT,
+    ConcurrencyOption,
+    OpeningRuleOption,
+    SeedOption,
+    read_variant,
+)
+from noughts_server.cli.options.openings import OpeningsOption, read_openings
 from noughts_server.cli.options.statistics import SprtOption
-from noughts_server.cli.options.time import TimeOption
+from noughts_server.cli.options.time import TimeOption, read_time
 from noughts_server.competition.tournament_settings import GAMES_OF_A_TEST, TournamentSettings
 
 LARGEST_GAMES = 1_000_000
@@ -56,7 +72,7 @@ class GameOptions:
         ),
     ] = False
     games: PerPairOption = _USUAL.games_per_pair
-    concurrency: options.ConcurrencyOption = 1
+    concurrency: ConcurrencyOption = 1
     seed: SeedOption = None
     time: TimeOption = "none"
     time_of: Annotated[
@@ -68,16 +84,16 @@ class GameOptions:
             rich_help_panel="Time control",
         ),
     ] = None
-    draw_after: format_options.DrawAfterOption = None
-    fuel: format_options.FuelOption = None
-    forfeit_after: format_options.ForfeitAfterOption = None
+    draw_after: DrawAfterOption = None
+    fuel: FuelOption = None
+    forfeit_after: ForfeitAfterOption = None
 
     def settings(self, own_times: Mapping[str, TimeControl], **more: Any) -> TournamentSettings:
         """Return the settings; `more` are those that no option here names. Raise UsageProblem."""
-        variant = options.read_variant(self.variant or options.USUAL_VARIANT, self.opening_rule)
+        variant = read_variant(self.variant or USUAL_VARIANT, self.opening_rule)
         made = TournamentSettings(
             variant=variant.name,
-            time=options.read_time(self.time),
+            time=read_time(self.time),
             own_times=own_times,
             draw_after=self.draw_after or 0,
             fuel=self.fuel or 0,
@@ -86,7 +102,7 @@ class GameOptions:
             openings=read_openings(self.openings, self.openings_order, self.symmetries, variant),
             **{"rated": not own_times, "games_per_pair": self.games, **self._format_settings(), **more},
         )
-        with format_options.usage_problems():
+        with usage_problems():
             made.check_fuel()
         return made
 
@@ -98,8 +114,8 @@ class GameOptions:
 class FormatOptions(GameOptions):
     """The same where there are formats."""
 
-    schedule: format_options.ScheduleOption = str(_USUAL.schedule)
-    rounds: format_options.RoundsOption = None
+    schedule: ScheduleOption = str(_USUAL.schedule)
+    rounds: RoundsOption = None
     stop_when_decided: Annotated[
         bool,
         Option(
@@ -114,8 +130,8 @@ class FormatOptions(GameOptions):
     def _format_settings(self) -> dict[str, Any]:
         own = {"rounds": self.rounds or 0, "stop_when_decided": self.stop_when_decided, "sprt": self.sprt or ""}
         if self.sprt is not None:
-            format_options.read_sprt(self.sprt)
+            read_sprt(self.sprt)
             if self.games == _USUAL.games_per_pair:
                 own["games_per_pair"] = GAMES_OF_A_TEST
-        chosen = format_options.read_schedule(self.schedule, **{"games_per_pair": self.games, **own})
+        chosen = read_schedule(self.schedule, **{"games_per_pair": self.games, **own})
         return {"schedule": chosen, **own}

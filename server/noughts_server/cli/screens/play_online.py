@@ -9,12 +9,13 @@ from noughts_bots.connection.session import Login
 from noughts_bots.connection.session import play as play_session
 from noughts_proto.v1 import tournaments_pb2
 from noughts_referee.rules import parse_variant
-from noughts_server.cli import options, printing
+from noughts_server.cli import printing
 from noughts_server.cli.challenges import challenge_request, free_name
-from noughts_server.cli.client import AtServer
 from noughts_server.cli.errors import Problem
-from noughts_server.cli.local.play_screen import show
-from noughts_server.cli.logs import configure_logs
+from noughts_server.cli.logs import LogLevel, configure_logs
+from noughts_server.cli.options.game import LARGEST_SEED
+from noughts_server.cli.options.server import ServerOptions
+from noughts_server.cli.screens.play_screen import show
 from noughts_server.cli.signals import run_loop
 from noughts_server.cli.tournament_end import OVER
 from noughts_server.cli.typed_names import read_bot
@@ -39,12 +40,12 @@ class OnlineMatchPlan:
     """`NAME=T` of each player with its own time control; `you` is the person."""
 
 
-def play_online(plan: OnlineMatchPlan, name: str, mark: str | None, at: AtServer) -> Match:
+def play_online(plan: OnlineMatchPlan, name: str, mark: str | None, server: ServerOptions) -> Match:
     """Plays until the person leaves. Raises Problem, BotRefused and SecurityProblem, most of them before the screen
     opens."""
     # Lines of a log would be written across the board.
-    configure_logs(options.LogLevel.ERROR)
-    with at.connected(token_needed=True) as client:
+    configure_logs(LogLevel.ERROR)
+    with server.connected(token_needed=True) as client:
         own = name or free_name(client, "person")
         players = (Participant(YOU, person=True), Participant("your opponent", person=False))
         match = Match(parse_variant(plan.settings.variant), players, plan.settings.seed, mark=mark)
@@ -124,7 +125,7 @@ class _PersonSession:
             plan.time_of,
             challenger=bot_name(self._login.name),
             opponent=read_bot((plan.opponent or "").removeprefix("bot:")),
-            seed=plan.settings.seed + number & options.LARGEST_SEED,
+            seed=plan.settings.seed + number & LARGEST_SEED,
         )
         # Calls that block are made in threads: the screen stays alive meanwhile.
         made = await asyncio.to_thread(client.call, client.challenges.CreateChallenge, request)

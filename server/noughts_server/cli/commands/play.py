@@ -1,4 +1,4 @@
-"""`noughts play`: a board in the terminal for people."""
+"""The command `noughts play`."""
 
 import sys
 from contextlib import ExitStack
@@ -11,12 +11,21 @@ from typer import Argument, Option
 from noughts_bots.reference.specs import make_bot, parse_spec, unique_labels
 from noughts_referee.clock import TimeControl
 from noughts_referee.rules import Variant
-from noughts_server.cli import completion, options, output, printing
-from noughts_server.cli.client import AtServer
+from noughts_server.cli import completion, printing
+from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem
-from noughts_server.cli.former_command import command
-from noughts_server.cli.options.game import OpeningRuleOption, SeedOption
-from noughts_server.cli.options.time import TimeOfPlayerOption
+from noughts_server.cli.options.game import (
+    AnyVariantOption,
+    GamesFileOption,
+    OpeningRuleOption,
+    SeedOption,
+    own_variant,
+    read_seed,
+    read_variant,
+)
+from noughts_server.cli.options.output import OutputOptions
+from noughts_server.cli.options.server import ServerOptions
+from noughts_server.cli.options.time import TimeOfPlayerOption, read_time
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.play.match import Match, Participant
 from noughts_server.play.status_line import YOU, score_line
@@ -62,7 +71,7 @@ def play(
             autocompletion=completion.specs,
         ),
     ] = "",
-    variant: options.AnyVariantOption = None,
+    variant: AnyVariantOption = None,
     opening_rule: OpeningRuleOption = None,
     first: Annotated[
         First | None,
@@ -115,8 +124,10 @@ def play(
     ] = None,
     time_of: TimeOfPlayerOption = None,
     seed: SeedOption = None,
-    games_file: options.GamesFileOption = None,
-    at: AtServer = AtServer(),
+    games_file: GamesFileOption = None,
+    *,
+    server: ServerOptions,
+    output: OutputOptions,
 ) -> None:
     """Play unrated games against a bot or another person, on a board in the terminal.
 
@@ -124,41 +135,43 @@ def play(
     takes back a move, `n` starts a new game, `q` quits, `?` shows all keys. With --with or --wait you play on a
     server, which treats you as a slow bot.
     """
-    read_variant = options.read_variant(variant or _own_variant(spec), opening_rule)
-    read_seed = options.read_seed(seed, secret=opponent is not None)
+    parsed_variant = read_variant(variant or _own_variant(spec), opening_rule)
+    parsed_seed = read_seed(seed, secret=opponent is not None)
     own_mark = mark.value if mark in (Mark.X, Mark.O) else None
     if opponent is not None or wait:
         _check_online(spec, opponent, wait=wait, first=first, games_file=games_file)
         _check_terminal()
-        from noughts_server.cli.local.play_online import OnlineMatchPlan, play_online
+        from noughts_server.cli.screens.play_online import OnlineMatchPlan, play_online
 
         if time_of and opponent is None:
             raise UsageProblem("--time-of: works only with --with, not with --wait: the challenger chooses the times")
         settings = TournamentSettings(
-            variant=read_variant.name,
-            time=options.read_time(time or _SERVERS_TIME),
+            variant=parsed_variant.name,
+            time=read_time(time or _SERVERS_TIME),
             games_per_pair=games,
-            seed=read_seed,
+            seed=parsed_seed,
         )
-        _report(play_online(OnlineMatchPlan(opponent, settings, time_of), name, own_mark, at), at_server=True)
+        _report(
+            output, play_online(OnlineMatchPlan(opponent, settings, time_of), name, own_mark, server), at_server=True
+        )
         return
     if time_of:
         raise UsageProblem("--time-of: works only with --with; use --time to limit the bot: you have no clock here")
-    if at.server is not None:
+    if server.server is not None:
         raise UsageProblem("--server: got no opponent, expected --with bot:NAME or --wait as well")
-    if read_variant.agreement:
+    if parsed_variant.agreement:
         raise UsageProblem(
-            f"--opening-rule: got {read_variant.agreement}, expected pro or long-pro on one machine",
+            f"--opening-rule: got {parsed_variant.agreement}, expected pro or long-pro on one machine",
             "Leave it out, or play on a server (--with, --wait), which supports this rule.",
         )
     move_us = _move_limit(time)
-    players, bot = _participants(spec or _DEFAULT_SPEC, read_variant)
+    players, bot = _participants(spec or _DEFAULT_SPEC, parsed_variant)
     _check_terminal()
-    from noughts_server.cli.local.play_screen import run_screen
+    from noughts_server.cli.screens.play_screen import run_screen
     from noughts_server.play.opponents import BotSeating, Seating
 
     always_first = {First.ME: 0, First.OPPONENT: 1}.get(first or First.RANDOM)
-    match = Match(read_variant, players, read_seed, always_first, own_mark)
+    match = Match(parsed_variant, players, parsed_seed, always_first, own_mark)
     seating = Seating(match) if bot is None else BotSeating(match, bot, move_us)
     with ExitStack() as closing:
         if bot is not None:
@@ -175,7 +188,7 @@ def play(
             with GamesFile(games_file) as file:
                 run_screen(seating)
                 file.write(_exported(match, ExportedGame))
-    _report(match)
+    _report(output, match)
 
 
 def _check_online(spec: str, opponent: str | None, *, wait: bool, first: First | None, games_file: Path | None) -> None:
@@ -207,7 +220,7 @@ def _check_terminal() -> None:
 
 def _move_limit(time: str | None) -> int:
     """What the bot may think about a move, in microseconds."""
-    control: TimeControl = options.read_time(time or "none")
+    control: TimeControl = read_time(time or "none")
     if control.bank_us or control.increment_us:
         raise UsageProblem(
             f"--time {time!r}: got a base time without a server, expected `none` or a limit such as `2/move`",
@@ -225,7 +238,7 @@ def _participants(spec: str, variant: Variant) -> tuple[tuple[Participant, Parti
 
 
 def _own_variant(spec: str) -> str:
-    return options.own_variant(() if spec in ("", _PERSON) else make_bot(parse_spec(spec)).variants).name
+    return own_variant(() if spec in ("", _PERSON) else make_bot(parse_spec(spec)).variants).name
 
 
 def _exported(match: Match, record: "type[ExportedGame]") -> "list[ExportedGame]":
@@ -239,7 +252,7 @@ def _exported(match: Match, record: "type[ExportedGame]") -> "list[ExportedGame]
     return exported
 
 
-def _report(match: Match, *, at_server: bool = False) -> None:
+def _report(output: OutputOptions, match: Match, *, at_server: bool = False) -> None:
     """Print what was played, after the screen has closed."""
     games = match.score.games
     document = {

@@ -1,0 +1,106 @@
+"""The command `noughts match`."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from typer import Argument, Option
+
+from noughts_bots.reference.specs import unique_labels
+from noughts_referee.rules import parse_variant
+from noughts_server.cli import completion, printing
+from noughts_server.cli.command import command
+from noughts_server.cli.drawing.match_summary import MatchSummary
+from noughts_server.cli.local_games.faults import faults_document, leave_if_benched, show_faults
+from noughts_server.cli.local_games.options import LocalOptions
+from noughts_server.cli.local_games.planning import make_plan, show_forecast
+from noughts_server.cli.local_games.playing import beside_games, leave_if_ended_early, play
+from noughts_server.cli.local_games.results import more_document, print_more
+from noughts_server.cli.options.output import OutputOptions
+from noughts_server.cli.options.statistics import SprtOption
+from noughts_server.cli.options.tournament import LARGEST_GAMES, FormatOptions
+from noughts_server.competition.formats import MATCH
+from noughts_server.openings.sufficiency import more_openings
+
+_LONGEST_TITLE = 200
+
+
+FirstArgument = Annotated[
+    str, Argument(metavar="A", autocompletion=completion.specs, help="Bot, e.g. `random` or `nextstep:depth=3`")
+]
+
+SecondArgument = Annotated[str, Argument(metavar="B", autocompletion=completion.specs, help="Opponent of A")]
+
+
+@dataclass(frozen=True)
+class MatchOptions(LocalOptions):
+    """The same for `match`, where there is one pair."""
+
+    games: Annotated[
+        int,
+        Option(
+            "--games",
+            metavar="N",
+            min=1,
+            max=LARGEST_GAMES,
+            help="Games per pair (A and B); A moves first in game 1",
+            rich_help_panel="Game",
+        ),
+    ] = 2
+    sprt: SprtOption = None
+
+    def _format_settings(self) -> dict[str, Any]:
+        if self.sprt is None:
+            return {}
+        return FormatOptions(games=self.games, schedule=str(MATCH), sprt=self.sprt)._format_settings()
+
+
+@command(
+    example="""
+$ noughts match pascal:level=1 nextstep:depth=3 --games 100 --seed 1
+...
+pascal:level=1        70    41     58       1
+...
+nextstep:depth=3      30     1     58      41
+...
+Elo difference: +147 ± 30 (95 %) ...
+""",
+    extra="server",
+)
+def match(a: FirstArgument, b: SecondArgument, *, playing: MatchOptions, output: OutputOptions) -> None:
+    """Play A against B and estimate the difference in Elo.
+
+    Games 1 and 2 are a pair with the sides swapped, and so on. Confidence intervals count pairs, not games. If the
+    two bots play an identical game again, it counts only once.
+
+    `--sprt elo0=0,elo1=5` also accepts alpha=0.05, beta=0.05, model=logistic or normalized; `--games` is then the
+    limit, 100,000 by default. Exit code 1 if a bot could not be started, 2 if its spec is wrong.
+    """
+    plan = make_plan([a, b], playing, f"{a} - {b}"[:_LONGEST_TITLE])
+    if playing.dry_run:
+        show_forecast(output, plan)
+        return
+    outcome = play(plan, output=playing.games_file, times=playing.times, every=playing.every)
+    settings, (first, second) = plan.settings, unique_labels(plan.specs)
+    result = MatchSummary(
+        settings.variant,
+        settings.seed,
+        first,
+        second,
+        outcome.pairs,
+        outcome.terminations,
+        outcome.match,
+        settings.sprt,
+    )
+    with beside_games(playing.games_file):
+        result.show(output, {**more_document(plan, outcome), **faults_document(plan, outcome)})
+        if not output.is_json:
+            print_more(plan, outcome)
+            show_faults(plan, outcome)
+    if outcome.exhausted:
+        fix = more_openings(settings.openings, parse_variant(settings.variant), settings.games_per_pair)
+        printing.warn(
+            f"stopped after {printing.count(outcome.games, 'game')}: every new pair repeats an earlier one, so the test"
+            f" cannot be decided. Fix: {fix.removesuffix(' in a new test')}"
+        )
+    leave_if_ended_early(outcome)
+    leave_if_benched(outcome)

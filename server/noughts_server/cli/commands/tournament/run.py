@@ -1,0 +1,109 @@
+"""The command `noughts tournament run`."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from typer import Argument, Option
+
+from noughts_proto.v1.tournaments_pb2 import TOURNAMENT_STATE_CANCELLED
+from noughts_server.cli import completion, printing
+from noughts_server.cli.command import command
+from noughts_server.cli.drawing.tournament import show_tournament
+from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem
+from noughts_server.cli.local_games.options import LocalOptions
+from noughts_server.cli.local_games.planning import make_plan, show_forecast
+from noughts_server.cli.local_games.results import play_tournament
+from noughts_server.cli.options.formats import usage_problems
+from noughts_server.cli.options.game import TitleOption, read_specs
+from noughts_server.cli.options.output import OutputOptions
+from noughts_server.cli.options.server import ServerOptions
+from noughts_server.cli.options.statistics import FitOption
+from noughts_server.cli.options.tournament import FormatOptions
+from noughts_server.cli.output import FORMAT, chosen
+from noughts_server.local.plan import LocalPlan
+
+
+@dataclass(frozen=True)
+class RunOptions(LocalOptions, FormatOptions):
+    """The same for `tournament run`, where there are formats."""
+
+    variant: Annotated[
+        str | None,
+        Option(
+            "--variant",
+            metavar="V",
+            autocompletion=completion.variants,
+            help="Variant. Default: the first that all bots play, else tictactoe",
+            rich_help_panel="Game",
+        ),
+    ] = None
+    fit: FitOption = False
+
+
+@command(
+    example="""
+$ noughts tournament run random three-stage minimax --games 10 --seed 1
+...
+# bot          1  2  3
+1 minimax      ·  8  9
+2 three-stage  2  · 7½
+3 random       1 2½  ·
+...
+30 games: 19 won, 11 board full
+""",
+    extra="server",
+)
+def run(
+    specs: Annotated[
+        list[str],
+        Argument(
+            metavar="SPEC...",
+            autocompletion=completion.specs,
+            help="Bots, e.g. `random`, `Old=minimax`, 'exec:python bot.py'",
+        ),
+    ],
+    *,
+    playing: RunOptions,
+    title: TitleOption = "",
+    server: ServerOptions,
+    output: OutputOptions,
+) -> None:
+    """Play a tournament on this machine, each bot in its own process: reference bots, programs, plugins.
+
+    If some bots are registered on a server (`bot:NAME@VERSION`), the tournament is played there. This command then runs
+    the others, and shows the same output as `tournament show`.
+    """
+    if len(specs) < 2:
+        raise UsageProblem(
+            f"SPEC: got one bot ({specs[0]}), expected at least two",
+            "Add another bot; `noughts bot list --reference` shows the reference bots.",
+        )
+    if any(spec.kind == "bot" for spec in read_specs(specs)):
+        playing.refuse_at_server()
+        named = [f"{text[4:].partition('@')[0]}={text}" if text.startswith("bot:") else text for text in specs]
+        _run_there(make_plan(named, playing, title, there=True), playing, server, output)
+        return
+    plan = make_plan(specs, playing, title)
+    with usage_problems():
+        plan.settings.schedule.check_entries(len(plan.specs), plan.settings)
+    if caution := plan.settings.schedule.caution(len(plan.specs), plan.settings):
+        printing.warn(f"--rounds: {caution}")
+    if playing.dry_run:
+        show_forecast(output, plan)
+        return
+    play_tournament(output, plan, playing, fit=playing.fit)
+
+
+def _run_there(plan: LocalPlan, playing: RunOptions, server: ServerOptions, output: OutputOptions) -> None:
+    from noughts_server.cli.run_on_server import play_there
+
+    with server.connected(token_needed=True) as client, chosen(FORMAT, output.format):
+        played = play_there(client, plan.specs, plan.settings)
+        show_tournament(client, played, fit=playing.fit)
+    # The server gives a reason for what it cancels itself.
+    if played.state == TOURNAMENT_STATE_CANCELLED and not played.reason:
+        printing.note(f"Stopped after {printing.count(played.games_done, 'game')}.")
+        if not plan.settings.schedule.endless:
+            raise SystemExit(INTERRUPTED)
+    if played.reason:
+        raise Problem(f"{played.name} was cancelled: {played.reason}")

@@ -1,1 +1,0 @@
-"""Commands on this machine: `match`, `tournament run`, `demo`, `play`, `variants`."""

@@ -1,0 +1,1 @@
+"""Games on this machine: options, plans, playing, faults and results."""

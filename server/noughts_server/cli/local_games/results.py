@@ -1,0 +1,87 @@
+"""Play a tournament on this machine, and print its results."""
+
+from typing import Any
+
+from noughts_server.cli import printing
+from noughts_server.cli.drawing.match_summary import terminations_line
+from noughts_server.cli.drawing.rating_table import ratings_document, show_fit
+from noughts_server.cli.drawing.standings import TournamentTables
+from noughts_server.cli.drawing.tables import show_table
+from noughts_server.cli.local_games.faults import faults_document, leave_if_benched, show_faults
+from noughts_server.cli.local_games.options import LocalOptions
+from noughts_server.cli.local_games.playing import beside_games, leave_if_ended_early, play
+from noughts_server.cli.options.openings import openings_document, openings_wording
+from noughts_server.cli.options.output import OutputOptions
+from noughts_server.local.plan import LocalOutcome, LocalPlan
+from noughts_server.tables.crosstable import scores_of
+
+
+def play_tournament(
+    output: OutputOptions, plan: LocalPlan, playing: LocalOptions, *, fit: bool = False, hint: str = ""
+) -> None:
+    """Play the plan and print its results; `hint` is a last line for people.
+
+    Raises SystemExit if the run was interrupted or a bot could not be started.
+    """
+    outcome = play(plan, output=playing.games_file, times=playing.times, every=playing.every)
+    bracket = plan.settings.schedule.places_by_bracket
+    tables = TournamentTables(outcome.standings, scores_of(outcome.pairs), outcome.matches, bracket=bracket)
+    fitted = tables.fit() if fit else None
+    with beside_games(playing.games_file):
+        if output.is_json:
+            ratings = {"fit": ratings_document(fitted)} if fitted is not None else {}
+            document = {
+                "games": outcome.games,
+                **tables.document(),
+                "variant": plan.settings.variant,
+                **printing.seed_document(plan.settings.seed),
+                "terminations": outcome.terminations,
+                **more_document(plan, outcome),
+            }
+            printing.print_json({**document, **ratings, **faults_document(plan, outcome)})
+        else:
+            _print_tournament(plan, outcome, tables, hint)
+            if fitted is not None:
+                show_fit(fitted)
+            show_faults(plan, outcome)
+    leave_if_ended_early(outcome)
+    leave_if_benched(outcome)
+
+
+def more_document(plan: LocalPlan, outcome: LocalOutcome) -> dict[str, Any]:
+    """`{"own_times": {LABEL: T}}`, `"openings"` and `"models"`, where there are any."""
+    own = {label: str(time) for label, time in plan.settings.own_times.items()}
+    openings = openings_document(plan.settings.openings)
+    models = outcome.models.document() if outcome.models else []
+    more = {"own_times": own, "openings": openings, "models": models}
+    return {name: value for name, value in more.items() if value}
+
+
+def print_more(plan: LocalPlan, outcome: LocalOutcome) -> None:
+    own = [f"{label} {time}" for label, time in plan.settings.own_times.items()]
+    if openings := openings_wording(plan.settings.openings):
+        printing.stdout().print(openings[0].upper() + openings[1:], soft_wrap=True)
+    if own:
+        printing.stdout().print(printing.printable(f"Time {plan.settings.time}; {', '.join(own)}"), soft_wrap=True)
+    if outcome.models and outcome.models.rows:
+        printing.stdout().print()
+        show_table(printing.stdout(), outcome.models)
+
+
+def _print_tournament(plan: LocalPlan, outcome: LocalOutcome, tables: TournamentTables, hint: str) -> None:
+    console, settings = printing.stdout(), plan.settings
+    title = settings.title or settings.schedule.title
+    printing.heading(console, f"{title}: {settings.variant}, seed {settings.seed}")
+    console.print()
+    tables.print_crosstable(console)
+    console.print()
+    if outcome.matches:
+        tables.print_pairings(console)
+        console.print()
+    printing.heading(console, "Leaderboard")
+    tables.print_standings(console)
+    console.print()
+    console.print(terminations_line(outcome.games, outcome.terminations))
+    print_more(plan, outcome)
+    if hint:
+        console.print(hint)
