@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.routing import Route as Address
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from noughts_server.core.errors import MachineTrouble
@@ -86,8 +86,8 @@ def site(
         *Play(upstream, hub, views, tables).addresses(),
         *api_routes(upstream, hub, views.rendering),
         *handbook_addresses(),
-        Address("/static/{version}/{name}", static),
-        *(Address(f"/{name}", at_root) for name in _AT_ROOT),
+        Route("/static/{version}/{name}", static),
+        *(Route(f"/{name}", at_root) for name in _AT_ROOT),
     ]
     application = Starlette(routes=addresses, exception_handlers=_handlers(pages))
     # Compression cannot leak secrets: the cookie is SameSite=Strict, so no other site can make a signed-in request.

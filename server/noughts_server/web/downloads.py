@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
-from starlette.routing import Route as Address
+from starlette.routing import Route
 
 from noughts_proto.v1 import games_pb2
 from noughts_proto.v1 import tournaments_pb2 as pb
@@ -107,11 +107,11 @@ class Downloads:
     def __init__(self, upstream: Upstream) -> None:
         self._upstream = upstream
 
-    def addresses(self) -> list[Address]:
-        one = Address("/tournaments/{tournament}/games/{number:int}.sgf", self._game)
+    def addresses(self) -> list[Route]:
+        one = Route("/tournaments/{tournament}/games/{number:int}.sgf", self._game)
         return [
             one,
-            *(Address(f"/tournaments/{{tournament}}/games.{each.suffix}", self._file(each)) for each in _FORMATS),
+            *(Route(f"/tournaments/{{tournament}}/games.{each.suffix}", self._file(each)) for each in _FORMATS),
         ]
 
     async def _game(self, request: Request) -> Response:

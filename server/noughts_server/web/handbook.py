@@ -10,8 +10,7 @@ from pathlib import Path
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import BaseRoute
-from starlette.routing import Route as Address
+from starlette.routing import BaseRoute, Route
 
 from noughts_server.web.upstream import Failure
 
@@ -32,8 +31,8 @@ _POLICY = (
 
 def handbook_addresses() -> list[BaseRoute]:
     """Return the addresses of the documentation; its lists for language models are at the top of the website."""
-    lists = [Address(f"/{name}", _page) for name in ("llms.txt", "llms-full.txt")]
-    return [Address("/docs", RedirectResponse("/docs/"), methods=["GET"]), Address("/docs/{path:path}", _page), *lists]
+    lists = [Route(f"/{name}", _page) for name in ("llms.txt", "llms-full.txt")]
+    return [Route("/docs", RedirectResponse("/docs/"), methods=["GET"]), Route("/docs/{path:path}", _page), *lists]
 
 
 def is_built() -> bool:

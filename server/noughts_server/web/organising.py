@@ -6,7 +6,7 @@ from typing import Any
 import grpc.aio
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import Route as Address
+from starlette.routing import Route
 
 from noughts_proto.v1 import tournaments_pb2
 from noughts_server.competition.formats import FORMATS, format_named
@@ -59,13 +59,13 @@ class Organising:
         self._views = views
         self._people = people
 
-    def addresses(self) -> list[Address]:
+    def addresses(self) -> list[Route]:
         for_person = self._people.for_person
         return [
-            Address("/organise", for_person(self._form), methods=["GET"]),
-            Address("/organise", for_person(self._create), methods=["POST"]),
-            Address("/challenges", for_person(self._challenge), methods=["POST"]),
-            Address("/tournaments/{tournament}/{action}", for_person(self._act), methods=["POST"]),
+            Route("/organise", for_person(self._form), methods=["GET"]),
+            Route("/organise", for_person(self._create), methods=["POST"]),
+            Route("/challenges", for_person(self._challenge), methods=["POST"]),
+            Route("/tournaments/{tournament}/{action}", for_person(self._act), methods=["POST"]),
         ]
 
     async def desk(self, request: Request, tournament: Document) -> Document | None:

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import Route as Address
+from starlette.routing import Route
 
 from noughts_proto.v1 import bots_pb2, games_pb2, leaderboards_pb2, tests_pb2, tournaments_pb2, types_pb2
 from noughts_server.core.board_geometry import geometry
@@ -60,7 +60,7 @@ class Pages:
         self._organising = organising
         self._front_page = FrontPage(upstream, hub)
 
-    def addresses(self) -> list[Address]:
+    def addresses(self) -> list[Route]:
         pages: dict[str, Callable[[Request], Coroutine[Any, Any, Response]]] = {
             "/": self._home,
             "/tournaments": self._tournaments,
@@ -87,7 +87,7 @@ class Pages:
             "/api": self._api,
             PREFIX: self._api,
         }
-        return [Address(path, page, methods=["GET"]) for path, page in pages.items()]
+        return [Route(path, page, methods=["GET"]) for path, page in pages.items()]
 
     async def failed(self, request: Request, failure: Failure, headers: dict[str, str]) -> Response:
         """Return a page that explains the failure."""

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import Route as Address
+from starlette.routing import Route
 
 from noughts_proto.v1 import bots_pb2, games_pb2, leaderboards_pb2, status_pb2, tokens_pb2, tournaments_pb2
 from noughts_server.client.submissions import TRIAL_SECONDS, kind_of, submission_requests
@@ -64,23 +64,23 @@ class People:
         self._failed = Recent()
         """Failed attempts to sign in, by address."""
 
-    def addresses(self) -> list[Address]:
+    def addresses(self) -> list[Route]:
         """Return the routes if users can sign in."""
         return [
-            Address("/signin", self._sign_in_page, methods=["GET"]),
-            Address("/signin", self._sign_in, methods=["POST"]),
-            Address("/signout", self._sign_out, methods=["POST"]),
-            Address("/me", self.for_person(self.shown), methods=["GET"]),
-            Address("/me/bots", self.for_person(self._submit), methods=["POST"]),
-            Address("/me/tokens", self.for_person(self._make_token), methods=["POST"]),
-            Address("/me/tokens/{number:int}/revoke", self.for_person(self._revoke), methods=["POST"]),
-            Address("/suspicious", self.for_person(self._suspicious), methods=["GET"]),
-            Address("/bots/{bot}/retire", self.for_person(self._retire), methods=["POST"]),
+            Route("/signin", self._sign_in_page, methods=["GET"]),
+            Route("/signin", self._sign_in, methods=["POST"]),
+            Route("/signout", self._sign_out, methods=["POST"]),
+            Route("/me", self.for_person(self.shown), methods=["GET"]),
+            Route("/me/bots", self.for_person(self._submit), methods=["POST"]),
+            Route("/me/tokens", self.for_person(self._make_token), methods=["POST"]),
+            Route("/me/tokens/{number:int}/revoke", self.for_person(self._revoke), methods=["POST"]),
+            Route("/suspicious", self.for_person(self._suspicious), methods=["GET"]),
+            Route("/bots/{bot}/retire", self.for_person(self._retire), methods=["POST"]),
         ]
 
-    def closed(self) -> list[Address]:
+    def closed(self) -> list[Route]:
         """Return the routes if users cannot sign in: a page that explains why."""
-        return [Address("/signin", self._sign_in_page, methods=["GET"])]
+        return [Route("/signin", self._sign_in_page, methods=["GET"])]
 
     def for_person(
         self, answer: Callable[[Request, Person], Coroutine[Any, Any, Response]]

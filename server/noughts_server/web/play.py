@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import Route as Address
+from starlette.routing import Route
 
 from noughts_proto.v1 import bots_pb2
 from noughts_server.web.api import JSON, json_bytes
@@ -36,7 +36,7 @@ class Play:
         self._views = views
         self._tables = tables
 
-    def addresses(self) -> list[Address]:
+    def addresses(self) -> list[Route]:
         doing: dict[str, Action] = {
             "move": _move,
             "resign": _resign,
@@ -45,11 +45,11 @@ class Play:
             "leave": lambda tables, table, *_: tables.left(table),
         }
         return [
-            Address("/play", self._menu, methods=["GET"]),
-            Address("/play", self._sit_down, methods=["POST"]),
-            Address("/play/{key}", self._table, methods=["GET"]),
-            Address("/play/{key}/state", self._state, methods=["GET"]),
-            *(Address(f"/play/{{key}}/{name}", self._done(action), methods=["POST"]) for name, action in doing.items()),
+            Route("/play", self._menu, methods=["GET"]),
+            Route("/play", self._sit_down, methods=["POST"]),
+            Route("/play/{key}", self._table, methods=["GET"]),
+            Route("/play/{key}/state", self._state, methods=["GET"]),
+            *(Route(f"/play/{{key}}/{name}", self._done(action), methods=["POST"]) for name, action in doing.items()),
         ]
 
     async def _menu(self, request: Request) -> Response:
