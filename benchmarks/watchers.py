@@ -48,7 +48,7 @@ _PLY = b"fa\r\n%b\r\n" % (b"x" * 250)
 """About as many bytes as the event of a ply."""
 _BARE_PLIES = 20
 """Events in each round of the bare loop."""
-_CHILD = "noughts_server.cli.operator.web_child"
+_CHILD = "noughts_server.web.child"
 
 
 # The bots.

@@ -23,6 +23,9 @@ logger = logging.getLogger("noughts.tls")
 _MOST_FLIGHTS = 4
 """Messages of each side of a handshake."""
 
+_OWN_HOSTS = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104  # where it listens, not we
+"""Hosts that stand for all addresses of this machine, and one of these."""
+
 CA_VARIABLE = "NOUGHTS_TLS_CA"
 CERTIFICATE_VARIABLE = "NOUGHTS_TLS_CERT"
 KEY_VARIABLE = "NOUGHTS_TLS_KEY"
@@ -225,6 +228,12 @@ def _options(address: str) -> tuple[tuple[str, int | str], ...]:
 def host_of(address: str) -> str:
     """The host of HOST:PORT, without the brackets of an IPv6 address."""
     return address.rpartition(":")[0].strip("[]")
+
+
+def local_address(address: str) -> str:
+    """Return where a process of this machine reaches a server that listens at an address."""
+    own_host = _OWN_HOSTS.get(host_of(address))
+    return address if own_host is None else f"{own_host}:{address.rpartition(':')[2]}"
 
 
 def is_loopback(host: str) -> bool:

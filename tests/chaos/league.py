@@ -32,7 +32,7 @@ class Uploaded(Bot):
     def choose(self, position):
         return position.rng().choice(position.free)
 """
-_ZYGOTE, _SITE = "noughts_referee.children.zygote", "noughts_server.cli.operator.web_child"
+_ZYGOTE, _SITE = "noughts_referee.children.zygote", "noughts_server.web.child"
 _REFUSED = (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.FAILED_PRECONDITION)
 _ANSWER_SECONDS = 20
 _LOOK, _REST = 0.1, 1.0

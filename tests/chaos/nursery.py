@@ -18,11 +18,11 @@ from tests.support.root import ROOT
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
     [
-        "noughts_server.cli.operator.serve",
-        "noughts_server.cli.operator.serving",
+        "noughts_server.cli.commands.serve",
+        "noughts_server.cli.serving",
         "noughts_server.cli.bots.bot",
         "noughts_server.launching.relay",
-        "noughts_server.cli.operator.referee",
+        "noughts_server.cli.commands.referee",
         "noughts_server.referee_node",
         "noughts_server.cluster.control",
         "noughts_server.store.engine.database",

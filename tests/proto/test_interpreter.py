@@ -15,11 +15,11 @@ from noughts_bots.reference.specs import parse_spec
 from noughts_proto.interpreter import environment, python
 from noughts_referee.children.start_retry import StartRetry
 from noughts_server.agents import bot_tools
-from noughts_server.cli.operator import web_minder
 from noughts_server.local.bot_process import bot_process
 from noughts_server.records.data_set import Rows
 from noughts_server.records.parquet import parquet_output, read_parquet
-from noughts_server.web import board_png
+from noughts_server.web import board_png, supervisor
+from noughts_server.web.site_settings import SiteSettings
 
 pytestmark = pytest.mark.processes
 
@@ -77,7 +77,7 @@ def test_the_working_folder_is_no_place_to_import_from() -> None:
 @pytest.mark.usefixtures("trap")
 async def test_the_website_imports_nothing_of_the_working_folder() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        async with web_minder.minding_site("127.0.0.1:1", listener, {}):
+        async with supervisor.supervised_site("127.0.0.1:1", listener, SiteSettings()):
             reader, writer = await asyncio.open_connection(*listener.getsockname())
             writer.write(b"GET /signin HTTP/1.1\r\nhost: localhost\r\n\r\n")
             assert (await reader.readline()).startswith(b"HTTP/1.1")

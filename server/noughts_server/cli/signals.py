@@ -7,7 +7,8 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
 
 from noughts_bots.connection import event_loop
-from noughts_server.cli import interrupts, output
+from noughts_server.cli import interrupts
+from noughts_server.cli.options.output import OutputOptions
 
 Returned = TypeVar("Returned")
 
@@ -84,7 +85,7 @@ class Stop:
         self.asked.set()
         self._at_once.set()
 
-    async def drained(self, drain: Callable[[], Coroutine[Any, Any, object]]) -> bool:
+    async def drained(self, output: OutputOptions, drain: Callable[[], Coroutine[Any, Any, object]]) -> bool:
         """Wait for a signal, then drain until that is done or a second signal comes. Return whether it was done."""
         await self.asked.wait()
         output.hint("Stopping after the running games finish; press Ctrl-C again to stop at once.")
@@ -96,7 +97,7 @@ class Stop:
         return not self._at_once.is_set()
 
 
-async def announced(document: dict[str, str], title: str) -> None:
+async def announced(output: OutputOptions, document: dict[str, str], title: str) -> None:
     """Announce what runs until a signal, and wait for the signal."""
     stop = Stop()
     with stop.on_signals():

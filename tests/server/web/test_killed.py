@@ -19,7 +19,7 @@ from tests.support.processes import asked_apart, environment, eventually, first_
 
 pytestmark = pytest.mark.processes
 
-CHILD = "noughts_server.cli.operator.web_child"
+CHILD = "noughts_server.web.child"
 PLIES = 36
 SLOW = """
 import time

@@ -76,26 +76,26 @@ random               1½     0      3       7
             ),
             "game": game.GROUP,
             "mcp": Command(
-                "noughts_server.cli.operator.mcp:mcp",
+                "noughts_server.cli.commands.mcp:mcp",
                 "Give agents tools to use a server, by the Model Context Protocol (MCP), until they disconnect.",
             ),
             "webhook": webhook.GROUP,
         },
         "Run a server": {
             "serve": Command(
-                "noughts_server.cli.operator.serve:serve",
+                "noughts_server.cli.commands.serve:serve",
                 "Run a server until Ctrl-C.",
             ),
             "live": Command(
-                "noughts_server.cli.operator.live:live",
+                "noughts_server.cli.commands.live:live",
                 "Run a server, its website and reference bots that keep playing, until Ctrl-C.",
             ),
             "web": Command(
-                "noughts_server.cli.operator.web:web",
+                "noughts_server.cli.commands.web:web",
                 "Serve a website that shows a server's tournaments, games and ratings live, until Ctrl-C.",
             ),
             "referee": Command(
-                "noughts_server.cli.operator.referee:referee",
+                "noughts_server.cli.commands.referee:referee",
                 "Play games for a cluster until Ctrl-C.",
             ),
             "nodes": Command(

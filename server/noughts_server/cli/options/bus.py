@@ -1,4 +1,4 @@
-"""Where the bus of a cluster is: options of `serve` and `referee`."""
+"""The bus of a cluster: options of `serve` and `referee`."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ from noughts_server.cluster.bus_settings import BusSettings
 from noughts_server.core.errors import BadBusUrl
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BusOptions:
     bus: Annotated[
         str | None,
@@ -38,7 +38,7 @@ class BusOptions:
         if database is None or not database.startswith("postgres"):
             got = "none" if database is None else repr(database)
             raise UsageProblem(
-                (f"--db: got {got} with --bus, expected a PostgreSQL database, which all processes of a cluster share"),
+                f"--db: got {got} with --bus, expected a PostgreSQL database, which all processes of a cluster share",
                 "For example --db postgresql+psycopg://noughts@db.example/noughts",
             )
         if (self.bus_cert is None) is not (self.bus_key is None):
@@ -54,9 +54,7 @@ class BusOptions:
         if is_open and not (insecure or self.bus_creds or self.bus_cert):
             raise UsageProblem(
                 f"--bus {settings.place}: got a bus on another machine without credentials, expected credentials",
-                (
-                    "Anyone who can reach it can play under any name. Use --bus-creds, --bus-cert or "
-                    "nats://USER:PASSWORD@HOST, or accept the risk on a private network with --insecure."
-                ),
+                "Anyone who can reach it can play under any name. Use --bus-creds, --bus-cert or "
+                "nats://USER:PASSWORD@HOST, or accept the risk on a private network with --insecure.",
             )
         return settings

@@ -1,9 +1,21 @@
-"""Options of commands that run a server or a website."""
+"""Addresses at which a command listens, who can reach them, and with which certificate."""
 
+import errno
+import socket
+import time
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated
 
 from typer import Option
+
+from noughts_proto.security import Identity, is_loopback
+from noughts_server.cli.connection import read_address
+from noughts_server.cli.errors import Problem, UsageProblem
+from noughts_server.web.listener import listening
+
+_RELEASE_SECONDS = 6.0
+"""The website of a killed server can hold its port for this long."""
 
 ListenOption = Annotated[
     str,
@@ -13,7 +25,6 @@ ProxyOption = Annotated[
     list[str] | None,
     Option("--proxy", metavar="ADDRESS", help="Trusted reverse proxy that sets x-real-ip (repeatable)"),
 ]
-HttpsOption = Annotated[bool, Option("--https", help="Allow sign-in behind a reverse proxy that serves HTTPS")]
 CertificateOption = Annotated[
     Path | None, Option("--tls-cert", metavar="FILE", help="Certificate of the server (PEM); turns TLS on")
 ]
@@ -26,20 +37,59 @@ InsecureServerOption = Annotated[
         rich_help_panel="Connection",
     ),
 ]
-PythonPackagesOption = Annotated[
-    str,
-    Option(
-        "--python-packages",
-        metavar="NAMES",
-        help="Packages that submitted Python bots can import, e.g. numpy",
-    ),
-]
-DefaultMarginOption = Annotated[
-    str,
-    Option(
-        "--margin",
-        metavar="DURATION",
-        help="Time by which a move can exceed its limit, e.g. `50ms`",
-        rich_help_panel="Time control",
-    ),
-]
+
+
+def open_listener(address: str, option: str) -> socket.socket:
+    """Return a socket that listens at the address of this option. Raises UsageProblem, Problem."""
+    host, port = read_address(address, option)
+    latest = time.monotonic() + _RELEASE_SECONDS
+    while True:
+        try:
+            return listening(host, port)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE or time.monotonic() > latest:
+                raise Problem(
+                    f"{option} {address!r}: cannot listen there: {error.strerror or error}",
+                    "Is another one running there? Choose another port.",
+                ) from error
+        time.sleep(_RELEASE_SECONDS / 20)
+
+
+def read_proxies(addresses: list[str] | None) -> tuple[str, ...]:
+    """Return the addresses of `--proxy`. Raises UsageProblem."""
+    try:
+        return tuple(str(ip_address(address)) for address in addresses or ())
+    except ValueError as error:
+        raise UsageProblem(f"--proxy: {error}; expected an address, e.g. 127.0.0.1") from error
+
+
+def read_identity(certificate: Path | None, key: Path | None) -> Identity | None:
+    """Return the certificate and the key of these options, if any. Raises UsageProblem if one is missing."""
+    if certificate is None and key is None:
+        return None
+    if certificate is None or key is None:
+        given, missing = ("--tls-key", "--tls-cert") if certificate is None else ("--tls-cert", "--tls-key")
+        raise UsageProblem(f"{missing}: got none, expected a PEM file, because {given} was given")
+    return Identity(certificate, key)
+
+
+def require_protected_server(address: str, *, protected: bool) -> None:
+    """Raise UsageProblem if others can read along with callers of `--listen`."""
+    host, _ = read_address(address, "--listen")
+    if not (protected or is_loopback(host)):
+        raise UsageProblem(
+            f"--listen {address!r}: got an address that other machines can reach, without encryption; "
+            "expected a loopback address, e.g. 127.0.0.1:7450, or --tls-cert and --tls-key",
+            "Give the server a certificate, forward its port through SSH, or accept the risk with --insecure.",
+        )
+
+
+def require_private_metrics(address: str, *, protected: bool) -> None:
+    """Raise UsageProblem if others can read the metrics at `--metrics`."""
+    host, _ = read_address(address, "--metrics")
+    if not (protected or is_loopback(host)):
+        raise UsageProblem(
+            f"--metrics {address!r}: got an address that other machines can reach, where anyone could read "
+            "the metrics; expected a loopback address, e.g. 127.0.0.1:7451",
+            "Keep them on loopback, forward the port, or accept the risk on a private network with --insecure.",
+        )

@@ -17,11 +17,13 @@ import psutil
 import pytest
 
 from noughts_bots.connection.event_loop import run_loop
-from noughts_server.cli.operator import serve, web, web_minder
-from noughts_server.cli.operator.web import web_listener
+from noughts_server.cli.commands import serve
+from noughts_server.cli.options import listening
+from noughts_server.cli.options.listening import open_listener
+from noughts_server.web import supervisor
 from tests.support.processes import eventually
 
-CHILD = "noughts_server.cli.operator.web_child"
+CHILD = "noughts_server.web.child"
 
 
 def status(site: str) -> int:
@@ -108,7 +110,7 @@ def test_a_server_says_why_it_has_no_site(capsys: pytest.CaptureFixture[str], mo
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         monkeypatch.setattr(serve, "DEFAULT_WEB", address)
-        assert serve._site_listener(None, encrypted=False) is None
+        assert serve._website_listener(None, encrypted=False) is None
     said = capsys.readouterr().err
     assert f"No website: --web '{address}': cannot listen there: Address already in use" in said
     assert "or none with --no-web" in said
@@ -116,8 +118,8 @@ def test_a_server_says_why_it_has_no_site(capsys: pytest.CaptureFixture[str], mo
 
 def test_a_server_loads_nothing_of_the_site() -> None:
     program = (
-        "import sys; import noughts_server.cli.operator.serve, noughts_server.cli.operator.web,"
-        " noughts_server.cli.operator.web_minder, noughts_server.web.listener;"
+        "import sys; import noughts_server.cli.commands.serve, noughts_server.cli.commands.web,"
+        " noughts_server.cli.serving, noughts_server.web.supervisor;"
         " print(sorted({'starlette', 'uvicorn', 'jinja2'} & set(sys.modules)))"
     )
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -129,7 +131,7 @@ def test_port_that_is_just_being_released_is_waited_for() -> None:
         port = held.getsockname()[1]
         releasing = threading.Timer(0.3, held.close)
         releasing.start()
-        with web_listener(f"127.0.0.1:{port}", "--web") as listener:
+        with open_listener(f"127.0.0.1:{port}", "--web") as listener:
             assert listener.getsockname()[1] == port
         releasing.join()
 
@@ -144,9 +146,9 @@ def test_port_of_a_killed_server_on_a_busy_machine_is_waited_for(monkeypatch: py
             if now >= released_at:
                 held.close()
 
-        monkeypatch.setattr(web, "time", SimpleNamespace(monotonic=lambda: now, sleep=sleep))
+        monkeypatch.setattr(listening, "time", SimpleNamespace(monotonic=lambda: now, sleep=sleep))
         port = held.getsockname()[1]
-        with web_listener(f"127.0.0.1:{port}", "--web") as listener:
+        with open_listener(f"127.0.0.1:{port}", "--web") as listener:
             assert listener.getsockname()[1] == port
 
 
@@ -161,4 +163,4 @@ def test_site_that_is_killed_as_it_starts_ends_no_server(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", killed_at_once)
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        assert run_loop(web_minder._live("127.0.0.1:1", listener, "{}")) == -signal.SIGKILL
+        assert run_loop(supervisor._run_child("127.0.0.1:1", listener, "{}")) == -signal.SIGKILL

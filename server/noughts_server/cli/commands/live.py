@@ -1,4 +1,4 @@
-"""`noughts live`: a server, its site, and reference bots that keep playing, slowly enough to be watched."""
+"""`noughts live`: a server, its website, and reference bots that play slowly enough to be watched."""
 
 import tempfile
 from collections.abc import AsyncIterator
@@ -9,21 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from noughts_proto.transport import DEFAULT_SERVER
-from noughts_server.cli import output
-from noughts_server.cli.former_command import command
+from noughts_server.cli.command import command
 from noughts_server.cli.logs import LogLevel, configure_logs
-from noughts_server.cli.operator.web import DEFAULT_WEB, web_listener
 from noughts_server.cli.options.database import GamesDatabaseOption, read_database
+from noughts_server.cli.options.listening import open_listener
+from noughts_server.cli.options.output import OutputOptions
+from noughts_server.cli.options.website import DEFAULT_WEB
 from noughts_server.cli.signals import run_loop
 from noughts_server.cli.times import Seconds, seconds_option
 
 if TYPE_CHECKING:
     from noughts_server.server import Server
-
-PaceOption = Annotated[
-    float, seconds_option("--pace", least=0, most=60, help="Wait before each move of the reference bots")
-]
-_PACE = Seconds(0.8)
 
 
 @command(
@@ -43,44 +39,47 @@ def live(
     listen: Annotated[
         str, Option("--listen", metavar="HOST:PORT", help="Address for bots; port 0: any free port")
     ] = DEFAULT_SERVER,
-    pace: PaceOption = _PACE,
+    pace: Annotated[
+        float, seconds_option("--pace", least=0, most=60, help="Wait before each move of the reference bots")
+    ] = Seconds(0.8),
     database: GamesDatabaseOption = None,
+    *,
+    output: OutputOptions,
 ) -> None:
     """Run a server, its website and reference bots that keep playing, until Ctrl-C. Your bot can join them.
 
     Without --db nothing is stored.
     """
-    from noughts_server.cli.operator.serving import serve_until_stopped
+    from noughts_server.cli.serving import serve_until_stopped
     from noughts_server.leagues.ladders import playing_ladders
     from noughts_server.settings import ServerSettings
     from noughts_server.store.engine.sqlite import url_of
+    from noughts_server.web.site_settings import SiteSettings
 
     @asynccontextmanager
     async def playing(server: "Server", site: str | None) -> AsyncIterator[None]:
         async with playing_ladders(server, pace) as token:
-            _announce(server.address, site, token)
+            _announce(output, server.address, site, token)
             yield
 
     configure_logs(LogLevel.WARNING)
-    listener = web_listener(web, "--web")
+    listener = open_listener(web, "--web")
     with tempfile.TemporaryDirectory(prefix="noughts-live-") as folder:
-        kept = read_database(database) if database is not None else url_of(Path(folder) / "live.sqlite")
-        settings = ServerSettings(listen=listen, database=kept, rate_own_games=True)
-        run_loop(serve_until_stopped(settings, listener, playing, site={}, drains=False))
+        url = url_of(Path(folder) / "live.sqlite") if database is None else read_database(database)
+        settings = ServerSettings(listen=listen, database=url, rate_own_games=True)
+        run_loop(serve_until_stopped(output, settings, listener, playing, site=SiteSettings(), drains=False))
 
 
-def _announce(address: str, site: str | None, token: str) -> None:
+def _announce(output: OutputOptions, address: str, site: str | None, token: str) -> None:
     from noughts_server.leagues.ladders import LADDERS
 
-    at = "" if address == DEFAULT_SERVER else f" --server {address}"
+    server_option = "" if address == DEFAULT_SERVER else f" --server {address}"
     output.announce(
         {"grpc": address, "web": site, "token": token},
         f"Bots are playing: {site}",
-        (
-            f"Let yours join:  export NOUGHTS_TOKEN={token}\n"
-            f"                 noughts bot run 'py:my_bot.py' --name mybot{at}\n"
-            f"                 noughts tournament join {LADDERS[0].name} --bot mybot{at}\n"
-            f"Play yourself:   noughts play --with bot:{LADDERS[0].bots[-1]}{at}\n"
-            "Stop:            Ctrl-C"
-        ),
+        f"Let yours join:  export NOUGHTS_TOKEN={token}\n"
+        f"                 noughts bot run 'py:my_bot.py' --name mybot{server_option}\n"
+        f"                 noughts tournament join {LADDERS[0].name} --bot mybot{server_option}\n"
+        f"Play yourself:   noughts play --with bot:{LADDERS[0].bots[-1]}{server_option}\n"
+        "Stop:            Ctrl-C",
     )

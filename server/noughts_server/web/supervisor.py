@@ -1,52 +1,52 @@
-"""The site that `noughts serve` starts and minds: a child process, started again when it dies."""
+"""The website that `noughts serve` starts: a child process, which is restarted when it ends."""
 
 import asyncio
 import contextlib
 import json
 import socket
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from dataclasses import asdict
 
 import structlog
 
 from noughts_proto.interpreter import environment, python
-from noughts_proto.security import host_of
+from noughts_proto.security import local_address
 from noughts_server.runtime.endless_work import running
+from noughts_server.web.site_settings import SiteSettings
 
 logger = structlog.get_logger("noughts.server")
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.2, 30.0
 _HEALTHY_SECONDS = 10.0
-"""A child that lived for so long is started again at once."""
+"""A child that lived for so long is restarted after the first wait."""
 _CLOSING_SECONDS = 5.0
-_CHILD = "noughts_server.cli.operator.web_child"
-_ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104  # where it listens, not we
+_CHILD = "noughts_server.web.child"
 
 
 @asynccontextmanager
-async def minding_site(server: str, listener: socket.socket, options: Mapping[str, Any]) -> AsyncIterator[None]:
-    """A site of the server at this address answers on the socket inside the block; `options` as of `running_site`.
+async def supervised_site(server: str, listener: socket.socket, settings: SiteSettings) -> AsyncIterator[None]:
+    """Serve the website of the server at this address on the socket inside the block.
 
-    The socket stays open here: browsers that call while no child is there wait for the next one.
+    The socket stays open here: browsers that call while no child runs wait for the next one.
     """
-    async with running(_mind(dialled(server), listener, json.dumps(options))):
+    async with running(_supervise(local_address(server), listener, json.dumps(asdict(settings)))):
         yield
 
 
-async def _mind(server: str, listener: socket.socket, options: str) -> None:
+async def _supervise(server: str, listener: socket.socket, settings: str) -> None:
     wait = _FIRST_WAIT
     clock = asyncio.get_running_loop().time
     while True:
         began = clock()
-        code = await _live(server, listener, options)
+        code = await _run_child(server, listener, settings)
         wait = _FIRST_WAIT if clock() - began >= _HEALTHY_SECONDS else min(2 * wait, _LONGEST_WAIT)
         logger.warning("website_restarted", code=code, seconds=round(wait, 1))
         await asyncio.sleep(wait)
 
 
-async def _live(server: str, listener: socket.socket, options: str) -> int:
-    """One child, to its end or ours: its exit code."""
+async def _run_child(server: str, listener: socket.socket, settings: str) -> int:
+    """Run one child, to its end or to that of this task. Return its exit code."""
     child = await asyncio.create_subprocess_exec(
         *python("-m", _CHILD, server, str(listener.fileno())),
         stdin=asyncio.subprocess.PIPE,
@@ -58,7 +58,7 @@ async def _live(server: str, listener: socket.socket, options: str) -> int:
         assert child.stdin is not None
         # Not in its environment or arguments, where others may read the token.
         with contextlib.suppress(OSError, RuntimeError):  # it was killed already: the pipe is closed
-            child.stdin.write(f"{options}\n".encode())
+            child.stdin.write(f"{settings}\n".encode())
         return await child.wait()
     finally:
         if child.returncode is None:
@@ -78,9 +78,3 @@ async def _end(child: asyncio.subprocess.Process) -> None:
         with contextlib.suppress(ProcessLookupError):
             child.kill()
         await child.wait()
-
-
-def dialled(address: str) -> str:
-    """Where a process of this machine reaches a server that listens there."""
-    host = host_of(address)
-    return f"{_ANYWHERE[host]}:{address.rpartition(':')[2]}" if host in _ANYWHERE else address

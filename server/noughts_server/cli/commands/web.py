@@ -1,0 +1,76 @@
+"""`noughts web`: the website of a server, as a process of its own."""
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Option
+
+from noughts_server.cli.command import command
+from noughts_server.cli.config_file import Configuration
+from noughts_server.cli.connection import read_token
+from noughts_server.cli.options.listening import ProxyOption, open_listener, read_proxies
+from noughts_server.cli.options.output import OutputOptions
+from noughts_server.cli.options.server import AddressOptions
+from noughts_server.cli.options.website import DEFAULT_WEB, HttpsOption, PublicUrlOption, read_public_url
+from noughts_server.cli.signals import announced, run_loop
+from noughts_server.web.listener import address_of
+
+
+@command(
+    example="""
+$ noughts web --server 127.0.0.1:7450
+...http://127.0.0.1:7480...
+""",
+    extra="web",
+)
+def web(
+    listen: Annotated[
+        str, Option("--listen", metavar="HOST:PORT", help="Address of the website; port 0: any free port")
+    ] = DEFAULT_WEB,
+    https: HttpsOption = False,
+    plain_sign_in: Annotated[
+        bool, Option("--plain-sign-in", help="Allow sign-in without encryption: others can read tokens")
+    ] = False,
+    token_file: Annotated[
+        Path | None,
+        Option(
+            "--token-file",
+            metavar="FILE",
+            help="File with a token for games in the browser (scopes `play`, `site`)",
+            rich_help_panel="Connection",
+        ),
+    ] = None,
+    proxy: ProxyOption = None,
+    public_url: PublicUrlOption = None,
+    *,
+    server: AddressOptions,
+    configuration: Configuration,
+    output: OutputOptions,
+) -> None:
+    """Serve a website that shows a server's tournaments, games and ratings live, until Ctrl-C.
+
+    Visitors sign in with their tokens, on this machine or over HTTPS. The website itself needs a token only for games
+    in the browser.
+    """
+    address = server.address
+    token = "" if token_file is None else read_token(None, token_file)
+    dialling = server.dialling(token)
+    proxies, public = read_proxies(proxy), read_public_url(public_url)
+    listener = open_listener(listen, "--listen")
+    from noughts_server.web.serving import running_site
+
+    async def serve() -> None:
+        async with running_site(
+            address,
+            dialling,
+            listener,
+            https=https,
+            insecure=plain_sign_in,
+            token=token,
+            proxies=proxies,
+            public_url=public,
+        ):
+            place = address_of(listener)
+            await announced(output, {"web": place}, f"The website of the server at {address} is at {place}")
+
+    run_loop(serve())

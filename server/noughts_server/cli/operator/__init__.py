@@ -1,1 +1,0 @@
-"""Commands for the operator of a server: `serve`, `status`, `health`, `token`, `ratings`."""

@@ -1,0 +1,14 @@
+"""What an operator chooses for the website that a server starts."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteSettings:
+    """Parameters of `running_site`, which has words about them."""
+
+    https: bool = False
+    insecure: bool = False
+    token: str = ""
+    proxies: tuple[str, ...] = ()
+    public_url: str = ""
