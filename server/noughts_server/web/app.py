@@ -22,11 +22,10 @@ from noughts_server.web.api import JSON, api_routes, failure_document, json_byte
 from noughts_server.web.api_routes import PREFIX
 from noughts_server.web.downloads import Downloads
 from noughts_server.web.event_streams import Hub
-from noughts_server.web.handbook import handbook_addresses
-from noughts_server.web.organising import Organising
-from noughts_server.web.pages import Pages
-from noughts_server.web.people import People
-from noughts_server.web.play import Play
+from noughts_server.web.handbook import handbook_routes
+from noughts_server.web.pages.front_page import FrontPage
+from noughts_server.web.pages.routes import page_routes
+from noughts_server.web.pages.website import Website
 from noughts_server.web.play_rooms import PlayRooms
 from noughts_server.web.signin import to_sign_in, visitor_of
 from noughts_server.web.upstream import Failure, Upstream
@@ -52,7 +51,7 @@ _AT_ROOT = ("favicon.ico", "robots.txt")
 def site(
     upstream: Upstream,
     hub: Hub,
-    tables: PlayRooms | None = None,
+    rooms: PlayRooms | None = None,
     *,
     secure: bool = False,
     signing_in: bool = True,
@@ -60,13 +59,18 @@ def site(
 ) -> ASGIApp:
     """Return the application.
 
-    Without `tables`, visitors cannot play. `secure`: browsers use HTTPS; `signing_in`: visitors may send tokens.
+    Without `rooms`, visitors cannot play. `secure`: browsers use HTTPS; `signing_in`: visitors may send tokens.
     """
     folder, contents = static_files()
-    views = Views(folder, signing_in=signing_in, playing=tables is not None, public_url=public_url)
-    people = People(upstream, views, secure=secure)
-    organising = Organising(upstream, views, people)
-    pages = Pages(upstream, hub, views, organising)
+    views = Views(folder, signing_in=signing_in, playing=rooms is not None, public_url=public_url)
+    website = Website(
+        upstream=upstream,
+        hub=hub,
+        views=views,
+        front_page=FrontPage(upstream, hub),
+        play_rooms=rooms,
+        secure=secure,
+    )
 
     async def static(request: Request) -> Response:
         name = request.path_params["name"]
@@ -79,17 +83,15 @@ def site(
         kind, body = contents[request.url.path.removeprefix("/")]
         return Response(body, media_type=kind, headers={"cache-control": _A_DAY})
 
-    addresses = [
-        *pages.addresses(),
-        *(people.addresses() + organising.addresses() if signing_in else people.closed()),
-        *Downloads(upstream).addresses(),
-        *Play(upstream, hub, views, tables).addresses(),
+    routes = [
+        *page_routes(website, signing_in=signing_in),
+        *Downloads(upstream).routes(),
         *api_routes(upstream, hub, views.rendering),
-        *handbook_addresses(),
+        *handbook_routes(),
         Route("/static/{version}/{name}", static),
         *(Route(f"/{name}", at_root) for name in _AT_ROOT),
     ]
-    application = Starlette(routes=addresses, exception_handlers=_handlers(pages))
+    application = Starlette(routes=routes, exception_handlers=_handlers(views))
     # Compression cannot leak secrets: the cookie is SameSite=Strict, so no other site can make a signed-in request.
     return _SafeHeaders(GZipMiddleware(application, compresslevel=6), secure=secure)
 
@@ -106,12 +108,12 @@ def static_files() -> tuple[str, dict[str, tuple[str, bytes]]]:
     return digest.hexdigest(), {name: (kinds[name], body) for name, body in contents.items()}
 
 
-def _handlers(pages: Pages) -> "dict[type[Exception] | int, Callable[[Request, Exception], Awaitable[Response]]]":
+def _handlers(views: Views) -> "dict[type[Exception] | int, Callable[[Request, Exception], Awaitable[Response]]]":
     async def failed(request: Request, error: Exception) -> Response:
         failure = error if isinstance(error, Failure) else _UNEXPECTED
         if failure.status == 401 and visitor_of(request) and not request.url.path.startswith(PREFIX):
             return to_sign_in(request, expired=True)
-        return await _told(pages, request, failure)
+        return await _failure_page(views, request, failure)
 
     async def refused(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
@@ -122,7 +124,7 @@ def _handlers(pages: Pages) -> "dict[type[Exception] | int, Callable[[Request, E
             405: ("This address is read-only.", ""),
         }
         message, hint = words.get(status, (f"This request failed ({status}).", ""))
-        return await _told(pages, request, Failure(status, message, hint))
+        return await _failure_page(views, request, Failure(status, message, hint))
 
     async def gone(request: Request, error: Exception) -> Response:
         return Response(status_code=400)  # the client has disconnected
@@ -132,8 +134,8 @@ def _handlers(pages: Pages) -> "dict[type[Exception] | int, Callable[[Request, E
         if trouble is None:
             raise error
         logger.error("%s: %s. Fix: %s", trouble.problem, trouble.report, trouble.remedy)
-        return await _told(
-            pages, request, Failure(503, f"The website cannot do this now: {trouble.problem}.", trouble.hint)
+        return await _failure_page(
+            views, request, Failure(503, f"The website cannot do this now: {trouble.problem}.", trouble.hint)
         )
 
     return {
@@ -149,7 +151,7 @@ def _handlers(pages: Pages) -> "dict[type[Exception] | int, Callable[[Request, E
 _UNEXPECTED = Failure(500, "An internal error occurred.", "Try again, or contact the operator; the log has details.")
 
 
-async def _told(pages: Pages, request: Request, failure: Failure) -> Response:
+async def _failure_page(views: Views, request: Request, failure: Failure) -> Response:
     headers = {"cache-control": "no-store"}
     if failure.status == 503:
         headers["retry-after"] = "3"
@@ -157,7 +159,7 @@ async def _told(pages: Pages, request: Request, failure: Failure) -> Response:
         headers["allow"] = "GET, HEAD"
     if request.url.path.startswith(PREFIX):
         return Response(json_bytes(failure_document(failure)), failure.status, headers, media_type=JSON)
-    return await pages.failed(request, failure, headers)
+    return await views.page(request, "failed.html.jinja", failure, headers)
 
 
 class _SafeHeaders:

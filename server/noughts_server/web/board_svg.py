@@ -171,7 +171,7 @@ def _macros() -> Any:
     loader = PackageLoader("noughts_server.web")
     # Its values are numbers, our own words and the names of columns, and escaping would take most of the time.
     drawing = Environment(loader=loader, autoescape=False, undefined=StrictUndefined, trim_blocks=True)  # noqa: S701  # nosec B701
-    return drawing.get_template("board.svg.jinja").module
+    return drawing.get_template("shared/board.svg.jinja").module
 
 
 def places(board: Document) -> tuple[str, list[tuple[int, int]]]:

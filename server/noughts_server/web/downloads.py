@@ -107,7 +107,7 @@ class Downloads:
     def __init__(self, upstream: Upstream) -> None:
         self._upstream = upstream
 
-    def addresses(self) -> list[Route]:
+    def routes(self) -> list[Route]:
         one = Route("/tournaments/{tournament}/games/{number:int}.sgf", self._game)
         return [
             one,

@@ -29,8 +29,8 @@ _POLICY = (
 )
 
 
-def handbook_addresses() -> list[BaseRoute]:
-    """Return the addresses of the documentation; its lists for language models are at the top of the website."""
+def handbook_routes() -> list[BaseRoute]:
+    """Return the routes of the documentation; its lists for language models are at the top of the website."""
     lists = [Route(f"/{name}", _page) for name in ("llms.txt", "llms-full.txt")]
     return [Route("/docs", RedirectResponse("/docs/"), methods=["GET"]), Route("/docs/{path:path}", _page), *lists]
 

@@ -81,7 +81,7 @@ class Views:
         sent = {"cache-control": caching, "vary": "cookie", **(headers or {})}
 
         def render() -> Response:
-            body = self._text(request, f"{template}.html", failure=failure, **shown)
+            body = self._text(request, template, failure=failure, **shown)
             if sent["cache-control"] == "no-cache" and code == 200:
                 return answer(request, body.encode(), HTML, sent)
             return Response(body, code, sent, media_type=HTML)
@@ -91,8 +91,8 @@ class Views:
     async def parts(self, request: Request, template: str, **shown: Any) -> Response:
         """Return the parts of a page that the browser does not have, by the tags that it sends; 304 if it has all."""
         parts = Parts(tags_of(request))
-        render = partial(self._text, request, f"{template}.html", **shown)
-        alone = partial(render, layout="parts_alone.html.jinja", page_parts=parts)
+        render = partial(self._text, request, template, **shown)
+        alone = partial(render, layout="shared/parts_alone.html.jinja", page_parts=parts)
         body = await self.rendering.in_turn(request, f"parts of {template}", alone)
         headers = {"cache-control": "no-store"}
         return Response(body, 200, headers, media_type=HTML) if parts.changed else Response(None, 304, headers)
@@ -102,7 +102,7 @@ class Views:
         return await self.rendering.in_turn(request, template, partial(self._text, request, template, **shown))
 
     def _text(self, request: Request, template: str, **shown: Any) -> str:
-        common = {"layout": "layout.html.jinja", "page_parts": Parts(), "visitor": visitor_of(request)}
-        found = self._templates.get_template(f"{template}.jinja")
+        common = {"layout": "shared/layout.html.jinja", "page_parts": Parts(), "visitor": visitor_of(request)}
+        found = self._templates.get_template(template)
         values = common | {"path": request.url.path, "query": request.query_params, "base": self.base(request)}
         return found.render(**values | shown)

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, expect
 
 from noughts_referee.rules import OPENING_RULES, OWN_NAMES, Position, column_name, parse_variant
 from noughts_server.core.board_geometry import geometry
-from noughts_server.web import games
+from noughts_server.web import known_game
 from noughts_server.web.app import static_files
 from noughts_server.web.board_svg import board_svg, picture
 from noughts_server.web.documents import Document
@@ -151,7 +151,7 @@ def test_a_picture_of_an_unknown_game_or_variant_is_refused(
     site: Site, cup: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert site.get(f"/{cup}/games/99.svg").status == 404
-    monkeypatch.setattr(games, "geometry", lambda variant: None)
+    monkeypatch.setattr(known_game, "geometry", lambda variant: None)
     answer = site.get(f"/{cup}/games/1.svg")
     assert answer.status == 404
     assert "The variant tictactoe is not installed" in answer.text

@@ -42,7 +42,7 @@ def file_of(tournament: dict[str, Any], base: str = "https://games.example") -> 
     """The calendar of a tournament, on the website at this address."""
     scope = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "headers": []}
     views = Views("0", signing_in=False, playing=False, public_url=base)
-    text = views.text(Request(scope), "calendar.ics", title="Starts", tournaments=[tournament])
+    text = views.text(Request(scope), "feeds/calendar.ics.jinja", title="Starts", tournaments=[tournament])
     return calendar_file(asyncio.run(text))
 
 

@@ -19,12 +19,12 @@ from noughts_bots import Bot, Position
 from noughts_proto.security import Dialling
 from noughts_server.core.board_geometry import geometry
 from noughts_server.testing import ServerUnderTest, serving
-from noughts_server.web import pages as pages_module
 from noughts_server.web import upstream as upstream_module
 from noughts_server.web.app import static_files
 from noughts_server.web.charts import rating_line
 from noughts_server.web.event_streams import Hub
-from noughts_server.web.front_page import FrontPage
+from noughts_server.web.pages import bots, tournament
+from noughts_server.web.pages.front_page import FrontPage
 from noughts_server.web.score_interval import score_interval
 from noughts_server.web.signin import Visitor
 from noughts_server.web.upstream import Failure, Upstream
@@ -294,7 +294,7 @@ async def test_home_page_lacks_only_the_part_that_fails(server: ServerUnderTest,
         assert shown["finished"] or refused in ("ListGames", "GetTournament", "ListTournaments")
         views = Views(static_files()[0], signing_in=False, playing=False, public_url="")
         request = Request({"type": "http", "method": "GET", "path": "/", "headers": [], "query_string": b""})
-        assert await views.text(request, "home.html", **shown)
+        assert await views.text(request, "home.html.jinja", **shown)
         hub.close()
         await upstream.close()
 
@@ -516,7 +516,7 @@ def test_bots_are_searched_by_name(site: Site) -> None:
 
 
 def test_long_standings_come_in_parts(site: Site, cup: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages_module, "_STANDINGS", 1)
+    monkeypatch.setattr(tournament, "_STANDINGS", 1)
     first, second = (site.get(f"/{cup}{query}").text for query in ("?tab=standings", "?tab=standings&row=2"))
     assert ">Next<" in first
     assert ">Previous<" in second
@@ -590,7 +590,7 @@ def test_a_mistake_of_the_sites_own_has_a_page_that_tells_nothing_else(
         raise RuntimeError("a secret")
 
     with site_of(server.address) as site:
-        monkeypatch.setattr(pages_module, "_next_page", fail)
+        monkeypatch.setattr(bots, "listed", fail)
         answer = site.get("/bots")
     assert answer.status == 500
     assert "An internal error occurred." in answer.text

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from noughts_server.testing import ServerUnderTest
-from noughts_server.web import pages as pages_module
+from noughts_server.web.pages import listing
 from noughts_server.web.signin import Visitor
 from tests.server.web.test_organising import beside
 from tests.support.background import online
@@ -69,7 +69,7 @@ def test_rules_tell_the_settings_in_words(site: Site, knockout: str) -> None:
 
 
 def test_games_have_boards_and_pages(site: Site, cup: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages_module, "_PAGE", 3)
+    monkeypatch.setattr(listing, "PAGE_SIZE", 3)
     first = site.get(f"/{cup}/games").text
     assert first.count('class="thumb marks"') == 3
     assert "1–3 of 8" in first

@@ -1,0 +1,86 @@
+"""The list of bots, the page of a bot, and the games of two bots against each other."""
+
+import asyncio
+from itertools import zip_longest
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from noughts_proto.v1 import bots_pb2, games_pb2, leaderboards_pb2
+from noughts_server.core.resource_names import bot_name, tournament_name
+from noughts_server.web import api_routes, words
+from noughts_server.web.charts import Line, rating_line
+from noughts_server.web.documents import Document
+from noughts_server.web.pages.challenges import possible_challengers
+from noughts_server.web.pages.listing import PAGE_SIZE, listed, next_page, renamed_filters
+from noughts_server.web.pages.website import Website
+
+_FILTERS = ("owner", "search", "online_only")
+_RECENT = 20
+_MOST_CURVES = 10
+
+
+async def bots_page(website: Website, request: Request) -> Response:
+    if renamed := renamed_filters(request):
+        return renamed
+    page = await listed(website, request, api_routes.BOTS, *_FILTERS)
+    filters = {name: request.query_params.get(name, "").strip() for name in _FILTERS}
+    return await website.views.page(request, "bots/bots.html.jinja", **page, wanted=filters)
+
+
+async def bot_page(website: Website, request: Request) -> Response:
+    upstream, name = website.upstream, bot_name(request.path_params["bot"])
+    got, ratings, games, statistics = await asyncio.gather(
+        upstream.ask(upstream.bots.GetBot, bots_pb2.GetBotRequest(name=name)),
+        upstream.ask(upstream.leaderboards.ListBotRatings, leaderboards_pb2.ListBotRatingsRequest(bot=name)),
+        upstream.ask(upstream.games.ListGames, games_pb2.ListGamesRequest(parent=name, page_size=_RECENT)),
+        upstream.ask(upstream.leaderboards.GetBotStatistics, leaderboards_pb2.GetBotStatisticsRequest(bot=name)),
+    )
+    bot, versions = got["bot"], got["versions"]
+    curves = await asyncio.gather(
+        *(_rating_curve(website, name, rating, versions) for rating in ratings["ratings"][:_MOST_CURVES])
+    )
+    return await website.views.page(
+        request,
+        "bots/bot.html.jinja",
+        bot=bot,
+        statistics=statistics,
+        games=games["games"],
+        rivals=await possible_challengers(website, request, bot),
+        ratings=list(zip_longest(ratings["ratings"], curves)),
+        submission=versions[0]["submission"] if versions else None,
+    )
+
+
+async def _rating_curve(website: Website, bot: str, rating: Document, versions: list[Document]) -> Line | None:
+    variant, _, time_class = rating["rating_list"].rpartition("/")
+    get_history = leaderboards_pb2.GetRatingHistoryRequest(bot=bot, variant=variant, time_class=time_class)
+    points = (await website.upstream.ask(website.upstream.leaderboards.GetRatingHistory, get_history))["points"]
+    began = []
+    for version in reversed(versions):
+        # Timestamps of one length and zone compare as texts. The first version needs no mark.
+        since = next((point["games"] for point in points if point["time"] >= version["create_time"]), None)
+        if since is not None and points and since > points[0]["games"]:
+            began.append((since, words.number(version["name"])))
+    return rating_line(points, began)
+
+
+async def against_page(website: Website, request: Request) -> Response:
+    upstream = website.upstream
+    bot, opponent = (bot_name(request.path_params[each]) for each in ("bot", "opponent"))
+    tournament = request.query_params.get("tournament", "")
+    list_games = games_pb2.ListGamesRequest(
+        parent=bot,
+        opponent=opponent,
+        tournament=tournament_name(tournament) if tournament else "",
+        page_size=PAGE_SIZE,
+        page_token=request.query_params.get("page_token", ""),
+    )
+    get_head_to_head = leaderboards_pb2.GetHeadToHeadRequest(bot=bot, opponent=opponent)
+    head_to_head, games = await asyncio.gather(
+        upstream.ask(upstream.leaderboards.GetHeadToHead, get_head_to_head),
+        upstream.ask(upstream.games.ListGames, list_games),
+    )
+    shown: Document = {"bot": bot, "opponent": opponent, "tournament": tournament, **head_to_head}
+    shown |= {"games": games["games"], "next_page": next_page(request, games)}
+    return await website.views.page(request, "bots/against.html.jinja", **shown)

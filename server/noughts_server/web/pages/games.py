@@ -1,0 +1,82 @@
+"""The page of a game, the same for frames on other sites, and its board as a picture."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from noughts_server.web.board_png import board_png, png_source
+from noughts_server.web.board_svg import board_svg, picture
+from noughts_server.web.documents import Document
+from noughts_server.web.forms import MOST, whole_number
+from noughts_server.web.known_game import known_game, tournaments_of
+from noughts_server.web.pages.website import Website
+from noughts_server.web.signin import visitor_of
+from noughts_server.web.unchanged import answer
+from noughts_server.web.upstream import Failure
+from noughts_server.web.views import FRAMED, PICTURE
+
+_MOST_NUMBERS = 900
+_A_DAY = "public, max-age=86400"
+
+
+async def game_page(website: Website, request: Request) -> Response:
+    return await website.views.page(request, "games/game.html.jinja", **await _game_with_players(website, request))
+
+
+async def embedded_game(website: Website, request: Request) -> Response:
+    """Return the game's board alone, which other sites may show in a frame."""
+    game = await _game_with_players(website, request)
+    return await website.views.page(request, "games/embed.html.jinja", headers=FRAMED, **game)
+
+
+async def board_as_svg(website: Website, request: Request) -> Response:
+    game, ply = await _game_with_board(website, request)
+    query = request.query_params
+    numbers = whole_number("numbers", query.get("numbers", "0"), 0, _MOST_NUMBERS)
+    title = f"{game['first']} - {game['second']}, move {ply}"
+    whole = query.get("whole") == "true"
+
+    def draw() -> Response:
+        board = board_svg(game, ply, numbers=numbers, whole=whole)
+        return _picture(request, game, picture(board, title).encode(), "image/svg+xml")
+
+    return await website.views.rendering.in_turn(request, "svg", draw)
+
+
+async def board_as_png(website: Website, request: Request) -> Response:
+    game, ply = await _game_with_board(website, request)
+    svg = await website.views.rendering.in_turn(request, "png", lambda: png_source(game, ply))
+    return _picture(request, game, await board_png(svg), "image/png")
+
+
+def _picture(request: Request, game: Document, body: bytes, kind: str) -> Response:
+    caching = _A_DAY if game["state"] == "ended" else "no-cache"
+    return answer(request, body, kind, {"cache-control": caching, **PICTURE})
+
+
+async def _game_with_board(website: Website, request: Request) -> tuple[Document, int]:
+    """Return the game, which has a board, and the address's ply. Raises Failure."""
+    known = await _game_of(website, request)
+    game, ply = known["game"], known["ply"]
+    if game["board"] is None:
+        raise Failure(404, f"The variant {game['variant']} is not installed on this website, so there is no board.")
+    return game, ply
+
+
+async def _game_with_players(website: Website, request: Request) -> Document:
+    """Return what a page shows of a game and of its players. Raises Failure."""
+    known = await _game_of(website, request)
+    name = "tournaments/{tournament}".format_map(request.path_params)
+    (tournament,) = (await tournaments_of(website.upstream, [name])).values()
+    players = {row.label: row for row in tournament.standings}
+    return {**known, "tournament": tournament, "players": players}
+
+
+async def _game_of(website: Website, request: Request) -> Document:
+    """Return the game from the record, or from the feed if it is not over, its notes, and the address's ply."""
+    name = "tournaments/{tournament}/games/{number}".format_map(request.path_params)
+    # A bot's stderr output is only for its owner and the organiser.
+    visitor = visitor_of(request)
+    known = await known_game(website.upstream, website.hub, name, visitor.token if visitor else "")
+    plies = len(known["game"]["moves"])
+    ply = whole_number("ply", request.query_params.get("ply", str(plies)), 0, MOST)
+    return {**known, "ply": min(ply, plies)}

@@ -1,0 +1,174 @@
+"""Playing in the browser: the page that opens a table, and the table itself with the actions of its buttons."""
+
+import re
+from collections.abc import Awaitable, Callable
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from noughts_proto.v1 import bots_pb2
+from noughts_server.web.api import JSON, json_bytes
+from noughts_server.web.documents import Document
+from noughts_server.web.forms import in_form, time_of, whole_number
+from noughts_server.web.known_game import known_game
+from noughts_server.web.pages.website import Website
+from noughts_server.web.play_rooms import BEGINS, HOUSE, LOT, PERSON, SAME_SCREEN, PlayRoom, Wish
+from noughts_server.web.signin import read_form
+from noughts_server.web.upstream import Failure
+from noughts_server.web.visitors import address_of
+
+_MOST_BOTS = 200
+_USUAL = {"opponent": "house:minimax", "variant": "tictactoe", "begins": LOT, "mark": BEGINS}
+_FORM = {**_USUAL, **dict.fromkeys(("other", "bank", "increment", "move"), "")}
+"""Fields of the form and their defaults."""
+_MOST_CELLS = 2**16
+
+
+async def play_page(website: Website, request: Request) -> Response:
+    """Return the form for a game. Without play rooms, the page explains how to enable playing."""
+    values = {name: request.query_params.get(name, default) for name, default in _FORM.items()}
+    return await _form_page(website, request, values)
+
+
+async def _form_page(website: Website, request: Request, values: Document, failure: Failure | None = None) -> Response:
+    rooms, upstream = website.play_rooms, website.upstream
+    bots: list[Document] = []
+    if rooms is not None:
+        list_online = bots_pb2.ListBotsRequest(online_only=True, page_size=_MOST_BOTS)
+        online = (await upstream.ask(upstream.bots.ListBots, list_online))["bots"]
+        bots = [bot for bot in online if not rooms.is_seat(bot["name"])]
+    return await website.views.page(
+        request,
+        "play/play.html.jinja",
+        failure,
+        open=rooms is not None,
+        house=HOUSE,
+        bots=bots,
+        values=values,
+        server=upstream.address,
+    )
+
+
+async def open_table(website: Website, request: Request) -> Response:
+    form = await read_form(request)
+    values = {name: form.get(name, default).strip() for name, default in _FORM.items()}
+    values["variant"] = values["other"] or values["variant"]
+    try:
+        wish = Wish(values["opponent"], values["variant"], values["begins"], values["mark"], time_of(values))
+        table = await website.rooms().open(wish, address_of(request.scope))
+    except Failure as failure:
+        return await _form_page(website, request, values, in_form(failure, _FORM))
+    return RedirectResponse(f"/play/{table.keys[0]}", 303)
+
+
+async def table_page(website: Website, request: Request) -> Response:
+    key = request.path_params["key"]
+    table = website.rooms().find(key)
+    invites = table.wish.opponent == PERSON and key == table.keys[0]
+    return await website.views.page(
+        request,
+        "play/table.html.jinja",
+        headers={"cache-control": "no-store"},
+        table=_state(table, key),
+        **await known_game(website.upstream, website.hub, table.game),
+        invitation=f"{website.views.base(request)}/play/{table.keys[1]}" if invites else "",
+    )
+
+
+async def table_state(website: Website, request: Request) -> Response:
+    key = request.path_params["key"]
+    return _json(_state(website.rooms().find(key), key))
+
+
+async def move(website: Website, request: Request) -> Response:
+    async def act(table: PlayRoom, key: str, form: dict[str, str]) -> None:
+        cell, ply = (whole_number(field, form.get(field, ""), 0, _MOST_CELLS) for field in ("cell", "ply"))
+        _require_same_game(table, form)
+        if ply % 2 not in table.sides(key):
+            raise Failure(409, "It is not your turn.")
+        await table.guest(ply % 2).move(cell, ply)
+
+    return await _act(website, request, act)
+
+
+async def resign(website: Website, request: Request) -> Response:
+    async def act(table: PlayRoom, key: str, form: dict[str, str]) -> None:
+        _require_same_game(table, form)
+        sides = table.sides(key)
+        to_move = len(max((guest.moves for guest in table.guests), key=len)) % 2
+        table.guest(to_move if len(sides) == 2 else sides[0]).resign()
+
+    return await _act(website, request, act)
+
+
+async def play_again(website: Website, request: Request) -> Response:
+    async def act(table: PlayRoom, key: str, form: dict[str, str]) -> None:
+        await website.rooms().again(table, _game(form), swap=bool(form.get("swap")))
+
+    return await _act(website, request, act)
+
+
+async def take_back(website: Website, request: Request) -> Response:
+    async def act(table: PlayRoom, key: str, form: dict[str, str]) -> None:
+        await website.rooms().take_back(table, key, _game(form))
+
+    return await _act(website, request, act)
+
+
+async def leave(website: Website, request: Request) -> Response:
+    async def act(table: PlayRoom, key: str, form: dict[str, str]) -> None:
+        await website.rooms().left(table)
+
+    return await _act(website, request, act)
+
+
+async def _act(
+    website: Website, request: Request, act: Callable[[PlayRoom, str, dict[str, str]], Awaitable[None]]
+) -> Response:
+    """Carry out the action of a button. Return the new state of the table, or the failure, as JSON."""
+    key = request.path_params["key"]
+    try:
+        form = await read_form(request)
+        table = website.rooms().find(key)
+        await act(table, key, form)
+    except Failure as failure:
+        return _json({"message": failure.message, "hint": failure.hint}, failure.status)
+    return _json(_state(table, key))
+
+
+def _game(form: dict[str, str]) -> str:
+    """Return the name of the game that the button belongs to."""
+    return form.get("game", "")
+
+
+def _require_same_game(table: PlayRoom, form: dict[str, str]) -> None:
+    if _game(form) != table.game:
+        raise Failure(409, "That was the previous game; this is the next one.")
+
+
+def _state(table: PlayRoom, key: str) -> Document:
+    """Return what a browser needs to know of the table, without its game."""
+    sides = table.sides(key)
+    return {
+        "game": table.game,
+        "sides": list(sides),
+        "marks": table.marks,
+        "names": [_name(table, side, sides) for side in (0, 1)],
+        "waiting": table.wish.opponent == PERSON and not table.joined,
+        "opening": len(table.opening),
+        "can_take_back": table.wish.opponent != PERSON,
+        "same_screen": table.wish.opponent == SAME_SCREEN,
+    }
+
+
+def _name(table: PlayRoom, side: int, own: tuple[int, ...]) -> str:
+    """Return the name of the player of a side, as shown to the visitor who plays the sides `own`."""
+    if len(own) == 2:
+        return table.marks[side]
+    if side in own:
+        return "You"
+    return "The other person" if table.wish.opponent == PERSON else re.split("[:/]", table.wish.opponent, maxsplit=1)[1]
+
+
+def _json(document: Document, status: int = 200) -> Response:
+    return Response(json_bytes(document), status, {"cache-control": "no-store"}, media_type=JSON)

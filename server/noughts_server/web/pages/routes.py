@@ -1,0 +1,116 @@
+"""The addresses of all pages and forms, with their handlers."""
+
+from functools import partial
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from noughts_server.web.api_routes import PREFIX
+from noughts_server.web.pages import (
+    api,
+    bots,
+    challenges,
+    explorer,
+    feeds,
+    games,
+    home,
+    leaderboard,
+    me,
+    organise,
+    play,
+    search,
+    sign_in,
+    suspicious,
+    tests,
+    tournament,
+    tournament_actions,
+    tournaments,
+)
+from noughts_server.web.pages.website import Handler, OwnHandler, Website
+from noughts_server.web.signin import to_sign_in
+
+PAGES: tuple[tuple[str, Handler], ...] = (
+    ("/", home.home_page),
+    ("/tournaments", tournaments.tournaments_page),
+    ("/tournaments.atom", feeds.tournaments_atom),
+    ("/tournaments.ics", feeds.tournaments_calendar),
+    ("/tournaments/{tournament}.ics", feeds.tournament_calendar),
+    ("/tournaments/{tournament}", tournament.tournament_page),
+    ("/tournaments/{tournament}/parts", tournament.tournament_parts),
+    ("/tournaments/{tournament}/seasons", tournaments.seasons_page),
+    ("/tournaments/{tournament}/games", tournament.games_page),
+    ("/tournaments/{tournament}/games/{number:int}", games.game_page),
+    ("/tournaments/{tournament}/games/{number:int}/embed", games.embedded_game),
+    ("/tournaments/{tournament}/games/{number:int}.svg", games.board_as_svg),
+    ("/tournaments/{tournament}/games/{number:int}.png", games.board_as_png),
+    ("/tests", tests.tests_page),
+    ("/tests.atom", feeds.tests_atom),
+    ("/tests/{test}", tests.test_page),
+    ("/leaderboard", leaderboard.leaderboard_page),
+    ("/explorer", explorer.explorer_page),
+    ("/bots", bots.bots_page),
+    ("/bots/{bot}", bots.bot_page),
+    ("/bots/{bot}/against/{opponent}", bots.against_page),
+    ("/search", search.search_page),
+    ("/api", api.api_page),
+    (PREFIX, api.api_page),
+    ("/signin", sign_in.sign_in_page),
+    ("/play", play.play_page),
+    ("/play/{key}", play.table_page),
+    ("/play/{key}/state", play.table_state),
+)
+"""Pages that all visitors can read."""
+
+OWN_PAGES: tuple[tuple[str, OwnHandler], ...] = (
+    ("/me", me.own_page),
+    ("/organise", organise.organise_page),
+    ("/suspicious", suspicious.suspicious_page),
+)
+"""Pages of signed-in users; the website redirects others to the sign-in page."""
+
+_FORMS: tuple[tuple[str, Handler], ...] = (
+    ("/play", play.open_table),
+    ("/play/{key}/move", play.move),
+    ("/play/{key}/resign", play.resign),
+    ("/play/{key}/again", play.play_again),
+    ("/play/{key}/back", play.take_back),
+    ("/play/{key}/leave", play.leave),
+)
+
+_SIGN_IN_FORMS: tuple[tuple[str, Handler], ...] = (
+    ("/signin", sign_in.sign_in),
+    ("/signout", sign_in.sign_out),
+)
+
+_OWN_FORMS: tuple[tuple[str, OwnHandler], ...] = (
+    ("/me/bots", me.submit_bot),
+    ("/me/tokens", me.create_token),
+    ("/me/tokens/{number:int}/revoke", me.revoke_token),
+    ("/bots/{bot}/retire", me.retire_bot),
+    ("/organise", organise.create_tournament),
+    ("/challenges", challenges.create_challenge),
+    ("/tournaments/{tournament}/start", tournament_actions.start),
+    ("/tournaments/{tournament}/pause", tournament_actions.pause),
+    ("/tournaments/{tournament}/cancel", tournament_actions.cancel),
+    ("/tournaments/{tournament}/join", tournament_actions.join),
+    ("/tournaments/{tournament}/withdraw", tournament_actions.withdraw),
+    ("/tournaments/{tournament}/extend", tournament_actions.extend),
+)
+
+
+def page_routes(website: Website, *, signing_in: bool) -> list[Route]:
+    """Return the routes for starlette. Without `signing_in`, the sign-in page explains that nobody can sign in."""
+    routes = [Route(path, partial(page, website), methods=["GET"]) for path, page in PAGES]
+    routes += [Route(path, partial(answer, website), methods=["POST"]) for path, answer in _FORMS]
+    if signing_in:
+        routes += [Route(path, partial(answer, website), methods=["POST"]) for path, answer in _SIGN_IN_FORMS]
+        routes += [Route(path, partial(_for_person, page, website), methods=["GET"]) for path, page in OWN_PAGES]
+        routes += [Route(path, partial(_for_person, answer, website), methods=["POST"]) for path, answer in _OWN_FORMS]
+    return routes
+
+
+async def _for_person(handler: OwnHandler, website: Website, request: Request) -> Response:
+    """Answer a signed-in user; redirect others to the sign-in page."""
+    person = await website.person(request)
+    return to_sign_in(request) if person is None else await handler(website, request, person)

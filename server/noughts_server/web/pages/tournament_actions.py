@@ -1,0 +1,114 @@
+"""Actions on a tournament for organisers and authors: start, pause, cancel, join, withdraw and extend."""
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from noughts_proto.v1 import tournaments_pb2
+from noughts_server.competition.formats import format_named
+from noughts_server.competition.formats.tournament_format import FixedPairings, LateEntries
+from noughts_server.core.resource_names import tournament_name
+from noughts_server.web import words
+from noughts_server.web.documents import Document
+from noughts_server.web.forms import number_of
+from noughts_server.web.pages.website import Person, Website
+from noughts_server.web.signin import read_form
+
+
+async def permitted_actions(website: Website, request: Request, tournament: Document) -> Document | None:
+    """Return what the signed-in user may do with the tournament; None if no user is signed in."""
+    person = await website.person(request)
+    if person is None:
+        return None
+    bots = await website.bots_of(person)
+    own = {bot["name"] for bot in bots}
+    entered = {words.bot(row["bot_version"]) for row in tournament["standings"]}
+    organises = person.is_admin or tournament["owner"] == person.owner
+    over = tournament["state"] in ("finished", "cancelled")
+    active = [row for row in tournament["standings"] if not over and not row["withdraw_time"]]
+    return {
+        "organises": organises,
+        "bots": [bot for bot in bots if bot["name"] not in entered] if _takes_entries(tournament) else [],
+        "guests": organises and _takes_entries(tournament),
+        "labels": [row["label"] for row in active if organises or words.bot(row["bot_version"]) in own],
+        "actions": _actions(tournament) if organises else [],
+        "adds": _added(tournament),
+    }
+
+
+async def start(website: Website, request: Request, person: Person) -> Response:
+    await read_form(request)
+    name = _name(request)
+    message = tournaments_pb2.StartTournamentRequest(name=name)
+    await website.upstream.call(website.upstream.tournaments.StartTournament, message, person.token)
+    return RedirectResponse(f"/{name}", 303)
+
+
+async def pause(website: Website, request: Request, person: Person) -> Response:
+    await read_form(request)
+    name = _name(request)
+    message = tournaments_pb2.PauseTournamentRequest(name=name)
+    await website.upstream.call(website.upstream.tournaments.PauseTournament, message, person.token)
+    return RedirectResponse(f"/{name}", 303)
+
+
+async def cancel(website: Website, request: Request, person: Person) -> Response:
+    await read_form(request)
+    name = _name(request)
+    message = tournaments_pb2.CancelTournamentRequest(name=name)
+    await website.upstream.call(website.upstream.tournaments.CancelTournament, message, person.token)
+    return RedirectResponse(f"/{name}", 303)
+
+
+async def join(website: Website, request: Request, person: Person) -> Response:
+    form, name = await read_form(request), _name(request)
+    bot = form.get("bot", "")
+    message = tournaments_pb2.JoinTournamentRequest(
+        name=name, bot=bot if bot.startswith("bots/") else f"bots/{bot}", label=form.get("label", "")
+    )
+    await website.upstream.call(website.upstream.tournaments.JoinTournament, message, person.token)
+    return RedirectResponse(f"/{name}", 303)
+
+
+async def withdraw(website: Website, request: Request, person: Person) -> Response:
+    form, name = await read_form(request), _name(request)
+    message = tournaments_pb2.WithdrawTournamentRequest(name=name, label=form.get("label", ""))
+    await website.upstream.call(website.upstream.tournaments.WithdrawTournament, message, person.token)
+    return RedirectResponse(f"/{name}", 303)
+
+
+async def extend(website: Website, request: Request, person: Person) -> Response:
+    form, name = await read_form(request), _name(request)
+    message = tournaments_pb2.ExtendTournamentRequest(
+        name=name, games_per_pair=number_of(form, "games_per_pair"), rounds=number_of(form, "rounds")
+    )
+    await website.upstream.call(website.upstream.tournaments.ExtendTournament, message, person.token)
+    return RedirectResponse(f"/{name}", 303)
+
+
+def _name(request: Request) -> str:
+    return tournament_name(request.path_params["tournament"])
+
+
+def _takes_entries(tournament: Document) -> bool:
+    state, late = str(tournament["state"]), format_named(str(tournament["schedule"])).late_entries
+    if state == "paused":
+        return late is not LateEntries.NEVER
+    return state == "open" or (state == "running" and late is LateEntries.ALWAYS)
+
+
+def _added(tournament: Document) -> str:
+    """Return the setting that can be raised after the start; empty if the format has none."""
+    tournament_format = format_named(str(tournament["schedule"]))
+    if "rounds" in tournament_format.own_settings:
+        return "rounds"
+    return "games_per_pair" if isinstance(tournament_format, FixedPairings) else ""
+
+
+def _actions(tournament: Document) -> list[str]:
+    extend = ["extend"] if _added(tournament) else []
+    return {
+        "open": ["start", "cancel"],
+        "running": ["pause", *extend, "cancel"],
+        "paused": ["start", *extend, "cancel"],
+        "finished": extend,
+    }.get(tournament["state"], [])
