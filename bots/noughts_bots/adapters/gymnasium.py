@@ -91,8 +91,8 @@ class NoughtsEnv(gymnasium.Env[Observation, np.int64]):
 
     def _reply(self) -> None:
         assert self._opponent is not None
-        chosen: Any = self._opponent.choose(self._position)
-        self._position.play(chosen.cell if isinstance(chosen, Move) else chosen)
+        answer: Any = self._opponent.choose(self._position)
+        self._position.play(answer.cell if isinstance(answer, Move) else answer)
 
     def _observed(self, side: int) -> tuple[Observation, Info]:
         """Return the planes with this side's stones first, and the legal actions."""
@@ -162,7 +162,8 @@ class NoughtsVectorEnv(VectorEnv[Observation, Ints, Any]):
         info: Info = {}
         over = np.flatnonzero(done)
         if over.size:
-            info["final_obs"], info["_final_obs"] = self._observation(), done
+            info["final_obs"] = self._observation()
+            info["_final_obs"] = done
             self._clear(over)
         if not self._plays_random:
             self._mover ^= 1
@@ -179,7 +180,8 @@ class NoughtsVectorEnv(VectorEnv[Observation, Ints, Any]):
 
     def _move(self, boards: Ints, actions: Ints, mover: int, rewards: Floats, done: Bools, reward: float) -> None:
         """Play the actions of a side, `_OWN` or `_OTHER`, on these boards."""
-        rules, stones = self.variant, self._stones.reshape(-1)
+        rules = self.variant
+        stones = self._stones.reshape(-1)
         inside: Ints = np.clip(actions, 0, action_count(rules) - 1)
         cells = inside
         if self._drops:
@@ -217,7 +219,8 @@ class NoughtsVectorEnv(VectorEnv[Observation, Ints, Any]):
         if self._plays_random:
             begun = boards[self.np_random.random(len(boards)) < 0.5]
             if begun.size:
-                nothing, nobody = np.zeros(self.num_envs), np.zeros(self.num_envs, np.bool_)
+                nothing = np.zeros(self.num_envs)
+                nobody = np.zeros(self.num_envs, np.bool_)
                 self._move(begun, self._drawn(begun), _OTHER, nothing, nobody, 0.0)
 
     def _observation(self) -> Observation:

@@ -106,7 +106,8 @@ def _unpacked(archive: Path, subject: str) -> Path:
             for number, member in enumerate(files):
                 left -= member.size
                 if left < 0 or number >= _MOST_FILES:
-                    got, limits = "a larger archive", f"at most {_MOST_FILES:,} files with {LARGEST_BYTES >> 20} MiB"
+                    got = "a larger archive"
+                    limits = f"at most {_MOST_FILES:,} files with {LARGEST_BYTES >> 20} MiB"
                     raise BotSpecError(subject, got, limits, "leave out what the agent does not need")
                 files.extract(member, target, filter="data")
     except (OSError, EOFError, tarfile.TarError, zlib.error, lzma.LZMAError) as error:

@@ -51,7 +51,9 @@ class Mcts(OpenSpielBot):
 
         def make(game: Any, player: int) -> Any:
             evaluator = pyspiel.RandomRolloutEvaluator(rollouts, seed)
-            solves, verbose, memory_mb = True, False, 100
+            solves = True
+            verbose = False
+            memory_mb = 100
             return pyspiel.MCTSBot(game, evaluator, exploration, simulations, memory_mb, solves, seed, verbose)
 
         super().__init__(make)

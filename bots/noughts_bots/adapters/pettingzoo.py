@@ -25,7 +25,8 @@ class PettingZooBot(Bot):
         self._agent = agent
 
     def choose(self, position: Position) -> int:
-        seen, agent = observation(position), self._agent
+        seen = observation(position)
+        agent = self._agent
         if not hasattr(agent, "predict"):
             return cell_of_action(position, agent(seen))
         try:

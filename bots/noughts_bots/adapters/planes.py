@@ -30,7 +30,8 @@ def by_player(position: Position) -> list[int]:
 
 def cell_of_action(position: Position, chosen: Any) -> int:
     """Return the cell of an action (with gravity a column, else a cell); -1, which is illegal, if there is none."""
-    action, variant = int(chosen), position.variant
+    action = int(chosen)
+    variant = position.variant
     if not _drops(variant):
         return action
     return next((cell for cell in position.free if cell % variant.columns == action), -1)

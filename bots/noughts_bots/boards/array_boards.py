@@ -129,7 +129,8 @@ class ArrayBoards:
     def answers(self, questions: Questions, resigning: Resigning) -> Answers:
         rows: _Numbers = questions.positions
         batch = self._batch(rows)
-        variant, plies = batch.variant, batch.ply.copy()
+        variant = batch.variant
+        plies = batch.ply.copy()
         cells, scores = read_cells(self._bot.choose_arrays(batch), len(rows))
         valid = (cells >= 0) & (cells < variant.cells)
         chosen: list[Chosen] = cells.tolist()
@@ -150,17 +151,17 @@ class ArrayBoards:
         plies, own = games[_COUNT], games[_OWN_CLOCK]
         boards = self._boards.take(rows, axis=0)
         return Batch(
-            variant,
-            rows.copy(),
-            games[_NEW] != 0,
-            boards if boards.shape[1] == variant.cells else boards[:, : variant.cells].copy(),
-            np.where(plies > 0, self._moves[rows, plies - 1], -1),
-            plies,
-            games[_SIDE],
-            games[_SEED].view(np.uint64),
-            own,
-            games[_OPPONENT_CLOCK],
-            np.minimum(own, games[_MOVE_LIMIT]),
+            variant=variant,
+            games=rows.copy(),
+            new=games[_NEW] != 0,
+            boards=boards if boards.shape[1] == variant.cells else boards[:, : variant.cells].copy(),
+            last=np.where(plies > 0, self._moves[rows, plies - 1], -1),
+            ply=plies,
+            side=games[_SIDE],
+            seed=games[_SEED].view(np.uint64),
+            own_clock_us=own,
+            opponent_clock_us=games[_OPPONENT_CLOCK],
+            limit_us=np.minimum(own, games[_MOVE_LIMIT]),
         )
 
     def variant(self, game: int) -> Variant | None:

@@ -52,7 +52,11 @@ class PositionBoards:
             positions = [known[handle] for handle in games]
         except KeyError:
             rows = [row for row in zip(games, plies, cells, strict=True) if row[0] in known]
-            return self._asked(*([row[column] for row in rows] for column in range(3)))
+            return self._asked(
+                games=[game for game, _, _ in rows],
+                plies=[ply for _, ply, _ in rows],
+                cells=[cell for _, _, cell in rows],
+            )
         for row, (position, ply, cell) in enumerate(zip(positions, plies, cells, strict=True)):
             moves = position.moves
             count = len(moves)
@@ -81,13 +85,21 @@ class PositionBoards:
         rows: dict[Variant, list[tuple[int, int, Position]]] = {}
         for question in questions:
             rows.setdefault(question[2].variant, []).append(question)
-        return [Questions(*zip(*part, strict=True)) for part in rows.values()]
+        return [
+            Questions(
+                games=[game for game, _, _ in part],
+                plies=[ply for _, ply, _ in part],
+                positions=[position for _, _, position in part],
+            )
+            for part in rows.values()
+        ]
 
     def answers(self, questions: Questions, resigning: Resigning) -> Answers:
         positions: tuple[Position, ...] = tuple(questions.positions)
         chosen: list[Chosen] = read_batch(self._bot.choose_batch(positions), len(positions))
         variant = positions[0].variant
-        cells, scores = variant.cells, {}
+        cells = variant.cells
+        scores = {}
         for row, (position, answer) in enumerate(zip(positions, chosen, strict=True)):
             if type(answer) is int and 0 <= answer < cells:
                 position.moves.append(answer)

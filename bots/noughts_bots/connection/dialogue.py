@@ -98,24 +98,24 @@ class Dialogue:
             self._start_games(starts)
         return self._boards.asked(frame.turns)
 
-    def _choose(self, asked: pb.Opening) -> pb.Choice:
+    def _choose(self, opening: pb.Opening) -> pb.Choice:
         """Return the bot's choice for an opening. If the bot fails, log that and resign the game."""
-        answer = pb.Choice(game=asked.game, step=asked.step)
-        self._numbers[asked.game] = asked.tournament, [asked.game], [asked.number]
+        answer = pb.Choice(game=opening.game, step=opening.step)
+        self._numbers[opening.game] = opening.tournament, [opening.game], [opening.number]
         try:
-            variant = parse_variant(asked.variant)
-            chosen = self._bot.open(
-                OpeningChoice(variant, asked.rule, tuple(asked.stones), asked.seed, asked.own_clock_us)
+            variant = parse_variant(opening.variant)
+            choice = self._bot.open(
+                OpeningChoice(variant, opening.rule, tuple(opening.stones), opening.seed, opening.own_clock_us)
             )
-            if isinstance(chosen, Put):
-                answer.put.cell.extend([on_board(operator.index(cell), variant) for cell in chosen.cells])
-            elif isinstance(chosen, Take):
-                answer.take = (types_pb2.SIDE_FIRST, types_pb2.SIDE_SECOND)[chosen.side]
+            if isinstance(choice, Put):
+                answer.put.cell.extend([on_board(operator.index(cell), variant) for cell in choice.cells])
+            elif isinstance(choice, Take):
+                answer.take = (types_pb2.SIDE_FIRST, types_pb2.SIDE_SECOND)[choice.side]
             else:
-                raise TypeError(f"open: got {chosen!r}, expected Put or Take")
+                raise TypeError(f"open: got {choice!r}, expected Put or Take")
         except Exception as failure:
             if not isinstance(failure, Resign):
-                where = f"game {asked.number} of {asked.tournament.removeprefix('tournaments/')}"
+                where = f"game {opening.number} of {opening.tournament.removeprefix('tournaments/')}"
                 self._failures.tell(f"the bot failed at the opening of {where}, and resigns", failure)
             answer.ClearField("what")
             reason = str(failure) if isinstance(failure, Resign) else in_words(failure)
@@ -147,7 +147,13 @@ class Dialogue:
         ):
             name = f"{starts.tournament}/games/{number}"
             self._infos[handle] = info = GameInfo(
-                name, variant, side - 1, starts.opponents[opponent], time, opponent_times[opponent], count
+                name=name,
+                variant=variant,
+                side=side - 1,
+                opponent=starts.opponents[opponent],
+                time=time,
+                opponent_time=opponent_times[opponent],
+                moves_before=count,
             )
             if self._hears_start:
                 with _logged("start"):

@@ -102,7 +102,9 @@ class _Session:
             if questions:
                 self._pace.watch(functools.partial(self._dialogue.answer_all, questions), len(questions))
             return len(questions)
-        pace, answer, clock = self._pace, self._dialogue.answer, self._pace.wall
+        pace = self._pace
+        answer = self._dialogue.answer
+        clock = self._pace.wall
         flushed = before = clock()
         # Not for each question, because that would cost more than a fast answer.
         spent = pace.processor()

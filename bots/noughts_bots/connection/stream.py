@@ -88,7 +88,8 @@ async def keep_dialling(
     NeverConnected or SecurityProblem.
     """
     login.dialling.check(login.server, login.token)
-    wait, reached = _FIRST_WAIT, False
+    wait = _FIRST_WAIT
+    reached = False
     give_up = time.monotonic() + login.wait
     addresses = addresses_of(login.server)
     untried = len(addresses)

@@ -187,7 +187,8 @@ class Conversation:
 
     def ask(self, moves: Sequence[int], own_clock_us: int) -> list[str]:
         """Return the commands that ask for a move after `moves`, in its current game or with its board ready."""
-        terms, ply = self.terms, len(moves)
+        terms = self.terms
+        ply = len(moves)
         self._asked = moves, own_clock_us
         self._repeats = 0
         self.has_rows = False
@@ -260,7 +261,8 @@ class Conversation:
                 return self._complaint(line)
             if is_for_empty_board(self.choice, self._opening) and not self._misread:
                 # The engine did not understand the stones: it can want their colours, or want none.
-                self._misread, self._suspects_colours = 1, not self._repeats
+                self._misread = 1
+                self._suspects_colours = not self._repeats
                 return Heard.NOTE if self._repeats else Heard.MISSED
             self._answered()
             return Heard.CHOICE
@@ -321,7 +323,8 @@ class Conversation:
         """Return whether the engine says that it does not know the rule of the game."""
         if self.terms.rule == FREESTYLE or "rule" not in line.lower():
             return False
-        complains, is_new = word_and_rest(line)[0] in REFUSALS, self.phase is Phase.TOLD
+        complains = word_and_rest(line)[0] in REFUSALS
+        is_new = self.phase is Phase.TOLD
         if complains and is_new:
             return _RULE.search(line) is not None
         return (complains or is_new) and _UNKNOWN_RULE.search(line) is not None

@@ -98,7 +98,8 @@ class GomocupEngine:
         return self._move()
 
     def _collect(self, done_with: Callable[[list[str]], str]) -> None:
-        self._rows, self._done_with = [], done_with
+        self._rows = []
+        self._done_with = done_with
 
     def _done(self, _: str) -> str:
         rows, self._rows = self._rows, None
@@ -161,8 +162,9 @@ class GomocupEngine:
         """Return the variant on a board of this size, if the bot plays it."""
         if size is None:
             raise _CannotError("no board yet; START SIZE makes one")
+        columns, rows = size
         try:
-            variant = variant_of(*size, self._rule)
+            variant = variant_of(columns, rows, self._rule)
             if isinstance(self._bot, CachingBot):
                 self._bot.require(variant)
         except VariantError as error:
@@ -174,7 +176,8 @@ class GomocupEngine:
     def _cell(self, written: str) -> int:
         if self._size is None:
             raise _CannotError("no board yet; START SIZE makes one")
-        cell = read_point(written, *self._size)
+        columns, rows = self._size
+        cell = read_point(written, columns, rows)
         if cell is None or cell < 0:
             raise _CannotError(f"expected a point X,Y on the board, got {_shown(written)}")
         return cell
@@ -197,12 +200,12 @@ class GomocupEngine:
 
     def _choose(self, position: Position) -> int:
         try:
-            chosen = self._bot.choose(position)
+            answer = self._bot.choose(position)
         except Resign:
             raise _CannotError("the bot resigns") from None
         except BotError as error:
             raise _CannotError(str(error)) from None
-        cell = chosen.cell if isinstance(chosen, Move) else chosen
+        cell = answer.cell if isinstance(answer, Move) else answer
         if not isinstance(cell, int):
             raise TypeError(f"got {cell!r}, expected a bot whose `choose` is not a coroutine")
         return cell

@@ -71,7 +71,8 @@ def read_options(options: Mapping[str, str], subject: str) -> EngineOptions:
         if key.startswith(_INFO):
             name = key.removeprefix(_INFO)
             if not _INFO_KEY.fullmatch(name):
-                expected, advice = "letters, digits, - and _", "as in info.evaluate=1"
+                expected = "letters, digits, - and _"
+                advice = "as in info.evaluate=1"
                 raise BotSpecError(f"{subject}, option {key}", repr(name), expected, advice)
             infos[name] = value
             continue
@@ -95,8 +96,8 @@ def _read_count(text: str) -> str:
 
 def read_size(text: str) -> int:
     """Return the bytes of a size in MiB, or in GiB with a `g`. Raises ValueError."""
-    found = _MEMORY.fullmatch(text.strip())
-    mib = 0 if found is None else int(found[1]) * (1024 if (found[2] or "m").lower().startswith("g") else 1)
+    match = _MEMORY.fullmatch(text.strip())
+    mib = 0 if match is None else int(match[1]) * (1024 if (match[2] or "m").lower().startswith("g") else 1)
     if not 0 < mib <= _MOST_MEMORY_MIB:
         raise ValueError(f"got {text!r}, expected a size such as 512 or 2g")
     return mib * _MIB

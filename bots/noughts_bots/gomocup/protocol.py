@@ -54,7 +54,8 @@ class Lines:
 
     def rest(self) -> list[str]:
         """Return the unfinished line, because the other side has gone."""
-        rest, self._begun = _text(self._begun), b""
+        rest = _text(self._begun)
+        self._begun = b""
         return [rest] if rest else []
 
 
@@ -105,10 +106,10 @@ def read_point(text: str, columns: int, rows: int) -> int | None:
     if first.isdecimal() and second.isdecimal() and text.isascii() and len(text) < _LONGEST_POINT:
         column, row = int(first), int(second)  # the usual spelling
     else:
-        found = _POINT.fullmatch(text)
-        if found is None:
+        match = _POINT.fullmatch(text)
+        if match is None:
             return None
-        column, row = int(found[1]), int(found[2])
+        column, row = int(match[1]), int(match[2])
     return row * columns + column if 0 <= column < columns and 0 <= row < rows else -1
 
 
@@ -119,11 +120,11 @@ def read_points(line: str, columns: int, rows: int) -> list[int]:
     """
     cells: list[int] = []
     at = 0
-    while (found := _FIRST_POINT.match(line, at)) is not None:
-        cell = read_point(found[0], columns, rows)
+    while (match := _FIRST_POINT.match(line, at)) is not None:
+        cell = read_point(match[0], columns, rows)
         assert cell is not None
         cells.append(cell)
-        at = found.end()
+        at = match.end()
     return cells
 
 
@@ -158,12 +159,12 @@ def variant_of(columns: int, rows: int, rule: int) -> Variant:
     """Return the variant that a manager means. Raises VariantError for an unknown one."""
     if rule == FREESTYLE:
         return parse_variant(f"mnk:{columns},{rows},{IN_A_ROW}")
-    asked = f"{columns}x{rows} with rule {rule}"
+    board = f"{columns}x{rows} with rule {rule}"
     name = next((name for name, its_rule in RULES.items() if its_rule == rule), None)
     if name is None:
         known = ", ".join(f"{each} ({name})" for name, each in RULES.items())
-        raise VariantError(asked, f"rule {FREESTYLE} (five or more in a row), {known}")
+        raise VariantError(board, f"rule {FREESTYLE} (five or more in a row), {known}")
     if (columns, rows) not in _SIZES:
         sizes = " or ".join(f"{columns}x{rows}" for columns, rows in _SIZES)
-        raise VariantError(asked, f"{sizes} for rule {rule} ({name})")
+        raise VariantError(board, f"{sizes} for rule {rule} ({name})")
     return parse_variant(name + _SIZES[columns, rows])

@@ -35,20 +35,20 @@ def _pattern(word: str) -> re.Pattern[str]:
 def score_in(lines: Iterable[str], word: str = "") -> float | None:
     """Return the first score in these lines, which is after `word` or a usual word; None if no line has one."""
     pattern = _pattern(word)
-    found = next(filter(None, map(pattern.search, lines)), None)
-    return None if found is None else _score(found)
+    match = next(filter(None, map(pattern.search, lines)), None)
+    return None if match is None else _score(match)
 
 
-def _score(found: re.Match[str]) -> float:
-    if found["end"] is not None:
-        length = WIN_OF_UNKNOWN_LENGTH if found["plies"] == "*" else WIN - int(found["plies"])
-        is_loss = "-" in found["sign"] + found["sign2"] or found["end"] in "lL"
+def _score(match: re.Match[str]) -> float:
+    if match["end"] is not None:
+        length = WIN_OF_UNKNOWN_LENGTH if match["plies"] == "*" else WIN - int(match["plies"])
+        is_loss = "-" in match["sign"] + match["sign2"] or match["end"] in "lL"
         return -length if is_loss else length
-    if found["infinite"] is not None:
-        return -WIN_OF_UNKNOWN_LENGTH if found["infinite"] == "-" else WIN_OF_UNKNOWN_LENGTH
-    number = float(found["number"])
-    if found["percent"] or found["word"].lower().startswith(("win", "胜")):
-        return _of_chance(number / 100 if found["percent"] or number > 1 else number)
+    if match["infinite"] is not None:
+        return -WIN_OF_UNKNOWN_LENGTH if match["infinite"] == "-" else WIN_OF_UNKNOWN_LENGTH
+    number = float(match["number"])
+    if match["percent"] or match["word"].lower().startswith(("win", "胜")):
+        return _of_chance(number / 100 if match["percent"] or number > 1 else number)
     return number if abs(number) <= WIN else math.copysign(WIN_OF_UNKNOWN_LENGTH, number)
 
 

@@ -83,7 +83,8 @@ def written_options(options: Mapping[str, str]) -> bytes:
 
 
 def _sets(sets: Iterable[Collection[int]]) -> Sets:
-    starts, cells = array("I", (0,)), array("I")
+    starts = array("I", (0,))
+    cells = array("I")
     for each in sets:
         cells.extend(each)
         starts.append(len(cells))

@@ -106,7 +106,8 @@ def load(target: str, options: Mapping[str, str]) -> "LibraryBot":
     except AttributeError:
         advice = 'export it: NOUGHTS_EXPORT, in C++ with extern "C", in Rust with #[no_mangle]'
         raise BotSpecError(subject, f"no symbol {SYMBOL}", f"a library that exports {SYMBOL}", advice) from None
-    entry.restype, entry.argtypes = c_void_p, ()
+    entry.restype = c_void_p
+    entry.argtypes = ()
     return LibraryBot(_read_api(entry() or 0, subject), options)
 
 

@@ -126,9 +126,11 @@ class GtpBot(Bot):
             if seconds is not None and not self._engine.has_output(seconds):
                 raise TimeoutError
             line = self._line()
-            found = _ANSWER.fullmatch(line)
-            if found is not None:
-                sign, number, text = found[1], found[2], found[3] or found[4] or ""
+            match = _ANSWER.fullmatch(line)
+            if match is not None:
+                sign = match[1]
+                number = match[2]
+                text = match[3] or match[4] or ""
                 # An engine that did not understand the command may not know its number.
                 if not self._repeats_numbers or number == str(self._number) or (sign == "?" and not number):
                     return sign, number, text
@@ -154,7 +156,8 @@ class GtpBot(Bot):
             if self._variant is not variant:
                 self._ask(f"boardsize {variant.columns}")
             self._ask("clear_board")
-            self._variant, self._moves = variant, []
+            self._variant = variant
+            self._moves = []
         for ply in range(len(self._moves), len(played)):
             self._ask(f"play {_COLOURS[ply % 2]} {vertex_of(played[ply], variant)}")
             self._moves.append(played[ply])
@@ -171,7 +174,8 @@ def cell_of(answer: str, variant: Variant) -> int:
     text = answer.upper().split(maxsplit=1)[0] if answer.strip() else ""
     if text == "RESIGN":
         raise Resign
-    column, row = _LETTERS.find(text[:1]), text[1:]
+    column = _LETTERS.find(text[:1])
+    row = text[1:]
     if not text or column < 0 or not row.isdecimal() or not 1 <= int(row) <= variant.rows or column >= variant.columns:
         raise Resign(f"the engine answered {shown(answer)!r}, expected a point such as H8, or resign")
     return (variant.rows - int(row)) * variant.columns + column

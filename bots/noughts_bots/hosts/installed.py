@@ -21,8 +21,8 @@ class InstalledBot(NamedTuple):
 
 def installed_bots() -> list[InstalledBot]:
     """Return the bots from installed packages by name. A name in two packages appears twice."""
-    found = sorted(installed(GROUP).items())
-    return [InstalledBot(name, *_package(point)) for name, points in found for point in points]
+    by_name = sorted(installed(GROUP).items())
+    return [InstalledBot(name, *_package(point)) for name, points in by_name for point in points]
 
 
 def _package(point: "EntryPoint") -> tuple[str, str, str]:

@@ -61,11 +61,11 @@ def _made_by(target: str, subject: str) -> Callable[..., Any]:
 
 
 def _installed(name: str, subject: str) -> Any:
-    found = installed(GROUP)
-    points = found.get(name, ())
+    by_name = installed(GROUP)
+    points = by_name.get(name, ())
     if not points:
-        known = f"the installed {', '.join(sorted(found))}" if found else f"an entry point of the group {GROUP}"
-        advice = did_you_mean(name, found, before="py:") or f"write {_FORMS}"
+        known = f"the installed {', '.join(sorted(by_name))}" if by_name else f"an entry point of the group {GROUP}"
+        advice = did_you_mean(name, by_name, before="py:") or f"write {_FORMS}"
         raise BotSpecError(subject, f"name {name!r}", known, advice)
     if len(points) > 1:
         packages = " and ".join(sorted(point.dist.name if point.dist else "a package" for point in points))

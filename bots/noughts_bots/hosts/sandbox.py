@@ -79,9 +79,9 @@ class Program:
 
     def _check(self) -> None:
         known = _imports()
-        for wanted in self._module.imports:
-            if (wanted.module, wanted.name) not in known:
-                got = f"an import of {wanted.module}.{wanted.name}"
+        for needed in self._module.imports:
+            if (needed.module, needed.name) not in known:
+                got = f"an import of {needed.module}.{needed.name}"
                 offered = ", ".join(f"{place}.{name}" for place, name in known)
                 advice = "a bot has no files, no network and no clock"
                 raise BotSpecError(self.subject, got, f"only {offered}", advice)
@@ -108,7 +108,8 @@ class Instance:
 
     def __init__(self, store: wasmtime.Store, exports: Any, subject: str) -> None:
         self._subject = subject
-        self._store, self._context = store, store._context()
+        self._store = store
+        self._context = store._context()
         self._memory: wasmtime.Memory = exports[_MEMORY]
         self._table: wasmtime.Table = exports[_TABLE]
         for name in ("_initialize", "__wasm_call_ctors"):
@@ -124,20 +125,25 @@ class Instance:
         Raises BotSpecError for another signature. Call the result with the fuel and the numbers; it can raise Trapped.
         """
         try:
-            found = self._table.get(self._store, index)
+            function = self._table.get(self._store, index)
         except wasmtime.WasmtimeError:
-            found = None
-        if not isinstance(found, wasmtime.Func) or _signature(found.type(self._store)) != (("i32",) * 2, ("i32",)):
+            function = None
+        if not isinstance(function, wasmtime.Func) or _signature(function.type(self._store)) != (
+            ("i32",) * 2,
+            ("i32",),
+        ):
             got, expected = f"table element {index}, which does not match", "a function of 2 numbers of 32 bits"
             raise BotSpecError(self._subject, got, expected, "write the functions as noughts_bot.h declares them")
-        return self._caller(found)
+        return self._caller(function)
 
     def _caller(self, function: wasmtime.Func) -> "Callable[[int, int, int], int]":
         given, returned = (ffi.wasmtime_val_t * 2)(), (ffi.wasmtime_val_t * 1)()
         for each in given:
             each.kind = ffi.WASMTIME_I32
         trap = POINTER(ffi.wasm_trap_t)()
-        context, target, trap_place = self._context, byref(function._func), byref(trap)
+        context = self._context
+        target = byref(function._func)
+        trap_place = byref(trap)
         call, fill = ffi.wasmtime_func_call, ffi.wasmtime_context_set_fuel
         first_slot, second_slot, result = given[0].of, given[1].of, returned[0].of
 
@@ -150,9 +156,9 @@ class Instance:
                 maybe_raise_last_exn()  # of an import
                 raise Trapped(_line(failure))
             if trap:  # type: ignore[truthy-bool]  # as above
-                found = wasmtime.Trap._from_ptr(trap)
+                raised = wasmtime.Trap._from_ptr(trap)
                 maybe_raise_last_exn()
-                raise _trapped(found)
+                raise _trapped(raised)
             number: int = result.i32
             return number
 
@@ -305,8 +311,8 @@ def _trapped(trap: wasmtime.Trap) -> Trapped:
 
 def _line(error: Exception) -> str:
     """Return the error on one line; for a trap without the stack of its calls."""
-    told = [line.strip() for line in str(error).splitlines() if line.strip()]
-    causes = [line for line in told if not line[:1].isdigit() or ":" in line[:4]]
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    causes = [line for line in lines if not line[:1].isdigit() or ":" in line[:4]]
     kept = [line for line in causes if not line.startswith(("error while executing", "wasm backtrace", "Caused by"))]
     short = [line for line in kept if "!" not in line and "<unknown>" not in line]
-    return " ".join(" ".join(short or kept or told or [type(error).__name__]).split())[:300]
+    return " ".join(" ".join(short or kept or lines or [type(error).__name__]).split())[:300]

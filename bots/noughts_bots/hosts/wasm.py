@@ -92,7 +92,8 @@ class WasmBot(Bot):
         try:
             self._api = _read_api(instance, subject)
             self._turn = instance.reserve(_TURN.size + _WORD)
-            self._moves, self._moves_room = 0, 0
+            self._moves = 0
+            self._moves_room = 0
         except Trapped as error:
             raise BotSpecError(subject, str(error), "its table of functions", "return a noughts_bot_api") from None
         play, create = self._api[2:4]

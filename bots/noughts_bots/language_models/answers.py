@@ -59,8 +59,8 @@ def _in_json(said: str) -> str | None:
 
 
 def _in_last_line(said: str) -> str | None:
-    found = _LAST_LINE.fullmatch(said.rstrip().rpartition("\n")[2].strip())
-    return found and found[1]
+    match = _LAST_LINE.fullmatch(said.rstrip().rpartition("\n")[2].strip())
+    return match and match[1]
 
 
 _MOVE_SCHEMA = {

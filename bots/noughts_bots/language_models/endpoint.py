@@ -63,32 +63,41 @@ class Endpoint:
         http = openai.DefaultAsyncHttpx2Client(verify=self._tls, event_hooks={"response": [_limit]})
         async with openai.AsyncOpenAI(**self._options, http_client=http) as client:
             while True:
-                began, wanted = time.monotonic(), None
+                began = time.monotonic()
+                retry_seconds = None
                 try:
                     # The client's own models of answers are not checked, and fail on odd ones.
                     async with asyncio.timeout(self._seconds):  # the client's limit is for each part of an answer
                         answer = await client.chat.completions.with_raw_response.create(**request)
-                    found = read_completion(_document(answer.http_response.content))
-                    if isinstance(found, Completion):
-                        return self._without_key(found), round(time.monotonic() - began, 3)
-                    if found is None:
+                    completion = read_completion(_document(answer.http_response.content))
+                    if isinstance(completion, Completion):
+                        return self._without_key(completion), round(time.monotonic() - began, 3)
+                    if completion is None:
                         raise Resign("the endpoint sent something else than a chat completion (check url)")
-                    why, failure, status = str(found.status or "an error"), found.reason, found.status
+                    why = str(completion.status or "an error")
+                    failure = completion.reason
+                    status = completion.status
                 except openai.APIStatusError as error:
-                    why, failure, status = str(error.status_code), str(error), error.status_code
-                    wanted = _retry_after(error.response.headers)
+                    why = str(error.status_code)
+                    failure = str(error)
+                    status = error.status_code
+                    retry_seconds = _retry_after(error.response.headers)
                 except _UnreadAnswerError as error:
                     raise Resign(f"the endpoint sent {error}") from None
                 except TimeoutError:
-                    why, failure, status = "connection", f"no answer within {self._seconds:g} s", 503
+                    why = "connection"
+                    failure = f"no answer within {self._seconds:g} s"
+                    status = 503
                 except (openai.OpenAIError, ValueError) as error:  # a cut answer can be invalid JSON
-                    why, failure, status = "connection", str(error.__cause__ or "") or str(error), 503
+                    why = "connection"
+                    failure = str(error.__cause__ or "") or str(error)
+                    status = 503
                 if status is None or (status not in _TRANSIENT and status < 500):
                     raise self._gives_up(f"the endpoint answered {why}", failure) from None
                 doubled = 2 ** min(len(waits), 20)
                 usual = min(_FIRST_WAIT * doubled, _LONGEST_WAIT)
                 # Short waits would never reach the limit.
-                seconds = max(wanted, _SHORTEST_WAIT * doubled) if wanted and wanted > 0 else usual
+                seconds = max(retry_seconds, _SHORTEST_WAIT * doubled) if retry_seconds and retry_seconds > 0 else usual
                 if sum(wait.seconds for wait in waits) + seconds > self._patience:
                     what = f"the endpoint did not answer within {self._patience:g} s of waits ({why})"
                     raise self._gives_up(what, failure)
@@ -101,12 +110,12 @@ class Endpoint:
             why = self._hidden(why)
         return Resign(f"{what}: {' '.join(as_utf8(why).split())[:_LONGEST_REASON]}")
 
-    def _without_key(self, found: Completion) -> Completion:
+    def _without_key(self, completion: Completion) -> Completion:
         """Return the completion without the key, which a proxy can repeat. Games and their records are public."""
         if len(self._key) < _SHORTEST_SECRET:
-            return found
-        calls = tuple((self._hidden(name), self._hidden(arguments)) for name, arguments in found.calls)
-        return replace(found, text=self._hidden(found.text), calls=calls)
+            return completion
+        calls = tuple((self._hidden(name), self._hidden(arguments)) for name, arguments in completion.calls)
+        return replace(completion, text=self._hidden(completion.text), calls=calls)
 
     def _hidden(self, text: str) -> str:
         for spelling in (self._key, json.dumps(self._key)[1:-1], quote(self._key, safe="")):

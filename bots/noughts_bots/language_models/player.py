@@ -60,13 +60,12 @@ class LanguageModel(BuiltInBot):
             got = f"{self.prompt} ({getattr(error, 'strerror', None) or 'not UTF-8'})"
             raise BotSpecError("bot 'llm', option prompt", got, "a text file", "check the path") from None
         if self.url is not None and not self.url.startswith(("http://", "https://")):
-            expected, advice = (
-                "an address that begins with http:// or https://",
-                "write it as in http://127.0.0.1:8080/v1",
-            )
+            expected = "an address that begins with http:// or https://"
+            advice = "write it as in http://127.0.0.1:8080/v1"
             raise BotSpecError("bot 'llm', option url", self.url, expected, advice)
         if self.url is not None and "@" in self.url.partition("://")[2].partition("/")[0]:
-            expected, advice = "none: specs are printed and stored", "put the key into a variable: key_env=VAR"
+            expected = "none: specs are printed and stored"
+            advice = "put the key into a variable: key_env=VAR"
             raise BotSpecError("bot 'llm', option url", "a user name or password", expected, advice)
         # The key of OpenAI is for no other endpoint.
         name = self.key_env or ("" if self.url else _USUAL_KEY)
@@ -75,7 +74,8 @@ class LanguageModel(BuiltInBot):
             advice = f"export {name}, or name another variable by key_env=VAR; url=URL alone needs no key"
             raise BotSpecError("bot 'llm', key", f"no environment variable {name}", "the key of the endpoint", advice)
         if not (key.isascii() and key.isprintable()):
-            got, advice = f"other characters in {name}", "check the value of the variable"
+            got = f"other characters in {name}"
+            advice = "check the value of the variable"
             raise BotSpecError("bot 'llm', key", got, "printable ASCII characters", advice)
         self._endpoint = Endpoint(self.url, key, timeout=self.timeout, patience=self.wait)
 
@@ -97,8 +97,14 @@ class LanguageModel(BuiltInBot):
                 completion, seconds = await self._endpoint.complete(request, waits)
                 said = ending(self._form.said(completion), self._answer_bytes)
                 verdict = self._form.judge(said, view, position)
-                tokens = completion.input_tokens, completion.output_tokens
-                answers.append(Answer(said, verdict.kind, seconds, *tokens))
+                answer = Answer(
+                    said=said,
+                    verdict=verdict.kind,
+                    seconds=seconds,
+                    input_tokens=completion.input_tokens,
+                    output_tokens=completion.output_tokens,
+                )
+                answers.append(answer)
                 if 0 < position.limit_us < 1e6 * sum(answer.seconds for answer in answers):
                     # The time margin can be as long as the waits, which are not the model's fault.
                     raise Exhausted("its answers took longer than the limit of the move")
@@ -121,11 +127,20 @@ class LanguageModel(BuiltInBot):
         return max(0, min(_LONGEST_ANSWERS, room)) // answers
 
     def _record(self, prompt: str, answers: list[Answer], waits: list[Wait]) -> str:
-        told = self.model, self.answer, self.rethink, self.scramble, prompt
-        record = Question(*told, answers, waits, self._cost(answers)).write()
+        question = Question(
+            model=self.model,
+            answer=self.answer,
+            rethink=self.rethink,
+            scramble=self.scramble,
+            prompt=prompt,
+            answers=answers,
+            waits=waits,
+            cost=self._cost(answers),
+        )
+        record = question.write()
         if len(waits) > 1 and len(record.encode()) > self.comment_bytes:
-            waits = [Wait(waits[-1].why, sum(wait.seconds for wait in waits))]
-            record = Question(*told, answers, waits, self._cost(answers)).write()
+            in_one = Wait(waits[-1].why, sum(wait.seconds for wait in waits))
+            record = question._replace(waits=[in_one]).write()
         return record
 
     def _cost(self, answers: list[Answer]) -> float | None:

@@ -39,8 +39,10 @@ class Question(NamedTuple):
     """What all answers cost; None if unknown."""
 
     def write(self) -> str:
-        parts = {name: [each._asdict() for each in getattr(self, name)] for name in ("answers", "waits")}
-        return json.dumps(self._asdict() | parts, separators=(",", ":"), ensure_ascii=False)
+        document = self._asdict()
+        document["answers"] = [answer._asdict() for answer in self.answers]
+        document["waits"] = [wait._asdict() for wait in self.waits]
+        return json.dumps(document, separators=(",", ":"), ensure_ascii=False)
 
 
 def as_utf8(text: object) -> str:
@@ -61,13 +63,13 @@ def ending(text: str, most_bytes: int) -> str:
 def read_question(comment: str) -> Question | None:
     """Return the record in a comment; None if it is another text, because other bots can send any comment."""
     try:
-        found = json.loads(comment)
-        answers, waits = [Answer(**each) for each in found["answers"]], [Wait(**each) for each in found["waits"]]
-        texts = found["answer"], *(answer.said for answer in answers)
-        numbers = found["cost"], *(tokens for answer in answers for tokens in answer[3:])
+        document = json.loads(comment)
+        answers, waits = [Answer(**each) for each in document["answers"]], [Wait(**each) for each in document["waits"]]
+        texts = document["answer"], *(answer.said for answer in answers)
+        numbers = document["cost"], *(tokens for answer in answers for tokens in answer[3:])
         known = *filter(None, numbers), *(wait.seconds for wait in waits)
         if all(isinstance(text, str) for text in texts) and all(0 <= number < TOO_MUCH for number in known):
-            return Question(**found | {"answers": answers, "waits": waits})
+            return Question(**document | {"answers": answers, "waits": waits})
     except (ValueError, TypeError, KeyError, RecursionError):
         pass
     return None

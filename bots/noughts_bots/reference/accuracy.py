@@ -25,7 +25,11 @@ class Accuracy(NamedTuple):
     blunders: int = 0
 
     def plus(self, other: "Accuracy") -> "Accuracy":
-        return Accuracy(*(mine + more for mine, more in zip(self, other, strict=True)))
+        return Accuracy(
+            games=self.games + other.games,
+            decisions=self.decisions + other.decisions,
+            blunders=self.blunders + other.blunders,
+        )
 
     @property
     def share(self) -> float | None:
@@ -51,7 +55,8 @@ class Judge:
         return self._searched + len(self._known)
 
     def _forget(self) -> None:
-        self._solver, self._searched = Solver(self._variant, Effort(None)), 0
+        self._solver = Solver(self._variant, Effort(None))
+        self._searched = 0
         self._known: dict[tuple[int, int, int], bool | None] = {}
 
     def judge(self, moves: Sequence[int], first: int, effort: Effort) -> tuple[Accuracy, Accuracy]:
@@ -59,7 +64,10 @@ class Judge:
         if self.remembered > REMEMBERED:
             self._forget()
         self._solver.allow(effort)
-        before, judged, counts = effort.nodes, 0, [[0, 0], [0, 0]]
+        before = effort.nodes
+        judged = 0
+        decisions = [0, 0]
+        blunders = [0, 0]
         try:
             for ply in range(len(moves) - 1, first - 1, -1):
                 if not can_solve(position := Position.after(self._variant, moves[:ply])):
@@ -67,12 +75,15 @@ class Judge:
                 kept = self._kept(position, moves[ply])
                 judged = 1
                 if kept is not None:
-                    counts[ply % 2][0] += 1
-                    counts[ply % 2][1] += not kept
+                    decisions[ply % 2] += 1
+                    blunders[ply % 2] += not kept
         except Spent:
             pass
         self._searched += effort.nodes - before
-        return Accuracy(judged, *counts[0]), Accuracy(judged, *counts[1])
+        first_side, second_side = (
+            Accuracy(games=judged, decisions=decisions[side], blunders=blunders[side]) for side in (0, 1)
+        )
+        return first_side, second_side
 
     def _kept(self, position: Position, cell: int) -> bool | None:
         """Return whether a decision kept the value; None if it was no decision. Raises Spent."""

@@ -54,22 +54,23 @@ class Analyst:
         self, moves: Sequence[int], first: int, show: Callable[[int, int], object] = lambda done, total: None
     ) -> dict[int, Verdict]:
         """Return the known verdicts by ply, from `first` to the end of the game."""
-        last, position = len(moves), Position.after(self._variant, moves)
+        last = len(moves)
+        position = Position.after(self._variant, moves)
         outcome = position.outcome()
-        found: dict[int, Verdict] = {}
+        verdicts: dict[int, Verdict] = {}
         # From the end, because late positions are solved most easily.
         for ply in range(last, first - 1, -1):
             show(last - ply, last - first + 1)
             if ply == last and outcome is not None:
-                found[ply] = Verdict(0 if outcome.winner is None else -1, 0, ())
+                verdicts[ply] = Verdict(0 if outcome.winner is None else -1, 0, ())
             elif verdict := self.verdict(Position.after(self._variant, moves[:ply])):
-                found[ply] = verdict
+                verdicts[ply] = verdict
         for ply in range(first + 1, last):
             # Between two forced wins of one side the other side could not escape, even if nothing else proves that.
-            winning = [found.get(near) for near in (ply - 1, ply + 1)]
-            if ply in found and found[ply].result is None and all(near and near.result == 1 for near in winning):
-                found[ply] = found[ply]._replace(result=-1)
-        return found
+            winning = [verdicts.get(near) for near in (ply - 1, ply + 1)]
+            if ply in verdicts and verdicts[ply].result is None and all(near and near.result == 1 for near in winning):
+                verdicts[ply] = verdicts[ply]._replace(result=-1)
+        return verdicts
 
     def turns(self, moves: Sequence[int], verdicts: dict[int, Verdict]) -> list[Turn]:
         """Return the moves that made the value worse. An unknown value counts as one between a win and a loss."""

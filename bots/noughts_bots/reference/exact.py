@@ -50,13 +50,16 @@ class Solver:
 
     def keeps(self, position: Position, cell: int, score: int) -> bool:
         """Return whether a move gets at least the score (see `FullSearch`): 1 for any win, 0 for a draw."""
-        placed, other = position.own | 1 << cell, position.opponent
+        placed = position.own | 1 << cell
+        other = position.opponent
         if self._variant.completes(placed, cell) or placed | other == self._variant.full:
             return score <= 0 or self._variant.completes(placed, cell)
         return not self._search.reaches(1 - score, other, placed)
 
     def solution(self, position: Position) -> Verdict:
-        own, other, free = position.own, position.opponent, self._variant.cells - position.ply
+        own = position.own
+        other = position.opponent
+        free = self._variant.cells - position.ply
         score = result = self.result(position)
         # Near ends are tested first, because a short search can find them.
         if result > 0:
@@ -72,7 +75,8 @@ class _ColumnSearch:
 
     def __init__(self, variant: Variant, effort: Effort) -> None:
         columns, rows = variant.columns, variant.rows
-        self.effort, self._cells = effort, variant.cells
+        self.effort = effort
+        self._cells = variant.cells
         # By number of the cell, from the top row.
         self._bit = [1 << column * (rows + 1) + rows - 1 - row for row in range(rows) for column in range(columns)]
         self._bottom = sum(1 << column * (rows + 1) for column in range(columns))
@@ -108,12 +112,12 @@ class _ColumnSearch:
         if score <= least or score > most:
             return score <= least
         self.effort.spend()
-        found: list[tuple[int, int, int, int]] = []
+        rows: list[tuple[int, int, int, int]] = []
         for column in self._columns:
             if move := moves & column:
                 threats = self._winning(mine | move) & ~(taken | move)
-                found.append((-threats.bit_count(), len(found), taken | move, threats))
-        for _, _, occupied, threats in sorted(found):
+                rows.append((-threats.bit_count(), len(rows), taken | move, threats))
+        for _, _, occupied, threats in sorted(rows):
             if not self._reaches(1 - score, taken ^ mine, occupied, threats, free - 1):
                 self._known[key] = (score, most)
                 return True

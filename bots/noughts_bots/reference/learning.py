@@ -42,7 +42,8 @@ def learn(table: TableFile, moves: Sequence[int], counted: range) -> list[Key]:
     result = 2 if table.variant.completes(own | 1 << moves[-1], moves[-1], opponent) else 1
     worth, points = result, result
     for ply in range(len(moves) - 1, -1, -1):
-        row, cell = row_of(table, keys[ply]), moves[ply]
+        row = row_of(table, keys[ply])
+        cell = moves[ply]
         if ply in counted:
             _count(row, cell, points)
         row.ratings[cell] = worth * PROVEN + _average(row, cell)
@@ -66,7 +67,8 @@ def row_of(table: TableFile, key: Key) -> Row:
     """Return the position's row. A new position gets a row with equal ratings."""
     row = table.rows.get(key)
     if row is None:
-        free, cells = position_of(table.variant, key).free, range(table.variant.cells)
+        free = position_of(table.variant, key).free
+        cells = range(table.variant.cells)
         ratings = [UNTRIED if cell in free else 0 for cell in cells]
         row = table.rows[key] = Row(ratings, [0] * len(cells), [0] * len(cells))
     return row

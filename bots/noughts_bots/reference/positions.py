@@ -24,17 +24,18 @@ def positions(variant: Variant) -> list[Position]:
     Raises VariantRefused for a board of more than `LARGEST_BOARD` cells.
     """
     require_small("table", variant)
-    found: list[Position] = []
+    level_positions: list[Position] = []
     level = {(0, 0)}
     ply = 0
     while level:
         following: set[tuple[int, int]] = set()
         for own, opponent in sorted(level):
             position = Position(variant, own=own, opponent=opponent, side=ply % 2)
-            found.append(position)
+            level_positions.append(position)
             for cell in position.free:
                 stones = own | 1 << cell
                 if variant.outcome(stones, opponent, cell, ply % 2) is None:
                     following.add((opponent, stones))
-        level, ply = following, ply + 1
-    return found
+        level = following
+        ply = ply + 1
+    return level_positions

@@ -120,7 +120,8 @@ def _parse_child(text: str, label: str | None, kind: str, rest: str) -> BotSpec:
         if not brace:
             raise _unreadable(text, f"a closing brace, as in {kind}{{key=value}}:TARGET")
         options = _parse_options(text, written)
-    target, is_built_in = rest[1:].strip(), kind in BUILT_IN_KINDS
+    target = rest[1:].strip()
+    is_built_in = kind in BUILT_IN_KINDS
     if not rest.startswith(":") or bool(target) is is_built_in:
         expected = f"a colon at the end, as in {kind}{{key=value}}:"
         raise _unreadable(text, expected if is_built_in else f"what to start, as in {kind}:TARGET")
@@ -153,7 +154,8 @@ def _unreadable(text: str, expected: str) -> BotSpecError:
 
 def speech(spec: BotSpec) -> Speech:
     """Return how the bot communicates: `exec:` by its options, others in frames. Raises BotSpecError."""
-    kind, subject = spec.child_kind, f"bot {str(spec)!r}"
+    kind = spec.child_kind
+    subject = f"bot {str(spec)!r}"
     if kind is None or kind.options is None:
         return Speech.FRAMES
     if unknown := [option for option in spec.options if option not in kind.options]:
@@ -225,7 +227,8 @@ def _advice(text: str, name: str, known: Iterable[str]) -> str:
     """Return a guess at what was meant: a file or program without its kind, or a typing mistake."""
     label, _ = _split_label(text.strip())
     before = "" if label is None else f"{label}="
-    program, suffix = name.split()[0] if name.split() else "", PurePath(name).suffix.lower()
+    program = name.split()[0] if name.split() else ""
+    suffix = PurePath(name).suffix.lower()
     if suffix in (".so", ".dylib", ".dll") and program == name:
         return f"did you mean {before}dll:{name}?"
     if suffix == ".py" and shutil.which(program) is None:
@@ -297,7 +300,8 @@ def unique_labels(specs: Iterable[BotSpec]) -> list[str]:
 
 def _free_label(name: str, taken: set[str]) -> str:
     """Return `name`, or the first free one of `name#2`, `name#3`, ..., and add it to `taken`."""
-    label, number = name, 1
+    label = name
+    number = 1
     while label in taken:
         number += 1
         label = f"{name}#{number}"

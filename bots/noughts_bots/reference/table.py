@@ -56,10 +56,10 @@ class Table(CachingBot):
         return answer
 
 
-def wrong_variant(name: str, file: Path, asked: Variant, known: Variant) -> VariantRefused:
+def wrong_variant(name: str, file: Path, wanted_variant: Variant, known: Variant) -> VariantRefused:
     """Return the error for a variant other than that of the bot's file."""
     advice = f"choose that variant (--variant {known.name}), or another file"
-    return VariantRefused(f"bot '{name}', file {file}", f"variant {asked.name}", known.name, advice)
+    return VariantRefused(f"bot '{name}', file {file}", f"variant {wanted_variant.name}", known.name, advice)
 
 
 def _considered(row: Row, position: Position, level: int) -> Considered:
@@ -88,10 +88,10 @@ def build(bot: CachingBot, variant: Variant, progress: Callable[[int, int], None
         raise BotSpecError(f"bot '{bot.name}'", f"a bot whose choice depends on {bot.changes}", "ratings", advice)
     bot.require(variant)
     answers: dict[Key, Considered] = {}
-    found = positions(variant)
-    for position in found:
+    all_positions = positions(variant)
+    for position in all_positions:
         answers[position.own, position.opponent] = bot.consider(position)
-        progress(len(answers), len(found))
+        progress(len(answers), len(all_positions))
     for level in (1, 0):
         if all(_follows(answer, level) for answer in answers.values()):
             rows = {key: Row(_by_cell(variant, answer.scores)) for key, answer in answers.items()}

@@ -88,7 +88,8 @@ def save(path: Path, table: TableFile, *, comments: Iterable[str] = ()) -> None:
     except OSError as error:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
-        error.filename, error.filename2 = str(path), None
+        error.filename = str(path)
+        error.filename2 = None
         raise
     _sync_folder(target.parent)
 
@@ -226,7 +227,8 @@ class _Reader:
         return position, Row(*(self._numbers(position, column.split()) for column in columns))
 
     def _numbers(self, position: Position, words: list[str]) -> list[int]:
-        variant, free = position.variant, set(position.free)
+        variant = position.variant
+        free = set(position.free)
         if len(words) != variant.cells:
             advice = f"write one for each cell, row by row, and `{_NO_STONE}` where no stone can be placed"
             raise self._error(f"{len(words)} numbers", f"{variant.cells} for {variant.name}", advice)

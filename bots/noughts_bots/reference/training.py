@@ -46,7 +46,8 @@ class Trainer:
     def play(self) -> None:
         number = self._learner.games
         seed = game_seed(self._seed, number)
-        opponent, side = self._opponents[number // 2 % len(self._opponents)], number % 2
+        opponent = self._opponents[number // 2 % len(self._opponents)]
+        side = number % 2
         seats: tuple[CandidateBot, CandidateBot] = (self._learner, opponent or self._learner)
         moves, random_moves = self._moves(seats[::-1] if side else seats, seed)
         first_counted = max(random_moves - 1, 0)
@@ -57,7 +58,8 @@ class Trainer:
 
     def _moves(self, seats: tuple[CandidateBot, ...], seed: int) -> tuple[list[int], int]:
         """Return the moves of a game, and how many of the first were random."""
-        variant, opening = self._variant, side_seed(seed, _OPENING)
+        variant = self._variant
+        opening = side_seed(seed, _OPENING)
         draws = Draws(opening, variant.cells)
         to_explore = draws.below(variant.cells) if draws.below(2) else 0
         seeds = side_seed(seed, 0), side_seed(seed, 1)
@@ -67,9 +69,9 @@ class Trainer:
                 cell = first_choice(opening, position.ply, position.free)
             else:
                 position.seed = seeds[position.side]
-                chosen = seats[position.side].choose(position)
-                assert isinstance(chosen, int)  # without a clock it adds no score
-                cell = chosen
+                answer = seats[position.side].choose(position)
+                assert isinstance(answer, int)  # without a clock it adds no score
+                cell = answer
             position.play(cell)
         return position.moves, min(to_explore, len(position.moves))
 
@@ -97,9 +99,9 @@ def chances(first: CandidateBot, second: CandidateBot, variant: Variant) -> Chan
 
     def of(own: int, opponent: int) -> Chances:
         """Return the chances of the side to move."""
-        found = known.get((own, opponent))
-        if found is not None:
-            return found
+        chances = known.get((own, opponent))
+        if chances is not None:
+            return chances
         side = (own | opponent).bit_count() % 2
         considered = (first, second)[side].consider(Position(variant, own=own, opponent=opponent, side=side))
         weights = considered.weights or (1,) * len(considered.candidates)

@@ -107,8 +107,8 @@ class Batch:
         counts = np.diff(bounds).astype(np.uint64)
         bits = self.bits()[:, 0]
         # The upper 64 bits of a product of 128.
-        chosen = (bits >> _HALF) * counts + ((bits & _LOW_HALF) * counts >> _HALF) >> _HALF
-        picked: npt.NDArray[np.int64] = cells[bounds[:-1] + chosen.astype(np.int64)] % width
+        index = (bits >> _HALF) * counts + ((bits & _LOW_HALF) * counts >> _HALF) >> _HALF
+        picked: npt.NDArray[np.int64] = cells[bounds[:-1] + index.astype(np.int64)] % width
         return picked
 
 
@@ -155,21 +155,23 @@ def read_cells(answer: Any, count: int) -> tuple[npt.NDArray[np.int64], dict[int
 
 def batch_of(positions: Sequence[Position]) -> Batch:
     """Return positions of one variant as a batch in which all games are new."""
-    variant, count = positions[0].variant, len(positions)
+    variant = positions[0].variant
+    count = len(positions)
     own, opponent = (
         _masks(stones, variant.cells) for stones in ([p.own for p in positions], [p.opponent for p in positions])
     )
-    clocks = np.array([(p.own_clock_us, p.opponent_clock_us, p.limit_us) for p in positions], np.int64).T
     return Batch(
-        variant,
-        np.arange(count),
-        np.ones(count, np.bool_),
-        own + 2 * opponent,
-        np.array([p.moves[-1] if p.moves else -1 for p in positions], np.int64),
-        np.array([p.ply for p in positions], np.int64),
-        np.array([p.side for p in positions], np.int64),
-        np.array([p.seed for p in positions], np.uint64),
-        *clocks,
+        variant=variant,
+        games=np.arange(count),
+        new=np.ones(count, np.bool_),
+        boards=own + 2 * opponent,
+        last=np.array([p.moves[-1] if p.moves else -1 for p in positions], np.int64),
+        ply=np.array([p.ply for p in positions], np.int64),
+        side=np.array([p.side for p in positions], np.int64),
+        seed=np.array([p.seed for p in positions], np.uint64),
+        own_clock_us=np.array([p.own_clock_us for p in positions], np.int64),
+        opponent_clock_us=np.array([p.opponent_clock_us for p in positions], np.int64),
+        limit_us=np.array([p.limit_us for p in positions], np.int64),
     )
 
 

@@ -18,6 +18,6 @@ class Unhurried(Bot):
 
     async def choose(self, position: Position) -> int | Move:
         await asyncio.sleep(self._seconds)
-        chosen = await asyncio.to_thread(self._bot.choose, position)
-        assert not isinstance(chosen, Awaitable)
-        return chosen
+        answer = await asyncio.to_thread(self._bot.choose, position)
+        assert not isinstance(answer, Awaitable)
+        return answer

@@ -81,7 +81,9 @@ class Board:
 
     def gaps(self, lines: int, stones: Stones) -> int:
         """Return what these lines together miss of a side's stones, as a set of cells."""
-        cells, all_lines, bits = 0, self.lines, self.bits
+        cells = 0
+        all_lines = self.lines
+        bits = self.bits
         while lines:
             number = lines.bit_length() - 1
             lines ^= bits[number]

@@ -68,7 +68,8 @@ class Thought:
             answers = threats.answers() & self._free | fours.makers
             # If no answer is sufficient, all are equally bad, and the likeliest is played.
             if answers:
-                moves, self._rest = search.ordered(answers, own, other), []
+                moves = search.ordered(answers, own, other)
+                self._rest = []
         if not moves:
             moves, self._rest = self._rest, []
         if moves:
@@ -117,7 +118,8 @@ class Thought:
                 if best > 0 or not self._rest:
                     return
                 # All near moves lose, so try the others.
-                moves, self._rest = moves + self._rest, []
+                moves = moves + self._rest
+                self._rest = []
             moves.sort(key=lambda cell: -values.get(cell, -INFINITY))
             first = self.considered.candidates[0]
             moves.remove(first)

@@ -99,12 +99,15 @@ class Search:
             moves = self.ordered(answers | fours.makers, own, other, hint)
             if not moves:
                 return ply + 4 - WON
-            width, rest = len(moves), 0
+            width = len(moves)
+            rest = 0
         else:
             near, rest = self.candidates(own, other)
             moves = self.ordered(near, own, other, hint)
             width = len(moves) if self._every_move else _WIDTH
-        best, best_cell, floor = -INFINITY, -1, alpha
+        best = -INFINITY
+        best_cell = -1
+        floor = alpha
         for number, cell in enumerate(moves):
             if number >= width and best > -CERTAIN:
                 break
