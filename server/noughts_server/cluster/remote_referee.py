@@ -274,7 +274,9 @@ class RemoteReferee:
                 if abs(game.ply - ply) <= 1 and all(map(int.__eq__, game.moves, moves)):
                     continue
                 self._end(player, game)  # what is known of it is not what happened
-                game = self._made(player, game.unit, game.slot, game.players, referee, game.far)
+                game = self._made(
+                    player, unit=game.unit, slot=game.slot, players=game.players, judge=referee, far=game.far
+                )
             game.moves, game.ply = moves, ply
             game.left_us = clocks
             game.mover = self._elsewhere
@@ -288,7 +290,7 @@ class RemoteReferee:
             player.outbox.openings.append(game)
 
     def _made(
-        self, player: ConnectedPlayer, unit: Unit, slot: Slot, players: tuple[Player, Player], judge: str, far: int
+        self, player: ConnectedPlayer, *, unit: Unit, slot: Slot, players: tuple[Player, Player], judge: str, far: int
     ) -> RemoteGame:
         self._last += 1
         game = RemoteGame(handle=self._last, unit=unit, slot=slot, players=players, judge=judge, far=far)
@@ -312,7 +314,7 @@ class RemoteReferee:
             players = (player, self._elsewhere) if is_first else (self._elsewhere, player)
             game = games.get(far)
             if game is None:
-                game = self._made(player, unit, slot, players, referee, far)
+                game = self._made(player, unit=unit, slot=slot, players=players, judge=referee, far=far)
                 game.mover = self._elsewhere
                 game.ply = -CHOICES - 1
             elif game.slot != slot:

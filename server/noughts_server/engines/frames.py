@@ -40,7 +40,7 @@ class _Game:
     terms: Terms | None
     """None if no engine can play it."""
     seat: "_Seat | None" = None
-    asked: Position | None = None
+    question: Position | None = None
     """The last question, which can wait for a seat."""
 
 
@@ -185,8 +185,8 @@ class EngineFrames(ChildFrames):
                     continue
                 seat.game, game.seat = game, seat
                 seat.engine.begin(game.terms)
-                if game.asked is not None:
-                    seat.engine.ask((game.asked.moves, game.asked.own_clock_us))
+                if game.question is not None:
+                    seat.engine.ask((game.question.moves, game.question.own_clock_us))
 
     def _end_game(self, handle: int) -> None:
         game = self._games.pop(handle, None)
@@ -201,9 +201,9 @@ class EngineFrames(ChildFrames):
             self._waiting.remove(game)
 
     def _ask(self, game: _Game, position: Position) -> None:
-        if game.seat is not None and game.asked not in (None, position):
+        if game.seat is not None and game.question not in (None, position):
             game.seat.engine.forget()  # the question is repeated: its answer did not arrive and does not count
-        game.asked = position
+        game.question = position
         if game.terms is None:
             self._resign(game)
         elif game.seat is not None:

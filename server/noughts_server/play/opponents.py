@@ -136,7 +136,7 @@ class BotSeating(Seating):
             self._told = number
             info = GameInfo(f"games/{number}", self.match.variant, 1 - game.first, self.match.players[0].name)
             self._bot.start(info)
-            self._bot.end(info, GameEnd(*game.outcome, game.moves))
+            self._bot.end(info, GameEnd(game.outcome.result, game.outcome.termination, game.moves))
 
     def play(self, cell: int) -> None:
         if self._is_bots_turn():

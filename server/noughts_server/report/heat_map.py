@@ -17,8 +17,8 @@ class Cell(NamedTuple):
     points: str
     level: int | None
     """0 to LEVELS - 1; None if they have not met."""
-    told: str
-    """The score in words."""
+    score: str
+    """In words."""
 
 
 class HeatRow(NamedTuple):

@@ -71,7 +71,14 @@ def _fit(pairs: list[RatedPair], active: Collection[str]) -> dict[str, Estimate]
 
 
 VIEWS = (
-    View("fit", "All games at once", "maximum likelihood with a prior", rated_pairs, _fit, PROVISIONAL_GAMES),
+    View(
+        name="fit",
+        title="All games at once",
+        source="maximum likelihood with a prior",
+        read=rated_pairs,
+        rate=_fit,
+        usual_from=PROVISIONAL_GAMES,
+    ),
     View("live", "Live Elo", "game by game", usual_from=0),
 )
 """The default is the first view that has enough games."""

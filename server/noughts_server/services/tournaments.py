@@ -60,11 +60,12 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     ) -> pb.CreateTournamentResponse:
         who = caller()
         now = self.store.now_ms()
-        asked, interval_ms = request.tournament, _interval_ms(request.tournament)
-        if asked.sprt or asked.openings.kind or asked.own_times:
-            new = await computed(self.limiter, who.owner_id, lambda: advised(_new_tournament(asked)))
+        requested = request.tournament
+        interval_ms = _interval_ms(requested)
+        if requested.sprt or requested.openings.kind or requested.own_times:
+            new = await computed(self.limiter, who.owner_id, lambda: advised(_new_tournament(requested)))
         else:
-            new = _new_tournament(asked)
+            new = _new_tournament(requested)
         new = replace(new, own_rated=self.rate_own_games)
 
         def create(connection: Connection) -> str:

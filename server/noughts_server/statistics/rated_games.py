@@ -113,8 +113,8 @@ def count_columns(
         return np.bincount(row[has_score], weights=weights, minlength=len(rows)).astype(np.float64)
 
     names = tuple(players[index] for index in order)
-    results = [counted(value) for value in (1.0, 0.5, 0.0)]
+    wins, draws, losses = counted(1.0), counted(0.5), counted(0.0)
     if dense:
-        rows = np.flatnonzero(results[0] + results[1] + results[2])
-        results = [result[rows] for result in results]
-    return RatedGames(names, rows // number, rows % number, *results)
+        rows = np.flatnonzero(wins + draws + losses)
+        wins, draws, losses = wins[rows], draws[rows], losses[rows]
+    return RatedGames(players=names, first=rows // number, second=rows % number, wins=wins, draws=draws, losses=losses)

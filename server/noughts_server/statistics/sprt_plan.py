@@ -98,16 +98,16 @@ def plan(test: Sprt, truth: TrueStrength) -> SprtPlan:
     steps = test.steps(shares)
     drift = math.fsum(share * step for share, step in zip(shares, steps, strict=True))
     variance = math.fsum(share * (step - drift) ** 2 for share, step in zip(shares, steps, strict=True))
-    return SprtPlan(*_between_walls(drift, variance, -test.lower, test.upper))
+    return _between_walls(drift, variance, -test.lower, test.upper)
 
 
-def _between_walls(drift: float, variance: float, below: float, above: float) -> tuple[float, float, float]:
-    """Return the probability to reach `above`, the mean number of games and its 95 % quantile; a step is two games."""
+def _between_walls(drift: float, variance: float, below: float, above: float) -> SprtPlan:
+    """Return the plan of a motion that starts between two walls and accepts H1 at `above`; a step is two games."""
     from scipy.optimize import bisect
 
     if variance < 1e-15:
         pairs = max((above if drift > 0 else below) / abs(drift) if drift else math.inf, 1.0)
-        return (1.0 if drift > 0 else 0.0), 2 * pairs, 2 * pairs
+        return SprtPlan(pass_probability=1.0 if drift > 0 else 0.0, expected_games=2 * pairs, games95=2 * pairs)
     lean = 2 * drift / variance
     if abs(lean) * (below + above) < 1e-9:
         chance = below / (below + above)
@@ -127,7 +127,11 @@ def _between_walls(drift: float, variance: float, below: float, above: float) ->
     while left(high) > 0:
         high *= 2
     # A test ends after a pair, at the earliest after the first.
-    return chance, 2 * max(mean, 1.0), 2 * max(bisect(left, 1e-9 * high, high), 1.0)
+    return SprtPlan(
+        pass_probability=chance,
+        expected_games=2 * max(mean, 1.0),
+        games95=2 * max(bisect(left, 1e-9 * high, high), 1.0),
+    )
 
 
 def _still_going(time: float, drift: float, variance: float, below: float, above: float) -> float:

@@ -58,13 +58,14 @@ class CheckReport:
     tournaments: int = 0
     games: int = 0
     ratings: int = 0
-    found: int = 0
+    errors: int = 0
+    """The number of all errors."""
     findings: list[Finding] = field(default_factory=list)
     """The first `MOST_KEPT` findings."""
 
     def add(self, where: str, *errors: str) -> None:
         """Record errors found at `where`."""
-        self.found += len(errors)
+        self.errors += len(errors)
         self.findings += (Finding(where, error) for error in errors[: max(0, MOST_KEPT - len(self.findings))])
 
 

@@ -122,7 +122,17 @@ def commit_games(
             state.forget(tournament_id)
             report.stale += len(batch)
         else:
-            _commit_tournament(connection, batch, row, state, ledger, report, now_ms, again=again, referee=referee)
+            _commit_tournament(
+                connection,
+                batch,
+                row,
+                state=state,
+                ledger=ledger,
+                report=report,
+                now_ms=now_ms,
+                again=again,
+                referee=referee,
+            )
     ledger.store()
     return report
 
@@ -131,11 +141,11 @@ def _commit_tournament(
     connection: Connection,
     batch: list[FinishedGame],
     row: Row[Any],
+    *,
     state: FoldingState,
     ledger: Ledger,
     report: CommitReport,
     now_ms: int,
-    *,
     again: bool,
     referee: str,
 ) -> None:

@@ -145,8 +145,8 @@ def _ended(revoked_at: int | None, expires_at: int | None, now_ms: int) -> Unaut
 
 def set_expiry(connection: Connection, *, label: str, expires_at: int | None) -> None:
     """Set when the tokens with this label expire (None: never), except those that are revoked or made with a token."""
-    chosen = update(tokens).where(tokens.c.label == label, tokens.c.revoked_at.is_(None), tokens.c.made_by.is_(None))
-    connection.execute(chosen.values(expires_at=expires_at))
+    valid = update(tokens).where(tokens.c.label == label, tokens.c.revoked_at.is_(None), tokens.c.made_by.is_(None))
+    connection.execute(valid.values(expires_at=expires_at))
 
 
 def touch_token(connection: Connection, token_id: int, *, now_ms: int) -> None:

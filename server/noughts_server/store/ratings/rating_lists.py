@@ -79,7 +79,7 @@ def rebuild_ratings(connection: Connection, on_progress: Callable[[int, int], No
     differences = replay.differences()
     if differences:
         connection.execute(delete(ratings))
-        rows = [rater.rating_row(*key, rating) for key, rating in replay.rebuilt.items()]
+        rows = [rater.rating_row(list_id, bot, rating) for (list_id, bot), rating in replay.rebuilt.items()]
         rater.write_ratings(connection, rows)
     connection.execute(delete(rating_moves))
     rater.write_moves(connection, replay.moves())

@@ -207,24 +207,24 @@ def _check_absent(connection: Connection, tournament: Tournament, entering: BotV
         raise AlreadyExists(f"{entry_name(tournament.name, label)} ({entering.resource})", hint=hint)
 
 
-def _label(connection: Connection, tournament: Tournament, wanted: str, entering: BotVersion) -> str:
+def _label(connection: Connection, tournament: Tournament, requested: str, entering: BotVersion) -> str:
     bot = entering.bot
     of_tournament = entries.c.tournament_id == tournament.id
     taken = set(connection.scalars(select(entries.c.label).where(of_tournament)))
-    if wanted:
-        check_name("label", wanted)
-        if wanted in taken:
-            raise AlreadyExists(entry_name(tournament.name, wanted), hint="Choose another label.")
-        same = bot_names.c.name == wanted
+    if requested:
+        check_name("label", requested)
+        if requested in taken:
+            raise AlreadyExists(entry_name(tournament.name, requested), hint="Choose another label.")
+        same = bot_names.c.name == requested
         if entering.owner_id != tournament.owner_id:
-            same = bot_names.c.skeleton == skeleton(wanted)
-            if alike := next((label for label in taken if skeleton(label) == skeleton(wanted)), ""):
+            same = bot_names.c.skeleton == skeleton(requested)
+            if alike := next((label for label in taken if skeleton(label) == skeleton(requested)), ""):
                 raise AlreadyExists(entry_name(tournament.name, alike), hint="Choose a label that looks different.")
         others = select(bot_names.c.name).where(same, bot_names.c.owner_id != entering.owner_id)
         if (other := connection.scalars(others).first()) is not None:
             hint = "Choose another label: this is, or looks like, the name of another owner's bot."
             raise AlreadyExists(bot_name(other), hint=hint)
-        return wanted
+        return requested
     if bot not in taken:
         return bot
     return next(label for number in count(2) if (label := f"{bot}#{number}") not in taken)

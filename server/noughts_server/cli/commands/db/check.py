@@ -32,14 +32,14 @@ def check(database: DatabaseOption = None, *, output: OutputOptions) -> None:
             reading=True,
         )
     lines = [f"{finding.where}: {finding.error}" for finding in report.findings[:_MOST_SHOWN]]
-    if report.found > _MOST_SHOWN:
-        lines.append(f"and {report.found - _MOST_SHOWN:,} more; --format json shows up to 1,000")
-    wrong = printing.count(report.found, "error") if report.found else "nothing wrong"
+    if report.errors > _MOST_SHOWN:
+        lines.append(f"and {report.errors - _MOST_SHOWN:,} more; --format json shows up to 1,000")
+    wrong = printing.count(report.errors, "error") if report.errors else "nothing wrong"
     games, ratings = printing.count(report.games, "game"), printing.count(report.ratings, "rating")
     lines.append(f"{printing.count(report.tournaments, 'tournament')}, {games}, {ratings}: {wrong}")
     findings = [finding._asdict() for finding in report.findings]
     counted = printing.picked(report, "tournaments", "games", "ratings")
-    document = {**counted, "errors": report.found, "findings": findings}
+    document = {**counted, "errors": report.errors, "findings": findings}
     output.show(document, printing.printable("\n".join(lines)))
-    if report.found:
+    if report.errors:
         raise SystemExit(1)
