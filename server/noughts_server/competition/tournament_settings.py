@@ -95,6 +95,23 @@ class TournamentSettings:
         return any(time.long for time in (self.time, *self.own_times.values()))
 
     @property
+    def options(self) -> Mapping[str, int | str]:
+        """Return the values of `OPTIONS`."""
+        return {
+            "rounds": self.rounds,
+            "draw_after": self.draw_after,
+            "fuel": self.fuel,
+            "margin_ms": self.margin_ms,
+            "live_scores": self.live_scores,
+            "keep_scores": self.keep_scores,
+            "forfeit_after": self.forfeit_after,
+            "stop_when_decided": self.stop_when_decided,
+            "sprt": self.sprt,
+            "priority": self.priority,
+            "throughput": self.throughput,
+        }
+
+    @property
     def rating_list(self) -> str:
         """Return the list of its games if they are rated, e.g. `tictactoe/untimed`."""
         return f"{self.variant}/{self.time.time_class}"

@@ -142,9 +142,9 @@ def _check_time(field: str, time: TimeControl) -> None:
 
 
 def _check_format(settings: TournamentSettings) -> None:
-    for name, (default, most) in OPTIONS.items():
-        value = getattr(settings, name)
-        if isinstance(default, str):
+    for name, value in settings.options.items():
+        most = OPTIONS[name].most
+        if isinstance(value, str):
             check_text(f"tournament.{name}", value, most)
         else:
             check_number(f"tournament.{name}", value, 0, most)

@@ -16,17 +16,7 @@ from noughts_server.store.seeds import stored_seed
 def options_document(settings: TournamentSettings) -> dict[str, Any] | None:
     """Return the document for the row; None if all values are defaults."""
     document = {
-        "rounds": settings.rounds,
-        "draw_after": settings.draw_after,
-        "fuel": settings.fuel,
-        "margin_ms": settings.margin_ms,
-        "live_scores": settings.live_scores,
-        "keep_scores": settings.keep_scores,
-        "forfeit_after": settings.forfeit_after,
-        "stop_when_decided": settings.stop_when_decided,
-        "sprt": settings.sprt,
-        "priority": settings.priority,
-        "throughput": settings.throughput,
+        **settings.options,
         "across_owners": settings.across_owners,
         "openings": settings.openings.document(),
     }

@@ -9,7 +9,7 @@ from noughts_referee.clock import TimeControl
 from noughts_referee.rules import Result, Termination
 from noughts_referee.work_units import Allowance
 from noughts_server.competition.formats import format_named
-from noughts_server.competition.tournament_settings import TournamentSettings
+from noughts_server.competition.tournament_settings import OPTIONS, TournamentSettings
 from noughts_server.convert.games import game_message
 from noughts_server.convert.leaderboards import leaderboard_row_message
 from noughts_server.convert.settings import settings_message, settings_of
@@ -125,3 +125,7 @@ def test_leaderboard_row_has_all_fields_of_its_message() -> None:
     )
     estimate = Estimate(view_rating=1.0, view_error95=2.0, rank_low=1, rank_high=2)
     assert unset(leaderboard_row_message(row, {2}, estimate)) == set()
+
+
+def test_options_of_settings_are_complete() -> None:
+    assert SETTINGS.options == {name: getattr(SETTINGS, name) for name in OPTIONS}

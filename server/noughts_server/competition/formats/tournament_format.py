@@ -98,8 +98,13 @@ class TournamentFormat(ABC):
 
     def check(self, settings: FormatSettings) -> None:
         """Raise FormatError if the format cannot have these settings."""
+        values = {
+            "rounds": settings.rounds,
+            "stop_when_decided": settings.stop_when_decided,
+            "sprt": settings.sprt,
+        }
         for setting, lacking in OWN_SETTINGS.items():
-            value = getattr(settings, setting)
+            value = values[setting]
             if value and setting not in self.own_settings:
                 default = str(type(value)()).lower() or "none"
                 raise FormatError(setting, str(value).lower(), default, f"a {self} tournament has no {lacking}")

@@ -48,8 +48,7 @@ class StoredRun:
         if not settings.openings:
             settings = replace(settings, openings=self.settings.openings)
         for name in (field.name for field in fields(TournamentSettings)):
-            got = getattr(settings, name)
-            begun = getattr(self.settings, name)
+            got, begun = (getattr(each, name) for each in (settings, self.settings))
             option = _OPTIONS.get(name, name.replace("_", "-"))
             if name not in _FREE and got != begun:
                 if str(got) == str(begun):
