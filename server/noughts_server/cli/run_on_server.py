@@ -1,4 +1,4 @@
-"""`noughts tournament run` with registered bots: a tournament on a server, with other bots run here during it."""
+"""Plays a tournament on a server for `noughts tournament run`, with local bots that are online during it."""
 
 import os
 import subprocess
@@ -29,36 +29,36 @@ _ONLINE_SECONDS = 30.0
 _STOP_SECONDS = 5.0
 
 
-def play_there(client: Client, specs: Sequence[BotSpec], settings: TournamentSettings) -> pb.Tournament:
+def play_on_server(client: Client, specs: Sequence[BotSpec], settings: TournamentSettings) -> pb.Tournament:
     """Play a tournament on a server with its local bots online. Ctrl-C cancels it and keeps the finished games.
 
     Raises Problem for a bot that does not get online; CallFailed if the server refuses.
     """
     with ExitStack() as stack:
-        entering = []
+        entries = []
         for label, spec in zip(unique_labels(specs), specs, strict=True):
             if spec.kind == "bot":
-                entering.append((label, read_bot(spec.target)))
+                entries.append((label, read_bot(spec.target)))
             else:
                 name = free_name(client, label)
                 stack.enter_context(_bot_run(client, spec, name))
-                entering.append((label, bot_name(name)))
-        with _started_tournament(client, settings, entering) as name:
+                entries.append((label, bot_name(name)))
+        with _started_tournament(client, settings, entries) as name:
             return _watch(client, name)
 
 
 @contextmanager
 def _started_tournament(
-    client: Client, settings: TournamentSettings, entering: Iterable[tuple[str, str]]
+    client: Client, settings: TournamentSettings, entries: Iterable[tuple[str, str]]
 ) -> Iterator[str]:
     """Start a tournament of bots, each after its label, and yield its name. An error in the block cancels it."""
     message = settings_message(settings, seed=settings.seed)
     message.name = f"tournaments/run-{token_hex(4)}"
     request = pb.CreateTournamentRequest(tournament=message)
-    made = client.call(client.tournaments.CreateTournament, request).tournament
+    created = client.call(client.tournaments.CreateTournament, request).tournament
     try:
-        for label, bot in entering:
-            joining = pb.JoinTournamentRequest(name=made.name, bot=bot, label=label)
+        for label, bot in entries:
+            joining = pb.JoinTournamentRequest(name=created.name, bot=bot, label=label)
             try:
                 client.call(client.tournaments.JoinTournament, joining)
             except CallFailed as failed:
@@ -67,11 +67,11 @@ def _started_tournament(
                 # Another user has a bot with that name, so this entry uses the bot's own name.
                 joining.label = ""
                 client.call(client.tournaments.JoinTournament, joining)
-        client.call(client.tournaments.StartTournament, pb.StartTournamentRequest(name=made.name))
-        yield made.name
+        client.call(client.tournaments.StartTournament, pb.StartTournamentRequest(name=created.name))
+        yield created.name
     except BaseException:
         with suppress(CallFailed):
-            client.call(client.tournaments.CancelTournament, pb.CancelTournamentRequest(name=made.name))
+            client.call(client.tournaments.CancelTournament, pb.CancelTournamentRequest(name=created.name))
         raise
 
 
@@ -95,15 +95,15 @@ def _bot_run(client: Client, spec: BotSpec, name: str) -> Iterator[None]:
     env = {**os.environ, SERVER_VARIABLE: client.address, TOKEN_VARIABLE: client.token}
     nothing = subprocess.DEVNULL
     with (
-        tempfile.TemporaryFile() as said,
-        subprocess.Popen(command, env=env, stdin=nothing, stdout=nothing, stderr=said) as process,
+        tempfile.TemporaryFile() as errors,
+        subprocess.Popen(command, env=env, stdin=nothing, stdout=nothing, stderr=errors) as process,
     ):
         try:
             deadline = time.monotonic() + _ONLINE_SECONDS
             while not is_online(client, name):
                 if process.poll() is not None or time.monotonic() > deadline:
-                    said.seek(0)
-                    text = said.read().decode(errors="replace").strip()
+                    errors.seek(0)
+                    text = errors.read().decode(errors="replace").strip()
                     raise Problem(f"{name} is not online: {printing.printable(text)}")
                 time.sleep(LOOK_SECONDS)
             yield

@@ -4,7 +4,7 @@ import pytest
 
 from noughts_proto.v1 import games_pb2, tournaments_pb2
 from noughts_referee.rules import OldSeed, game_seed
-from noughts_server.cli.remote.tournament_verify import compare
+from noughts_server.cli.commands.tournament.verify import compare
 
 
 @pytest.mark.parametrize("seed", [5, OldSeed(5)], ids=["hashed", "by arithmetic"])

@@ -27,55 +27,55 @@ $ noughts tournament run random minimax Mine=py:my_bot.py --seed 1
         },
         "Use a server": {
             "create": Command(
-                "noughts_server.cli.remote.tournament:create",
+                "noughts_server.cli.commands.tournament.create:create",
                 "Create a tournament that bots can join.",
             ),
             "join": Command(
-                "noughts_server.cli.remote.tournament:join",
+                "noughts_server.cli.commands.tournament.join:join",
                 "Enter bots, pinned to their newest versions.",
             ),
             "withdraw": Command(
-                "noughts_server.cli.remote.tournament:withdraw",
+                "noughts_server.cli.commands.tournament.withdraw:withdraw",
                 "Withdraw an entry.",
             ),
             "start": Command(
-                "noughts_server.cli.remote.tournament:start",
+                "noughts_server.cli.commands.tournament.start:start",
                 "Start a tournament, or resume a paused one.",
             ),
             "extend": Command(
-                "noughts_server.cli.remote.tournament:extend",
+                "noughts_server.cli.commands.tournament.extend:extend",
                 "Add games to a tournament that is running or finished.",
             ),
             "pause": Command(
-                "noughts_server.cli.remote.tournament:pause",
+                "noughts_server.cli.commands.tournament.pause:pause",
                 "Pause a tournament: running games finish, no new ones start. `tournament start` resumes it.",
             ),
             "cancel": Command(
-                "noughts_server.cli.remote.tournament:cancel",
+                "noughts_server.cli.commands.tournament.cancel:cancel",
                 "Cancel a tournament for good; finished games are kept.",
             ),
             "wait": Command(
-                "noughts_server.cli.remote.tournament:wait",
+                "noughts_server.cli.commands.tournament.wait:wait",
                 "Wait until a tournament is over, then show it.",
             ),
             "show": Command(
-                "noughts_server.cli.remote.tournament:show",
+                "noughts_server.cli.commands.tournament.show:show",
                 "Show a tournament with its standings and its crosstable.",
             ),
             "verify": Command(
-                "noughts_server.cli.remote.tournament_verify:verify",
+                "noughts_server.cli.commands.tournament.verify:verify",
                 "Verify the seed commitment of a tournament that has ended, from public data.",
             ),
             "list": Command(
-                "noughts_server.cli.remote.tournament:list_tournaments",
+                "noughts_server.cli.commands.tournament.list:list_tournaments",
                 "List all tournaments, newest first.",
             ),
             "seasons": Command(
-                "noughts_server.cli.remote.seasons:seasons",
+                "noughts_server.cli.commands.tournament.seasons:seasons",
                 "List the seasons of a tournament that repeats, newest first.",
             ),
             "stop-repeating": Command(
-                "noughts_server.cli.remote.seasons:stop_repeating",
+                "noughts_server.cli.commands.tournament.stop_repeating:stop_repeating",
                 "Stop a tournament from repeating.",
             ),
             "watch": Command(

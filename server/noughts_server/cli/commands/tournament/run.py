@@ -19,7 +19,6 @@ from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.server import ServerOptions
 from noughts_server.cli.options.statistics import FitOption
 from noughts_server.cli.options.tournament import FormatOptions
-from noughts_server.cli.output import FORMAT, chosen
 from noughts_server.local.plan import LocalPlan
 
 
@@ -81,7 +80,7 @@ def run(
     if any(spec.kind == "bot" for spec in read_specs(specs)):
         playing.refuse_at_server()
         named = [f"{text[4:].partition('@')[0]}={text}" if text.startswith("bot:") else text for text in specs]
-        _run_there(make_plan(named, playing, title, there=True), playing, server, output)
+        _run_on_server(make_plan(named, playing, title, there=True), playing, server, output)
         return
     plan = make_plan(specs, playing, title)
     with usage_problems():
@@ -94,16 +93,16 @@ def run(
     play_tournament(output, plan, playing, fit=playing.fit)
 
 
-def _run_there(plan: LocalPlan, playing: RunOptions, server: ServerOptions, output: OutputOptions) -> None:
-    from noughts_server.cli.run_on_server import play_there
+def _run_on_server(plan: LocalPlan, playing: RunOptions, server: ServerOptions, output: OutputOptions) -> None:
+    from noughts_server.cli.run_on_server import play_on_server
 
-    with server.connected(token_needed=True) as client, chosen(FORMAT, output.format):
-        played = play_there(client, plan.specs, plan.settings)
-        show_tournament(client, played, fit=playing.fit)
+    with server.connected(token_needed=True) as client:
+        tournament = play_on_server(client, plan.specs, plan.settings)
+        show_tournament(output, client, tournament, fit=playing.fit)
     # The server gives a reason for what it cancels itself.
-    if played.state == TOURNAMENT_STATE_CANCELLED and not played.reason:
-        printing.note(f"Stopped after {printing.count(played.games_done, 'game')}.")
+    if tournament.state == TOURNAMENT_STATE_CANCELLED and not tournament.reason:
+        printing.note(f"Stopped after {printing.count(tournament.games_done, 'game')}.")
         if not plan.settings.schedule.endless:
             raise SystemExit(INTERRUPTED)
-    if played.reason:
-        raise Problem(f"{played.name} was cancelled: {played.reason}")
+    if tournament.reason:
+        raise Problem(f"{tournament.name} was cancelled: {tournament.reason}")

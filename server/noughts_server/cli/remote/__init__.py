@@ -1,1 +1,0 @@
-"""Commands that use a server: `tournament`, `watch`, `leaderboard`, `challenge`, `game`."""
