@@ -11,6 +11,7 @@ from noughts_bots.hosts.sandbox import LARGEST_MODULE
 from noughts_proto.v1 import play_pb2 as pb
 from tests.support.hosting import C_EXAMPLES, Hosted, compiled, compiled_wasm, plays_like_random, refused
 from tests.support.root import ROOT
+from tests.support.settings import THOROUGH
 from tests.support.tools import run, zig
 
 VARIANTS = ("tictactoe", "connect4", "tictactoe3d", "gomoku:exact")
@@ -99,7 +100,7 @@ def test_the_module_and_the_library_of_one_source_play_the_same_moves(lots: Path
     assert len(set(answers[0].values())) > 10
 
 
-@pytest.mark.skipif("NOUGHTS_THOROUGH" not in os.environ, reason="builds a library of C for half a minute")
+@pytest.mark.skipif(not THOROUGH, reason="builds a library of C for half a minute")
 def test_a_module_with_a_library_of_c_plays_as_the_shared_one_with_its_options(tmp_path: Path) -> None:
     module, source = tmp_path / "reach.wasm", C_EXAMPLES / "reach.c"
     include = ROOT / "bots" / "noughts_bots" / "include"
