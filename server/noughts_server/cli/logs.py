@@ -16,8 +16,18 @@ if TYPE_CHECKING:
     from structlog.typing import EventDict, Processor
 
 
-LogLevel = StrEnum("LogLevel", ["DEBUG", "INFO", "WARNING", "ERROR"])
-LogFormat = StrEnum("LogFormat", ["AUTO", "CONSOLE", "LOGFMT", "JSON"])
+class LogLevel(StrEnum):
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class LogFormat(StrEnum):
+    AUTO = "auto"
+    CONSOLE = "console"
+    LOGFMT = "logfmt"
+    JSON = "json"
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,12 @@ _ROOM_FOR_TEXT = 12
 _TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
 """What `times.clock` returns."""
 
-Format = StrEnum("Format", ["TEXT", "JSON"])
-"""How results are printed."""
+
+class Format(StrEnum):
+    """How results are printed."""
+
+    TEXT = "text"
+    JSON = "json"
 
 
 def print_rows(

@@ -14,7 +14,8 @@ from noughts_server.cluster.nats_bus import NatsBus
 from noughts_server.core.errors import DatabaseTrouble, Draining
 from noughts_server.runtime.endless_work import running
 from noughts_server.store.engine.database import Store
-from noughts_server.store.nodes import BEAT_SECONDS, SILENCE_MS, Beat, Node, NodeKind, beat, leave
+from noughts_server.store.engine.schema import SILENCE_MS
+from noughts_server.store.nodes import BEAT_SECONDS, Beat, Node, NodeKind, beat, leave
 
 logger = structlog.get_logger("noughts.cluster")
 

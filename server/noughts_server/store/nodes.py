@@ -11,12 +11,12 @@ from sqlalchemy import Connection, delete, func, select, update
 
 from noughts_server.store.engine import dialect
 from noughts_server.store.engine.bulk import upsert
-from noughts_server.store.engine.schema import nodes, units
+from noughts_server.store.engine.schema import SILENCE_MS, nodes, units
 
 BEAT_SECONDS = 1.0
 """The interval between heartbeats, in the database and on the bus."""
-SILENCE_MS, LONGEST_SILENCE_MS = 5_000, 30_000
-"""The silence limit of a node without delays, and of the slowest node."""
+LONGEST_SILENCE_MS = 30_000
+"""The silence limit of the slowest node."""
 _INTERVALS = 3
 """So many of the longest recent intervals between heartbeats fit into the silence limit."""
 _DECAY = 0.98

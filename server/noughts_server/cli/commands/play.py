@@ -38,8 +38,12 @@ _PERSON = "person"
 _SERVERS_TIME = "900+10"
 
 
-First = StrEnum("First", ["ME", "OPPONENT", "RANDOM", "LOT"])
-"""LOT is the former name of RANDOM."""
+class First(StrEnum):
+    ME = "me"
+    OPPONENT = "opponent"
+    RANDOM = "random"
+    LOT = "lot"
+    """The former name of RANDOM."""
 
 
 class Mark(StrEnum):

@@ -39,6 +39,8 @@ from noughts_referee.rules import FAULTS
 
 REVISION = "0032"
 """The newest migration; the revision that a database of this version of Noughts has."""
+SILENCE_MS = 5_000
+"""The silence limit of a node without delays: after so many milliseconds without a heartbeat it counts as dead."""
 
 
 class TournamentState(IntEnum):
@@ -345,7 +347,7 @@ nodes = Table(
     # The kinds of submitted bots that it runs, separated by commas.
     Column("accepts", String(40), nullable=False, server_default=""),
     # After so long without a heartbeat the others consider it dead.
-    Column("silence_ms", Integer, nullable=False, server_default="5000"),
+    Column("silence_ms", Integer, nullable=False, server_default=str(SILENCE_MS)),
     # When it started, or returned after it was considered dead.
     Column("joined_at", BigInteger, nullable=False, server_default="0"),
 )

@@ -16,11 +16,27 @@ from noughts_server.tables.table import Table, as_csv, as_markdown
 from noughts_server.tables.tally import Tally
 
 _OPENINGS_SHOWN = 20
-TablesFormat = StrEnum("TablesFormat", ["TEXT", "JSON", "CSV", "MARKDOWN"])
 
 
-Kind = StrEnum("Kind", "ALL STANDINGS CROSSTABLE PAIRINGS SIDES TERMINATIONS OPENINGS TIMES MODELS")
-"""`TableKind`, or all."""
+class TablesFormat(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+    CSV = "csv"
+    MARKDOWN = "markdown"
+
+
+class Kind(StrEnum):
+    """One of `TableKind`, or all of them: the command line needs an enumeration with all choices."""
+
+    ALL = "all"
+    STANDINGS = TableKind.STANDINGS
+    CROSSTABLE = TableKind.CROSSTABLE
+    PAIRINGS = TableKind.PAIRINGS
+    SIDES = TableKind.SIDES
+    TERMINATIONS = TableKind.TERMINATIONS
+    OPENINGS = TableKind.OPENINGS
+    TIMES = TableKind.TIMES
+    MODELS = TableKind.MODELS
 
 
 @command(

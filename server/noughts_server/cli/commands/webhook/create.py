@@ -12,7 +12,11 @@ from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.server import ServerOptions
 from noughts_server.core.resource_names import short
 
-Payload = StrEnum("Payload", ["json", "discord", "slack"])
+
+class Payload(StrEnum):
+    JSON = "json"
+    DISCORD = "discord"
+    SLACK = "slack"
 
 
 @command(
@@ -24,7 +28,7 @@ Webhook 2. Keep its secret: it is not shown again.
 )
 def create(
     url: Annotated[str, Argument(metavar="URL", help="Address that receives the events: `https://...`")],
-    payload: Annotated[Payload, Option("--payload", help="Content of the requests")] = Payload.json,
+    payload: Annotated[Payload, Option("--payload", help="Content of the requests")] = Payload.JSON,
     event: Annotated[
         list[str] | None, Option("--event", metavar="EVENT", help="Event to send (repeatable). Default: all")
     ] = None,
