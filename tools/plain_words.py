@@ -2,8 +2,8 @@
 
 python -m tools.plain_words [FILE...]
 
-Without files it reads README.md, CONTRIBUTING.md, the pages of docs/, the .proto files, the texts of the command line,
-and the docstrings and texts of the packages and benchmarks. It skips code: fenced blocks and text in backticks. A
+Without files it reads README.md, CONTRIBUTING.md, the pages of docs/, the .proto files, and the docstrings
+and texts of the packages and benchmarks. It skips code: fenced blocks and text in backticks. A
 finding is a phrase of `BANNED`, with the words to use instead. `ALLOWED` has exceptions.
 """
 
@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "CONTRIBUTING.md", "docs/**/*.md", "proto/**/*.proto", "server/noughts_server/cli/*.txt")
+PAGES = ("README.md", "CONTRIBUTING.md", "docs/**/*.md", "proto/**/*.proto")
 PROGRAMS = ("server/**/*.py", "referee/**/*.py", "bots/**/*.py", "benchmarks/**/*.py")
 
 BANNED = {

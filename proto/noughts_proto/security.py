@@ -16,6 +16,7 @@ import grpc
 import grpc.aio
 
 from noughts_proto.channels import AsyncChannels, BlockingChannels
+from noughts_proto.errors import ExplainedError, as_sentence
 from noughts_proto.transport import CLIENT_OPTIONS, addresses_of
 
 logger = logging.getLogger("noughts.tls")
@@ -31,11 +32,11 @@ CERTIFICATE_VARIABLE = "NOUGHTS_TLS_CERT"
 KEY_VARIABLE = "NOUGHTS_TLS_KEY"
 
 
-class SecurityProblem(ValueError):
+class SecurityProblem(ExplainedError, ValueError):
     """A connection that cannot be made, or must not be, as asked; `advice` says what to do."""
 
     def __init__(self, subject: str, got: str, expected: str, advice: str) -> None:
-        super().__init__(f"{subject}: got {got}, expected {expected}")
+        super().__init__(f"{subject}: got {got}, expected {expected}", as_sentence(advice))
         self.subject = subject
         self.got = got
         self.expected = expected

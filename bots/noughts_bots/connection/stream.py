@@ -18,6 +18,7 @@ from google.rpc.error_details_pb2 import RetryInfo
 from google.rpc.status_pb2 import Status
 
 from noughts_bots.connection.events import ConnectionLost, Online, SessionEvent, WaitsForTournaments
+from noughts_proto.errors import ExplainedError
 from noughts_proto.security import Dialling, failed_handshake, why_hung_up
 from noughts_proto.transport import TOKEN_KEY, addresses_of
 from noughts_proto.unreachable import why_unreachable
@@ -41,7 +42,7 @@ _STATUS: WeakKeyDictionary[PlayCall, tuple[grpc.StatusCode, str, Any]] = WeakKey
 """Code, details and trailing metadata of each call that has ended."""
 
 
-class BotRefused(Exception):
+class BotRefused(ExplainedError):
     """The server rejects this bot: `code` is the gRPC status, the text says why and what to do."""
 
     def __init__(self, code: grpc.StatusCode, message: str) -> None:
@@ -49,8 +50,13 @@ class BotRefused(Exception):
         self.code = code
 
 
-class NeverConnected(Exception):
+class NeverConnected(ExplainedError):
     """The connection failed for `Login.wait` seconds. The text names the server and says why."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(
+            message, "Check that the server is running at that address, or wait longer: --connect-timeout 5m."
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,17 +11,24 @@ BotError
 import difflib
 from collections.abc import Iterable
 
+from noughts_proto.errors import FAILED, USAGE, ExplainedError, as_sentence
 
-class BotError(ValueError):
-    """A bot that cannot be provided as requested."""
+
+class BotError(ExplainedError, ValueError):
+    """A bot that cannot be provided as requested. The text of the exception ends with the advice."""
+
+    exit_code = USAGE
 
     def __init__(self, subject: str, got: str, expected: str, advice: str) -> None:
-        super().__init__(f"{subject}: got {got}, expected {expected}; {advice}")
+        super().__init__(f"{subject}: got {got}, expected {expected}", as_sentence(advice))
         self.subject = subject
         """What the error is about, e.g. `bot 'nextstep', option depth`."""
         self.got = got
         self.expected = expected
         self.advice = advice
+
+    def __str__(self) -> str:
+        return f"{self.message}; {self.advice}"
 
 
 class BotSpecError(BotError):
@@ -35,15 +42,23 @@ class VariantRefused(BotError):
 class BotFault(BotError):
     """A bot in its own process that ends, is silent, or sends an invalid answer."""
 
+    exit_code = FAILED  # the command line was right
+
 
 class BotRefusal(BotSpecError):
     """A bot that its host cannot load: the text of a BotSpecError in another process."""
 
     def __init__(self, text: str) -> None:
-        ValueError.__init__(self, text)
+        ExplainedError.__init__(self, text)
         self.subject, _, rest = text.partition(": got ")
         self.got, _, rest = rest.partition(", expected ")
         self.expected, _, self.advice = rest.rpartition("; ")
+        self.message = text.removesuffix(f"; {self.advice}")
+        self.hint = as_sentence(self.advice)
+        self._text = text
+
+    def __str__(self) -> str:
+        return self._text
 
 
 class TableError(BotError):

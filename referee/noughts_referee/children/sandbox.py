@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
+from noughts_proto.errors import ExplainedError
 from noughts_referee.children import kernel, landlock, seccomp
 from noughts_referee.children.landlock import KEEP, READ, RUN, USE
 
@@ -43,7 +44,7 @@ _USERS = range(61184, 65520)
 """User IDs for children of root: those that systemd assigns temporarily to services."""
 
 
-class LockIncomplete(Exception):
+class LockIncomplete(ExplainedError):
     """The sandbox is required, and this kernel cannot provide all of it."""
 
     def __init__(self, missing: Iterable[str]) -> None:

@@ -8,10 +8,11 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from noughts_proto.errors import FAILED, USAGE
 from noughts_server.cli.command import ExampleInHelp, escaped, lazy
 from noughts_server.cli.command_table import FORMER_NAMES, Command, Group
 from noughts_server.cli.commands import GROUP
-from noughts_server.cli.errors import FAILED, USAGE, Problem, UsageProblem, show
+from noughts_server.cli.errors import Problem, UsageProblem, show
 from noughts_server.core.version import software_version
 
 

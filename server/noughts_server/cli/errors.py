@@ -2,7 +2,7 @@
 
 A traceback is for faults of this program only.
 
-Errors of the other packages are raised as they are; `explain` knows them all and puts them into words.
+Errors of the other packages are an ExplainedError, too; `explain` puts some of them into the words of the command line.
 """
 
 import errno
@@ -11,10 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 
-from noughts_server.cli.texts import sections, table
+from noughts_proto.errors import FAILED as FAILED
+from noughts_proto.errors import USAGE, ExplainedError
 
-FAILED = 1
-USAGE = 2
 INTERRUPTED = 130
 
 NO_TOKEN = (
@@ -26,7 +25,57 @@ _REFUSAL_HINTS = {
     "UNIMPLEMENTED": "Is that a Noughts server? Check --server.",
 }
 
-
+_EXTRAS = {
+    "server": (
+        "sqlalchemy",
+        "alembic",
+        "grpc_health",
+        "grpc_reflection",
+        "platformdirs",
+        "prometheus_client",
+        "structlog",
+    ),
+    "play": ("textual",),
+    "charts": (
+        "jinja2",
+        "pygal",
+    ),
+    "web": (
+        "starlette",
+        "uvicorn",
+    ),
+    "cluster": (
+        "nats",
+        "psycopg",
+    ),
+    "wasm": ("wasmtime",),
+    "llm": ("openai",),
+    "mcp": ("mcp",),
+    "parquet": ("pyarrow",),
+}
+"""The packages that each of our extras brings; the first one tells whether it is installed."""
+_OPTIONS = {
+    "name": "NAME",
+    "anchors": "--anchor",
+    "draw_after": "--draw-after",
+    "games_per_pair": "--games",
+    "join_from": "--join-from",
+    "join_until": "--join-until",
+    "label": "--label",
+    "margin_ms": "--margin",
+    "openings": "--openings",
+    "own_times": "--time-of",
+    "rounds": "--rounds",
+    "scopes": "--scope",
+    "start_at": "--start-at",
+    "sprt": "--sprt",
+    "new_version": "NEW",
+    "base_version": "BASE",
+    "time_class": "--time-class",
+    "title": "--title",
+    "variant": "--variant",
+}
+"""Options and arguments, by the names of the fields of requests that they set."""
 _SYSTEM_HINTS = {
     errno.ENOSPC: "Free some space on that disk, or choose another place.",
     errno.EDQUOT: "Delete some of your files on that disk, or choose another place.",
@@ -41,15 +90,8 @@ _SYSTEM_HINTS = {
 """What to do about errors of the system."""
 
 
-class Problem(Exception):
+class Problem(ExplainedError):
     """Something to tell the user: what is wrong, and what to do next."""
-
-    exit_code = FAILED
-
-    def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
 
 
 class UsageProblem(Problem):
@@ -120,23 +162,18 @@ def explain(error: BaseException) -> Problem | None:
 def require_extra(line: str, extra: str) -> None:
     """Raises a Problem if the extra that the command on this line needs is not installed."""
     if not has_extra(extra):
-        raise _missing(line, _packages(extra)[0], extra)
+        raise _missing(line, _EXTRAS[extra][0], extra)
 
 
 def has_extra(extra: str) -> bool:
-    return find_spec(_packages(extra)[0]) is not None
-
-
-def _packages(extra: str) -> list[str]:
-    """Return the packages that one of our extras brings; the first one tells whether it is there."""
-    return table("errors.txt", "extras")[extra].split()
+    return find_spec(_EXTRAS[extra][0]) is not None
 
 
 def _explain_missing(error: BaseException, line: str) -> Problem | None:
     """A package that an extra brings, which is not installed."""
     package = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
-    for extra in table("errors.txt", "extras"):
-        if package in _packages(extra):
+    for extra, packages in _EXTRAS.items():
+        if package in packages:
             return _missing(line, package, extra)
     return None
 
@@ -147,18 +184,14 @@ def _missing(line: str, package: str, extra: str) -> Problem:
 
 
 def _explain_known(error: BaseException) -> Problem | None:
-    """An error that needs no other text. `errors.txt` has the names, which also stand for subclasses: none is imported.
+    """Return an error of another package that a user can act on."""
+    from noughts_referee.rules import InvalidInput
 
-    A fault of a bot is a failure: it shows when the bot plays, so the command line was right.
-    """
-    usage, failures = (sections("errors.txt")[heading].split() for heading in ("usage errors", "failures"))
-    known = dict.fromkeys(usage, UsageProblem) | dict.fromkeys(failures, Problem)
-    names = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__)
-    kind = next((known[name] for name in names if name in known), None)
-    if kind is None:
-        return None
-    advice = getattr(error, "advice", "")
-    return kind(str(error).removesuffix(f"; {advice}"), getattr(error, "hint", "") or _sentence(advice))
+    if isinstance(error, ExplainedError):
+        kind = UsageProblem if error.exit_code == USAGE else Problem
+        return kind(error.message, error.hint)
+    # The rules import the standard library only, so their errors have no root of ours.
+    return UsageProblem(str(error)) if isinstance(error, InvalidInput) else None
 
 
 def _explain_call(error: BaseException) -> Problem | None:
@@ -171,12 +204,8 @@ def _explain_call(error: BaseException) -> Problem | None:
                 return UsageProblem(_in_options(error.message), error.hint)
             return Problem(*NO_TOKEN) if error.token_missing else Problem(error.message, error.hint)
     if "noughts_bots.connection.stream" in sys.modules:
-        from noughts_bots.connection.stream import BotRefused, NeverConnected
+        from noughts_bots.connection.stream import BotRefused
 
-        if isinstance(error, NeverConnected):
-            return Problem(
-                str(error), "Check that the server is running at that address, or wait longer: --connect-timeout 5m."
-            )
         if isinstance(error, BotRefused):
             from noughts_proto.error_details import error_info
 
@@ -190,7 +219,7 @@ def _explain_call(error: BaseException) -> Problem | None:
 def _in_options(message: str) -> str:
     """Return a server's message with the option in place of the request's field."""
     field, colon, rest = message.partition(": got ")
-    return f"{table('errors.txt', 'fields').get(field.rpartition('.')[2], field)}{colon}{rest}"
+    return f"{_OPTIONS.get(field.rpartition('.')[2], field)}{colon}{rest}"
 
 
 def _explain_system(error: BaseException) -> Problem | None:
@@ -206,8 +235,3 @@ def _explain_system(error: BaseException) -> Problem | None:
 
 def _system_hint(error: OSError) -> str:
     return _SYSTEM_HINTS.get(error.errno or 0, "Check the path." if error.filename else "")
-
-
-def _sentence(text: str) -> str:
-    end = "" if text.endswith((".", "?")) or not text else "."
-    return f"{text[:1].upper()}{text[1:]}{end}"

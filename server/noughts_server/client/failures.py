@@ -9,6 +9,7 @@ import grpc
 import grpc.aio
 
 from noughts_proto.error_details import error_info
+from noughts_proto.errors import ExplainedError
 from noughts_proto.security import failed_handshake, why_hung_up
 from noughts_proto.unreachable import why_unreachable
 
@@ -26,7 +27,7 @@ _REFUSALS = (
 
 
 @dataclass(eq=False)
-class CallFailed(Exception):
+class CallFailed(ExplainedError):
     code: grpc.StatusCode
     message: str
     hint: str = ""

@@ -11,6 +11,8 @@ import errno
 import re
 from typing import ClassVar
 
+from noughts_proto.errors import USAGE, ExplainedError
+
 LONG_SECONDS = 60.0
 """The retry delay if the time is unknown, because other uses have to end first."""
 
@@ -22,7 +24,7 @@ def _cut(text: str, longest: int = _LONGEST_VALUE) -> str:
     return text if len(text) <= longest else f"{text[:longest]}... ({len(text)} characters)"
 
 
-class NoughtsError(Exception):
+class NoughtsError(ExplainedError):
     """The root of the tree. The text says what is wrong, the attributes say it to programs."""
 
     reason: ClassVar[str]
@@ -34,8 +36,6 @@ class NoughtsError(Exception):
     """What the error is about, e.g. `tournaments/42` or a field; empty where nothing fits."""
     got: str
     expected: str
-    hint: str
-    """What to do next, as a sentence for people; empty where nothing fits."""
 
     def __init_subclass__(cls) -> None:
         if "reason" not in vars(cls):
@@ -46,16 +46,16 @@ class NoughtsError(Exception):
     ) -> None:
         """`message` is a better text than the usual one, `hint` a better hint."""
         message = message or self.text.format(subject=subject, got=got, expected=expected)
-        super().__init__(_cut(message, _LONGEST_MESSAGE))
+        super().__init__(_cut(message, _LONGEST_MESSAGE), hint or self.usual_hint)
         self.subject = _cut(subject)
         self.got = _cut(got)
         self.expected = expected
-        self.hint = hint or self.usual_hint
 
 
 class InvalidArgument(NoughtsError):
     """A field of the request is wrong. The details name it, and what it must be."""
 
+    exit_code = USAGE
     text = "{subject}: got {got!r}, expected {expected}"
 
     @classmethod
@@ -332,6 +332,7 @@ class BusUnusable(OperatorError):
 class BadDatabaseUrl(OperatorError):
     """The address after `--db` is wrong."""
 
+    exit_code = USAGE
     text = "database {subject!r}: expected {expected}"
 
 

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Self
 
+from noughts_proto.errors import USAGE, ExplainedError
+
 UTF_8 = "utf-8"
 _PIECE = 1 << 16
 _MARKS = (
@@ -33,8 +35,10 @@ _JIS_ESCAPES = (b"\x1b$", b"\x1b(J")
 _EXAMPLES = "gb18030, big5, shift_jis, euc_kr or latin-1"
 
 
-class UnknownEncoding(ValueError):
+class UnknownEncoding(ExplainedError, ValueError):
     """The name of an encoding that does not exist."""
+
+    exit_code = USAGE
 
 
 class WrongBytes(ValueError):

@@ -24,6 +24,7 @@ from noughts_bots.connection.stream import (
 )
 from noughts_bots.reference.specs import BotSpec
 from noughts_proto.child_kinds import child_kind
+from noughts_proto.errors import USAGE, ExplainedError
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.launcher import Launcher
 from noughts_referee.children.running_child import ChildSettings, Death, NotStarted
@@ -34,12 +35,14 @@ from noughts_server.launching.players import Player, start_player
 _MOST_DEATHS = 3
 
 
-class PlayerFailed(Exception):
+class PlayerFailed(ExplainedError):
     """A player that ended several times in a row without an answer."""
 
 
-class PlayerRefused(Exception):
+class PlayerRefused(ExplainedError):
     """A player that cannot be started as its spec says; the text is its host's message."""
+
+    exit_code = USAGE
 
 
 class RelayNotice(str):

@@ -7,6 +7,7 @@ from dataclasses import MISSING, dataclass, fields
 from datetime import datetime
 from urllib.parse import urlsplit
 
+from noughts_proto.errors import ExplainedError
 from noughts_proto.transport import DEFAULT_SERVER
 from noughts_referee.clock import TimeControlError, parse_time_control
 from noughts_referee.rules import VariantError, parse_variant
@@ -24,13 +25,8 @@ _CLOCK = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
 _KINDS = {"py", "wasm"}
 
 
-class LeagueProblem(Exception):
+class LeagueProblem(ExplainedError):
     """Something to tell the teacher: what is wrong, and what to do next."""
-
-    def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from noughts_bots.reference.specs import BotSpec, unique_labels
 from noughts_bots.sdk.errors import BotRefusal
+from noughts_proto.errors import USAGE, ExplainedError, as_sentence
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.clock import ENGINE_MARGIN_US, MARGIN_US
 from noughts_referee.rules import FAULTS, Outcome, Termination
@@ -28,11 +29,11 @@ TOO_SLOW = Termination.TIMEOUT.deed
 """The reason of games that were lost on time."""
 
 
-class LocalError(Exception):
+class LocalError(ExplainedError):
     """A bot that cannot play here, or whose process keeps dying; the text has the last lines it wrote."""
 
     def __init__(self, text: str, advice: str = "") -> None:
-        super().__init__(text)
+        super().__init__(text, as_sentence(advice))
         self.advice = advice
         """What the user can do, a phrase."""
 
@@ -43,6 +44,8 @@ class VariantNotPlayed(LocalError):
 
 class SpecRefused(LocalError):
     """A bot that cannot be had as its spec says; the text is what its host said about it."""
+
+    exit_code = USAGE
 
     def __init__(self, refusal: str, said: str) -> None:
         advice = BotRefusal(refusal).advice

@@ -12,6 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
+from noughts_proto.errors import USAGE, ExplainedError
 from noughts_server.core.text_files import TextLines, WrongBytes
 from noughts_server.records.csv_rows import CSV_HEAD, csv_text, read_csv
 from noughts_server.records.data_set import DataSet, Rows
@@ -36,8 +37,10 @@ ENCODING_OPTION = "--encoding"
 _ENCODING = "utf-8"
 
 
-class FormatError(Exception):
+class FormatError(ExplainedError):
     """A file that cannot have the format of its name."""
+
+    exit_code = USAGE
 
 
 def format_of(file: str) -> str:

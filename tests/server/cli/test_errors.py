@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import errno
 import os
-from importlib import import_module
 from typing import Any
 
 import pytest
 
+from noughts_bots.connection.stream import NeverConnected
 from noughts_bots.sdk.errors import BotSpecError
+from noughts_referee.children.sandbox import LockIncomplete
 from noughts_referee.clock import parse_time_control
 from noughts_referee.rules import parse_variant
 from noughts_server.cli.errors import Problem, UsageProblem, explain, reporting
-from noughts_server.cli.texts import sections
 from noughts_server.core.errors import BadDatabaseUrl, DatabaseBusy, InvalidArgument, NotFound
+from noughts_server.core.text_files import UnknownEncoding
+from noughts_server.launching.relay import PlayerFailed, PlayerRefused
+from noughts_server.leagues.course import LeagueProblem
+from noughts_server.local.plan import LocalError, SpecRefused
 
 
 def caught(function: Any, *arguments: Any) -> Exception:
@@ -45,6 +49,14 @@ def test_wrong_spec_says_got_expected_and_what_to_do() -> None:
         (BadDatabaseUrl("x://", expected="an SQLAlchemy URL"), 2),
         (InvalidArgument.of("owner", "", "a name"), 2),
         (FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), "games.jsonl"), 1),
+        (LocalError("bot 'x' ended", "read its log"), 1),
+        (SpecRefused("bot 'x': got 1, expected 2; write 2", ""), 2),
+        (PlayerFailed("it ended three times"), 1),
+        (PlayerRefused("no such file"), 2),
+        (LeagueProblem("no course here", "Make one."), 1),
+        (UnknownEncoding("latin-99"), 2),
+        (LockIncomplete(["seccomp"]), 1),
+        (NeverConnected("could not reach it"), 1),
     ],
 )
 def test_error_of_this_process_is_explained(error: Exception, code: int) -> None:
@@ -111,11 +123,3 @@ def test_interruption_exits_with_130() -> None:
     with pytest.raises(SystemExit) as info:
         command()
     assert info.value.code == 130
-
-
-@pytest.mark.parametrize(
-    "name", [name for heading in ("usage errors", "failures") for name in sections("errors.txt")[heading].split()]
-)
-def test_errors_that_are_known_by_name_exist(name: str) -> None:
-    module, _, kind = name.rpartition(".")
-    assert issubclass(getattr(import_module(module), kind), Exception)
