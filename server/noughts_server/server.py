@@ -35,6 +35,7 @@ from noughts_server.runtime.director import Director, making_room
 from noughts_server.runtime.endless_work import running
 from noughts_server.runtime.explorer import exploring
 from noughts_server.runtime.hosting import Hosting
+from noughts_server.runtime.leftovers import deleting_leftovers
 from noughts_server.runtime.open_files import watching_open_files
 from noughts_server.runtime.recorder import Recorder, recording
 from noughts_server.runtime.sessions import Sessions
@@ -222,7 +223,8 @@ async def running_server(
         webhooks = WebhookDelivery(store, leads, private=settings.private_webhooks).run()
         tokens = closing_ended_sessions(store, sessions)
         challenges = expiring_challenges(store, sessions, director, leads)
-        await stack.enter_async_context(running(tokens, challenges, guard.run(), webhooks, watching_open_files()))
+        work = (tokens, challenges, guard.run(), webhooks, watching_open_files(), deleting_leftovers(store))
+        await stack.enter_async_context(running(*work))
         if settings.explorer:
             await stack.enter_async_context(running(exploring(store, referee.in_flight, leads)))
         if hosting is not None:
@@ -261,7 +263,7 @@ def _add_services(
         absence=absence,
         problems=problems,
     )
-    leaderboards = LeaderboardServicer(store, sessions, explorer=settings.explorer)
+    leaderboards = LeaderboardServicer(store, sessions, limiter, explorer=settings.explorer)
     accepts = hosting.accepts if hosting else ()
     counts = server.feed.counts
     status = StatusServicer(

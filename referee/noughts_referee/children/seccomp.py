@@ -209,7 +209,7 @@ def _for_family() -> Iterator[_Instruction]:
         calls.ZYGOTE,
     ):
         yield from _when_any(table, [])
-    for numbers in (calls.PRCTL, calls.SCHED_GETAFFINITY, calls.SCHED_SETAFFINITY, calls.GETPRIORITY):
+    for numbers in (calls.PRCTL, calls.SCHED_GETAFFINITY, calls.SCHED_SETAFFINITY):
         yield from _when(numbers, [])
     yield (_RETURN, 0, 0, _REFUSE)
 
@@ -220,7 +220,6 @@ def _for_child(own_pid: int | None, *, tcp: bool, own_user: bool) -> Iterator[_I
     own = (0,) if own_pid is None else (0, own_pid)
     yield from _when_any(calls.OF_A_PROCESS, [*_argument(0), *_among(own, _REFUSE)])
     yield from _when_any(calls.OF_A_THREAD, [*_argument(0), *_among(own, _PRETEND)])
-    yield from _when(calls.GETPRIORITY, [*_argument(1), *_among(own, _REFUSE)])
     # The launcher chooses the cores. A child could move to those of its opponent.
     yield from _when(calls.SCHED_SETAFFINITY, [(_RETURN, 0, 0, _PRETEND)])
     # C libraries ask for the cores of a thread by its number, and continue if the call does not exist.

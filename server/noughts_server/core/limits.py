@@ -83,6 +83,8 @@ class Limits:
     """Entries of one owner in a tournament of another owner, and at most half of its places."""
     owner_checks: int = 8
     """Tournaments, tests and challenges of one owner whose openings are being checked, or wait for that."""
+    batch_ratings: int = 8
+    """Batch ratings for one owner or address that are being computed, or wait for that."""
     submissions: int = 30
     """Bots that one owner submits within an hour, including refused ones."""
     owner_uploads: int = 2
@@ -91,6 +93,10 @@ class Limits:
     """Bytes of a submitted bot."""
     submitted_bytes: int = 100 << 20
     """Bytes of all submitted bots of one owner. Each file counts once."""
+    unpacked_mib: int = 1_024
+    """MiB of one owner's submitted bots that are unpacked because they play, on a server or a referee."""
+    all_unpacked_mib: int = 8_192
+    """The same of all owners. Beyond it, further bots wait."""
     processor_seconds: int = 20_000
     """Processor seconds of one owner's submitted bots in a day (UTC), including their trials."""
     comment_bytes: int = CommentLimits().move

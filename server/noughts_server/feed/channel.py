@@ -199,6 +199,11 @@ class Watcher:
         """Why it must resync; nothing is buffered then."""
         self._news = asyncio.Event()
 
+    @property
+    def buffered_bytes(self) -> int:
+        """Return the bytes of the messages that wait."""
+        return sum(map(len, self._buffer))
+
     def offer(self, message: bytes) -> None:
         """Buffer a message; if the buffer is full, empty it and resync."""
         if self._resync:

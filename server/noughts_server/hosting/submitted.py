@@ -20,12 +20,13 @@ from noughts_referee.children.scratch import OwnedFolder
 from noughts_referee.children.watch import processor_seconds
 from noughts_referee.referee import Referee
 from noughts_server.cluster.remote_referee import RemoteReferee
-from noughts_server.core.errors import InvalidArgument, NoughtsError
+from noughts_server.core.errors import InvalidArgument, LimitReached, NoughtsError
 from noughts_server.core.limits import Limits
 from noughts_server.hosting.processor_time import ProcessorTime
 from noughts_server.hosting.program_cache import ProgramCache
 from noughts_server.hosting.programs import PY, Program, open_for_passage, placed, program_folder
 from noughts_server.hosting.trials import Trials
+from noughts_server.hosting.unpacked import UnpackedPrograms, space_of
 from noughts_server.launching.launcher import Locking, launching
 from noughts_server.launching.players import start_process
 from noughts_server.runtime.bus import Bus, listening
@@ -47,6 +48,8 @@ from noughts_server.store.people.submissions import (
 
 logger = structlog.get_logger("noughts.submitted")
 
+_UNPACKED_AT_ONCE = 4
+"""Programs that are unpacked at the same time. Each can exceed the limits of their space until it is measured."""
 MOST_PLAYING = 500
 """Limit of the processes of submitted bots."""
 _TICK_SECONDS = 2.0
@@ -143,6 +146,8 @@ class SubmittedBots:
         self._packages = acceptance.packages
         self._folder = folder
         self._cache = ProgramCache(folder / "programs")
+        self._unpacked = UnpackedPrograms(host.limits)
+        self._unpacking = asyncio.Semaphore(_UNPACKED_AT_ONCE)
         self._times = ChildSettings()
         self._bench = ForfeitingPlayers(host.referee)
         self._ready: list[Submission] = []
@@ -267,21 +272,31 @@ class SubmittedBots:
             # Each version has its own folder, because bots of several owners can have the same file.
             with program_folder(self._folder) as folder:
                 program = Program(kind=submission.kind, entry=submission.entry, content=content)
-                spec, _ = await placed(program, folder, self._launcher, self._packages)
-                await self._play_as(submission, spec, self._playing[key])
+                async with self._unpacking:
+                    self._unpacked.check(submission.owner_id)
+                    spec, _ = await placed(program, folder, self._launcher, self._packages)
+                    size = await asyncio.to_thread(space_of, folder)
+                with self._unpacked.holding(submission.owner_id, size):
+                    await self._play_as(submission, spec, self._playing[key])
         except InvalidArgument as error:  # the operator accepts less here than where it was submitted
-            logger.warning("submission_not_accepted", bot=submission.resource, error=str(error))
-            if self._host.refused is None:
-                self._bench_for(submission, f"is not a bot that this server accepts: {error}")
-            else:
-                self._benched.add(key)
-                self._host.refused[key] = f"a referee does not accept it: {error}"
+            self._refuse(submission, f"is not a bot that this server accepts: {error}", str(error))
         except (NoughtsError, OSError) as error:  # the next tick starts it again
+            if isinstance(error, LimitReached) and error.name == "unpacked_mib":
+                self._refuse(submission, f"was not started: {error}", str(error))
             logger.warning("submission_start_failed", bot=submission.resource, error=str(error))
         finally:
             del self._playing[key]
             self._host.installed.discard(key)
             self._host.on_ready()
+
+    def _refuse(self, submission: Submission, what: str, error: str) -> None:
+        """Let the bot lose its games, because this server or referee does not run it."""
+        logger.warning("submission_not_accepted", bot=submission.resource, error=error)
+        if self._host.refused is None:
+            self._bench_for(submission, what)
+        else:
+            self._benched.add(submission.bot_version_id)
+            self._host.refused[submission.bot_version_id] = f"a referee does not accept it: {error}"
 
     async def _play_as(self, submission: Submission, spec: BotSpec, playing: _Playing) -> None:
         sessions = self._host.sessions

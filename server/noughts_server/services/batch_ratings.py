@@ -1,7 +1,6 @@
 """Batch ratings of a list from all its games, computed in a thread, one list at a time, in the turns of the callers."""
 
-from collections.abc import Hashable, Mapping
-from functools import partial
+from collections.abc import Awaitable, Callable, Hashable, Mapping
 
 from noughts_proto.v1 import leaderboards_pb2 as pb
 from noughts_server.convert.leaderboards import batch_ratings_message
@@ -24,19 +23,36 @@ class BatchRater:
         self._computing = Computing("batch-ratings", _REST)
 
     async def rate(
-        self, pairs: list[RatedPair], *, anchors: Mapping[str, float], prior: bool, caller: Hashable = ""
+        self,
+        load: Callable[[], Awaitable[list[RatedPair]]],
+        *,
+        anchors: Mapping[str, float],
+        prior: bool,
+        caller: Hashable = "",
     ) -> pb.GetBatchRatingsResponse:
-        """Return ratings without the list's name. Raises InvalidArgument: an anchor without games, too many bots."""
-        bots = {name for pair in pairs for name in (pair.first, pair.second)}
-        if len(bots) > MOST_BOTS:
-            hint = "Leave out bots with few games."
-            raise InvalidArgument.of("min_games", f"{len(bots):,} bots", f"at most {MOST_BOTS:,}", hint=hint)
-        for name, rating in anchors.items():
-            if name not in bots:
-                raise InvalidArgument.of("anchors", name, "a bot that has games in this list")
-            if not abs(rating) <= _LARGEST_RATING:
-                raise InvalidArgument.of("anchors", rating, f"-{_LARGEST_RATING:,} to {_LARGEST_RATING:,}")
-        return await self._computing.run(caller, partial(_fitted, pairs, anchors, prior))
+        """Return ratings without the list's name from the pairs that `load` returns.
+
+        They are loaded when it is the caller's turn: pairs of a large list take megabytes. Raises InvalidArgument (an
+        anchor without games, too many bots) and what `load` raises.
+        """
+
+        def fit(pairs: list[RatedPair]) -> pb.GetBatchRatingsResponse:
+            _check(pairs, anchors)
+            return _fitted(pairs, anchors, prior)
+
+        return await self._computing.run_on(caller, load, fit)
+
+
+def _check(pairs: list[RatedPair], anchors: Mapping[str, float]) -> None:
+    bots = {name for pair in pairs for name in (pair.first, pair.second)}
+    if len(bots) > MOST_BOTS:
+        hint = "Leave out bots with few games."
+        raise InvalidArgument.of("min_games", f"{len(bots):,} bots", f"at most {MOST_BOTS:,}", hint=hint)
+    for name, rating in anchors.items():
+        if name not in bots:
+            raise InvalidArgument.of("anchors", name, "a bot that has games in this list")
+        if not abs(rating) <= _LARGEST_RATING:
+            raise InvalidArgument.of("anchors", rating, f"-{_LARGEST_RATING:,} to {_LARGEST_RATING:,}")
 
 
 def _fitted(pairs: list[RatedPair], anchors: Mapping[str, float], prior: bool) -> pb.GetBatchRatingsResponse:

@@ -27,7 +27,8 @@ class Bill:
             whom = "with your tokens"
         self._subject = f"bytes a second in answers {whom}"
         self._charged = 0
-        self._is_free = visitor.ticket
+        # A website follows each resource once for all its visitors, and has its own limits on their streams.
+        self._is_free = visitor.ticket or (bool(visitor.site) and not visitor.guest and visitor.caller is None)
 
     async def grant(self, rows: int) -> None:
         """Wait until the caller can have an answer of so many rows, and charge them. Raises LimitReached."""
@@ -42,6 +43,10 @@ class Bill:
     def settle(self, answer: Message, size: int) -> None:
         """Charge an answer of `size` bytes."""
         self._charge(size + _rows_of(answer) * ROW_BYTES)
+
+    def settle_bytes(self, size: int) -> None:
+        """Charge the first messages of a stream, which have so many bytes, and something for the stream."""
+        self._charge(size + ROW_BYTES)
 
     def settle_refusal(self) -> None:
         """Charge a call that got an error instead of an answer."""

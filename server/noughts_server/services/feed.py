@@ -5,6 +5,7 @@ import grpc
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_server.feed.feed import Feed
 from noughts_server.services.access import VISITOR, Access, Context, open_to
+from noughts_server.services.bills import Bill
 from noughts_server.services.delivery import Delivery
 from noughts_server.services.limiter import Limiter
 
@@ -21,8 +22,13 @@ class FeedServicer:
 
     @open_to(Access.ANYONE)
     async def Watch(self, request: pb.WatchRequest, context: Context) -> None:
-        with self._limiter.watching(VISITOR.get()):
+        visitor = VISITOR.get()
+        bill = Bill(self._limiter, visitor)
+        with self._limiter.watching(visitor):
+            await bill.grant(1)
             async with self._feed.watching(request.name, request.from_sequence, request.epoch) as watcher:
+                # It begins with a snapshot, or with what was missed. Later messages are the same for all watchers.
+                bill.settle_bytes(watcher.buffered_bytes)
                 async for message in watcher.messages():
                     with self._delivery.message(context):
                         await context.write(message)

@@ -21,6 +21,7 @@ from noughts_server.services.access import VISITOR, Access, Context, open_to
 from noughts_server.services.answers import answered, each, page_rows
 from noughts_server.services.batch_ratings import MOST_BOTS, BatchRater
 from noughts_server.services.leaderboard_views import VIEWS, LeaderboardViews, View
+from noughts_server.services.limiter import Limiter
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.games.bot_games import head_to_head
 from noughts_server.store.games.bot_statistics import bot_statistics
@@ -44,10 +45,11 @@ _MOST_GAMES = (1 << 63) - 1
 class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
     """Reads ratings and the games behind them."""
 
-    def __init__(self, store: Store, sessions: Sessions, *, explorer: bool) -> None:
+    def __init__(self, store: Store, sessions: Sessions, limiter: Limiter, *, explorer: bool) -> None:
         self._explorer = explorer
         self._store = store
         self._sessions = sessions
+        self._limiter = limiter
         self._rater = BatchRater()
         self._views = LeaderboardViews(store)
 
@@ -128,10 +130,12 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
             time_class=request.time_class,
             min_games=min(request.min_games, _MOST_GAMES),
         )
-        pairs = await answered(self._store, read)
         anchors = {bot_id("anchors", bot): rating for bot, rating in request.anchors.items()}
         payer = VISITOR.get().payer
-        answer = await self._rater.rate(pairs, anchors=anchors, prior=request.prior, caller=payer)
+        with self._limiter.holding("batch_ratings", payer, f"batch ratings for {payer}"):
+            answer = await self._rater.rate(
+                partial(answered, self._store, read), anchors=anchors, prior=request.prior, caller=payer
+            )
         answer.rating_list = name
         return answer
 

@@ -3,12 +3,13 @@
 import asyncio
 import threading
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
 
-from noughts_proto.transport import GUEST_KEY, SITE_KEY
-from noughts_proto.v1 import bots_pb2, games_pb2
+from noughts_proto.transport import CLIENT_OPTIONS, GUEST_KEY, SITE_KEY
+from noughts_proto.v1 import bots_pb2, feed_pb2, feed_pb2_grpc, games_pb2
 from noughts_server.convert.games import game_message
 from noughts_server.core.limits import BURST_SECONDS, Limits
 from noughts_server.services import answers, games
@@ -62,6 +63,22 @@ async def test_page_of_any_size_is_charged_for_the_rows_it_can_have(visitor: Cli
     huge = games_pb2.ListGamesRequest(parent="tournaments/cup", page_size=(1 << 31) - 1)
     # While they are answered, each is charged for a whole page.
     await asyncio.gather(*(visitor.games.ListGames(huge, metadata=token) for _ in range(5)))
+
+
+async def test_first_messages_of_feed_streams_are_charged(tmp_path: Path) -> None:
+    watch = feed_pb2.WatchRequest(name="featured")
+    async with (
+        asyncio.timeout(60),
+        client_of(tmp_path / "x.sqlite", limits=Limits(address_answer_bytes=1)) as client,
+        grpc.aio.insecure_channel(client.server.address, options=CLIENT_OPTIONS) as channel,
+    ):
+        feed: Any = feed_pb2_grpc.FeedServiceStub(channel)
+        assert await feed.Watch(watch).read()
+        refusal = await refused(feed.Watch(watch).read())
+        assert refusal.info.metadata["limit"] == "address_answer_bytes"
+        # A website follows everything once, for all its visitors.
+        site = ((SITE_KEY, await client.token("site")),)
+        assert [await feed.Watch(watch, metadata=site).read() for _ in range(2)]
 
 
 async def test_each_visitor_of_a_website_has_a_limit(tmp_path: Path) -> None:

@@ -1,8 +1,10 @@
 """Batch ratings share one thread: callers cannot take the processor of games with them."""
 
 import asyncio
+import gc
 import random
 import threading
+import weakref
 
 from noughts_server.competition.score import Score
 from noughts_server.services.batch_ratings import BatchRater
@@ -12,15 +14,41 @@ from noughts_server.store.ratings.rated_pairs import RatedPair
 async def test_batch_ratings_of_cancelled_calls_share_one_thread() -> None:
     names, chance = [f"bot{number}" for number in range(150)], random.Random(1)
     drawn = [chance.sample(names, 2) for _ in range(1_500)]
-    pairs = [RatedPair(first, second, Score(2, 1, 1)) for first, second in drawn]
+
+    async def load() -> list[RatedPair]:
+        return [RatedPair(first, second, Score(2, 1, 1)) for first, second in drawn]
+
     rater, before = BatchRater(), set(threading.enumerate())
     async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
         for _ in range(4):
-            call = tasks.create_task(rater.rate(pairs, anchors={}, prior=True))
+            call = tasks.create_task(rater.rate(load, anchors={}, prior=True))
             await asyncio.sleep(0.02)
             call.cancel()
             await asyncio.wait([call])
-        answer = await rater.rate(pairs, anchors={}, prior=True)
+        answer = await rater.rate(load, anchors={}, prior=True)
     assert len(answer.ratings) == len(names)
     computing = set(threading.enumerate()) - before
     assert len(computing) == 1
+
+
+async def test_calls_that_wait_for_batch_ratings_hold_no_pairs() -> None:
+    rater, go_on, held = BatchRater(), asyncio.Event(), list["weakref.ref[Pairs]"]()
+
+    async def load() -> list[RatedPair]:
+        pairs = Pairs([RatedPair("ada", "bob", Score(2, 1, 1))])
+        held.append(weakref.ref(pairs))
+        await go_on.wait()
+        return pairs
+
+    async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
+        calls = [tasks.create_task(rater.rate(load, anchors={}, prior=True, caller=number)) for number in range(20)]
+        await asyncio.sleep(0.05)
+        assert len(held) == 1
+        go_on.set()
+    assert all(len(call.result().ratings) == 2 for call in calls)
+    gc.collect()
+    assert [pairs() for pairs in held] == [None] * 20
+
+
+class Pairs(list[RatedPair]):
+    """Pairs of which a test knows whether they are in memory."""

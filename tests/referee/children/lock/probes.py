@@ -151,6 +151,11 @@ def read_anothers_policy(ground: Ground) -> str:
         return f"allowed: {known}"
 
 
+def read_its_priority(ground: Ground) -> str:
+    """Which is lower in a trial than in games."""
+    return f"allowed: {os.getpriority(os.PRIO_PROCESS, 0)}"
+
+
 def lock_a_file(ground: Ground) -> str:
     """With one bit for everyone who can read it."""
     with Path(ground["bot"], "weights.txt").open() as first, Path(ground["bot"], "weights.txt").open() as second:

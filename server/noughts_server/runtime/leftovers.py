@@ -1,0 +1,43 @@
+"""Deletes what no caller needs any more, so that the database does not grow by calls alone."""
+
+import asyncio
+from contextlib import suppress
+
+import structlog
+
+from noughts_server.core.errors import DatabaseTrouble
+from noughts_server.runtime.endless_work import errors_logged
+from noughts_server.store.engine.database import Store
+from noughts_server.store.games.pruning import Leftover, ended_tokens, leftovers
+
+logger = structlog.get_logger("noughts.leftovers")
+
+_PERIOD_SECONDS = 3_600.0
+_REST_SECONDS = 0.1
+"""Between two transactions: games are stored by the same thread."""
+
+
+async def deleting_leftovers(store: Store) -> None:
+    """Delete old answers to requests and ended tokens, at the start and then once an hour, until cancelled."""
+    while True:
+        with errors_logged(logger, "leftovers_not_deleted"), suppress(DatabaseTrouble):  # reported where it occurs
+            await delete_leftovers(store)
+        await asyncio.sleep(_PERIOD_SECONDS)
+
+
+async def delete_leftovers(store: Store) -> None:
+    """Delete them now."""
+    answers, _ = leftovers()
+    for leftover in (answers, ended_tokens()):
+        await _delete(store, leftover)
+
+
+async def _delete(store: Store, leftover: Leftover) -> None:
+    now = store.now_ms()
+    left = await store.read(lambda connection: leftover.count(connection, now))
+    if left:
+        logger.info("leftovers_deleted", what=leftover.name, rows=left)
+    while left > 0:
+        dropped = await store.write(lambda connection: leftover.drop_some(connection, now))
+        left = left - dropped if dropped else 0
+        await asyncio.sleep(_REST_SECONDS)
