@@ -13,7 +13,7 @@ import pytest
 from noughts_proto.security import Dialling
 from noughts_proto.v1 import status_pb2
 from noughts_proto.v1.status_pb2_grpc import StatusServiceStub
-from noughts_server.cli.client import connected
+from noughts_server.cli.options.server import AddressOptions
 from noughts_server.web.upstream import Failure, Upstream
 from tests.support.background import served
 
@@ -43,7 +43,7 @@ def servers(tmp_path: Path) -> Iterator[Servers]:
 
 
 def test_commands_call_the_next_server_if_one_is_gone(servers: Servers) -> None:
-    with connected(",".join(servers.addresses)) as client:
+    with AddressOptions(server=",".join(servers.addresses)).connected() as client:
         assert client.call(client.status.GetStatus, ASKED).address == servers.addresses[0]
         servers.stop(0)
         assert client.call(client.status.GetStatus, ASKED).address == servers.addresses[1]

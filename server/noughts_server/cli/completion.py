@@ -63,18 +63,24 @@ def opponents(ctx: typer.Context) -> Iterable[str]:
 
 
 def _at_the_server(ctx: typer.Context, what: str) -> list[str]:
+    from noughts_proto.security import dialling_from_environment
     from noughts_proto.v1 import bots_pb2, tests_pb2, tournaments_pb2
-    from noughts_server.cli.client import connected
+    from noughts_server.cli.connection import read_server, read_token
+    from noughts_server.client.client import connected
     from noughts_server.core.resource_names import short
 
     # If anything is wrong, the command itself reports it; here nobody would read it.
-    with suppress(Exception), connected(ctx.params.get("server")) as client:
-        calls: dict[str, Any] = {
-            "tournaments": (client.tournaments.ListTournaments, tournaments_pb2.ListTournamentsRequest),
-            "tests": (client.tests.ListTests, tests_pb2.ListTestsRequest),
-            "bots": (client.bots.ListBots, bots_pb2.ListBotsRequest),
-        }
-        call, request = calls[what]
-        answer = call(request(page_size=_MOST), timeout=_PATIENCE_SECONDS)
-        return [short(row.name) for row in getattr(answer, what)]
+    with suppress(Exception):
+        address, token = read_server(ctx.params.get("server")), read_token(None, None)
+        dialling = dialling_from_environment(tls=False, ca=None, insecure=False)
+        dialling.check(address, token)
+        with connected(address, token, dialling) as client:
+            calls: dict[str, Any] = {
+                "tournaments": (client.tournaments.ListTournaments, tournaments_pb2.ListTournamentsRequest),
+                "tests": (client.tests.ListTests, tests_pb2.ListTestsRequest),
+                "bots": (client.bots.ListBots, bots_pb2.ListBotsRequest),
+            }
+            call, request = calls[what]
+            answer = call(request(page_size=_MOST), timeout=_PATIENCE_SECONDS)
+            return [short(row.name) for row in getattr(answer, what)]
     return []

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from noughts_server.cli import connection_options
+from noughts_server.cli import connection
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.options.game import read_seed, read_variant
 from noughts_server.cli.options.time import read_margin
@@ -45,7 +45,7 @@ def test_margin_that_is_no_time_is_refused(text: str) -> None:
     ],
 )
 def test_address_is_host_and_port(text: str, parts: tuple[str, int]) -> None:
-    assert connection_options.read_address(text, "--server") == parts
+    assert connection.read_address(text, "--server") == parts
 
 
 @pytest.mark.parametrize(
@@ -53,20 +53,20 @@ def test_address_is_host_and_port(text: str, parts: tuple[str, int]) -> None:
 )
 def test_address_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(UsageProblem, match="HOST:PORT"):
-        connection_options.read_address(text, "--server")
+        connection.read_address(text, "--server")
 
 
 def test_server_comes_from_option_then_environment_then_default(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert connection_options.read_server(None) == "127.0.0.1:7450"
+    assert connection.read_server(None) == "127.0.0.1:7450"
     monkeypatch.setenv("NOUGHTS_SERVER", "there:2")
-    assert connection_options.read_server(None) == "there:2"
-    assert connection_options.read_server("here:1") == "here:1"
+    assert connection.read_server(None) == "there:2"
+    assert connection.read_server("here:1") == "here:1"
 
 
 def test_wrong_server_in_the_environment_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NOUGHTS_SERVER", "there")
     with pytest.raises(UsageProblem, match="NOUGHTS_SERVER 'there'"):
-        connection_options.read_server(None)
+        connection.read_server(None)
 
 
 def test_token_comes_from_option_then_file_then_environment(
@@ -74,18 +74,18 @@ def test_token_comes_from_option_then_file_then_environment(
 ) -> None:
     file = tmp_path / "token"
     file.write_text("nou_file\nanything else\n")
-    assert connection_options.read_token(None, None) == ""
+    assert connection.read_token(None, None) == ""
     monkeypatch.setenv("NOUGHTS_TOKEN", "nou_environment")
-    assert connection_options.read_token(None, None) == "nou_environment"
-    assert connection_options.read_token(None, file) == "nou_file"
+    assert connection.read_token(None, None) == "nou_environment"
+    assert connection.read_token(None, file) == "nou_file"
     assert not capsys.readouterr().err
-    assert connection_options.read_token("nou_option", file) == "nou_option"
+    assert connection.read_token("nou_option", file) == "nou_option"
     assert "process list" in capsys.readouterr().err
 
 
 def test_token_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageProblem, match="nowhere: No such file"):
-        connection_options.read_token(None, tmp_path / "nowhere")
+        connection.read_token(None, tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"two words", b"\xff\xfe", "tök".encode()])
@@ -93,7 +93,7 @@ def test_token_file_without_a_token_is_refused_and_not_shown(tmp_path: Path, con
     file = tmp_path / "token"
     file.write_bytes(content)
     with pytest.raises(UsageProblem) as caught:
-        connection_options.read_token(None, file)
+        connection.read_token(None, file)
     assert "two words" not in str(caught.value)
 
 

@@ -14,8 +14,8 @@ from noughts_bots.connection.session import Login, play
 from noughts_bots.reference.specs import parse_spec
 from noughts_proto.v1 import challenges_pb2, tournaments_pb2
 from noughts_server.cli.challenges import play_challenge_with
-from noughts_server.cli.client import connected
 from noughts_server.cli.options.output import OutputOptions
+from noughts_server.cli.options.server import AddressOptions
 from noughts_server.cli.tournament_end import TournamentEnd
 from noughts_server.client.failures import CallFailed
 from noughts_server.server import running_server
@@ -44,7 +44,7 @@ async def test_a_bot_whose_connection_is_lost_at_first_challenges_when_it_is_onl
             address = f"127.0.0.1:{listener.sockets[0].getsockname()[1]}"
             request = challenges_pb2.CreateChallengeRequest(challenger="bots/ada", opponent="bots/nobody", games=1)
             with (
-                connected(address, token_file=_written(tmp_path, token.secret)) as client,
+                AddressOptions(server=address).connected_with(token.secret) as client,
                 pytest.raises(ExceptionGroup) as failed,
             ):
                 await play_challenge_with(parse_spec("random"), client, request, OutputOptions())
@@ -82,7 +82,7 @@ async def test_challenge_is_played_to_its_end_if_the_server_restarts(
             token = await server.store.write(partial(create_token, owner="ada", now_ms=server.store.now_ms()))
             bob = tasks.create_task(play(Waiting(), Login(server.address, token.secret, "bob"), lambda _: online.set()))
             await online.wait()
-            client = stack.enter_context(connected(server.address, token_file=_written(tmp_path, token.secret)))
+            client = stack.enter_context(AddressOptions(server=server.address).connected_with(token.secret))
             challenge = tasks.create_task(play_challenge_with(parse_spec("random"), client, request, OutputOptions()))
             await begun.wait()
         resumed.set()
@@ -93,9 +93,3 @@ async def test_challenge_is_played_to_its_end_if_the_server_restarts(
             played = await challenge
             bob.cancel()
     assert (played.state, played.games_done) == (tournaments_pb2.TOURNAMENT_STATE_FINISHED, 2)
-
-
-def _written(folder: Path, secret: str) -> Path:
-    file = folder / "token"
-    file.write_text(secret)
-    return file
