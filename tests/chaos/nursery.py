@@ -20,7 +20,7 @@ _CONTEXT.set_forkserver_preload(
     [
         "noughts_server.cli.commands.serve",
         "noughts_server.cli.serving",
-        "noughts_server.cli.bots.bot",
+        "noughts_server.cli.commands.bot.run",
         "noughts_server.launching.relay",
         "noughts_server.cli.commands.referee",
         "noughts_server.referee_node",

@@ -12,7 +12,7 @@ table:file=pascal.table plays exactly like pascal:level=1.
     panels={
         "Commands": {
             "build": Command(
-                "noughts_server.cli.bots.tables:build",
+                "noughts_server.cli.commands.bot.table.build:build",
                 "Write a table of a bot's moves in every position; `table:file=FILE` then plays the same moves.",
             ),
         },

@@ -1,4 +1,4 @@
-"""`noughts bot submit`: submit a bot as a file that the server runs."""
+"""`noughts bot submit`: a bot that the server runs."""
 
 import io
 import os
@@ -15,13 +15,14 @@ from noughts_bots.reference.specs import name_from
 from noughts_proto.child_kinds import module_and_class
 from noughts_proto.v1 import bots_pb2 as pb
 from noughts_proto.v1 import tests_pb2, tokens_pb2, tournaments_pb2
-from noughts_server.cli import output, printing
-from noughts_server.cli.client import AtServer
+from noughts_server.cli import printing
+from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem, problems_with
-from noughts_server.cli.former_command import command
 from noughts_server.cli.options.formats import read_sprt
 from noughts_server.cli.options.game import PacedConcurrencyOption, read_variant
 from noughts_server.cli.options.openings import read_openings
+from noughts_server.cli.options.output import OutputOptions
+from noughts_server.cli.options.server import ServerOptions
 from noughts_server.cli.options.statistics import SprtOption
 from noughts_server.cli.typed_names import read_tournament
 from noughts_server.client.client import Client
@@ -85,7 +86,9 @@ def submit(
         ),
     ] = "",
     concurrency: PacedConcurrencyOption = 0,
-    at: AtServer = AtServer(),
+    *,
+    server: ServerOptions,
+    output: OutputOptions,
 ) -> None:
     """Submit a bot as a file or a folder. The server tests it, and runs it whenever a tournament needs it.
 
@@ -95,88 +98,94 @@ def submit(
     (default: the first that the bot declares, else tictactoe), with --sprt (default: elo0=0,elo1=5), --openings and
     --concurrency.
     """
-    prefix, _, path = str(file).partition(":")
-    if prefix in ("py", "wasm") and not file.exists():
-        # As in the spec that `bot check` takes.
-        module, of_class = module_and_class(path)
-        file = Path(module or path)
-        entry = entry or (f"{file.name}:{of_class}" if module else "")
-    content, kind = _read(file)
+    file, entry = _read_spec(file, entry)
+    content, kind = _read_content(file)
     if not file.is_dir():
         entry = entry.removeprefix(file.name)  # the server gives a single file a name of its own
     with problems_with("--name" if name else f"{file}", InvalidArgument, hint="Name the bot: --name NAME."):
         name = check_name("the bot's name", name or name_from(file.resolve().stem))
-    announced = pb.Submission(
-        bot=name, version=version, kind=kind, entry=entry, file_name=file.resolve().name,
-        variant=variant,
-    )  # fmt: skip
-    entered = [read_tournament(each) for each in enter or ()]
+    submission = pb.Submission(
+        bot=name, version=version, kind=kind, entry=entry, file_name=file.resolve().name, variant=variant
+    )
+    tournaments = [read_tournament(each) for each in enter or ()]
     if sprt is not None:
         read_sprt(sprt)
-    of_test = {"--sprt": sprt, "--openings": openings, "--concurrency": concurrency}
-    for option, given in of_test.items():
-        if given and not test_against:
-            raise UsageProblem(f"{option} {given}: got no test, expected --test-against VERSION as well")
-    played = tournaments_pb2.Tournament(variant=variant, sprt=sprt or "", concurrency=concurrency)
+    test_options = {"--sprt": sprt, "--openings": openings, "--concurrency": concurrency}
+    for option, value in test_options.items():
+        if value and not test_against:
+            raise UsageProblem(f"{option} {value}: got no test, expected --test-against VERSION as well")
+    match = tournaments_pb2.Tournament(variant=variant, sprt=sprt or "", concurrency=concurrency)
     if openings and variant:
-        played.openings.MergeFrom(_openings(openings, variant))
-    test = advice = ""
-    with at.connected(token_needed=True) as client:
+        match.openings.MergeFrom(_read_openings(openings, variant))
+    test: tests_pb2.Test | None = None
+    with server.connected(token_needed=True) as client:
         if test_against:
-            _require_scopes(client, announced.bot)
-            _require_version(client, announced.bot, test_against)
-        with _progress(len(content)) as sent:
-            requests = submission_requests(announced, content, sent)
-            with _in_users_words(file, entry.strip(":")):
-                answer = client.call(client.bots.SubmitBot, requests, seconds=TRIAL_SECONDS)
-        made = answer.version
-        label = f"{announced.bot}, version {made.submission.version}"
-        if test_against and answer.unchanged:
+            _require_scopes(client, name)
+            _require_version(client, name, test_against)
+        with _progress(output, len(content)) as show_sent:
+            requests = submission_requests(submission, content, show_sent)
+            with _naming_options(file, entry.strip(":")):
+                response = client.call(client.bots.SubmitBot, requests, seconds=TRIAL_SECONDS)
+        created = response.version
+        label = f"{name}, version {created.submission.version}"
+        if test_against and response.unchanged:
             raise Problem(
                 f"--test-against {test_against}: this file is {label}, so there is no new version to test",
                 "Test other versions: noughts test create NEW BASE",
             )
-        for tournament in entered:
-            joining = tournaments_pb2.JoinTournamentRequest(name=tournament, bot=made.name)
+        for tournament in tournaments:
+            joining = tournaments_pb2.JoinTournamentRequest(name=tournament, bot=created.name)
             client.call(client.tournaments.JoinTournament, joining)
         if test_against:
             if not variant:
-                played.variant = answer.variant
+                match.variant = response.variant
             if openings and not variant:
-                played.openings.MergeFrom(_openings(openings, answer.variant or TournamentSettings().variant))
-            wanted = tests_pb2.Test(
-                new_version=made.name,
-                base_version=bot_name(announced.bot, test_against),
-                tournament=played,
+                match.openings.MergeFrom(_read_openings(openings, response.variant or TournamentSettings().variant))
+            request = tests_pb2.Test(
+                new_version=created.name, base_version=bot_name(name, test_against), tournament=match
             )
-            created = client.call(client.tests.CreateTest, tests_pb2.CreateTestRequest(test=wanted)).test
-            test, advice = created.name, created.tournament.match_details.advice
+            test = client.call(client.tests.CreateTest, tests_pb2.CreateTestRequest(test=request)).test
+    advice = "" if test is None else test.tournament.match_details.advice
     document = {
-        "bot_version": made.name,
-        "kind": made.submission.kind,
-        "bytes": made.submission.size,
-        "sha256": made.submission.sha256.hex(),
-        "unchanged": answer.unchanged,
-        "entered": entered,
-        "test": test or None,
+        "bot_version": created.name,
+        "kind": created.submission.kind,
+        "bytes": created.submission.size,
+        "sha256": created.submission.sha256.hex(),
+        "unchanged": response.unchanged,
+        "entered": tournaments,
+        "test": None if test is None else test.name,
         "advice": advice,
     }
-    tried = f": the server has tested it and runs it ({made.submission.size:,} bytes)."
-    said = [f"{label}{' already has this file.' if answer.unchanged else tried}"]
-    said += [f"It is entered in {short(tournament)}." for tournament in entered]
-    if test:
-        said.append(f"It is tested against version {test_against} in {short(test)}.")
-        said += [advice] * bool(advice)
-        output.hint(f"Wait for the result: noughts test wait {short(test)}")
-    output.show(document, "\n".join(said))
-    if not entered and not test and not answer.unchanged:
-        output.hint(f"Enter it: noughts tournament join TOURNAMENT --bot {announced.bot}")
+    lines = [
+        f"{label} already has this file."
+        if response.unchanged
+        else f"{label}: the server has tested it and runs it ({created.submission.size:,} bytes)."
+    ]
+    lines += [f"It is entered in {short(tournament)}." for tournament in tournaments]
+    if test is not None:
+        lines.append(f"It is tested against version {test_against} in {short(test.name)}.")
+        if advice:
+            lines.append(advice)
+        output.hint(f"Wait for the result: noughts test wait {short(test.name)}")
+    output.show(document, "\n".join(lines))
+    if not tournaments and test is None and not response.unchanged:
+        output.hint(f"Enter it: noughts tournament join TOURNAMENT --bot {name}")
+
+
+def _read_spec(file: Path, entry: str) -> tuple[Path, str]:
+    """Return the file and the class; the file can also be a spec, as `bot check` takes it."""
+    prefix, _, path = str(file).partition(":")
+    if prefix not in ("py", "wasm") or file.exists():
+        return file, entry
+    module, class_name = module_and_class(path)
+    file = Path(module or path)
+    return file, entry or (f"{file.name}:{class_name}" if module else "")
 
 
 @contextmanager
-def _in_users_words(file: Path, entry: str) -> Iterator[None]:
-    """The server's errors about fields of the submission name the option, or the file, that was typed instead."""
-    words = {
+def _naming_options(file: Path, entry: str) -> Iterator[None]:
+    """Name the option or the file instead of a field of the submission, in errors of the server in the block."""
+    options = {
         "submission.bot": "--name",
         "import": "import",
         "submission.version": "--version",
@@ -188,43 +197,40 @@ def _in_users_words(file: Path, entry: str) -> Iterator[None]:
     except CallFailed as failure:
         if failure.field.partition(".")[0] not in ("submission", "chunk", "zip", "import"):
             raise
-        problem = failure.message.removeprefix(failure.field)
+        reason = failure.message.removeprefix(failure.field)
         if file.suffix == ".py" and not file.is_dir():
-            problem = problem.replace("bot.py", file.name)  # the server gives a single file a name of its own
-        raise UsageProblem(f"{words.get(failure.field, file)}{problem}", failure.hint) from failure
+            reason = reason.replace("bot.py", file.name)  # the server gives a single file a name of its own
+        raise UsageProblem(f"{options.get(failure.field, file)}{reason}", failure.hint) from failure
 
 
-def _openings(text: str, variant: str) -> tournaments_pb2.Openings:
+def _read_openings(text: str, variant: str) -> tournaments_pb2.Openings:
     """Return the openings of a test. Raises UsageProblem."""
-    chosen = openings_message(read_openings(text, "sequential", False, read_variant(variant)))
-    return chosen or tournaments_pb2.Openings(kind=OpeningsKind.NONE)
+    message = openings_message(read_openings(text, "sequential", False, read_variant(variant)))
+    return message or tournaments_pb2.Openings(kind=OpeningsKind.NONE)
 
 
 def _require_scopes(client: Client, bot: str) -> None:
     """Raise Problem unless the token permits a test of this bot."""
     token = client.call(client.tokens.GetToken, tokens_pb2.GetTokenRequest(name="tokens/self")).token
-    missing = [
-        scope for scope, wanted in ((ORGANISE, ORGANISE), (PLAY, play_as(bot))) if not permits(token.scopes, wanted)
-    ]
+    needed = {ORGANISE: ORGANISE, PLAY: play_as(bot)}
+    missing = [scope for scope, permission in needed.items() if not permits(token.scopes, permission)]
     if missing:
         raise Problem(
             f"--test-against: the token lacks the scope `{missing[0]}`; it has {' '.join(token.scopes)}",
-            (
-                f"The operator can create one: noughts token create --owner {token.owner} --scope submit --scope "
-                "play --scope organise"
-            ),
+            f"The operator can create one: noughts token create --owner {token.owner} --scope submit --scope "
+            "play --scope organise",
         )
 
 
 def _require_version(client: Client, bot: str, version: str) -> None:
     """Raise Problem if a bot has no such version among the newest 100."""
-    found = client.call(client.bots.GetBot, pb.GetBotRequest(name=bot_name(bot))).versions
-    if bot_name(bot, version) not in {each.name for each in found}:
+    versions = client.call(client.bots.GetBot, pb.GetBotRequest(name=bot_name(bot))).versions
+    if bot_name(bot, version) not in {each.name for each in versions}:
         raise Problem(f"--test-against {version}: {bot} has no such version among its newest 100")
 
 
-def _read(file: Path) -> tuple[bytes, str]:
-    """Return the bot's content and kind. Raises Problem for an unreadable file or another kind."""
+def _read_content(file: Path) -> tuple[bytes, str]:
+    """Return the bot's content and kind. Raises Problem for an unreadable file, UsageProblem for another kind."""
     with problems_with(f"{file}", OSError, raises=Problem, expected="a file or a folder"):
         if file.is_dir():
             return _packed(file), "py"
@@ -259,23 +265,23 @@ def _packed(folder: Path) -> bytes:
 
 
 @contextmanager
-def _progress(size: int) -> Iterator[Callable[[int], None]]:
+def _progress(output: OutputOptions, size: int) -> Iterator[Callable[[int], None]]:
     """Yield a function that shows the upload and the trial: as a bar on a terminal, else as a note."""
     console = printing.stderr()
     if not console.is_terminal:
 
-        def noted(done: int) -> None:
+        def note(done: int) -> None:
             if done == size:
                 output.hint(_TRIAL)
 
-        yield noted
+        yield note
         return
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("uploading", total=size)
 
-        def sent(done: int) -> None:
+        def update(done: int) -> None:
             bar.update(task, completed=done, description=_TRIAL if done == size else "uploading")
 
-        yield sent
+        yield update

@@ -1,4 +1,4 @@
-"""Runs a plugin or program for `noughts bot ask` in a child process: foreign code never runs in this process."""
+"""A plugin or program that `noughts bot ask` runs in a child process: foreign code never runs in this process."""
 
 import asyncio
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ class _AskedBot(Bot):
 
 @contextmanager
 def asked_child(
-    spec: BotSpec, chosen: Variant | None, locking: Locking, start_seconds: float
+    spec: BotSpec, chosen_variant: Variant | None, locking: Locking, start_seconds: float
 ) -> Iterator[tuple[Bot, Variant]]:
     """Yield the bot of a spec in a child, and the chosen variant or the bot's own; print its stderr at the end.
 
@@ -46,7 +46,7 @@ def asked_child(
     ):
         try:
             runner.run(session.greet())
-            variant = chosen or own_variant(session.declared)
+            variant = chosen_variant or own_variant(session.declared)
             session.require(variant)
             yield _AskedBot(session, runner), variant
         finally:

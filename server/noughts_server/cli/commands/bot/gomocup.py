@@ -1,4 +1,4 @@
-"""`noughts bot gomocup`: a reference bot as an engine for managers with the Gomocup protocol."""
+"""`noughts bot gomocup`: a reference bot for managers of Gomoku engines."""
 
 import os
 import sys
@@ -9,9 +9,10 @@ from typer import Argument, Option
 from noughts_bots.gomocup.engine import GomocupEngine
 from noughts_bots.gomocup.protocol import Lines
 from noughts_bots.reference.specs import make_bot, parse_spec
-from noughts_server.cli import completion, output, printing
-from noughts_server.cli.former_command import command
+from noughts_server.cli import completion, printing
+from noughts_server.cli.command import command
 from noughts_server.cli.options.game import read_seed
+from noughts_server.cli.options.output import OutputOptions
 from noughts_server.core.version import software_version
 
 _PIECE = 1 << 16
@@ -42,6 +43,8 @@ def gomocup(
             rich_help_panel="Game",
         ),
     ] = None,
+    *,
+    output: OutputOptions,
 ) -> None:
     """Play as a reference bot for any manager that speaks the Gomocup protocol, on stdin and stdout.
 
@@ -59,7 +62,7 @@ def gomocup(
         _converse(engine)
     finally:
         bot.close()
-    if output.is_json():
+    if output.is_json:
         sys.stderr.write(printing.compact_json({"games": engine.games, "moves": engine.moves, "seed": seed}) + "\n")
 
 

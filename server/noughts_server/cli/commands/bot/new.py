@@ -1,4 +1,4 @@
-"""`noughts bot new`: write a small project for a new bot."""
+"""`noughts bot new`: a small project for a new bot."""
 
 import re
 from pathlib import Path
@@ -7,9 +7,9 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from noughts_server.cli import output
+from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem, problems_with
-from noughts_server.cli.former_command import command
+from noughts_server.cli.options.output import OutputOptions
 from noughts_server.scaffolds import LANGUAGES, NAME_PATTERN, files_of
 
 
@@ -29,6 +29,8 @@ def new(
     folder: Annotated[
         Path | None, Option("--folder", metavar="FOLDER", help="Folder to create. Default: NAME in this folder")
     ] = None,
+    *,
+    output: OutputOptions,
 ) -> None:
     """Create a small project with a working bot: its source, a check, CI and a README."""
     if language not in LANGUAGES:
@@ -38,17 +40,23 @@ def new(
             f"NAME {name!r}: expected 1 to 40 from a-z, 0-9, - and _, the first a letter: it names files, a "
             "package and the bot"
         )
-    place, chosen = folder or Path(name), LANGUAGES[language]
+    place, scaffold = folder or Path(name), LANGUAGES[language]
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise Problem(f"{place}: it already exists, and is not empty", "Choose another name, or another --folder.")
-    files = files_of(chosen, name)
+    files = files_of(scaffold, name)
     with problems_with(f"{place}", OSError, raises=Problem):
         for path, text in files.items():
             target = place / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text, encoding="utf-8")
-    found = re.search(r"^class (\w+)\(Bot\)", files.get(Path("bot.py"), ""), re.MULTILINE)
-    spec = Template(chosen.spec).safe_substitute(NAME=name, CLASS=found[1] if found else name)
-    made = {"name": name, "language": language, "folder": str(place), "spec": spec, "files": sorted(map(str, files))}
-    output.show(made, "\n".join(str(place / path) for path in sorted(files)))
-    output.hint(f"Next: cd {place} && make check" + (f"   (needs {chosen.needs})" if chosen.build else ""))
+    bot_class = re.search(r"^class (\w+)\(Bot\)", files.get(Path("bot.py"), ""), re.MULTILINE)
+    spec = Template(scaffold.spec).safe_substitute(NAME=name, CLASS=bot_class[1] if bot_class else name)
+    document = {
+        "name": name,
+        "language": language,
+        "folder": str(place),
+        "spec": spec,
+        "files": sorted(map(str, files)),
+    }
+    output.show(document, "\n".join(str(place / path) for path in sorted(files)))
+    output.hint(f"Next: cd {place} && make check" + (f"   (needs {scaffold.needs})" if scaffold.build else ""))

@@ -1,4 +1,4 @@
-"""`noughts bot table build` and `noughts bot learn`: the files of the bots `table` and `learner`."""
+"""`noughts bot learn`: training of the bot `learner`."""
 
 import signal
 import time
@@ -7,73 +7,26 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
-from typer import Argument, Option
+from typer import Option
 
 from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.learner import Learner
-from noughts_bots.reference.locked_file import LockedFile
 from noughts_bots.reference.specs import make_bot, parse_spec
-from noughts_bots.reference.table import build as build_table
-from noughts_bots.reference.table_file import save
 from noughts_bots.reference.training import Chances, Trainer, can_lose, chances
 from noughts_referee.rules import Variant
-from noughts_server.cli import completion, output, printing
+from noughts_server.cli import printing
+from noughts_server.cli.command import command
 from noughts_server.cli.drawing.learning_curve import Evaluation, check_target, write_curve
 from noughts_server.cli.drawing.progress import counting
 from noughts_server.cli.errors import INTERRUPTED
-from noughts_server.cli.former_command import command
 from noughts_server.cli.options.game import SeedOption, VariantOption, read_seed, read_variant
+from noughts_server.cli.options.output import OutputOptions
 
 _SELF = "self"
 _LARGEST_GAMES = 100_000_000
 # Points of a curve; on larger boards each point takes seconds.
 _CURVE_POINTS, _SMALL_BOARD, _FEW_CURVE_POINTS = 30, 9, 8
 _GAMES_A_LOOK = 50
-
-
-@command(
-    example="""
-$ noughts bot table build three-stage -o three-stage.table
-three-stage.table: 4,520 positions of tictactoe.
-table:file=three-stage.table plays exactly like three-stage.
-"""
-)
-def build(
-    spec: Annotated[
-        str,
-        Argument(
-            metavar="SPEC",
-            autocompletion=completion.specs,
-            help="Reference bot, e.g. `pascal` or `nextstep:depth=3`",
-        ),
-    ],
-    file: Annotated[Path, Option("-o", "--output", metavar="FILE", help="Table to write", rich_help_panel="Output")],
-    variant: VariantOption = "tictactoe",
-) -> None:
-    """Write a table of a bot's moves in every position; `table:file=FILE` then plays the same moves.
-
-    The table is plain text that you can edit. It works for boards of at most 12 cells.
-    """
-    parsed_variant = read_variant(variant)
-    bot = make_bot(parse_spec(spec), parsed_variant)
-    held = LockedFile(file)
-    try:
-        with counting("Positions") as show:
-            table = build_table(bot, parsed_variant, lambda done, total: show(done, total, ""))
-        save(file, table, comments=(f"{printing.printable(spec)}, by `noughts bot table build`",))
-    finally:
-        held.release()
-    output.show(
-        {
-            "file": str(file),
-            "spec": spec,
-            "variant": parsed_variant.name,
-            "level": table.level,
-            "positions": len(table.rows),
-        },
-        f"{file}: {printing.count(len(table.rows), 'position')} of {parsed_variant.name}.\n"
-        f"table:file={file} plays exactly like {spec}.",
-    )
 
 
 @command(
@@ -126,6 +79,8 @@ def learn(
             rich_help_panel="Output",
         ),
     ] = None,
+    *,
+    output: OutputOptions,
 ) -> None:
     """Train the bot `learner`: play games in this process and correct its table after each.
 
@@ -135,26 +90,26 @@ def learn(
     """
     if curve is not None:
         check_target(curve)
-    parsed_variant, parsed_seed = read_variant(variant), read_seed(seed)
-    opponents = {text: None if text == _SELF else make_bot(parse_spec(text), parsed_variant) for text in against}
+    rules, seed = read_variant(variant), read_seed(seed)
+    opponents = {text: None if text == _SELF else make_bot(parse_spec(text), rules) for text in against}
     learner = Learner(file, learn=True)
     learner.prepare()
     try:
-        trainer = Trainer(learner, parsed_variant, [opponents[text] for text in against], parsed_seed)
+        trainer = Trainer(learner, rules, [opponents[text] for text in against], seed)
         rivals = {text: bot for text, bot in opponents.items() if bot is not None}
-        training = _Training(learner, trainer, parsed_variant, rivals or {"random": make_bot(parse_spec("random"))})
+        training = _Training(learner, trainer, rules, rivals or {"random": make_bot(parse_spec("random"))})
         with _interruptible() as stopped:
             training.run(games, with_curve=curve is not None, stopped=stopped)
             interrupted = stopped()
     finally:
         learner.close()
     document = training.document(file) | {
-        **printing.seed_document(parsed_seed),
+        **printing.seed_document(seed),
         "interrupted": interrupted,
         "curve": None,
     }
     if curve is not None:
-        title = f"learner against {', '.join(dict.fromkeys(against))}: {parsed_variant.name}, seed {parsed_seed}"
+        title = f"learner against {', '.join(dict.fromkeys(against))}: {rules.name}, seed {seed}"
         table = write_curve(curve, title, training.curve)
         document["curve"] = {"svg": str(curve), "csv": str(table)}
     output.show(document, lambda: _print(document, training.curve_end()))
@@ -231,11 +186,20 @@ class _Training:
             as_first = chances(self._learner, rival, self._variant)
             as_second = chances(rival, self._learner, self._variant)
             self._note(name, 0, as_first)
-            self._note(name, 1, type(as_second)(*reversed(as_second)))
+            self._note(name, 1, Chances(wins=as_second.losses, draws=as_second.draws, losses=as_second.wins))
 
     def _note(self, opponent: str, side: int, exact: Chances) -> None:
-        numbers = (float(number) for number in (*exact, exact.points))
-        self.curve.append(Evaluation(self._learner.games, opponent, side, *numbers))
+        self.curve.append(
+            Evaluation(
+                games=self._learner.games,
+                opponent=opponent,
+                side=side,
+                wins=float(exact.wins),
+                draws=float(exact.draws),
+                losses=float(exact.losses),
+                points=float(exact.points),
+            )
+        )
 
     def _best(self) -> str:
         latest = [row.points for row in self.curve[-2 * len(self._rivals) :]]
@@ -247,12 +211,18 @@ def _print(document: dict[str, Any], rows: list[Evaluation]) -> None:
     learnt = f"learnt from {printing.count(document['games'], 'game')}"
     speed = f"{document['new_games']:,} of them now, {document['games_per_second']:,} a second, seed {document['seed']}"
     console.print(f"{document['file']}: {document['variant']}, {learnt} ({speed}).", soft_wrap=True)
-    shown = [
-        (row.opponent, row.document()["side"], *(f"{number:.4f}" for number in (row.wins, row.draws, row.losses)),
-         f"{row.points:.4f}")
+    cells = [
+        (
+            row.opponent,
+            row.document()["side"],
+            f"{row.wins:.4f}",
+            f"{row.draws:.4f}",
+            f"{row.losses:.4f}",
+            f"{row.points:.4f}",
+        )
         for row in rows
-    ]  # fmt: skip
-    console.print(printing.table(("against", "moving", ">wins", ">draws", ">losses", ">points"), shown))
+    ]
+    console.print(printing.table(("against", "moving", ">wins", ">draws", ">losses", ">points"), cells))
     for side, losable in document["can_lose"].items():
         verdict = "can be beaten" if losable else "cannot be beaten by anybody"
         console.print(f"Moving {side} it {verdict}.")
