@@ -3,13 +3,16 @@
 Modules are imported when the shell asks: options of every command name these functions.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING
 
 import typer
 
-_PATIENCE_SECONDS = 1.0
+if TYPE_CHECKING:
+    from noughts_server.client.client import Client
+
+_ANSWER_SECONDS = 1.0
 """Time limit of a server's answer: the user waits at the prompt."""
 _MOST = 200
 
@@ -45,16 +48,35 @@ def openings() -> Iterable[str]:
 
 
 def tournaments(ctx: typer.Context) -> Iterable[str]:
-    return _at_the_server(ctx, "tournaments")
+    from noughts_proto.v1.tournaments_pb2 import ListTournamentsRequest
+
+    def names(client: "Client") -> list[str]:
+        request = ListTournamentsRequest(page_size=_MOST)
+        answer = client.tournaments.ListTournaments(request, timeout=_ANSWER_SECONDS)
+        return [row.name for row in answer.tournaments]
+
+    return _names_at_server(ctx, names)
 
 
 def tests(ctx: typer.Context) -> Iterable[str]:
     """Tests of the server."""
-    return _at_the_server(ctx, "tests")
+    from noughts_proto.v1.tests_pb2 import ListTestsRequest
+
+    def names(client: "Client") -> list[str]:
+        answer = client.tests.ListTests(ListTestsRequest(page_size=_MOST), timeout=_ANSWER_SECONDS)
+        return [row.name for row in answer.tests]
+
+    return _names_at_server(ctx, names)
 
 
 def bots(ctx: typer.Context) -> Iterable[str]:
-    return _at_the_server(ctx, "bots")
+    from noughts_proto.v1.bots_pb2 import ListBotsRequest
+
+    def names(client: "Client") -> list[str]:
+        answer = client.bots.ListBots(ListBotsRequest(page_size=_MOST), timeout=_ANSWER_SECONDS)
+        return [row.name for row in answer.bots]
+
+    return _names_at_server(ctx, names)
 
 
 def opponents(ctx: typer.Context) -> Iterable[str]:
@@ -62,9 +84,9 @@ def opponents(ctx: typer.Context) -> Iterable[str]:
     return (f"bot:{name}" for name in bots(ctx))
 
 
-def _at_the_server(ctx: typer.Context, what: str) -> list[str]:
+def _names_at_server(ctx: typer.Context, names: Callable[["Client"], list[str]]) -> list[str]:
+    """Return the short names that `names` reads from the server on the command line; none if it fails."""
     from noughts_proto.security import dialling_from_environment
-    from noughts_proto.v1 import bots_pb2, tests_pb2, tournaments_pb2
     from noughts_server.cli.connection import read_server, read_token
     from noughts_server.client.client import connected
     from noughts_server.core.resource_names import short
@@ -72,15 +94,8 @@ def _at_the_server(ctx: typer.Context, what: str) -> list[str]:
     # If anything is wrong, the command itself reports it; here nobody would read it.
     with suppress(Exception):
         address, token = read_server(ctx.params.get("server")), read_token(None, None)
-        dialling = dialling_from_environment(tls=False, ca=None, insecure=False)
+        dialling = dialling_from_environment()
         dialling.check(address, token)
         with connected(address, token, dialling) as client:
-            calls: dict[str, Any] = {
-                "tournaments": (client.tournaments.ListTournaments, tournaments_pb2.ListTournamentsRequest),
-                "tests": (client.tests.ListTests, tests_pb2.ListTestsRequest),
-                "bots": (client.bots.ListBots, bots_pb2.ListBotsRequest),
-            }
-            call, request = calls[what]
-            answer = call(request(page_size=_MOST), timeout=_PATIENCE_SECONDS)
-            return [short(row.name) for row in getattr(answer, what)]
+            return [short(name) for name in names(client)]
     return []

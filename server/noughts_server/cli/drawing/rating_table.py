@@ -18,9 +18,19 @@ def ratings_document(ratings: RatingTable) -> dict[str, Any]:
     return {
         "players": [
             {
-                **printing.picked(player, "rank", "name", "rating", "error95", "games", "points"),
+                "rank": player.rank,
+                "name": player.name,
+                "rating": player.rating,
+                "error95": player.error95,
+                "games": player.games,
+                "points": player.points,
                 "score": player.points / player.games if player.games else None,
-                **printing.picked(player, "wins", "draws", "losses", "opposition", "los_next", "group"),
+                "wins": player.wins,
+                "draws": player.draws,
+                "losses": player.losses,
+                "opposition": player.opposition,
+                "los_next": player.los_next,
+                "group": player.group,
             }
             for player in ratings.players
         ],

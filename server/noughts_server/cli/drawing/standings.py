@@ -8,7 +8,7 @@ from rich.console import Console
 from noughts_server.cli.drawing.crosstable import crosstable_table
 from noughts_server.cli.drawing.rating_table import fit_of_pairs
 from noughts_server.cli.drawing.tables import show_table
-from noughts_server.cli.printing import heading, picked, points, printable, rating, table
+from noughts_server.cli.printing import heading, points, printable, rating, table
 from noughts_server.tables.crosstable import Crosstable
 from noughts_server.tables.pairings import MatchRow, pairings_document, pairings_table
 from noughts_server.tables.standings import PairScores, Standing, tie_notes
@@ -43,10 +43,16 @@ class TournamentTables:
         standings = [
             {
                 "name": row.label,
-                **picked(row, "wins", "draws", "losses", "points", "rating", "byes"),
+                "wins": row.wins,
+                "draws": row.draws,
+                "losses": row.losses,
+                "points": row.points,
+                "rating": row.rating,
+                "byes": row.byes,
                 "withdrawn": None if row.withdrawn_at is None else row.withdrawn_reason or "on request",
                 "rank": row.rank or place,
-                **picked(row, "head_to_head", "sonneborn_berger"),
+                "head_to_head": row.head_to_head,
+                "sonneborn_berger": row.sonneborn_berger,
                 "tie_break": row.tie_break and row.tie_break.name.lower(),
             }
             for place, row in enumerate(self.rows, start=1)
