@@ -43,6 +43,7 @@ _CONNECTIONS, _STREAMS = 40, 50
 _ROWS = 500_000
 _STOLEN_SECONDS = 2.5
 _FLOODS = 8
+_OWN_TIMES = 500
 _AUTHORS_GAMES, _BOMBS_A_FRAME, _BOMB_CHARACTERS = 64, 30, 65_000
 
 
@@ -327,6 +328,23 @@ async def refused_calls(target: Target) -> None:
             tasks.create_task(target.endless(lambda: stub.JoinTournament(request, metadata=target.bearing)))
 
 
+async def large_settings(target: Target) -> None:
+    """An owner creates tournaments whose settings are as large as they may be, as often as its token may."""
+    times = {f"{'x' * 50}{number}": types_pb2.TimeControl(move_us=1_000_000) for number in range(_OWN_TIMES)}
+    numbers = count()
+    async with target.channel() as channel, asyncio.TaskGroup() as tasks:
+        stub: Any = tournaments_pb2_grpc.TournamentServiceStub(channel)
+
+        async def create() -> None:
+            slug = f"large-{next(numbers)}"
+            large = tournaments_pb2.Tournament(name=f"tournaments/{slug}", variant="tictactoe", own_times=times)
+            request = tournaments_pb2.CreateTournamentRequest(tournament=large, request_id=slug)
+            await stub.CreateTournament(request, metadata=target.bearing)
+
+        for _ in range(_FLOODS):
+            tasks.create_task(target.endless(create))
+
+
 async def silence(target: Target) -> None:
     """A bot takes as many untimed games as it is given, and never says a word in them."""
     async with puppet(target, "mute", max_games=64) as mute, puppet(target, "waiting", max_games=64) as waiting:
@@ -457,6 +475,8 @@ ATTACKS: Mapping[str, Attack] = {
     "seats": seats,
     "tests of guests": guest_tests,
     "refused calls": refused_calls,
+    "large settings": large_settings,
+    "waiting calls": holding_attacks.waiting_calls,
     "silence": silence,
     "listing": listing,
     "comment bombs": comment_bombs,
@@ -473,6 +493,7 @@ ATTACKS: Mapping[str, Attack] = {
     "site pipelines": site_attacks.pipelines,
     "site pages": site_attacks.pages,
     "site long lists": site_attacks.long_lists,
+    "site expensive pages": site_attacks.expensive_pages,
     "site slow readers": site_attacks.slow_readers,
     "site held downloads": site_attacks.held_downloads,
     "site tables": site_attacks.tables,
@@ -498,9 +519,12 @@ OTHER_SURFACES = tuple(ATTACKS)[tuple(ATTACKS).index("site streams") :]
 OF_COST = (
     "tests of guests",
     "refused calls",
+    "large settings",
+    "waiting calls",
     "comment bombs",
     "long lists",
     "site long lists",
+    "site expensive pages",
     "site held downloads",
     "site unread answers",
     "site feed streams",

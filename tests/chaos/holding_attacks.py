@@ -5,12 +5,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from noughts_proto.v1 import feed_pb2, games_pb2
+from noughts_proto.v1 import feed_pb2, games_pb2, leaderboards_pb2
 from tests.chaos.http2 import Deaf, deaf
 from tests.support.agents import ToolFailed, over_http
 
 _SOURCES = ("127.0.0.3", "127.0.0.4")
 _CALLS, _STREAMS, _CONNECTIONS = 50, 250, 2_500
+_ADDRESSES, _ANCHORS = 6, 500
 _WAITS, _BODIES = 40, 80
 _PAUSE = 0.2
 
@@ -24,6 +25,19 @@ async def unread_answers(target: Any) -> None:
             client.call("GameService/ListGames", request)
 
     await _many(target, [(source, False) for source in _SOURCES], ask)
+
+
+async def waiting_calls(target: Any) -> None:
+    """A few addresses ask for what is computed for one caller at a time, and name as many anchors as they may."""
+    anchors = {f"bots/{'x' * 50}{number}": 1.0 for number in range(_ANCHORS)}
+    ratings = leaderboards_pb2.GetBatchRatingsRequest(variant="gomoku").SerializeToString()
+    anchored = leaderboards_pb2.GetBatchRatingsRequest(variant="gomoku", anchors=anchors).SerializeToString()
+
+    def ask(client: Deaf) -> None:
+        for request in (ratings, anchored) * (_CALLS // 2):
+            client.call("LeaderboardService/GetBatchRatings", request)
+
+    await _many(target, [(f"127.0.1.{number}", True) for number in range(_ADDRESSES)], ask)
 
 
 async def feed_streams(target: Any) -> None:

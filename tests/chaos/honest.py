@@ -12,7 +12,7 @@ from contextlib import ExitStack, asynccontextmanager, closing, nullcontext, sup
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 import grpc.aio
@@ -24,8 +24,8 @@ from noughts_bots.connection.session import Login, play
 from noughts_proto.security import Dialling
 from noughts_proto.transport import TOKEN_KEY
 from noughts_proto.v1 import bots_pb2, status_pb2, status_pb2_grpc, tournaments_pb2, types_pb2
-from noughts_referee.rules import Position, Termination
-from noughts_referee.work_units import pack_times
+from noughts_referee.rules import Position, Termination, parse_variant
+from noughts_referee.work_units import pack_moves, pack_times
 from tests.chaos.attacks import ENDS_AT_THE_PROXY, OTHER_SURFACES, Attack, Target, attack_for
 from tests.chaos.nursery import Forked, noughts
 from tests.chaos.world import ORGANISER, World, going
@@ -197,20 +197,31 @@ class AgentWorld(HonestWorld):
 class ArchiveWorld(HonestWorld):
     """The same with many games that are over."""
 
+    archived: ClassVar = ("gomoku", _ARCHIVED, _ARCHIVED_PLIES)
+    """The variant, the games and the plies of each."""
+
     async def begin(self) -> None:
+        name, count, plies = self.archived
+        variant = parse_variant(name)
         async with open_arena(self.database) as arena:
-            archive = await arena.tournament("archive", variant="gomoku", games_per_pair=_ARCHIVED, rated=False)
+            archive = await arena.tournament("archive", variant=name, games_per_pair=count, rated=False)
             games = await arena.play(archive)
-            times = pack_times([1_000] * _ARCHIVED_PLIES)
+            times = pack_times([1_000] * plies)
             for number, game in enumerate(games):
-                cells = random.Random(number).sample(range(225), _ARCHIVED_PLIES)
-                games[number] = game._replace(moves=bytes(cells), times=times)
+                cells = random.Random(number).sample(range(variant.cells), plies)
+                games[number] = game._replace(moves=pack_moves(cells, variant.cells), times=times)
             await arena.commit(games)
         await super().begin()
 
 
 class WebArchiveWorld(ArchiveWorld, WebWorld):
     """The same with a website."""
+
+
+class LargeBoardsWorld(WebArchiveWorld):
+    """The same whose games have full boards of 900 cells."""
+
+    archived = ("mnk:30,30,5", 100, 900)
 
 
 class UploadWorld(HonestWorld):
@@ -278,6 +289,8 @@ WORLDS: Mapping[str, type[HonestWorld]] = {
     "agent waits": AgentWorld,
     "long lists": ArchiveWorld,
     "site long lists": WebArchiveWorld,
+    "site expensive pages": LargeBoardsWorld,
+    "waiting calls": ArchiveWorld,
     **dict.fromkeys(("source bomb", "trial queue"), UploadWorld),
     "forged messages": ClusterWorld,
 }

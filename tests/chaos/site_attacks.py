@@ -124,6 +124,23 @@ async def long_lists(target: Any) -> None:
     await _many(target, 4, send)
 
 
+async def expensive_pages(target: Any) -> None:
+    """Sixty addresses ask for the pages that take longest: lists of large boards, and their explorer."""
+    paths = ("/tournaments/archive/games", "/explorer?variant=mnk%3A30%2C30%2C5&time_class=untimed&moves=0,899")
+    kinds = count()
+
+    async def send(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
+        path = paths[next(kinds) % len(paths)]
+        status = await _asked(reader, writer, f"GET {path} HTTP/1.0\r\n\r\n".encode())
+        while await reader.read(_PIECE):
+            pass
+        return f"page: {status}"
+
+    async with asyncio.TaskGroup() as tasks:
+        for number in range(_ADDRESSES):
+            tasks.create_task(_many(target, 2, send, f"127.0.1.{number}"))
+
+
 async def held_downloads(target: Any) -> None:
     """Sixty addresses begin to download all games, two files each, and read only their beginnings."""
     kinds = count()
