@@ -3,6 +3,7 @@
 import asyncio
 import json
 import queue
+import re
 import socket
 import threading
 import time
@@ -22,6 +23,8 @@ from noughts_server.web.listener import address_of, listening
 from noughts_server.web.serving import running_site
 from tests.support.processes import eventually
 
+_BLOCKS = "caption|dd|div|dl|dt|form|h[1-4]|li|ol|option|p|section|table|tbody|td|th|thead|tr|ul"
+_BREAKS_AT_BLOCKS = re.compile(rf"\s*\n\s*(?=</?(?:{_BLOCKS})\b)|(</?(?:{_BLOCKS})\b[^>]*>)\s*\n\s*")
 PATIENCE = 60.0
 """Seconds after which a test that waits for something has failed."""
 
@@ -36,7 +39,11 @@ class Answer(NamedTuple):
 
     @property
     def text(self) -> str:
-        return self.body.decode()
+        """The body; of a page, line breaks are spaces, and next to the tags of blocks they are nothing."""
+        text = self.body.decode()
+        if not self.headers.get("content-type", "").startswith("text/html"):
+            return text
+        return re.sub(r"\s*\n\s*", " ", _BREAKS_AT_BLOCKS.sub(r"\1", text))
 
     @property
     def document(self) -> Any:
