@@ -428,3 +428,13 @@ async def test_many_anchors_are_refused_before_they_are_read(client: Client) -> 
         client.leaderboards.GetBatchRatings(leaderboards_pb2.GetBatchRatingsRequest(anchors=anchors))
     )
     assert "at most 2,000" in refusal.status.message
+
+
+async def test_waiting_batch_ratings_of_one_caller_are_bounded(tmp_path: Path) -> None:
+    async with bounded(tmp_path, batch_ratings=1) as client:
+        request = leaderboards_pb2.GetBatchRatingsRequest()
+        calls = [client.leaderboards.GetBatchRatings(request) for _ in range(20)]
+        answers = await asyncio.gather(*calls, return_exceptions=True)
+        refusals = [each for each in answers if isinstance(each, grpc.aio.AioRpcError)]
+        assert 0 < len(refusals) < len(calls)
+        assert all("batch_ratings" in str(each.details()) + str(each.trailing_metadata()) for each in refusals)
