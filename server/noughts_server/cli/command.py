@@ -88,6 +88,8 @@ def lazy(line: str, row: Command) -> type[TyperCommand]:
     """
 
     class Lazy(TyperCommand):
+        place = row.place
+
         def load(self) -> Any:
             return _load(line, row)
 
@@ -107,8 +109,6 @@ def _load(line: str, row: Command) -> Any:
     module, _, name = row.place.partition(":")
     with reporting(line):
         function = getattr(import_module(module), name)
-    if load_former := vars(function).get("load_former"):
-        return load_former(line, name, function)
     declaration: _Declaration = vars(function)["declaration"]
     paragraphs = inspect.cleandoc(function.__doc__ or "").split("\n\n")
     app = typer.Typer(add_completion=False, rich_markup_mode="rich")

@@ -67,6 +67,16 @@ def test_line_of_a_command_begins_its_help(line: str) -> None:
     assert node.load().help.startswith(node.help)
 
 
+FORMER_NAMES = {"gym": "estimate"}
+
+
+@pytest.mark.parametrize("line", commands())
+def test_a_command_is_in_the_module_of_its_name(line: str) -> None:
+    [node] = (node for path, node in commands_and_groups() if " ".join(path) == line)
+    name = FORMER_NAMES.get(line, line).replace(" ", ".").replace("-", "_")
+    assert node.place.partition(":")[0] == f"noughts_server.cli.commands.{name}"
+
+
 def test_each_example_is_of_a_command_and_shows_what_it_prints() -> None:
     found = examples_of_help()
     lines = [f"noughts {' '.join(path)}".strip() for path, _ in commands_and_groups()]
