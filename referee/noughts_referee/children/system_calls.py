@@ -114,6 +114,7 @@ ZYGOTE: dict[str, Numbers] = {
     "setpriority": (141, 140), "setresuid": (117, 147), "setresgid": (119, 149), "setgroups": (116, 159),
     "capget": (125, 90), "capset": (126, 91), "landlock_create_ruleset": (444, 444), "landlock_add_rule": (445, 445),
     "landlock_restrict_self": (446, 446), "seccomp": (317, 277), "mount": (165, 40), "umount2": (166, 39),
+    "getpriority": (140, 141),
 }
 """Calls that only the zygote needs, before it or its child gives them up."""
 
