@@ -32,7 +32,7 @@ from noughts_server.runtime.absences import Absences
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.director import Director, making_room
 from noughts_server.runtime.endless_work import running
-from noughts_server.runtime.open_files import watching_open_files
+from noughts_server.runtime.open_files import OpenFiles
 from noughts_server.runtime.recorder import recording
 from noughts_server.runtime.sessions import OnlineBot, Sessions
 from noughts_server.runtime.store_guard import StoreGuard
@@ -194,7 +194,7 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
             await stack.enter_async_context(running(host(at).run()))
         play.local.queue.seats = settings.seats
         await stack.enter_async_context(
-            running(bots.run(), wants.run(), guard.run(), absences.run(), watching_open_files())
+            running(bots.run(), wants.run(), guard.run(), absences.run(), OpenFiles().watch())
         )
         await stack.enter_async_context(running(referee.stalls.watch()))
         await stack.enter_async_context(play.local.supplying(goes_on=False))

@@ -36,7 +36,7 @@ from noughts_server.runtime.endless_work import running
 from noughts_server.runtime.explorer import exploring
 from noughts_server.runtime.hosting import Hosting
 from noughts_server.runtime.leftovers import deleting_leftovers
-from noughts_server.runtime.open_files import watching_open_files
+from noughts_server.runtime.open_files import OpenFiles
 from noughts_server.runtime.recorder import Recorder, recording
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.runtime.store_guard import StoreGuard
@@ -189,7 +189,8 @@ async def running_server(
         await stack.enter_async_context(feed.feeding())
         limiter = Limiter(settings.limits)
         admission = Admission(store, sessions, limiter, settings.proxies)
-        connections = Connections(settings.limits, admission.busy, settings.proxies)
+        open_files = OpenFiles()
+        connections = Connections(settings.limits, admission.busy, open_files.are_lacking, settings.proxies)
         delivery = Delivery(settings.limits, connections.reset, settings.answer_seconds, counters.refused)
         interceptor = CallInterceptor(admission, delivery, counters.errors, counters.refused)
         authorities = settings.client_authorities
@@ -223,7 +224,7 @@ async def running_server(
         webhooks = WebhookDelivery(store, leads, private=settings.private_webhooks).run()
         tokens = closing_ended_sessions(store, sessions)
         challenges = expiring_challenges(store, sessions, director, leads)
-        work = (tokens, challenges, guard.run(), webhooks, watching_open_files(), deleting_leftovers(store))
+        work = (tokens, challenges, guard.run(), webhooks, open_files.watch(), deleting_leftovers(store))
         await stack.enter_async_context(running(*work))
         if settings.explorer:
             await stack.enter_async_context(running(exploring(store, referee.in_flight, leads)))

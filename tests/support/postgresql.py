@@ -15,7 +15,7 @@ import sysconfig
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -94,12 +94,14 @@ class Postgresql:
         children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
         processes = [parent, *map(int, children)]
         for process in processes[1:]:
-            os.kill(process, signal.SIGSTOP)
+            with suppress(ProcessLookupError):  # a connection's process has just ended
+                os.kill(process, signal.SIGSTOP)
         try:
             yield
         finally:
             for process in processes:
-                os.kill(process, signal.SIGCONT)
+                with suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGCONT)
 
     def remove(self) -> None:
         """Stop the server and remove its folder."""

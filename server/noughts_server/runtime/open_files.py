@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import os
+import time
 from contextlib import suppress
 
 import structlog
@@ -14,19 +15,34 @@ logger = structlog.get_logger("noughts.server")
 _SPARE = 16
 """Files that a healthy process can still open."""
 _SECONDS = 1.0
+_CALM_SECONDS = 5.0
+"""How long there must be enough files again before that is logged: connections can use them up at once."""
 
 
-async def watching_open_files() -> None:
-    """Log the beginning and the end of a lack of files, until it is cancelled."""
-    lacking: int | None = None
-    while True:
-        before, lacking = lacking, files_lacking()
-        if lacking is not None and before is None:
-            problem, remedy = MACHINE_TROUBLES[lacking]
-            logger.error("files_exhausted", problem=problem, hint=remedy)
-        elif lacking is None and before is not None:
+class OpenFiles:
+    """Whether this process lacks files, and the log of when that began and ended."""
+
+    def __init__(self) -> None:
+        self._lacked_at: float | None = None
+
+    def are_lacking(self) -> bool:
+        """Return whether this process can open few or no more files now."""
+        lacking = files_lacking()
+        if lacking is not None:
+            if self._lacked_at is None:
+                problem, remedy = MACHINE_TROUBLES[lacking]
+                logger.error("files_exhausted", problem=problem, hint=remedy)
+            self._lacked_at = time.monotonic()
+        elif self._lacked_at is not None and time.monotonic() - self._lacked_at > _CALM_SECONDS:
+            self._lacked_at = None
             logger.info("files_available")
-        await asyncio.sleep(_SECONDS)
+        return lacking is not None
+
+    async def watch(self) -> None:
+        """Look each second, until it is cancelled."""
+        while True:
+            self.are_lacking()
+            await asyncio.sleep(_SECONDS)
 
 
 def files_lacking() -> int | None:

@@ -20,7 +20,6 @@ import structlog
 
 from noughts_proto.callers import caller_network
 from noughts_server.core.limits import Limits
-from noughts_server.runtime.open_files import files_lacking
 
 logger = structlog.get_logger("noughts.grpc")
 
@@ -52,11 +51,21 @@ def peer_of(name: str) -> Peer:
 class Connections:
     """Resets connections, and closes idle ones of addresses that have too many."""
 
-    def __init__(self, limits: Limits, busy: Callable[[], Collection[Peer]], proxies: Collection[str] = ()) -> None:
-        """`busy` returns the peers with a call; `proxies` have no limit."""
+    def __init__(
+        self,
+        limits: Limits,
+        busy: Callable[[], Collection[Peer]],
+        lack_files: Callable[[], bool],
+        proxies: Collection[str] = (),
+    ) -> None:
+        """`busy` returns the peers with a call, `lack_files` whether this process can open few more files.
+
+        `proxies` have no limit.
+        """
         self._most = limits.address_connections
         self._room = round(limits.server_connections * _CROWDED)
         self._busy = busy
+        self._lack_files = lack_files
         self._proxies = frozenset(proxies)
         self._doomed: set[Peer] = set()
         self._wanted = asyncio.Event()
@@ -81,7 +90,7 @@ class Connections:
                 self._wanted.clear()
                 doomed, self._doomed = self._doomed, set()
                 busy = frozenset(self._busy())
-                exhausted = files_lacking() is not None
+                exhausted = self._lack_files()
                 if doomed or exhausted or len(_opened()) - len(busy) > min(self._most, self._room):
                     await self._closed(partial(self._close, port, doomed, busy, exhausted=exhausted))
                     await asyncio.sleep(_TOGETHER_SECONDS)
