@@ -185,7 +185,7 @@ def play(
         if games_file is None:
             run_screen(seating)
         else:
-            # Before the first game: whoever lacks the packages learns it before an evening of games, not after it.
+            # Imported before the first game, so that a missing package is reported before games are played, not after.
             from noughts_server.records.jsonl import GamesFile
             from noughts_server.store.games.games import ExportedGame
 

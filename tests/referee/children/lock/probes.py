@@ -532,7 +532,7 @@ def _hold(keep: Callable[[int], object]) -> str:
 
 
 def end_its_first_thread(ground: Ground) -> str:
-    """While another one goes on."""
+    """End the first thread while another one runs."""
     threading.Thread(target=time.sleep, args=[60]).start()
     return _called(_libc.syscall(ctypes.c_long({"x86_64": 60, "aarch64": 93}[os.uname().machine]), 0))
 
