@@ -34,7 +34,7 @@ MOVED = {
 
 
 class FormerPaths:
-    """An importer of `sys.meta_path`. It comes last, so Python asks it only for modules that no other importer finds."""
+    """An importer of `sys.meta_path`. It comes last, after all other importers."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None

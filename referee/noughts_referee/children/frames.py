@@ -62,7 +62,7 @@ class ChildFrames(ABC):
         self._allowance = min(_BURST_BYTES, self._allowance + _FREE_BYTES)
 
     async def _wait_for_allowance(self) -> None:
-        """Wait if the child has sent much more than the answers to our questions, because reading it delays other players."""
+        """Wait if the child has sent much more than answers, because reading it delays other players."""
         if self._allowance >= 0:
             return
         now = self._now()
