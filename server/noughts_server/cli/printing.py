@@ -42,18 +42,6 @@ def print_rows(
     stdout().print(table(columns, found, first_whole=first_whole) if found else empty)
 
 
-def picked(source: object, *names: str) -> dict[str, Any]:
-    """Return these attributes of an object by name, e.g. for JSON; see `value_of`."""
-    return {name: value_of(source, name) for name in names}
-
-
-def value_of(source: Any, name: str) -> Any:
-    """Return this attribute of an object; of a message, None for an optional field that is not set."""
-    fields = getattr(source, "DESCRIPTOR", None)
-    is_unset = fields is not None and fields.fields_by_name[name].has_presence and not source.HasField(name)
-    return None if is_unset else getattr(source, name)
-
-
 class _Uncropped(Console):
     def print(self, *objects: Any, **options: Any) -> None:
         """Print the objects, strings without control characters; the terminal wraps lines that are too long."""

@@ -261,7 +261,7 @@ def _report(output: OutputOptions, match: Match, *, at_server: bool = False) -> 
     games = match.score.games
     document = {
         "games": games,
-        "you": printing.picked(match.score, "wins", "draws", "losses"),
+        "you": {"wins": match.score.wins, "draws": match.score.draws, "losses": match.score.losses},
         "opponent": match.players[1].name,
         "variant": match.variant.name,
         **printing.seed_document(match.seed),

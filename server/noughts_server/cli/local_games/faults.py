@@ -24,10 +24,19 @@ def _specs(plan: LocalPlan) -> dict[str, BotSpec]:
 def _document(fault: LocalFault, spec: BotSpec) -> dict[str, Any]:
     first = None
     if (game := fault.first) is not None:
-        place = printing.picked(game, "ply", "variant", "side")
-        first = {"game": game.ordinal, **place, "reason": game.what or fault.reason}
+        first = {
+            "game": game.ordinal,
+            "ply": game.ply,
+            "variant": game.variant,
+            "side": game.side,
+            "reason": game.what or fault.reason,
+        }
     return {
-        **printing.picked(fault, "bot", "reason", "times", "games", "benched"),
+        "bot": fault.bot,
+        "reason": fault.reason,
+        "times": fault.times,
+        "games": fault.games,
+        "benched": fault.benched,
         "first": first,
         "advice": _advice(fault, spec),
         "stderr": fault.stderr,

@@ -86,7 +86,12 @@ def make_plan(specs: list[str], playing: LocalOptions, title: str, *, there: boo
         own_margins_us={label: usual_us + wait_us for label, wait_us in waits_us.items()} | own_margins_us,
         database=read_database(playing.database),
         children=ChildSettings(start=playing.start_timeout),
-        **printing.picked(playing, "locking", "processes", "affinity", "log", "messages", "fatal"),
+        locking=playing.locking,
+        processes=playing.processes,
+        affinity=playing.affinity,
+        log=playing.log,
+        messages=playing.messages,
+        fatal=playing.fatal,
         memory_bytes=memory_bytes,
         all_memory_bytes=all_memory_bytes,
     )

@@ -38,8 +38,13 @@ def check(database: DatabaseOption = None, *, output: OutputOptions) -> None:
     games, ratings = printing.count(report.games, "game"), printing.count(report.ratings, "rating")
     lines.append(f"{printing.count(report.tournaments, 'tournament')}, {games}, {ratings}: {wrong}")
     findings = [finding._asdict() for finding in report.findings]
-    counted = printing.picked(report, "tournaments", "games", "ratings")
-    document = {**counted, "errors": report.errors, "findings": findings}
+    document = {
+        "tournaments": report.tournaments,
+        "games": report.games,
+        "ratings": report.ratings,
+        "errors": report.errors,
+        "findings": findings,
+    }
     output.show(document, printing.printable("\n".join(lines)))
     if report.errors:
         raise SystemExit(1)

@@ -55,7 +55,8 @@ def token_id(row: pb.Token) -> int:
 def document_of(row: pb.Token) -> dict[str, object]:
     return {
         "id": token_id(row),
-        **printing.picked(row, "owner", "label"),
+        "owner": row.owner,
+        "label": row.label,
         "scopes": list(row.scopes),
         **{key: iso(milliseconds(row, name)) for key, name in _TIMES.items()},
     }
