@@ -3,15 +3,16 @@
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from grpc import StatusCode
 from typer import Option
 
 from noughts_proto.security import Dialling, dialling_from_environment
 from noughts_server.cli.connection import read_server, read_token, require_token
-from noughts_server.client import client
-from noughts_server.client.client import Client
+
+if TYPE_CHECKING:
+    from noughts_server.client.client import Client
 
 HINTS = {
     StatusCode.UNAVAILABLE: "Is it running (noughts serve)? Check --server.",
@@ -75,12 +76,15 @@ class AddressOptions:
         dialling.check(self.address, token)
         return dialling
 
-    def connected(self, *, token_needed: bool = False) -> AbstractContextManager[Client]:
+    def connected(self, *, token_needed: bool = False) -> AbstractContextManager["Client"]:
         """Yield a client of the server. Raises UsageProblem for a token that is missing."""
         return self.connected_with(self.read_token(token_needed=token_needed))
 
-    def connected_with(self, token: str) -> AbstractContextManager[Client]:
+    def connected_with(self, token: str) -> AbstractContextManager["Client"]:
         """Yield a client of the server that calls it with this token."""
+        # `noughts bot run` has these options, but calls with its own connections: its start need not load the client.
+        from noughts_server.client import client
+
         return client.connected(self.address, token, self.dialling(token), HINTS)
 
 
