@@ -158,16 +158,17 @@ def test_a_terminal_that_is_closed_leaves_nobody_playing() -> None:
 FAILING = """
 from noughts_bots.sdk.bot import Bot
 from noughts_referee.rules import parse_variant
-from noughts_server.cli.screens.play_screen import run_screen
-from noughts_server.play.opponents import BotSeating
-from noughts_server.play.match import Match, Participant
+from noughts_server.cli.screens.application import run_mode
+from noughts_server.cli.screens.play.mode import PlayMode
+from noughts_server.cli.screens.play.opponents import BotSeating
+from noughts_server.cli.screens.play.match import Match, Participant
 
 class Failing(Bot):
     def choose(self, position):
         raise ZeroDivisionError("there is nothing to divide")
 
 players = (Participant("You", person=True), Participant("failing", person=False))
-run_screen(BotSeating(Match(parse_variant("tictactoe"), players, always_first=0), Failing()))
+run_mode(PlayMode(BotSeating(Match(parse_variant("tictactoe"), players, always_first=0), Failing())))
 """
 
 

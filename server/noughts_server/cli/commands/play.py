@@ -26,9 +26,10 @@ from noughts_server.cli.options.game import (
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.server import ServerOptions
 from noughts_server.cli.options.time import TimeOfPlayerOption, read_time
+from noughts_server.cli.screens.play.match import Match, Participant
+from noughts_server.cli.screens.play.status_line import score_line
+from noughts_server.cli.screens.shown_game import YOU
 from noughts_server.competition.tournament_settings import TournamentSettings
-from noughts_server.play.match import Match, Participant
-from noughts_server.play.status_line import YOU, score_line
 
 if TYPE_CHECKING:
     from noughts_server.store.games.games import ExportedGame
@@ -145,7 +146,7 @@ def play(
     if opponent is not None or wait:
         _check_online(spec, opponent, wait=wait, first=first, games_file=games_file)
         _check_terminal()
-        from noughts_server.cli.screens.play_online import OnlineMatchPlan, play_online
+        from noughts_server.cli.screens.play.online import OnlineMatchPlan, play_online
 
         if time_of and opponent is None:
             raise UsageProblem("--time-of: works only with --with, not with --wait: the challenger chooses the times")
@@ -171,8 +172,9 @@ def play(
     move_us = _move_limit(time)
     players, bot = _participants(spec or _DEFAULT_SPEC, parsed_variant)
     _check_terminal()
-    from noughts_server.cli.screens.play_screen import run_screen
-    from noughts_server.play.opponents import BotSeating, Seating
+    from noughts_server.cli.screens.application import run_mode
+    from noughts_server.cli.screens.play.mode import PlayMode
+    from noughts_server.cli.screens.play.opponents import BotSeating, Seating
 
     always_first = {First.ME: 0, First.OPPONENT: 1}.get(first or First.RANDOM)
     match = Match(parsed_variant, players, parsed_seed, always_first, own_mark)
@@ -183,14 +185,14 @@ def play(
             closing.callback(bot.close)
         closing.callback(seating.close)
         if games_file is None:
-            run_screen(seating)
+            run_mode(PlayMode(seating))
         else:
             # Imported before the first game, so that a missing package is reported before games are played, not after.
             from noughts_server.records.jsonl import GamesFile
             from noughts_server.store.games.games import ExportedGame
 
             with GamesFile(games_file) as file:
-                run_screen(seating)
+                run_mode(PlayMode(seating))
                 file.write(_exported(match, ExportedGame))
     _report(output, match)
 

@@ -4,7 +4,7 @@ from noughts_server.cli.command import command
 from noughts_server.cli.options.names import WatchedArgument
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.server import AddressOptions
-from noughts_server.cli.screens.feed import show_feed
+from noughts_server.cli.screens.watch.feed import show_feed
 
 
 @command(

@@ -1,1 +1,1 @@
-"""What redraws itself on the terminal."""
+"""The board in a terminal, with two modes: play and watch."""

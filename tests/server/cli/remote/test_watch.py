@@ -16,7 +16,7 @@ from noughts_proto.v1 import feed_pb2 as pb
 from noughts_proto.v1 import tournaments_pb2
 from noughts_referee.rules import Result, Termination, cell_names, parse_variant
 from noughts_server.cli.drawing.boards import board_lines
-from noughts_server.cli.screens.feed_screen import Screen
+from noughts_server.cli.screens.watch.feed_screen import Screen
 from tests.support.background import online
 
 Ask = Callable[..., Any]

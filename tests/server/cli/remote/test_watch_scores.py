@@ -16,7 +16,7 @@ from rich.console import Console
 from noughts_proto.feed_view import View
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_server.cli.drawing.feed_lines import events
-from noughts_server.cli.screens.feed_screen import Screen
+from noughts_server.cli.screens.watch.feed_screen import Screen
 
 # Plays the first free cell as soon as it is told on stdin that a game may begin; tells scores if it is called `ada`.
 TALKER = """

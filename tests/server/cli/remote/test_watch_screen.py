@@ -15,7 +15,7 @@ from rich.console import Console
 from noughts_proto.feed_view import View
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_proto.v1 import tournaments_pb2
-from noughts_server.cli.screens.feed_screen import Screen
+from noughts_server.cli.screens.watch.feed_screen import Screen
 
 SIZES = [(80, 24), (120, 40), (60, 16), (40, 12)]
 

@@ -2,7 +2,7 @@
 
 import sys
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from typer import Argument
 
@@ -14,12 +14,11 @@ from noughts_server.cli.drawing.boards import cells_text, print_board
 from noughts_server.cli.errors import has_extra
 from noughts_server.cli.game_sources import FileDialect, games_in
 from noughts_server.cli.options.output import OutputOptions
+from noughts_server.cli.screens.board_layout import WON
+from noughts_server.cli.screens.shown_game import ShownGame, ShownPlayer
 from noughts_server.records.json_lines import json_document, winning_cells
 from noughts_server.records.recorded_game import RecordError, variant_of
 from noughts_server.tables.recorded_game import RecordedGame
-
-if TYPE_CHECKING:
-    from noughts_server.play.replay_screen import ReplayedGame
 
 
 @command(
@@ -57,34 +56,41 @@ def _show_game(output: OutputOptions, file: str, number: int, games: Games) -> N
         printing.print_json({"number": number, **json_document(game)})
         return
     on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
-    replayed = _replayed(game) if on_terminal and has_extra("play") else None
-    if replayed is None:
+    shown = _shown(number, game) if on_terminal and has_extra("play") else None
+    if shown is None:
         _print(number, game)
         return
-    from noughts_server.play.replay_screen import ReplayScreen
+    from noughts_server.cli.screens.application import run_mode
+    from noughts_server.cli.screens.watch.mode import WatchMode
+    from noughts_server.cli.screens.watch.recorded import RecordedGames
 
-    ReplayScreen(number, replayed, lambda wanted: _replayed(find_game(file, wanted, games))).run()
+    def find(number: int) -> ShownGame | None:
+        return _shown(number, find_game(file, number, games))
+
+    run_mode(WatchMode(RecordedGames(number, shown, find)))
 
 
-def _replayed(game: RecordedGame | None) -> "ReplayedGame | None":
-    """For the screen; None for a game whose moves cannot be put on a board."""
-    from noughts_server.play.replay_screen import ReplayedGame
-
+def _shown(number: int, game: RecordedGame | None) -> ShownGame | None:
+    """Return the game for the screen; None for a game whose moves cannot be put on a board."""
     try:
         variant = variant_of(game.variant) if game else None
     except RecordError:
         return None
     if game is None or variant is None or not all(0 <= cell < variant.cells for cell in game.moves):
         return None
-    return ReplayedGame(
-        title=printing.printable(
-            f"{game.first or '?'} (X) - {game.second or '?'} (O)  {game.result} {game.termination}"
-        ),
+    first, second = printing.printable(game.first or "?"), printing.printable(game.second or "?")
+    ending = printing.printable(f"{game.result} {game.termination}")
+    return ShownGame(
         variant=variant,
+        caption=f"game {number}",
+        players=(ShownPlayer(name=first, mark="X"), ShownPlayer(name=second, mark="O")),
         moves=game.moves,
-        opening_plies=game.opening_plies,
+        status=f"Game {number}: {first} (X) - {second} (O)  {ending}",
+        over=True,
         times_ms=game.times_ms,
+        opening_plies=game.opening_plies,
         winning=frozenset(winning_cells(game) or ()),
+        winning_colour=WON,
     )
 
 

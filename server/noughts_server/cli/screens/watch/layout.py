@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from noughts_server.cli.screens.game_picture import Picture
+from noughts_server.cli.screens.watch.game_picture import Picture
 
 _HEAD_LINES = 2
 """Lines above the rows of standings."""

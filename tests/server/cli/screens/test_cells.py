@@ -3,9 +3,9 @@
 import pytest
 
 from noughts_referee.rules import Variant, cell_name, parse_variant, read_cell
-from noughts_server.play.cells import keypad_cell, landing
-from noughts_server.play.drawing import Layout, Scene
-from noughts_server.play.key_input import BoardCommand, Typing, Unreadable
+from noughts_server.cli.screens.board_layout import Layout, Scene
+from noughts_server.cli.screens.play.cells import keypad_cell, landing
+from noughts_server.cli.screens.play.key_input import BoardCommand, Typing, Unreadable
 
 TICTACTOE, GOMOKU, LARGEST = (parse_variant(name) for name in ("tictactoe", "mnk:15,15,5", "mnk:30,30,5"))
 

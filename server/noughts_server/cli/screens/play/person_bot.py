@@ -6,11 +6,11 @@ from functools import partial
 
 from noughts_bots.sdk.bot import Bot, GameEnd, GameInfo, Resign
 from noughts_referee.rules import Outcome, Position
+from noughts_server.cli.screens.clocks import Clocks
+from noughts_server.cli.screens.play.hints import Hint
+from noughts_server.cli.screens.play.match import Match, Participant, Refused
+from noughts_server.cli.screens.play.opponents import Seating
 from noughts_server.core.plain_text import printable
-from noughts_server.play.clocks import Clocks
-from noughts_server.play.hints import Hint
-from noughts_server.play.match import Match, Participant, Refused
-from noughts_server.play.opponents import Seating
 
 _SHOWN_SECONDS = 3.0
 """How long the end of a game is shown if the next one has already begun."""

@@ -3,11 +3,11 @@
 import pytest
 
 from noughts_referee.rules import cell_name, parse_variant, read_cell
-from noughts_server.play.cells import landing
-from noughts_server.play.drawing import Layout, Scene
-from noughts_server.play.key_input import Typing
-from noughts_server.play.match import Match, Participant, Refused
-from noughts_server.play.widgets import help_text
+from noughts_server.cli.screens.board_layout import Layout, Scene
+from noughts_server.cli.screens.play.cells import landing
+from noughts_server.cli.screens.play.key_input import Typing
+from noughts_server.cli.screens.play.match import Match, Participant, Refused
+from noughts_server.cli.screens.play.mode import help_text
 from tests.support.boards import falling, layered
 
 PEOPLE = (Participant("Person A", person=True), Participant("Person B", person=True))

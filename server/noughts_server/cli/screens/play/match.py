@@ -14,8 +14,8 @@ from noughts_referee.rules import (
     game_seed,
     side_seed,
 )
+from noughts_server.cli.screens.play.cells import landing
 from noughts_server.competition.score import Score
-from noughts_server.play.cells import landing
 
 MARKS = "XO"
 

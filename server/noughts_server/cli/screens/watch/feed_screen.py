@@ -16,8 +16,8 @@ from noughts_proto.feed_view import View
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_server.cli import printing
 from noughts_server.cli.drawing.feed_lines import tournament_line
-from noughts_server.cli.screens.game_picture import Picture, picture
-from noughts_server.cli.screens.layout import arranged, packed
+from noughts_server.cli.screens.watch.game_picture import Picture, picture
+from noughts_server.cli.screens.watch.layout import arranged, packed
 
 _REDRAWN_A_SECOND = 8
 _ARROW_SECONDS = 4.0

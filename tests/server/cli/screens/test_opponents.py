@@ -8,9 +8,9 @@ from noughts_bots.reference.first_free import FirstFree
 from noughts_bots.reference.learner import Learner, load_learnt
 from noughts_bots.sdk.bot import GameEnd, GameInfo
 from noughts_referee.rules import Position, Result, Termination, parse_variant
-from noughts_server.play.match import Match, Participant
-from noughts_server.play.opponents import BotSeating
-from noughts_server.play.person_bot import OnlineSeating
+from noughts_server.cli.screens.play.match import Match, Participant
+from noughts_server.cli.screens.play.opponents import BotSeating
+from noughts_server.cli.screens.play.person_bot import OnlineSeating
 
 TICTACTOE = parse_variant("tictactoe")
 YOU, BOT = Participant("You", person=True), Participant("bot", person=False)

@@ -14,6 +14,8 @@ _BETWEEN_LAYERS = 3
 MARK_STYLES = {"X": "bold #56c2e6", "O": "bold #d58bdd"}
 _FORBIDDEN = "×"
 _LARGE = {"X": ("\\ /", " X ", "/ \\"), "O": ("╭─╮", "│ │", "╰─╯")}
+WON, LOST = "#1e7f3a", "#b3261e"
+"""Green and red behind the winning line, both dark enough for white letters."""
 QUIET = "#8a8a8a"
 """The colour of secondary text."""
 

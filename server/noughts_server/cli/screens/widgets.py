@@ -1,7 +1,5 @@
 """The widgets of the screen: the board, and the help over it."""
 
-from importlib.resources import files
-
 from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
@@ -12,18 +10,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from noughts_referee.rules import Variant
-from noughts_server.play.drawing import Layout, Scene
-from noughts_server.play.key_input import Typing
-
-_HELP = (files(__package__) / "help.txt").read_text(encoding="utf-8").rstrip()
-"""The help in the markup of rich, with places for what depends on the variant."""
-
-
-def help_text(variant: Variant) -> Text:
-    """Return the help on the keys for a board of this variant."""
-    falls = " The stone falls as far as it can." if variant.gravity else ""
-    forbidden = "   \N{MULTIPLICATION SIGN} forbidden to you" if variant.forbids is not None else ""
-    return Text.from_markup(_HELP.format(typing=Typing(variant).expected, falls=falls, forbidden=forbidden))
+from noughts_server.cli.screens.board_layout import Layout, Scene
 
 
 class Board(Widget):
@@ -66,12 +53,14 @@ class Board(Widget):
 
 
 class Help(ModalScreen[None]):
-    def __init__(self, variant: Variant) -> None:
+    """Explains the keys until any key is pressed."""
+
+    def __init__(self, text: Text) -> None:
         super().__init__()
-        self._variant = variant
+        self._text = text
 
     def compose(self) -> ComposeResult:
-        yield Static(help_text(self._variant), id="help")
+        yield Static(self._text, id="help")
 
     def on_key(self, event: events.Key) -> None:
         event.stop()

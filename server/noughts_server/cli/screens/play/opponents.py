@@ -1,36 +1,60 @@
 """The game behind the screen: a `Seating` owns the match, and the screen shows it and forwards actions to it."""
 
 import asyncio
-from collections.abc import Callable
 from typing import ClassVar
 
 from noughts_bots.connection.thinking_thread import Thinker
 from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.sdk.bot import GameEnd, GameInfo
-from noughts_server.play.hints import Adviser, Hint, computed, scored
-from noughts_server.play.match import Match, PlayedGame, Refused
+from noughts_server.cli.screens.board_layout import LOST, WON
+from noughts_server.cli.screens.play.hints import Adviser, Hint, computed, scored
+from noughts_server.cli.screens.play.match import Match, PlayedGame, Refused
+from noughts_server.cli.screens.play.status_line import score_rows, status
+from noughts_server.cli.screens.shown_game import MoveSource, ShownGame, ShownPlayer
 
 
-class Seating:
-    """Two people at one keyboard. Subclasses have a bot or a server as the opponent."""
+class Seating(MoveSource):
+    """A person's games: two people at one keyboard. Subclasses have a bot or a server as the opponent."""
 
     after_a_game: ClassVar[str] = "n begins a new game."
     """The message after a game."""
 
     def __init__(self, match: Match) -> None:
+        super().__init__()
         self.match = match
-        self.changed: Callable[[], None] = lambda: None
-        """Called when the screen must be redrawn; the screen sets it."""
-        self.leave: Callable[[], None] = lambda: None
-        """Closes the screen, which sets it."""
-        self.notice = ""
-        """A line e.g. about the connection; empty if there is no problem."""
         self.scores: dict[int, float] = {}
         """By ply: a bot's score of its move, on its own scale."""
         self._adviser: Adviser | None = None
 
-    async def run(self) -> None:
-        """Run during the screen's lifetime, until cancelled."""
+    @property
+    def game(self) -> ShownGame:
+        match, clocks = self.match, self.clocks
+        rows = score_rows(match)
+        wins = {0: rows[0][1], 1: rows[2][1]}
+
+        def player(number: int) -> ShownPlayer:
+            return ShownPlayer(
+                name=match.players[number].name,
+                mark=match.marks[number],
+                clock=None if clocks is None else clocks[number],
+                wins=wins[number],
+            )
+
+        ended = match.ended
+        person_won = ended is not None and ended.winner is not None and match.players[ended.winner].person
+        return ShownGame(
+            variant=match.variant,
+            caption=f"game {len(match.played) + 1}",
+            players=(player(match.first), player(1 - match.first)),
+            moves=tuple(match.moves),
+            status=self.status or status(match),
+            over=ended is not None,
+            tally=rows,
+            scores=self.scores,
+            winning=match.winning,
+            winning_colour=WON if person_won else LOST,
+            forbidden=match.forbidden,
+        )
 
     def play(self, cell: int) -> None:
         """Play this cell for the person. Raises Refused."""

@@ -15,7 +15,11 @@ from noughts_server.cli.errors import Problem
 from noughts_server.cli.logs import LogLevel, configure_logs
 from noughts_server.cli.options.game import LARGEST_SEED
 from noughts_server.cli.options.server import ServerOptions
-from noughts_server.cli.screens.play_screen import show
+from noughts_server.cli.screens.application import show_mode
+from noughts_server.cli.screens.play.match import Match, Participant
+from noughts_server.cli.screens.play.mode import PlayMode
+from noughts_server.cli.screens.play.person_bot import OnlineSeating
+from noughts_server.cli.screens.shown_game import YOU
 from noughts_server.cli.signals import run_loop
 from noughts_server.cli.tournament_end import OVER
 from noughts_server.cli.typed_names import read_bot
@@ -23,9 +27,6 @@ from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.core.resource_names import bot_name
-from noughts_server.play.match import Match, Participant
-from noughts_server.play.person_bot import OnlineSeating
-from noughts_server.play.status_line import YOU
 
 _LOOK_SECONDS = 0.5
 
@@ -87,13 +88,13 @@ class _PersonSession:
     async def _play(self) -> None:
         """Online: the challenge, if there is one, and the screen."""
         if self._plan.opponent is None:
-            await show(self._seating)
+            await show_mode(PlayMode(self._seating))
             return
         await self._challenge(0)
         try:
             async with asyncio.TaskGroup() as tasks:
                 following = tasks.create_task(self._follow())
-                await show(self._seating)
+                await show_mode(PlayMode(self._seating))
                 following.cancel()
         finally:
             await self._abandon()

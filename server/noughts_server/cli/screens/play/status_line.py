@@ -1,9 +1,8 @@
 """The status of a match in words: whose turn it is, how a game ended, the score."""
 
 from noughts_referee.rules import FORFEITS, Result, Termination
-from noughts_server.play.match import Match, Participant
-
-YOU = "You"
+from noughts_server.cli.screens.play.match import Match, Participant
+from noughts_server.cli.screens.shown_game import YOU
 
 
 def status(match: Match) -> str:
@@ -40,7 +39,7 @@ def _does(player: Participant, verb: str) -> str:
     return f"{player.name} {verb}" if player.name == YOU else f"{player.name} {verb}s"
 
 
-def score_rows(match: Match) -> tuple[tuple[str, int], ...]:
+def score_rows(match: Match) -> tuple[tuple[str, int], tuple[str, int], tuple[str, int]]:
     """Return the score so far as rows: the first player's wins, draws, the second's wins."""
     score = match.score
     own, other = (player.name if player.name != YOU else "you" for player in match.players)

@@ -6,7 +6,7 @@ from noughts_server.cli import printing
 from noughts_server.cli.drawing.feed_lines import note_lost, print_message
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.server import AddressOptions
-from noughts_server.cli.screens.feed_screen import Screen
+from noughts_server.cli.screens.watch.feed_screen import Screen
 from noughts_server.cli.typed_names import read_watched
 
 

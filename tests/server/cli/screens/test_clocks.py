@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 from noughts_bots.sdk.bot import TimeLimits
-from noughts_server.play.clocks import Clocks
+from noughts_server.cli.screens.clocks import Clocks
 
 
 class Time:

@@ -4,8 +4,8 @@ import pytest
 
 from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_referee.rules import DRAWN, VOID, Outcome, Result, Termination, lost, parse_variant, won
-from noughts_server.play.match import Match, Participant, Refused
-from noughts_server.play.status_line import score_line, status
+from noughts_server.cli.screens.play.match import Match, Participant, Refused
+from noughts_server.cli.screens.play.status_line import score_line, status
 from tests.support.forbidding import centre_later
 
 TICTACTOE = parse_variant("tictactoe")

@@ -7,7 +7,7 @@ makes it the command.
 from enum import Enum
 
 from noughts_referee.rules import Variant, read_cell
-from noughts_server.play.cells import has_keypad, is_column, is_complete, keypad_cell
+from noughts_server.cli.screens.play.cells import has_keypad, is_column, is_complete, keypad_cell
 
 
 class BoardCommand(Enum):

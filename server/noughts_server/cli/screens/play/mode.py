@@ -1,0 +1,210 @@
+"""The mode in which a person plays: a cursor on the board, typed coordinates and commands."""
+
+import time
+from collections.abc import Callable
+from importlib.resources import files
+
+from rich.text import Text
+from textual import events
+from textual.geometry import Size
+
+from noughts_referee.rules import Variant, cell_name
+from noughts_server.cli.screens.board_mode import BoardMode
+from noughts_server.cli.screens.play.key_input import COMMAND_WORDS, BoardCommand, Typing, Unreadable
+from noughts_server.cli.screens.play.match import Refused
+from noughts_server.cli.screens.play.opponents import Seating
+from noughts_server.cli.screens.shown_game import ShownGame
+from noughts_server.cli.screens.widgets import Board, Help
+
+_REDRAWN_SECONDS = 0.25
+_LONG_SECONDS = 1.0
+_STEPS = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}
+_COMMAND_KEYS = {
+    "f1": BoardCommand.HELP,
+    "f2": BoardCommand.NEW,
+    "f3": BoardCommand.UNDO,
+    "f4": BoardCommand.HINT,
+    "f10": BoardCommand.LEAVE,
+}
+_HELP = (files(__package__) / "help.txt").read_text(encoding="utf-8").rstrip()
+"""The help in the markup of rich, with places for what depends on the variant."""
+
+
+def help_text(variant: Variant) -> Text:
+    """Return the help on the keys for a board of this variant."""
+    falls = " The stone falls as far as it can." if variant.gravity else ""
+    forbidden = "   \N{MULTIPLICATION SIGN} forbidden to you" if variant.forbids is not None else ""
+    return Text.from_markup(_HELP.format(typing=Typing(variant).expected, falls=falls, forbidden=forbidden))
+
+
+class PlayMode(BoardMode):
+    """Shows a seating and forwards the person's actions to it."""
+
+    key_line = " ".join(
+        f"[@click=screen.take('{each.value}')] {each.value} {words} [/]" for each, words in COMMAND_WORDS.items()
+    )
+
+    def __init__(self, seating: Seating) -> None:
+        super().__init__(seating)
+        self._seating = seating
+        self._typing = Typing(seating.match.variant)
+        self._cursor = _middle(seating.match.variant)
+        self._message = ""
+        self._completed = False
+        """Whether the last key completed a coordinate, which needs no Enter."""
+        self._asking = False
+        """Whether the question before leaving is open."""
+        self._seen = (-1, -1)
+        self._turn_began = time.monotonic()
+
+    def on_mount(self) -> None:
+        self.set_interval(_REDRAWN_SECONDS, self.show)
+
+    def fit(self, size: Size) -> None:
+        super().fit(size)
+        self.call_after_refresh(self.follow, self._cursor)
+
+    # Actions of the person.
+
+    def on_key(self, event: events.Key) -> None:
+        event.stop()
+        if self._asking:
+            self._answer(event.key)
+            return
+        self._try(lambda: self._take(event))
+
+    def _take(self, event: events.Key) -> None:
+        typing = self._typing
+        if event.key in _STEPS:
+            typing.clear()
+            self._step(*_STEPS[event.key])
+        elif event.key == "enter" and self._completed:
+            # The coordinate was already complete.
+            self._completed = False
+        elif event.key in ("enter", "space"):
+            self._do(typing.enter() if typing.typed else self._cursor)
+        elif event.key == "backspace":
+            typing.delete()
+        elif event.key == "escape":
+            typing.clear()
+        elif event.key in _COMMAND_KEYS:
+            self._do(_COMMAND_KEYS[event.key])
+        elif event.character is not None:
+            began = bool(typing.typed)
+            command = typing.key(event.character, over=self._seating.match.ended is not None)
+            self._completed = began and isinstance(command, int)
+            self._do(command)
+            return
+        self._completed = False
+
+    def _do(self, command: BoardCommand | int | None) -> None:
+        match command:
+            case None:
+                pass
+            case BoardCommand.NEW:
+                self._seating.new()
+                self._cursor = _middle(self._seating.match.variant)
+            case BoardCommand.UNDO:
+                self._seating.undo()
+            case BoardCommand.HINT:
+                # The cursor goes to a reference bot's move.
+                self.run_worker(self._hint(), exclusive=True, group="hint", exit_on_error=False)
+            case BoardCommand.HELP:
+                self.app.push_screen(Help(help_text(self._seating.match.variant)))
+            case BoardCommand.LEAVE:
+                self._leave()
+            case cell:
+                self._cursor = cell
+                self._seating.play(cell)
+
+    def _step(self, across: int, down: int) -> None:
+        """Move the cursor; from the edge of a layer to the next layer."""
+        variant = self._seating.match.variant
+        layer, cell = divmod(self._cursor, variant.columns * variant.rows)
+        row, column = divmod(cell, variant.columns)
+        column, row = column + across, row + down
+        if not 0 <= column < variant.columns and 0 <= layer + across < variant.layers:
+            layer = layer + across
+            column = column % variant.columns
+        row, column = min(max(row, 0), variant.rows - 1), min(max(column, 0), variant.columns - 1)
+        self._cursor = (layer * variant.rows + row) * variant.columns + column
+
+    def on_board_clicked(self, event: Board.Clicked) -> None:
+        if not self._asking:
+            self._typing.clear()
+            self._try(lambda: self._do(event.cell))
+
+    def _try(self, action: Callable[[], None]) -> None:
+        """Perform an action; if it is refused, the message says why."""
+        self._message = ""
+        try:
+            action()
+        except (Refused, Unreadable) as refusal:
+            self._message = str(refusal)
+        self.show()
+
+    def action_leave(self) -> None:
+        self.action_take(BoardCommand.LEAVE.value)
+
+    def action_take(self, letter: str) -> None:
+        """Perform the command of this letter."""
+        self._try(lambda: self._do(BoardCommand(letter)))
+
+    async def _hint(self) -> None:
+        self._message = "Working out a hint."
+        self.show()
+        try:
+            hint = await self._seating.hint()
+        except Refused as refusal:
+            self._message = str(refusal)
+        else:
+            self._message = ""
+            if hint is not None:
+                variant = self._seating.match.variant
+                self._cursor = hint.cell
+                score = "" if hint.score is None else f" (score {hint.score:g})"
+                self._message = f"Hint from {hint.by}: {cell_name(variant, hint.cell)}{score}. Enter plays it."
+        self.show()
+
+    def _leave(self) -> None:
+        """Leave, after a question if something would be lost. A second call means yes."""
+        if self._asking or not (question := self._seating.ask_to_leave()):
+            self._asking = False
+            self._seating.give_up()
+            return
+        self._asking = True
+        self._message = question
+
+    def _answer(self, key: str) -> None:
+        self._asking = False
+        self._message = ""
+        if key in ("y", "enter"):
+            self._seating.give_up()
+        self.show()
+
+    # Display.
+
+    def draw(self, game: ShownGame) -> None:
+        if self.query_one(Board).layout_of_board.variant is not game.variant:
+            self._typing, self._cursor = Typing(game.variant), _middle(game.variant)
+        self.draw_game(game, None if game.over else self._cursor)
+        self.follow(self._cursor)
+        notice = self._seating.notice or (self._seating.after_a_game if game.over else "")
+        self.write(self._status(game), self._message or self._typing.prompt or notice)
+
+    def _status(self, game: ShownGame) -> str:
+        match = self._seating.match
+        now = time.monotonic()
+        seen = (len(match.games), len(match.moves))
+        if seen != self._seen:
+            self._seen, self._turn_began = seen, now
+        text = game.status
+        waited = now - self._turn_began
+        if match.ended is None and not match.players[match.turn].person and waited > _LONG_SECONDS:
+            text += f" {waited:.0f} s"
+        return text
+
+
+def _middle(variant: Variant) -> int:
+    """Return the middle cell of the first layer."""
+    return (variant.rows - 1) // 2 * variant.columns + (variant.columns - 1) // 2

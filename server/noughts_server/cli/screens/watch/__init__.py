@@ -1,0 +1,1 @@
+"""Watch games in a terminal: those of a feed, and those of a file."""
