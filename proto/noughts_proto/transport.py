@@ -12,7 +12,7 @@ TOKEN_KEY = "authorization"
 GUEST_KEY = "x-noughts-visitor"
 """Metadata key of the address of the visitor for whom a website calls. It counts only with the website's own token."""
 SITE_KEY = "x-noughts-site"
-"""Metadata key of a website's own token, in the calls that it makes for visitors without one."""
+"""Metadata key of a website's own token with the scope `site`, in the calls that it makes for its visitors."""
 
 DEFAULT_SERVER = "127.0.0.1:7450"
 """Where a server listens, and bots and commands connect, by default."""

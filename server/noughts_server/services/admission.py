@@ -24,6 +24,7 @@ from noughts_server.services.access import (
 from noughts_server.services.connections import Peer, peer_of
 from noughts_server.services.limiter import Limiter
 from noughts_server.store.engine.database import Store
+from noughts_server.store.people.scopes import SITE
 from noughts_server.store.people.tokens import Caller, authenticate, touch_token
 
 MESSAGE_BYTES = 1_000
@@ -168,10 +169,15 @@ class Admission:
         return owner if time.monotonic() < until else ""
 
     async def _new_site(self, secret: str) -> str:
-        """Look up the token of a website, and remember it; empty if it is wrong."""
+        """Look up the token of a website, and remember it; empty if it is wrong or lacks the scope `site`.
+
+        A website names any visitor it likes, and each has limits and turns of its own: not all owners may do that.
+        """
         try:
             who = await self._store.identify(partial(authenticate, secret=secret, now_ms=self._store.now_ms()))
         except Unauthenticated:
+            return ""
+        if not who.permits(SITE):
             return ""
         if len(self._sites) >= _SITES:
             del self._sites[next(iter(self._sites))]

@@ -77,13 +77,13 @@ async def test_first_messages_of_feed_streams_are_charged(tmp_path: Path) -> Non
         refusal = await refused(feed.Watch(watch).read())
         assert refusal.info.metadata["limit"] == "address_answer_bytes"
         # A website follows everything once, for all its visitors.
-        site = ((SITE_KEY, await client.token("site")),)
+        site = ((SITE_KEY, await client.token("site", "site")),)
         assert [await feed.Watch(watch, metadata=site).read() for _ in range(2)]
 
 
 async def test_each_visitor_of_a_website_has_a_limit(tmp_path: Path) -> None:
     async with client_of(tmp_path / "x.sqlite", limits=Limits(address_answer_bytes=1)) as client:
-        site = (SITE_KEY, await client.token("site"))
+        site = (SITE_KEY, await client.token("site", "site"))
         await client.register("one")
         request = bots_pb2.ListBotsRequest()
         await client.bots.ListBots(request, metadata=(site, (GUEST_KEY, "192.0.2.1")))
@@ -92,3 +92,12 @@ async def test_each_visitor_of_a_website_has_a_limit(tmp_path: Path) -> None:
         # Without the token of a website, nobody can name another visitor.
         await client.bots.ListBots(request)
         await refused(client.bots.ListBots(request, metadata=((GUEST_KEY, "192.0.2.3"),)))
+
+
+async def test_only_a_token_with_the_scope_site_names_visitors(tmp_path: Path) -> None:
+    async with client_of(tmp_path / "x.sqlite", limits=Limits(address_answer_bytes=1)) as client:
+        site = (SITE_KEY, await client.token("mallory", "play", "organise", "submit"))
+        await client.register("one")
+        request = bots_pb2.ListBotsRequest()
+        await client.bots.ListBots(request, metadata=(site, (GUEST_KEY, "192.0.2.1")))
+        await refused(client.bots.ListBots(request, metadata=(site, (GUEST_KEY, "192.0.2.2"))))

@@ -85,7 +85,7 @@ async def test_the_caller_with_the_most_unread_bytes_makes_room(tmp_path: Path) 
 
 async def test_a_website_has_places_that_strangers_cannot_take(tmp_path: Path) -> None:
     async with with_deaf(tmp_path, strangers=1, address_strangers=1) as (client, other):
-        site = ((SITE_KEY, await client.token("site")),)
+        site = ((SITE_KEY, await client.token("site", "site")),)
         other.call(LIST, request=None)  # holds a place while the server waits for the request
         with pytest.raises(grpc.aio.AioRpcError, match="calls without a token"):
             await endlessly(client)
@@ -120,7 +120,7 @@ async def test_closing_connections_keeps_the_locks_of_the_database(tmp_path: Pat
 
 async def test_websites_and_owners_have_streams_of_their_own(tmp_path: Path) -> None:
     async with with_deaf(tmp_path, watchers=1, owner_watchers=1) as (client, _):
-        site, owner = (SITE_KEY, await client.token("site")), bearing(await client.token())[0]
+        site, owner = (SITE_KEY, await client.token("site", "site")), bearing(await client.token())[0]
         async with grpc.aio.insecure_channel(client.server.address) as channel:
             stub: Any = feed_pb2_grpc.FeedServiceStub(channel)
             for metadata in ((), (site,), (owner,)):

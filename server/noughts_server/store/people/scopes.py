@@ -4,7 +4,7 @@
     play:NAME    the same for that bot only
     submit       submit bots of the owner as files, which the server plays
     organise     create, start, pause and cancel tournaments of the owner
-    site         have as many open challenges as a website needs for its visitors
+    site         have as many open challenges as a website needs for its visitors, and name them: each has limits
     admin        everything, also what belongs to others
 
 Callers ask for the narrowest scope that is enough: a token with `play` also permits `play:ada`.
