@@ -37,6 +37,8 @@ from noughts_proto.v1 import play_pb2 as pb
 from tests.chaos import holding_attacks, http2, site_attacks, upload_attacks
 from tests.chaos.forgery import forged_messages
 
+WRITTEN_TOO_LATE = "Internal error from Core"
+"""What a client on grpc.aio makes of it when it writes to a call that has ended: no word of the server."""
 _LARGE = 2 * 1024 * 1024 - 4_096
 _PAUSE = 0.05
 _CONNECTIONS, _STREAMS = 40, 50
@@ -81,7 +83,8 @@ class Target:
                 await attempt()
                 self.told["OK"] += 1
             except grpc.aio.AioRpcError as error:
-                self.told[error.code().name] += 1
+                ended = error.details() == WRITTEN_TOO_LATE
+                self.told["written to a call that has ended" if ended else error.code().name] += 1
                 await asyncio.sleep(_PAUSE)
             except (asyncio.InvalidStateError, OSError) as error:
                 self.told[type(error).__name__] += 1

@@ -30,7 +30,7 @@ from noughts_proto.v1 import (
     webhooks_pb2,
 )
 from noughts_proto.v1 import play_pb2 as pb
-from tests.chaos.attacks import Target
+from tests.chaos.attacks import WRITTEN_TOO_LATE, Target
 
 _FILES: Sequence[Any] = (
     bots_pb2, tournaments_pb2, games_pb2, leaderboards_pb2, tokens_pb2, challenges_pb2, status_pb2, feed_pb2, tests_pb2,
@@ -42,8 +42,6 @@ _SECONDS_OF_A_CALL = 10.0
 _EDGES = (0, 1, 2, 127, 128, 255, 2**16, 2**31 - 1, 2**31, 2**32 - 1, 2**63 - 1, 2**64 - 1)
 _WORDS = ("", "x", "tournaments/", "tournaments/fast", "bots/honest0", "../..", "a" * 5_000, "\x00", "\u202e", "%s{}")
 _OURS = (grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN)
-_WRITTEN_TOO_LATE = "Internal error from Core"
-"""What a client on grpc.aio makes of it when it writes to a call that has ended: no word of the server."""
 _PLAY = "/noughts.v1.PlayService/Play"
 
 
@@ -154,7 +152,7 @@ async def fuzz(target: Target, *, seed: int, frames: int, connections: int) -> N
 
 def _count(target: Target, error: grpc.aio.AioRpcError, sent: str) -> None:
     target.told[error.code().name] += 1
-    if error.code() in _OURS and error.details() != _WRITTEN_TOO_LATE:
+    if error.code() in _OURS and error.details() != WRITTEN_TOO_LATE:
         target.told[f"fault: {sent} {error.code().name} {error.details()}"[:200]] += 1
 
 
