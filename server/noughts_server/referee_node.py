@@ -149,7 +149,7 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
         play = SharedPlay(store=store, referee=referee, recorder=recorder, bus=bus, membership=membership, bots=bots)
         director = Director(store, play.local)
         referee.on_displaced = making_room(director, play.local)
-        bus.on_connected.append(bots.begin_anew)
+        bus.on_connected.append(bots.resynchronise)
         registered = await register(store, settings.owner, settings.offers) if settings.offers else []
         wants = Subscriptions(FeedObserver(referee, bus), bus, membership.silence_limit)
         refused: dict[int, str] = {}

@@ -1,9 +1,11 @@
-"""Beyond one machine: several servers and referees that share a PostgreSQL and talk over a NATS.
+"""A cluster: several servers and referees that share a PostgreSQL database and communicate over NATS.
 
-- `nats_bus`, `codecs`: the bus, and what its messages are on the network.
-- `membership`: who belongs to the cluster and lives.
-- On a server: `remote_referee` (asks of referees become questions to the bots whose streams it holds), `presence` (who
-  has logged in where), `remote_observer` (games that are watched here and played elsewhere), `control` (its director).
-- At a referee: `remote_bots` (bots whose streams servers hold), `supply` (units are claimed in the database),
+- `nats_bus`, `codecs`: the bus, and the format of its messages on the network.
+- `membership`: the nodes of the cluster that are alive.
+- On a server: `remote_referee` (forwards questions of referees to the bots whose streams this server holds), `presence`
+  (the server on which each bot has logged in), `remote_observer` (games that are watched here and played elsewhere),
+  `control` (its director).
+- On a referee: `remote_bots` (bots whose streams servers hold), `supply` (units that it claims in the database),
   `subscriptions` (the games that are watched), `referee` (its composition root).
+
 """

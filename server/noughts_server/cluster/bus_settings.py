@@ -1,4 +1,4 @@
-"""Where the bus of a cluster is, and how to get in."""
+"""The address of a cluster's bus, and the credentials for it."""
 
 import ssl
 from dataclasses import dataclass
@@ -10,21 +10,21 @@ from noughts_server.core.errors import BadBusUrl, BusUnusable
 
 @dataclass(frozen=True, slots=True)
 class BusSettings:
-    """Where the bus is, and how to get in."""
+    """The address of the bus, and the credentials for it."""
 
     url: str
-    """`nats://[USER:PASSWORD@]HOST:PORT`, `tls://` for encryption; several with commas between them."""
+    """`nats://[USER:PASSWORD@]HOST:PORT`, `tls://` for encryption. Commas separate several addresses."""
     credentials: Path | None = None
-    """A file of credentials, as `nsc` makes them."""
+    """A file of credentials in the format of `nsc`."""
     authorities: Path | None = None
-    """Certificates of those who vouch for the bus; None: those that the machine knows."""
+    """Certificates of the authorities that signed the bus's certificate. None: the authorities of this machine."""
     certificate: Path | None = None
-    """This node's own certificate, where the bus wants one."""
+    """This node's own certificate, if the bus requires one."""
     key: Path | None = None
 
     @property
     def urls(self) -> list[str]:
-        """Each address. Raises BadBusUrl."""
+        """Return each address. Raise BadBusUrl."""
         urls = [text.strip() for text in self.url.split(",")]
         for text in urls:
             try:
@@ -38,11 +38,11 @@ class BusSettings:
 
     @property
     def place(self) -> str:
-        """What it is called in messages: its addresses, without passwords."""
+        """Return the addresses without passwords, for messages."""
         return ",".join(map(without_password, self.urls))
 
     def context(self) -> ssl.SSLContext | None:
-        """How it is encrypted; None: not at all. Raises BusUnusable."""
+        """Return the TLS context, or None for plaintext. Raise BusUnusable."""
         if not (self.authorities or self.certificate or any(url.startswith("tls:") for url in self.urls)):
             return None
         try:
@@ -56,6 +56,6 @@ class BusSettings:
 
 
 def without_password(url: str) -> str:
-    """The address as it may be shown."""
+    """Return the address without its password."""
     scheme, slashes, rest = url.rpartition("://")
     return f"{scheme}{slashes}{rest.rpartition('@')[2]}"

@@ -1,4 +1,4 @@
-"""What the subjects of the bus carry: the values of the parts of a server, and the messages on the network."""
+"""Codecs of the bus's subjects: they convert values of the server's parts to messages on the network, and back."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -24,15 +24,15 @@ _MOST_BYTES = 500_000
 
 
 class Codec(NamedTuple):
-    """How the values of a subject travel."""
+    """The conversion of a subject's values."""
 
     encode: Callable[[Any], Iterator[bytes]]
-    """A value becomes a message, or several."""
+    """Encodes a value as one message or several."""
     decode: Callable[[bytes], Any]
 
 
 def codec(subject: str) -> Codec | None:
-    """How values of the subject travel; None: they stay in their process."""
+    """Return the codec of a subject. None: its values stay in their process."""
     return _CODECS.get(subject.partition(":")[0])
 
 
@@ -43,7 +43,7 @@ def _plain(kind: type[Any]) -> Codec:
 def _encode_played(played: GameEvent) -> Iterator[bytes]:
     slot, event = played
     message = pb.FeedPlayed(tournament=slot.tournament, ordinal=slot.ordinal)
-    # One of the two; both have their own field.
+    # Only one of the two is set; each has its own field.
     field = message.ply if event.DESCRIPTOR is message.ply.DESCRIPTOR else message.snapshot
     field.CopyFrom(event)  # type: ignore[arg-type]
     yield message.SerializeToString()
@@ -64,7 +64,7 @@ def _encode_report(report: CommitReport) -> Iterator[bytes]:
         parts = list(_parts(games[tournament])) or [[]]
         for number, part in enumerate(parts, 1):
             message = pb.GamesCommitted(seconds=report.seconds)
-            # The numbers come last: a reader of them has all games.
+            # The numbers come last, so that a reader who has them has all games.
             _fill(message.tournaments.add(tournament=tournament), part, progress if number == len(parts) else {})
             yield message.SerializeToString()
 

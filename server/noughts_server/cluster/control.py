@@ -1,4 +1,4 @@
-"""What a server of a cluster does in the place of playing: it decides, and referees elsewhere play."""
+"""A server of a cluster: it decides which tournaments are played, and the referees play them."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -27,14 +27,14 @@ _CONCEDED_SECONDS = 1.0
 
 
 class RemotePlay:
-    """Has the referees of a cluster play what is decided here: they hear of it, and look by themselves."""
+    """Notifies the referees of a cluster of each decision; they read the details from the store."""
 
     def __init__(self, store: Store, bus: Bus) -> None:
         self._store = store
         self._bus = bus
 
     async def settled(self, resumed: Tournament | None = None) -> None:
-        """See `TournamentPlay`: it is the referees that finish and store the games of the time before a pause."""
+        """See `TournamentPlay`. The referees finish and store the games from before a pause."""
         self._store.check_trouble()
 
     def changed(self, tournament: Tournament) -> None:
@@ -46,7 +46,7 @@ class RemotePlay:
         self._bus.publish(ABANDONED, tournament.id)
 
     async def conceded(self, tournament: Tournament) -> None:
-        """See `TournamentPlay`: the referees need this long to hear of it, and to store the games."""
+        """See `TournamentPlay`. The wait is the time in which the referees receive the message and store the games."""
         self._bus.publish(CONCEDED, tournament.id)
         await asyncio.sleep(_CONCEDED_SECONDS)
 
@@ -57,7 +57,7 @@ class RemotePlay:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """A server's part in a cluster. Made by `joined`."""
+    """A server's part in a cluster. `joined` creates it."""
 
     store: Store
     bus: NatsBus
@@ -66,19 +66,19 @@ class Control:
     observer: RemoteObserver
 
     def leads(self) -> bool:
-        """Whether this server does what only one may do."""
+        """Whether this server does the work that only one server may do."""
         return self.membership.first
 
     def director(self) -> Director:
-        """The server's director: of several servers the oldest starts what is scheduled."""
+        """Return the server's director. The oldest server of the cluster starts scheduled tournaments."""
         return Director(self.store, RemotePlay(self.store, self.bus), leads=self.leads, look_seconds=_LOOK_SECONDS)
 
     @asynccontextmanager
     async def taking_part(self, sessions: Sessions) -> AsyncIterator[None]:
-        """Has the bots of these sessions play inside the block."""
+        """Offer the bots of these sessions to the referees inside the block."""
         member = self.membership
         presence = Presence(sessions, self.referee, self.bus, member.node.name, member.silence_limit)
-        self.bus.on_connected += [presence.tell_all, self.referee.begin_anew, self.observer.begin_anew]
+        self.bus.on_connected += [presence.tell_all, self.referee.resynchronise, self.observer.resynchronise]
         standstill = Standstill(self.store, self.bus, member, self.referee)
         async with running(self.referee.run(sessions.wire), presence.run(), self.observer.run(), standstill.run()):
             yield
@@ -88,7 +88,7 @@ class Control:
 async def joined(
     store: Store, settings: BusSettings, *, margin_us: int, comment_limits: CommentLimits
 ) -> AsyncIterator[Control]:
-    """This server is one of a cluster inside the block. Raises BadBusUrl, BusUnusable."""
+    """Make this server a member of the cluster inside the block. Raise BadBusUrl, BusUnusable."""
     name = node_name(NodeKind.SERVER)
     bus = NatsBus(settings, name)
     async with AsyncExitStack() as stack:

@@ -1,4 +1,4 @@
-"""Messages of the bus that are dropped: anyone who can write there can send any number of wrong ones."""
+"""The log of bus messages that are dropped. It is limited, because any client of the bus can send many wrong ones."""
 
 import time
 from collections.abc import Callable
@@ -20,7 +20,7 @@ class DroppedMessages:
         self._logged_at = -_PERIOD_SECONDS
 
     def add(self, **fields: Any) -> None:
-        """Count one more; `fields` say where it came from and why it was dropped."""
+        """Count one more dropped message; `fields` are its origin and the reason."""
         self._unlogged += 1
         if self._clock() - self._logged_at >= _PERIOD_SECONDS:
             logger.error("bus_messages_dropped", messages=self._unlogged, **fields)

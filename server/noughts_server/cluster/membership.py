@@ -1,4 +1,4 @@
-"""A node's place in the cluster: it says once a second that it lives, and learns who else does."""
+"""Membership of a node in the cluster: it sends a heartbeat once a second and follows those of the others."""
 
 import asyncio
 import os
@@ -28,41 +28,41 @@ def node_name(kind: NodeKind) -> str:
 
 
 class Membership:
-    """The live nodes, as far as this node knows. Without a bus it is silent, because it could do nothing for them."""
+    """The live nodes, as far as this node knows. Without a bus it sends no heartbeats."""
 
     def __init__(self, store: Store, bus: NatsBus, node: Node) -> None:
         self.node = node
         self.alive: tuple[Node, ...] = (node,)
-        """The nodes that live, the oldest first; one that returned after its silence limit is as old as its return."""
+        """The live nodes, the oldest first. A node that returns after its silence limit is as old as its return."""
         self.on_change: list[Callable[[], None]] = []
-        """Called when others live than before, or their order has changed."""
+        """Called when the set or the order of live nodes has changed."""
         self.on_presumed_dead: list[Callable[[frozenset[tuple[int, int]]], None]] = []
-        """Called when this node was silent for so long that others could claim its units, with those that it kept."""
+        """Called with the units that this node kept, after it was silent for so long that others could claim its units."""
         self._store = store
         self._bus = bus
         self._steps_back = False
 
     @property
     def referees(self) -> tuple[str, ...]:
-        """The names of the referees that live, the oldest first."""
+        """The names of the live referees, the oldest first."""
         return tuple(node.name for node in self.alive if node.kind is NodeKind.REFEREE)
 
     @property
     def first(self) -> bool:
-        """Whether it is the oldest of its kind: what only one may do is its work."""
+        """Whether it is the oldest of its kind, which does the work that only one node may do."""
         return next((node.name for node in self.alive if node.kind is self.node.kind), "") == self.node.name
 
     def step_back(self) -> None:
-        """Let others do the work of a single node: this node becomes the youngest with its next heartbeat."""
+        """Let another node do the work of a single node: this node becomes the youngest with its next heartbeat."""
         self._steps_back = True
 
     def silence_limit(self, node: str) -> float:
-        """Return after how many seconds of silence another node counts as dead."""
+        """Return the seconds of silence after which another node counts as dead."""
         return next((each.silence_ms for each in self.alive if each.name == node), SILENCE_MS) / 1000
 
     @asynccontextmanager
     async def belonging(self) -> AsyncIterator[None]:
-        """Belongs to the cluster inside the block."""
+        """Be a member of the cluster inside the block."""
         self._learn(await self._store.write_patiently(partial(beat, node=self.node, first=True)))
         try:
             async with running(self._beat()):

@@ -1,8 +1,8 @@
-"""The bus of a cluster: NATS, next to the memory of each process.
+"""The bus of a cluster: a `MemoryBus` inside each process, and NATS between the processes.
 
-What is published reaches the subscribers in this process at once, as on a `MemoryBus`, and those elsewhere over NATS,
-where its subject has a codec. A message is lost if its sender or its receiver has no connection: code that relies on
-messages registers with `on_connected`, and synchronises again after a reconnection.
+A message reaches the subscribers in this process at once, as on a `MemoryBus`. If its subject has a codec, NATS takes
+it to the other processes. A message is lost if its sender or its receiver has no connection. Code that relies on
+messages registers with `on_connected` and synchronises again after a reconnection.
 """
 
 import asyncio
@@ -27,11 +27,11 @@ from noughts_server.runtime.endless_work import running
 logger = structlog.get_logger("noughts.bus")
 
 _ROOT = "noughts."
-# A cut link is found within two of these.
+# A broken connection is noticed within two of these intervals.
 _PING_SECONDS = 1
 _CONNECT_SECONDS = 2
 _RECONNECT_SECONDS = 0.25
-# What waits to be sent; more than that is lost, as if the connection had been.
+# The bytes that can wait to be sent. Further messages are lost, as without a connection.
 _MOST_WAITING = 50_000
 _LONGEST_SUBJECT = 300
 _PENDING_BYTES = 64 * 1024 * 1024
@@ -45,35 +45,35 @@ class NatsBus:
     def __init__(self, settings: BusSettings, name: str) -> None:
         self.settings = settings
         self.on_connected: list[Callable[[], None]] = []
-        """Called when there is a connection again, and when messages to this process were lost."""
+        """Called after a reconnection, and when messages to this process were lost."""
         self.lost = 0
         """Messages of this process that were not sent."""
         self._name = name
         self._complaint: Exception | None = None
-        """The client's last."""
+        """The client's last error."""
         self._local = MemoryBus()
         self._dropped = DroppedMessages()
         self._client = Client()
         self._subjects: set[str] = set()
-        """Those that are known elsewhere and have or had a subscription here."""
+        """The subjects with a codec that have or had a subscription here."""
         self._waiting: deque[tuple[str, bytes]] = deque()
         self._wanted: deque[str] = deque()
-        """Subjects that are to be subscribed to."""
+        """Subjects whose subscription has not reached NATS yet."""
         self._work = asyncio.Event()
 
     @property
     def connected(self) -> bool:
-        """Whether messages reach others now, as far as is known."""
+        """Whether messages reach the other processes now, as far as the client knows."""
         return self._client.is_connected
 
     def publish(self, subject: str, message: Any) -> None:
-        """Hands the message to all who are subscribed now, wherever they are."""
+        """Deliver the message to all present subscribers, in every process."""
         self._local.publish(subject, message)
         how = codec(subject)
         if how is None:
             return
         if len(subject) > _LONGEST_SUBJECT or len(subject.split()) != 1:
-            # Made of a wrong name in a message: NATS would close the connection.
+            # A wrong name in a message gives a wrong subject, for which NATS would close the connection.
             self._dropped.add(subject=subject[:_LONGEST_SUBJECT], error="it is addressed to an invalid node name")
             return
         if not self.connected or len(self._waiting) >= _MOST_WAITING:
@@ -92,7 +92,7 @@ class NatsBus:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Connected inside the block. Raises BadBusUrl, BusUnusable."""
+        """Be connected inside the block. Raise BadBusUrl, BusUnusable."""
         await self._connect()
         try:
             async with running(self._pump()):
@@ -121,7 +121,7 @@ class NatsBus:
                     ping_interval=_PING_SECONDS,
                     max_outstanding_pings=2,
                     allow_reconnect=True,
-                    # What was not sent before a connection was lost is of no use after it.
+                    # Messages that were not sent before a disconnection are outdated after it.
                     pending_size=_PENDING_BYTES,
                     skip_subject_validation=True,
                     user_credentials=settings.credentials and str(settings.credentials),
@@ -133,7 +133,7 @@ class NatsBus:
             reason = str(why) or type(why).__name__
             hint = "Is NATS running there, and are its credentials right? `nats-server` starts one on nats://127.0.0.1:4222."
             raise BusUnusable(settings.place, f"it cannot be reached ({reason})", hint=hint) from error
-        # What was reached once is waited for, however long.
+        # After the first connection, the client tries to reconnect for as long as the node runs.
         self._client.options["max_reconnect_attempts"] = -1
 
     async def _pump(self) -> None:
@@ -175,7 +175,7 @@ class NatsBus:
         publish = self._local.publish
 
         async def handle(message: Msg) -> None:
-            # Whoever can write to the bus may send anything: one wrong message must end nothing.
+            # Any client of the bus can send anything: a wrong message must not end this loop.
             try:
                 publish(subject, decode(message.data))
             except Exception as error:
@@ -187,7 +187,7 @@ class NatsBus:
         self._complaint = error
         if isinstance(error, nats.errors.SlowConsumerError):
             logger.error("bus_messages_lost", subject=error.subject)
-            self._begin_anew()
+            self._resynchronise()
         elif self._client.is_connected:
             logger.warning("bus_error", error=str(error) or type(error).__name__)
 
@@ -198,9 +198,9 @@ class NatsBus:
 
     async def _on_back(self) -> None:
         logger.warning("bus_reconnected", bus=self.settings.place)
-        self._begin_anew()
+        self._resynchronise()
 
-    def _begin_anew(self) -> None:
+    def _resynchronise(self) -> None:
         for callback in self.on_connected:
             callback()
 

@@ -1,7 +1,7 @@
-"""The logins of all servers: each server tells the others and the referees of its bots, and hears of theirs.
+"""The logins of all servers: each server publishes those of its bots and follows those of the others.
 
-All of them once a second, and those that come or go at once. A bot is on the server on which it logged in last: an
-older one lets it go.
+It publishes all of them once a second, and each change at once. A bot belongs to the server on which it logged in last;
+the other servers close its older streams.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ _MOST_BOTS = 2_000
 
 
 class Presence:
-    """This server's place among the others."""
+    """This server's logins among those of the others."""
 
     def __init__(
         self, sessions: Sessions, referee: RemoteReferee, bus: Bus, name: str, limit: Limit = usual_limit
@@ -31,14 +31,14 @@ class Presence:
         self._bus = bus
         self._name = name
         self._logins: dict[int, int] = {}
-        """By key of the bot version: counts its logins here."""
+        """The number of logins here, by key of the bot version."""
         self._count = count(1)
         self._fresh: set[int] = set()
         self._changed: dict[int, None] = {}
         self._silence = Silence(limit)
 
     async def run(self) -> None:
-        """Tells and listens until it is cancelled."""
+        """Publish and receive logins until cancelled."""
         with (
             listening(self._bus, SERVERS, self._hear),
             listening(self._bus, REFEREES, self._hear_referee),
@@ -52,10 +52,10 @@ class Presence:
             finally:
                 self._bus.publish(SERVERS, pb.ServerPresence(server=self._name, leaving=True))
 
-    # What is told.
+    # Messages to the others.
 
     def tell_all(self) -> None:
-        """Tells of all bots at once: messages may have been lost."""
+        """Publish all bots at once, because earlier messages may have been lost."""
         versions = list(self._sessions.logins_here())
         for begin in range(0, max(1, len(versions)), _MOST_BOTS):
             part = versions[begin : begin + _MOST_BOTS]
@@ -105,7 +105,7 @@ class Presence:
             login=self._logins.get(version, 0),
         )
 
-    # What is heard.
+    # Messages from the others.
 
     def _hear(self, message: pb.ServerPresence) -> None:
         server = message.server
@@ -123,7 +123,7 @@ class Presence:
             self._sessions.only_elsewhere(server, {bot.version for bot in message.bots})
 
     def _hear_referee(self, message: pb.RefereePresence) -> None:
-        """What plays on referees' machines is available to every caller, too."""
+        """Handle a referee's presence: every caller can use the bots that run on its machine."""
         if message.leaving:
             self._gone(message.referee)
         elif message.offers or message.referee in self._silence:

@@ -1,8 +1,8 @@
 """Bots whose streams servers hold, as a referee of the cluster sees them.
 
-What a bot is to be told goes to its server as `BotAsks`, all that came up in one turn of the event loop together; back
-come `BotAnswers` with the times that the server has measured. Whatever got lost on the way is made good by complete
-asks: a question is known by its game and ply, and so asked and answered only once.
+The messages to a bot go to its server as `BotAsks`, one for all that happened in a turn of the event loop. The server
+returns `BotAnswers` with the times that it has measured. If a message was lost, the next asks are complete: game and
+ply identify a question, so that it is asked and answered only once.
 """
 
 import asyncio
@@ -25,21 +25,21 @@ from noughts_server.runtime.bus import Bus, listening
 
 logger = structlog.get_logger("noughts.cluster")
 
-# What the starts of one message carry at most, in moves.
+# The most moves in the starts of one message.
 _MOST_MOVES = 100_000
 
 
 class RemoteConnection:
-    """The wire of one bot whose stream a server holds."""
+    """The connection to one bot whose stream a server holds."""
 
     def __init__(self, bots: "RemoteBots", player: ConnectedPlayer) -> None:
         self.player = player
         self.server = ""
-        """Which holds it, or held it last."""
+        """The server that holds the stream, or held it last."""
         self.complete = False
-        """Whether the next asks are to be complete."""
+        """Whether the next asks must be complete."""
         self.spent_us: dict[int, int] = {}
-        """Since when questions of these games are open, at servers that the bot has left: moments of this machine."""
+        """The times since which these games' questions are open at earlier servers of the bot, by this machine's clock."""
         self.grace: asyncio.TimerHandle | None = None
         self._bots = bots
         self._presence = pb.BotPresence()
@@ -51,26 +51,26 @@ class RemoteConnection:
 
     @property
     def capacity_timed(self) -> int:
-        """Games with clocks that it takes from this referee."""
+        """The games with clocks that it accepts from this referee."""
         return self._bots.share(self._presence.seats_timed) if self.online else 0
 
     @property
     def capacity_untimed(self) -> int:
-        """Games without clocks that it takes from this referee."""
+        """The games without clocks that it accepts from this referee."""
         return self._bots.share(self._presence.seats_untimed) if self.online else 0
 
     @property
     def seats(self) -> tuple[int, int]:
-        """Games at once, without clocks and with: of all referees together."""
+        """Its concurrent games without clocks, and with clocks, for all referees together."""
         return self._presence.seats_untimed, self._presence.seats_timed
 
     def wake(self) -> None:
-        """The player's outbox has something to send."""
+        """Send what is in the player's outbox."""
         if self.server:
             self._bots.dirty(self)
 
     def known_as(self, presence: pb.BotPresence) -> bool:
-        """What its server says of it; returns whether it takes other games now."""
+        """Take over what its server reports. Return whether the number of games that it accepts has changed."""
         before = self.online, self.capacity_timed, self.capacity_untimed
         self._presence = presence
         player = self.player
@@ -80,47 +80,47 @@ class RemoteConnection:
 
 
 class RemoteBots:
-    """All of them, by key of the bot version."""
+    """The remote bots, by key of the bot version."""
 
     def __init__(self, referee: Referee, bus: Bus, membership: Membership, grace: float) -> None:
-        """`grace`: how long a bot may be away when its server is gone."""
+        """Create the bots. `grace` is the reconnect timeout of a bot whose server is gone."""
         self._referee = referee
         self._bus = bus
         self._membership = membership
         self._grace = grace
         self.is_home: Callable[[], bool] = lambda: True
-        """Whether this referee has the seats of which there are not enough for all."""
+        """Returns whether this referee gets the capacity that is too small to be divided."""
         self._wires: dict[int, RemoteConnection] = {}
         self._dirty: dict[RemoteConnection, None] = {}
         self._silence = Silence(membership.silence_limit)
-        """Of the servers. The bots of one that is gone may log in at another."""
+        """The servers' silence. The bots of a dead server can log in at another one."""
         membership.on_change.append(self.shares_changed)
 
     def seats(self, version: int) -> tuple[int, int] | None:
-        """Games at once of a bot, without clocks and with; None: it has no stream."""
+        """Return a bot's concurrent games, without clocks and with clocks. None: it has no stream."""
         wire = self._wires.get(version)
         return wire.seats if wire is not None and wire.online else None
 
     def share(self, seats: int) -> int:
-        """What of a bot's seats this referee may use. Where there are not enough for all, one has them."""
+        """Return how much of a bot's capacity this referee may use. If there is too little for all, one gets it."""
         referees = self._membership.referees
         if len(referees) <= seats:
             return seats // max(1, len(referees))
         return seats if self.is_home() else 0
 
     async def run(self) -> None:
-        """Listens until it is cancelled."""
+        """Receive messages until cancelled."""
         name = self._membership.node.name
         with listening(self._bus, SERVERS, self._presence), listening(self._bus, f"{TO_REFEREE}:{name}", self._answers):
             await self._silence.watch(self._silent)
 
-    def begin_anew(self) -> None:
-        """Messages were lost: send the servers all games again."""
+    def resynchronise(self) -> None:
+        """Send the servers all games again, because messages were lost."""
         for wire in self._wires.values():
             if wire.server:
                 self._rejoin(wire)
 
-    # Who is where.
+    # The servers of the bots.
 
     def _presence(self, message: pb.ServerPresence) -> None:
         server = message.server
@@ -144,7 +144,7 @@ class RemoteBots:
         if wire is None:
             wire = self._wires[presence.version] = RemoteConnection(self, player)
         here = wire.server == server
-        # A bot that has moved may for a moment be listed at its old server, too.
+        # For a short time, a bot that has moved can also be listed at its old server.
         if not here and not presence.online:
             return
         if not here and wire.online and not presence.fresh:
@@ -178,7 +178,7 @@ class RemoteBots:
                 self._away(wire)
 
     def _away(self, wire: RemoteConnection) -> None:
-        """Its server is gone, or knows nothing of it: nobody there counts the grace."""
+        """Start the reconnect timeout here, because the bot's server is gone or has forgotten it."""
         wire.server = ""
         player = wire.player
         wire.known_as(pb.BotPresence(version=player.key, opens=player.opens, stored_ends=player.stored_ends))
@@ -190,15 +190,15 @@ class RemoteBots:
         self._referee.forfeit(wire.player, Termination.DISCONNECTED)
 
     def shares_changed(self) -> None:
-        """Others have these bots' seats than before, or there are more or fewer who share them."""
+        """Give the referee the bots' new capacity, because the referees that share it have changed."""
         for wire in self._wires.values():
             if wire.online:
                 self._referee.seats_changed(wire.player)
 
-    # What they are asked.
+    # Messages to the bots.
 
     def dirty(self, wire: RemoteConnection) -> None:
-        """The wire has something to send."""
+        """Remember that the connection has something to send."""
         if not self._dirty:
             asyncio.get_running_loop().call_soon(self._flush)
         self._dirty[wire] = None
@@ -213,7 +213,7 @@ class RemoteBots:
             asks = by_server.setdefault(wire.server, pb.ClusterAsks(referee=name))
             outbox = wire.player.take_outbox()
             if len(outbox.starts) > 1:
-                # A bot that comes to thousands of long games: they fill several messages.
+                # A bot that joins thousands of long games gets several messages.
                 rest = outbox.split(_MOST_MOVES)
                 if rest:
                     wire.player.outbox = rest
@@ -223,7 +223,7 @@ class RemoteBots:
         for server, asks in by_server.items():
             self._bus.publish(f"{TO_SERVER}:{server}", asks)
 
-    # What they answer.
+    # Answers of the bots.
 
     def _answers(self, message: pb.ClusterAnswers) -> None:
         self._silence.heard(message.server)
@@ -265,7 +265,7 @@ class RemoteBots:
 
 
 def fill_asks(asks: pb.BotAsks, wire: RemoteConnection, outbox: Outbox) -> None:
-    """What a player is to be told, as columns."""
+    """Fill a message with the contents of a player's outbox, as columns."""
     player = wire.player
     add_starts(asks.starts, outbox.starts)
     add_starts(asks.openings, outbox.openings)
@@ -292,7 +292,7 @@ def fill_asks(asks: pb.BotAsks, wire: RemoteConnection, outbox: Outbox) -> None:
 
 
 def add_starts(messages: "Iterable[pb.ClusterStarts]", games: list[Game]) -> None:
-    """The games as they stand, a message for each tournament."""
+    """Fill messages with the state of the games, one message for each tournament."""
     by_tournament: dict[int, pb.ClusterStarts] = {}
     for game in games:
         key = game.conditions.tournament

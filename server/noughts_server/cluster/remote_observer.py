@@ -1,7 +1,7 @@
 """Games that are watched on a server and played by referees elsewhere.
 
-Once a second, and at each change, the referees learn which games are watched; they tell what happens in these.
-The numbers of the plies show what was lost on the way: then the server requests the state of the game.
+Once a second, and after each change, the server sends the referees the list of watched games; they send the events of
+these games. A gap in the numbers of the plies shows that a message was lost: then the server requests the game's state.
 """
 
 import asyncio
@@ -20,12 +20,12 @@ from noughts_server.runtime.bus import Bus, listening
 
 _PERIOD_SECONDS = 1.0
 _AHEAD_SECONDS = 3.0
-# Games of a tournament that are got to know before a watcher chooses among them.
+# Games of a tournament whose state is requested before a watcher chooses among them.
 _AHEAD = 8
 
 
 class RemoteObserver:
-    """Stands where a `FeedObserver` stands in a server that is alone."""
+    """The counterpart of the `FeedObserver` of a server without a cluster."""
 
     def __init__(self, desk: RemoteReferee, bus: Bus, server: str) -> None:
         self._desk = desk
@@ -33,11 +33,11 @@ class RemoteObserver:
         self._server = server
         self._wanted: Counter[SlotKey] = Counter()
         self._view = View()
-        """The games that are watched, as far as they are known."""
+        """The state of the watched games, as far as this server knows it."""
         self._names: dict[SlotKey, str] = {}
-        """The names of these games."""
+        """The names of the watched games."""
         self._ahead: dict[SlotKey, float] = {}
-        """Slots that a watcher may choose soon, and until when that is waited for."""
+        """Games that a watcher can choose soon, with the time until which they are followed."""
         self._unknown: set[SlotKey] = set()
         self._telling = False
 
@@ -51,7 +51,7 @@ class RemoteObserver:
         return listening(self._bus, PLAYED, hear)
 
     async def run(self) -> None:
-        """Tells the referees, until it is cancelled."""
+        """Send the referees the watched games, until cancelled."""
         while True:
             now = asyncio.get_running_loop().time()
             for slot in [slot for slot, until in self._ahead.items() if until < now]:
@@ -60,20 +60,20 @@ class RemoteObserver:
             self._tell()
             await asyncio.sleep(_PERIOD_SECONDS)
 
-    def begin_anew(self) -> None:
-        """Messages were lost: nothing that is known is known to be so still."""
+    def resynchronise(self) -> None:
+        """Request the state of all games again, because messages were lost."""
         self._unknown.update(self._wanted)
         self._soon()
 
     def want(self, slot: SlotKey) -> feed_pb2.WatchedGame | None:
-        """As `Observed.want`; the referee learns a little later of a game without earlier watchers."""
+        """As `Observed.want`. If nobody watched the game before, its referee learns of it a little later."""
         self._wanted[slot] += 1
         if self._wanted[slot] == 1:
             self._unknown.add(slot)
             self._soon()
             return None
         game = self._game(slot)
-        # Theirs to change, as this one is ours.
+        # A copy, because the caller and this object both change their game.
         return game and feed_pb2.WatchedGame.FromString(game.SerializeToString())
 
     def unwant(self, slot: SlotKey) -> None:
@@ -90,7 +90,7 @@ class RemoteObserver:
         return self._game(slot) is not None and slot.ordinal in self._desk.slots(slot.tournament)
 
     def running(self, tournament: int) -> Iterator[SlotKey]:
-        """Those that can be shown at once; others will be with the next look."""
+        """Return the games that can be shown at once; the next call can return more."""
         until = asyncio.get_running_loop().time() + _AHEAD_SECONDS
         for ordinal in self._desk.slots(tournament)[:_AHEAD]:
             slot = SlotKey(tournament, ordinal)
@@ -114,7 +114,7 @@ class RemoteObserver:
         known = self._game(played.slot)
         if isinstance(event, feed_pb2.WatchedGame):
             self._unknown.discard(played.slot)
-            # Others wanted to know how it stands, too.
+            # Another server requested this state, too.
             same = known is not None and event.moves == known.moves and event.times_us == known.times_us
             self._names[played.slot] = event.name
             self._view.apply(feed_pb2.Increments(games=[event]))

@@ -1,7 +1,8 @@
 """The referees of a cluster, as a server sees them: their questions to its bots, and the answers.
 
-To the wires it is a referee. It judges nothing: it keeps each game as far as its bot must be told of it, measures times
-(as wires do) and hands answers on. Asks come again when messages were lost: each question is put to a bot once.
+For the connections it is a referee. It judges nothing: it keeps the part of each game that the bot needs, measures
+times (as connections do) and forwards answers. After a loss of messages asks are repeated; each question is sent to a
+bot once.
 """
 
 import asyncio
@@ -35,7 +36,7 @@ logger = structlog.get_logger("noughts.cluster")
 
 _MOST_WAITING_BYTES = 64 << 20
 _MESSAGE_BYTES = 1_000
-"""What a message takes besides its content, about."""
+"""Bytes of a message without its columns, roughly."""
 
 
 class _Answer(NamedTuple):
@@ -45,13 +46,13 @@ class _Answer(NamedTuple):
     cell: int
     took: int
     reason: str | None
-    """Why it resigns; None: it does not."""
+    """The reason for a resignation; None if it does not resign."""
     score: float | None
     exhausted: bool
     comment: str
 
     def add_to(self, answers: pb.BotAnswers, far: int) -> None:
-        """Tells it of a game, by the referee's handle."""
+        """Add the answer to a message to the referee. `far` is the referee's handle of the game."""
         row = len(answers.game)
         append_row(answers, game=far, ply=self.ply, cell=self.cell, time_us=self.took)
         if self.reason is not None:
@@ -65,7 +66,7 @@ class _Answer(NamedTuple):
 
 
 class _Choice(NamedTuple):
-    """A bot's answer to a question for an opening."""
+    """A bot's answer to a question about an opening."""
 
     ply: int
     choice: Choice | None
@@ -73,7 +74,7 @@ class _Choice(NamedTuple):
     why: str
 
     def add_to(self, answers: pb.BotAnswers, far: int) -> None:
-        """Tells it of a game, by the referee's handle."""
+        """Add the choice to a message to the referee. `far` is the referee's handle of the game."""
         message = play_pb2.Choice(game=far, step=self.ply + CHOICES)
         if self.choice is None:
             message.reason = self.why
@@ -91,13 +92,13 @@ class RemoteGame(Game):
     judge: str
     """The name of its referee."""
     far: int
-    """Its handle there."""
+    """The referee's handle of the game."""
     answer: _Answer | _Choice | None = field(default=None, init=False)
-    """The last answer, in case it has to be sent again."""
+    """The last answer, in case it must be sent again."""
 
 
 class RemoteReferee:
-    """All asks of all referees. The players are those of this server."""
+    """The questions of all referees to the players of this server."""
 
     def __init__(
         self,
@@ -109,7 +110,7 @@ class RemoteReferee:
         limit: Limit = usual_limit,
         comment_limits: CommentLimits = CommentLimits(),  # noqa: B008  # immutable
     ) -> None:
-        """`name` is this server's. After the silence `limit` of a referee, others play its games again."""
+        """Create it; `name` is this server's. `limit` returns the silence after which others play a referee's games."""
         self.stalls = Stalls()
         self.plies = 0
         self.late_answers = 0
@@ -119,17 +120,17 @@ class RemoteReferee:
         self._bus = bus
         self._name = name
         self._last = 0
-        """The handle of the game that was made last."""
+        """The handle of the newest game."""
         self._elsewhere = Player(-1)
-        """Stands for every opponent."""
+        """A player that stands for every opponent."""
         self._players: dict[int, ConnectedPlayer] = {}
         self._running: dict[int, RemoteGame] = {}
-        """By handle."""
+        """The running games, by handle."""
         self._games: dict[tuple[str, int], dict[int, RemoteGame]] = {}
-        """By referee and bot version, and by the referee's handle."""
+        """The games, by referee and bot version, then by the referee's handle."""
         self._conditions: dict[int, GameConditions] = {}
         self._asked: asyncio.Queue[pb.ClusterAsks] = asyncio.Queue()
-        """Asks that wait for what is read in the store."""
+        """Asks that wait for tournaments that are read from the store."""
         self._asked_bytes = 0
         self._overflowed = False
         """Whether asks were dropped because too many waited."""
@@ -139,12 +140,12 @@ class RemoteReferee:
         self._answers: dict[tuple[str, int], pb.BotAnswers] = {}
         self._silence = Silence(limit)
         self.referees: dict[str, pb.RefereePresence] = {}
-        """What each referee last said of itself."""
+        """The last presence of each referee, by name."""
 
-    # What the referees say.
+    # Messages from the referees.
 
     async def run(self, connection: Callable[[int], FrameConnection]) -> None:
-        """Listens until it is cancelled. `connection` is that of a bot version, whose stream is here."""
+        """Receive messages until cancelled. `connection` returns that of a bot version whose stream is here."""
         self._connection = connection
         with (
             listening(self._bus, f"{TO_SERVER}:{self._name}", self._hear),
@@ -154,14 +155,14 @@ class RemoteReferee:
                 tasks.create_task(self._take_waiting())
                 tasks.create_task(self._silence.watch(self._silent))
 
-    def begin_anew(self) -> None:
-        """Messages were lost: the server requests all games from the referees."""
+    def resynchronise(self) -> None:
+        """Request all games from the referees again, because messages were lost."""
         for referee, version in {*self._games, *product(self._silence, self._players)}:
             self._answer(referee, version).lost = True
 
     def _heard(self, referee: str) -> None:
         if self._silence.heard(referee):
-            # Its games were ended here, so it waits for answers that do not come.
+            # Its games have ended here, so it waits for answers that will not come.
             for version in self._players:
                 self._answer(referee, version).lost = True
 
@@ -177,7 +178,7 @@ class RemoteReferee:
         self._gone(referee)
 
     def _gone(self, referee: str) -> None:
-        """Its games are over for their players, whatever became of them."""
+        """End the games of a dead referee for their players, whatever their results are."""
         self._silence.forget(referee)
         self.referees.pop(referee, None)
         for name, version in [key for key in self._games if key[0] == referee]:
@@ -197,7 +198,7 @@ class RemoteReferee:
             self._asked.put_nowait(asks)
 
     def _unknown(self, asks: pb.ClusterAsks) -> set[int]:
-        """The tournaments of which too little is known to tell bots of their games."""
+        """Return the tournaments whose conditions must be read before the asks can be forwarded."""
         unknown = set()
         for bot in asks.bots:
             for starts in (*bot.starts, *bot.openings):
@@ -210,7 +211,7 @@ class RemoteReferee:
         while True:
             if self._overflowed and self._asked.empty():
                 self._overflowed = False
-                self.begin_anew()
+                self.resynchronise()
             asks = await self._asked.get()
             self._asked_bytes -= _MESSAGE_BYTES + asks.ByteSize()
             self._reading = True
@@ -228,7 +229,7 @@ class RemoteReferee:
         for bot in asks.bots:
             player = self.player(bot.version)
             away = player.wire is None or not player.wire.capacity_untimed
-            # It is away, or has moved to another server: within its grace, games go on here.
+            # The bot is away or has moved to another server: its games continue here until the reconnect timeout.
             if away and (asks.referee, bot.version) not in self._games:
                 continue
             self._tell(asks.referee, player, bot)
@@ -240,7 +241,7 @@ class RemoteReferee:
             if player.wire is not None:
                 player.wire.wake()
 
-    # What one bot receives.
+    # Messages to one bot.
 
     def _tell(self, referee: str, player: ConnectedPlayer, asks: pb.BotAsks) -> None:
         games = self._games.setdefault((referee, player.key), {})
@@ -270,10 +271,10 @@ class RemoteReferee:
     def _start(self, referee: str, player: ConnectedPlayer, starts: pb.ClusterStarts) -> None:
         for game, ply, moves, clocks in self._standing(referee, player, starts):
             if game.ply >= 0:
-                # It may lack the opponent's last move, which comes with the question, or the referee the bot's.
+                # Either side can lack a move: the bot the one that comes with the question, or the referee the bot's own.
                 if abs(game.ply - ply) <= 1 and all(map(int.__eq__, game.moves, moves)):
                     continue
-                self._end(player, game)  # what is known of it is not what happened
+                self._end(player, game)  # the moves known here contradict those of the referee
                 game = self._made(
                     player, unit=game.unit, slot=game.slot, players=game.players, judge=referee, far=game.far
                 )
@@ -300,7 +301,7 @@ class RemoteReferee:
     def _standing(
         self, referee: str, player: ConnectedPlayer, starts: pb.ClusterStarts
     ) -> Iterable[tuple[RemoteGame, int, list[int], list[int]]]:
-        """Each game, made where it was unknown, with how it stands at its referee."""
+        """Update each game to the state at its referee, and create those that are unknown here."""
         games = self._games[referee, player.key]
         conditions = self._conditions[starts.tournament]
         unit = Unit(conditions, 0, ())
@@ -318,7 +319,7 @@ class RemoteReferee:
                 game.mover = self._elsewhere
                 game.ply = -CHOICES - 1
             elif game.slot != slot:
-                game.slot, game.players = slot, players  # they have agreed on it
+                game.slot, game.players = slot, players  # the opening that they agreed on
             clocks = [starts.first_clock_us[row], starts.second_clock_us[row]] if timed else [0, 0]
             yield game, ply, moves[begin : begin + moved], clocks
             begin += moved
@@ -367,30 +368,30 @@ class RemoteReferee:
         player.outbox.ends.append(game)
         self._touched[player] = None
 
-    # What the wires say.
+    # Calls of the connections.
 
     def player(self, key: int) -> ConnectedPlayer:
-        """The player with this key, made at first sight."""
+        """Return the player with this key; create it if it is new."""
         player = self._players.get(key)
         if player is None:
             player = self._players[key] = ConnectedPlayer(key, self._margin_us)
         return player
 
     def release(self, key: int) -> bool:
-        """Forgets a player, unless it has a game. Whether it is forgotten."""
+        """Forget a player unless it has a game. Return whether it is forgotten."""
         if key in self._players and self._players[key].games:
             return False
         self._players.pop(key, None)
         return True
 
     def joined(self, player: ConnectedPlayer, wire: PlayerConnection) -> None:
-        """The bot is online (again): send it its games, as far as this server knows them."""
+        """Send a bot that is online (again) its games, as far as this server knows them."""
         player.wire = wire
         player.resend()
         wire.wake()
 
     def answered(self, player: ConnectedPlayer, answers: Answers) -> list[Complaint]:
-        """The bot's answers go to the referees that have asked."""
+        """Forward the bot's answers to the referees that asked."""
         complaints: list[Complaint] = []
         games, plies, cells, times_us, resigned, reasons, exhausted, scores, comments = answers
         self.plies += len(games)
@@ -422,7 +423,7 @@ class RemoteReferee:
     def chosen(
         self, player: ConnectedPlayer, choices: Iterable[tuple[int, int, Choice | None, str]], times_us: Sequence[int]
     ) -> list[Complaint]:
-        """The bot's choices for openings go to the referees that have asked."""
+        """Forward the bot's choices for openings to the referees that asked."""
         complaints: list[Complaint] = []
         for (handle, step, choice, why), took in zip(choices, times_us, strict=True):
             game = self._running.get(handle)
@@ -436,7 +437,7 @@ class RemoteReferee:
         return complaints
 
     def silent(self, player: ConnectedPlayer, questions: Iterable[tuple[int, int, int]]) -> None:
-        """Limits have passed: their referees judge."""
+        """Report questions that were not answered within their limits; the referees judge them."""
         for handle, ply, took in questions:
             game = self._running.get(handle)
             if game is not None:
@@ -444,13 +445,13 @@ class RemoteReferee:
                 append_row(answers, silent_game=game.far, silent_ply=ply, silent_us=took)
 
     def forfeit(self, player: ConnectedPlayer, termination: Termination, fault: str = "") -> None:
-        """The bot will not come back: its referees end its games."""
+        """Have the referees end the games of a bot that will not come back."""
         for referee in {game.judge for game in self._games_of(player)}:
             answers = self._answer(referee, player.key)
             answers.forfeit, answers.fault = termination, fault
 
     def moved(self, version: int, open_us: dict[int, int]) -> None:
-        """The bot has logged in at another server: its games are sent there. Until now its questions were open here."""
+        """End the games of a bot that logged in at another server, and report how long its questions were open."""
         player = self.player(version)
         for game in self._games_of(player):
             if game.mover is player and game.handle in open_us:
@@ -478,7 +479,7 @@ class RemoteReferee:
             self._bus.publish(f"{TO_REFEREE}:{referee}", message)
 
     def _has_question(self, player: ConnectedPlayer, game: RemoteGame, ply: int) -> bool:
-        """Whether the bot thinks about this question, or has answered it; its answer is then sent again."""
+        """Whether the bot has this question, or has answered it. If it has answered, send the answer again."""
         if game.answer is None or game.answer.ply != ply:
             return game.mover is player and game.ply == ply
         game.answer.add_to(self._answer(game.judge, player.key), game.far)
@@ -490,22 +491,22 @@ class RemoteReferee:
         elif len(complaints) < MOST_COMPLAINTS:
             complaints.append(Complaint(handle, ply, f"a game that was started (the last is {self._last})"))
 
-    # What the referees say of their games.
+    # State of the referees' games.
 
     def in_flight(self, tournament: int | None = None) -> int:
-        """Running games of all referees: of one tournament, or all."""
+        """Return the number of running games of all referees: of one tournament, or of all."""
         if tournament is None:
             return sum(each.games_in_flight for each in self.referees.values())
         return sum(played.games_in_flight for played in self._played(tournament))
 
     def queued(self) -> int:
-        """Slots that wait at referees, of all tournaments."""
+        """Return the number of games that wait at referees, of all tournaments."""
         return sum(each.slots_queued for each in self.referees.values())
 
     def slots(self, tournament: int) -> list[int]:
-        """Slots of some games of a tournament that are running, each once.
+        """Return the slots of some running games of a tournament, each once.
 
-        A referee that freezes is listed for a while with games that others play by now.
+        For a while, a referee that hangs is still listed with games that others play by now.
         """
         return list(dict.fromkeys(ordinal for played in self._played(tournament) for ordinal in played.ordinals))
 

@@ -19,7 +19,7 @@ def usual_limit(node: str) -> float:
 
 
 class Silence:
-    """How long each node has been silent while this node listened.
+    """The silence of each node, counted while this node received messages.
 
     A delay of this node counts as one interval, however long it was: the messages of the others are waiting to be read.
     """
@@ -43,7 +43,7 @@ class Silence:
         return returns
 
     def forget(self, node: str) -> None:
-        """The node has left."""
+        """Stop counting for a node that has left."""
         self._seconds.pop(node, None)
 
     async def watch(self, gone: Callable[[str], None]) -> None:

@@ -1,4 +1,4 @@
-"""What the leading server of a cluster does about running tournaments that no referee plays: it stores the reason."""
+"""The leading server of a cluster stores the reason why no referee plays a running tournament."""
 
 import asyncio
 from functools import partial
@@ -19,12 +19,12 @@ logger = structlog.get_logger("noughts.cluster")
 
 _LOOK_SECONDS = 2.0
 _LOOKS = 5
-"""So often in a row nobody must play a tournament."""
+"""Number of checks in a row without a referee, after which a tournament counts as not played."""
 _MOST_NAMED = 5
 
 
 class _Reason(NamedTuple):
-    """Why nobody plays a tournament."""
+    """The reason why a tournament is not played."""
 
     name: str
     """In UPPER_SNAKE, for the log."""
@@ -39,7 +39,7 @@ _NO_REFEREE = _Reason("NO_REFEREE", "no referee is connected", "start one with `
 
 
 class Standstill:
-    """Looks at the tournaments of which no referee holds a unit."""
+    """Checks the tournaments of which no referee holds a unit."""
 
     def __init__(self, store: Store, bus: Bus, membership: Membership, referee: RemoteReferee) -> None:
         self._store = store
@@ -47,10 +47,10 @@ class Standstill:
         self._membership = membership
         self._referee = referee
         self._looks: dict[int, int] = {}
-        """How often in a row a tournament was found, by key."""
+        """The number of checks in a row without a referee, by the tournament's key."""
 
     async def run(self) -> None:
-        """Look until cancelled."""
+        """Check until cancelled."""
         while True:
             await asyncio.sleep(_LOOK_SECONDS)
             with errors_logged(logger, "standstill_check_failed"):
@@ -71,7 +71,7 @@ class Standstill:
         if reason:
             stop = partial(play_stopped, tournament_id=key, reason=str(reason), now_ms=now)
             if not await self._store.write(stop):
-                return  # it is known: a long reason is stored in part
+                return  # a long reason was stored in part
             log_stop(name, reason.name, reason.error, reason.hint, _LOOK_SECONDS)
         else:
             await self._store.write(partial(play_resumed, tournament_id=key, now_ms=now))

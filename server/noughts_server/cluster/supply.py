@@ -1,7 +1,8 @@
-"""What a referee of a cluster plays: units that it claims in the database, of every tournament that is running.
+"""The games that a referee of a cluster plays: units of every running tournament, claimed in the database.
 
-The table of units is the queue. A unit that is claimed is held until all of its games are stored; who is silent for too
-long holds nothing any more, and whatever he stores later is refused, because its attempt is over.
+The table of units is the queue. A referee holds a claimed unit until all games of the unit are stored. A referee that
+is silent for longer than its silence limit loses its units. The store refuses its later results, because their attempt
+has ended.
 """
 
 import asyncio
@@ -33,43 +34,43 @@ logger = structlog.get_logger("noughts.cluster")
 
 _LOOK_SECONDS = 1.0
 _FEWEST_QUEUED, _MOST_QUEUED = 64, 1_024
-# Units that are claimed at once.
+# The most units of one claim.
 _MOST_UNITS = 4
-# With clocks, what waits here could be played elsewhere: no more of it than is played in about so many seconds.
+# Games with clocks that wait here could be played elsewhere. So the queue holds those of about this many seconds.
 _SOON_SECONDS, _LATE_SECONDS = 0.5, 2.0
 
 
 @dataclass(eq=False)
 class SharedSupply(Supply):
-    """One tournament, of which other referees play other units."""
+    """The supply of one tournament whose other units other referees play."""
 
     node: str
     share: Callable[[GameConditions], GameConditions | None]
-    """Makes of a tournament's conditions those of this referee; None: it can play nothing of it now."""
+    """Returns this referee's share of a tournament's conditions. None: it can play none of its games now."""
 
     def __post_init__(self) -> None:
         self._held: dict[int, set[int]] = {}
-        """The slots of each unit that is being played which are not stored yet."""
+        """The slots without a stored game, for each unit that is being played."""
         self._unit_of: dict[int, int] = {}
         self._news = asyncio.Event()
         self._changed = False
         self._has_played = False
         self._ahead = 1
-        """Games with clocks that wait here."""
+        """The number of games with clocks that wait here."""
         self._claimed_at = 0.0
 
     def look(self) -> None:
-        """There may be more to play than before."""
+        """Check for further games, because something has changed."""
         self._news.set()
         self.progress.made()
 
     def changed(self) -> None:
-        """It may be paused, or have other entries."""
+        """Read the tournament again: it was paused, or its entries have changed."""
         self._changed = True
         self.look()
 
     def stored(self, games: list[FinishedGame]) -> None:
-        """These have been committed."""
+        """Count the games of a commit."""
         for game in games:
             number = self._unit_of.pop(game.ordinal, None)
             if number is not None:
@@ -77,13 +78,13 @@ class SharedSupply(Supply):
 
     @property
     def unfinished(self) -> list[int]:
-        """The units that are being played, of which games are not stored."""
+        """Return the units that are being played and have games that are not stored."""
         return [number for number, slots in self._held.items() if slots]
 
     async def play(self) -> None:
-        """Plays what nobody else plays, for as long as the tournament runs. Raises NoughtsError."""
+        """Play units that no other referee plays, while the tournament runs. Raise NoughtsError."""
         key, referee = self.key, self.referee
-        # Games of the time before a pause are finished first: no slot may be played twice at the same time.
+        # Games from before a pause are finished first: a slot must not be played twice at the same time.
         await self.progress.until(lambda: not referee.in_flight(key))
         await self.recorder.flush()
         tournament = await self._read_tournament()
@@ -106,7 +107,7 @@ class SharedSupply(Supply):
         referee.evict(key)
 
     async def _add_games(self, tournament: Tournament, opened: UnitsWithOpenings, playing: GameConditions) -> bool:
-        """Gives the referee games if it needs some. Returns whether there can be more."""
+        """Give the referee games if it needs some. Return whether there can be more."""
         settings = tournament.settings
         if settings.throughput:
             games = self.queue.ask(tournament.owner_id, settings, playing, self._news.set)
@@ -120,7 +121,7 @@ class SharedSupply(Supply):
         return claimed
 
     def _look_ahead(self) -> None:
-        """Learns from how soon the last claim was played how much must wait here lest the bots do."""
+        """Set the number of waiting games from the time that the last claim lasted, so that the bots need not wait."""
         now = asyncio.get_running_loop().time()
         took = now - self._claimed_at
         self._claimed_at = now
@@ -130,27 +131,27 @@ class SharedSupply(Supply):
             self._ahead = max(1, self._ahead // 2)
 
     async def _hand_over(self) -> None:
-        """Others play what is not being played here."""
+        """Give the units of games that have not begun to other referees."""
         node, key = self.node, self.key
         self.referee.withdraw(key)
         self._rest = self._parts = None
         await self.recorder.flush()
         if self.referee.in_flight(key):
-            return  # and what their units have besides is played afterwards
+            return  # the other games of their units are played afterwards
         await self.store.write_patiently(lambda connection: hand_over(connection, key, node))
         self._held.clear()
         self._unit_of.clear()
 
     def _units(self) -> tuple[Collection[int], Collection[int]]:
-        """Those that are being played, and those of which all games are stored."""
+        """Return the units that are being played, and those whose games are all stored."""
         played = [number for number, slots in self._held.items() if not slots]
         if self._is_idle() and not self.recorder.backlog:
-            # Whatever is missing of the others was refused, or ended void: it is claimed again.
+            # Their missing games were refused or void, and are claimed again.
             return (), played
         return self._held.keys() - set(played), played
 
     async def _claimed(self, opened: UnitsWithOpenings, playing: GameConditions) -> AsyncIterator[Unit]:
-        """Claims units, and returns their games."""
+        """Claim units and return their games."""
         holding, played = self._units()
         node, key = self.node, self.key
         if playing.timed:
@@ -178,33 +179,33 @@ class SharedSupply(Supply):
 
 
 class SharedPlay:
-    """Plays at a referee whatever is running in the database; it is the servers that start, pause and cancel."""
+    """Plays all running tournaments of the database on a referee. Servers start, pause and cancel them."""
 
     def __init__(
         self, store: Store, referee: Referee, recorder: Recorder, bus: Bus, membership: Membership, bots: RemoteBots
     ) -> None:
         supply = partial(SharedSupply, node=membership.node.name, share=self._shared)
         self.local = LocalPlay(store, referee, recorder, bus, supply, node=membership.node.name)
-        """What is played here."""
+        """The tournaments that are played here."""
         self._store = store
         self._bus = bus
         self._membership = membership
         self._bots = bots
         self._looking = asyncio.Event()
         self.installed: Collection[int] = ()
-        """Bot versions that play on this machine."""
+        """Bot versions that run on this machine."""
         self._offered: dict[str, set[int]] = {}
-        """Bot versions that play on the machines of others, by referee."""
+        """Bot versions that run on the machines of other referees, by referee."""
         self._reasons: dict[int, str] = {}
-        """Why play of running tournaments has stopped, by key."""
+        """The reasons why running tournaments are not played, by key."""
         self._conceding: set[asyncio.Task[None]] = set()
         bots.is_home = self._is_home
         membership.on_change.append(self._looking.set)
-        membership.on_presumed_dead.append(self.begin_anew)
+        membership.on_presumed_dead.append(self.resynchronise)
         self.local.on_stop = membership.step_back
 
     async def follow(self) -> None:
-        """Plays until it is cancelled."""
+        """Play until cancelled."""
         with (
             listening(self._bus, CHANGED, lambda tournament: self.look()),
             listening(self._bus, ABANDONED, self.local.drop),
@@ -217,8 +218,8 @@ class SharedPlay:
                 await self._look()
                 await set_within(self._looking, _LOOK_SECONDS)
 
-    def begin_anew(self, kept: frozenset[tuple[int, int]]) -> None:
-        """Others could claim what was being played here: stop the tournaments of which they did.
+    def resynchronise(self, kept: frozenset[tuple[int, int]]) -> None:
+        """Stop the tournaments of which others could claim units that were being played here.
 
         `kept` are the units, by tournament and number, that this referee still holds.
         """
@@ -228,7 +229,7 @@ class SharedPlay:
         self._looking.set()
 
     def look(self) -> None:
-        """There may be more to play than before."""
+        """Check all running tournaments, because something has changed."""
         self._looking.set()
 
     def _concede(self, key: int) -> None:
@@ -285,7 +286,7 @@ class SharedPlay:
         self._bus.publish(CHANGED, key)
 
     def _is_home(self) -> bool:
-        """Whether this referee plays what cannot be divided: the one on whose machine most bots are, or the oldest."""
+        """Whether this referee plays games that cannot be divided: most bots are on its machine, or it is the oldest."""
         mine = self._membership.node.name
 
         def installed(name: str) -> int:
@@ -294,7 +295,7 @@ class SharedPlay:
         return max(self._membership.referees, key=installed, default=mine) == mine
 
     def _shared(self, conditions: GameConditions) -> GameConditions | None:
-        """What this referee plays of a tournament: what cannot be divided is all played at home."""
+        """Return this referee's share of a tournament's conditions. One referee gets all that cannot be divided."""
         referees = len(self._membership.referees)
         elsewhere = {version for name in self._membership.referees for version in self._offered.get(name, ())}
         seats = [conditions.concurrency]
