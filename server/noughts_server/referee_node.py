@@ -197,8 +197,8 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
             running(bots.run(), wants.run(), guard.run(), absences.run(), OpenFiles().watch())
         )
         await stack.enter_async_context(running(referee.stalls.watch()))
-        await stack.enter_async_context(play.local.supplying(goes_on=False))
-        await stack.enter_async_context(director.directing(goes_on=False))
+        await stack.enter_async_context(play.local.supplying(resumes_play=False))
+        await stack.enter_async_context(director.directing(resumes_play=False))
         await stack.enter_async_context(running(play.follow(), _tell(name, bus, referee, play, sessions)))
         logger.info("referee_ready", referee=name, bus=bus.settings.place, database=store.url, seats=settings.seats)
         yield RefereeNode(

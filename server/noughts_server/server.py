@@ -235,8 +235,8 @@ async def running_server(
                 store=store, referee=local, director=director, playing=play.playing, seconds=settings.absence
             )
             await stack.enter_async_context(running(absences.run()))
-            await stack.enter_async_context(play.supplying(goes_on=settings.goes_on))
-        await stack.enter_async_context(director.directing(goes_on=settings.goes_on))
+            await stack.enter_async_context(play.supplying(resumes_play=settings.resumes_play))
+        await stack.enter_async_context(director.directing(resumes_play=settings.resumes_play))
         await _tell_health(health_servicer, store.trouble is None)
         if store.closed_to_others:
             logger.warning("database_made_private")

@@ -38,7 +38,7 @@ class ServerSettings:
     """Only clients with a certificate issued by these authorities can connect."""
     metrics: str | None = None
     """HOST:PORT for Prometheus; None is off."""
-    goes_on: bool = True
+    resumes_play: bool = True
     """Whether what was running when the database was last open is played on, and what is scheduled starts."""
     absence: float = 0.0
     """How long an entry may keep its games waiting, away or without an answer where there is no clock; 0: for ever."""

@@ -37,7 +37,7 @@ class Membership:
         self.on_change: list[Callable[[], None]] = []
         """Called when the set or the order of live nodes has changed."""
         self.on_presumed_dead: list[Callable[[frozenset[tuple[int, int]]], None]] = []
-        """Called with the units that this node kept, after it was silent for so long that others could claim its units."""
+        """Called with its remaining units, after this node was silent for so long that others could claim them."""
         self._store = store
         self._bus = bus
         self._steps_back = False

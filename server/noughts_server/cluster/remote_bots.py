@@ -39,7 +39,7 @@ class RemoteConnection:
         self.complete = False
         """Whether the next asks must be complete."""
         self.spent_us: dict[int, int] = {}
-        """The times since which these games' questions are open at earlier servers of the bot, by this machine's clock."""
+        """Since when these games' questions have been open at earlier servers of the bot, by this machine's clock."""
         self.grace: asyncio.TimerHandle | None = None
         self._bots = bots
         self._presence = pb.BotPresence()

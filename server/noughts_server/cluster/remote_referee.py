@@ -271,7 +271,7 @@ class RemoteReferee:
     def _start(self, referee: str, player: ConnectedPlayer, starts: pb.ClusterStarts) -> None:
         for game, ply, moves, clocks in self._standing(referee, player, starts):
             if game.ply >= 0:
-                # Either side can lack a move: the bot the one that comes with the question, or the referee the bot's own.
+                # Either side can lack a move: the bot the one that comes with the question, or the referee the bot's.
                 if abs(game.ply - ply) <= 1 and all(map(int.__eq__, game.moves, moves)):
                     continue
                 self._end(player, game)  # the moves known here contradict those of the referee

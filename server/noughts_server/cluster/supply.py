@@ -286,7 +286,7 @@ class SharedPlay:
         self._bus.publish(CHANGED, key)
 
     def _is_home(self) -> bool:
-        """Whether this referee plays games that cannot be divided: most bots are on its machine, or it is the oldest."""
+        """Whether this referee plays games that cannot be divided: most bots are on its machine, or it is oldest."""
         mine = self._membership.node.name
 
         def installed(name: str) -> int:

@@ -32,12 +32,12 @@ class _Record:
 class Transcripts:
     """The transcripts of a run. A context manager that creates the file and the folder when entered."""
 
-    def __init__(self, folder: Path | None = None, messages: Path | None = None, *, goes_on: bool = False) -> None:
+    def __init__(self, folder: Path | None = None, messages: Path | None = None, *, appends: bool = False) -> None:
         """Prepare the transcripts. `folder` gets a file for each game, `messages` a line (JSON) for each message.
 
         If the run resumes an earlier one, they are appended to its files.
         """
-        self._goes_on = goes_on
+        self._appends = appends
         self._folder = folder
         self._path = messages
         self._messages: TextIO | None = None
@@ -52,12 +52,12 @@ class Transcripts:
         """Create the files. Raises OSError, and FileExistsError for a folder with logs of an earlier run."""
         if self._folder is not None:
             self._folder.mkdir(parents=True, exist_ok=True)
-            earlier = None if self._goes_on else next(filter(Path.is_file, self._folder.glob("*.log")), None)
+            earlier = None if self._appends else next(filter(Path.is_file, self._folder.glob("*.log")), None)
             if earlier is not None:
                 what = f"got a folder with logs of an earlier run ({earlier.name}), expected one without"
                 raise FileExistsError(errno.EEXIST, what, str(self._folder))
         if self._path is not None:
-            self._messages = self._path.open("a" if self._goes_on else "w", encoding="utf-8")
+            self._messages = self._path.open("a" if self._appends else "w", encoding="utf-8")
         return self
 
     def __exit__(self, *exception: object) -> None:

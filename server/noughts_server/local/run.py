@@ -81,11 +81,11 @@ async def play_locally(
             grace=5.0,
             reflection=False,
             explorer=False,
-            goes_on=False,
+            resumes_play=False,
             limits=LOCAL_LIMITS,
         )
         server = await stack.enter_async_context(running_server(settings))
-        with Transcripts(plan.log, plan.messages, goes_on=bool(plan.resumes)) as transcripts:
+        with Transcripts(plan.log, plan.messages, appends=bool(plan.resumes)) as transcripts:
             run = RunAtServer(
                 plan=plan,
                 specs=specs,

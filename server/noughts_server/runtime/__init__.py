@@ -1,1 +1,1 @@
-"""What keeps a server going: games for tournaments, results for the store, bots let in, tokens that expire."""
+"""The work of a running server: tournaments, commits of results, sessions of bots, expiry of tokens."""

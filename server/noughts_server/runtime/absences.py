@@ -1,4 +1,4 @@
-"""Takes out entries that keep their games waiting: nobody waits for ever for a bot that does not come or answer."""
+"""Withdraw entries that keep their games waiting, because a bot that neither connects nor answers would delay them."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -19,15 +19,15 @@ from noughts_server.store.tournaments.tournaments import get_tournament_by_id
 logger = structlog.get_logger("noughts.absences")
 
 _LOOKS = 20
-"""So often an entry must be waited for. Looks are counted and not seconds, in which the server may stand still."""
+"""The checks in a row after which an entry is withdrawn. A count, because the server may stand still for seconds."""
 
 _Waiting = tuple[int, int, tuple[int, int]]
-"""Tournament, entry, and what of it is waited for (see `Referee.kept_waiting`)."""
+"""Tournament, entry, and the missing answer or connection (see `Referee.kept_waiting`)."""
 
 
 @dataclass(eq=False)
 class Absences:
-    """Looks at the games that wait."""
+    """Checks the games that wait for a bot."""
 
     store: Store
     referee: Referee
@@ -35,14 +35,14 @@ class Absences:
     playing: Callable[[], list[GameConditions]]
     """Returns the conditions of the tournaments that are being played."""
     seconds: float
-    """An entry that is waited for so long is taken out; 0: never."""
+    """Inactivity timeout after which an entry is withdrawn; 0: never."""
     refused: Mapping[int, str] = field(default_factory=dict)
-    """Bot versions that cannot play here, and why."""
+    """Bot versions that cannot play here, with the reason."""
     _looks: dict[_Waiting, int] = field(default_factory=dict, init=False)
-    """How often in a row that was waited for."""
+    """The number of checks in a row that found an entry waited for."""
 
     async def run(self) -> None:
-        """Looks again and again, until it is cancelled."""
+        """Check until cancelled."""
         while self.seconds:
             await asyncio.sleep(self.seconds / _LOOKS)
             with errors_logged(logger, "absence_check_failed"):
@@ -68,7 +68,7 @@ class Absences:
             late = {"tournament": playing[key].name, "entry": playing[key].labels[entry]}
             logger.warning("entry_inactive", **late, limit_seconds=self.seconds)
         for (key, entry), reason in leaving.items():
-            with suppress(WrongState):  # it is over meanwhile
+            with suppress(WrongState):  # it has ended in the meantime
                 await self._take_out(playing[key], entry, reason)
 
     async def _take_out(self, conditions: GameConditions, entry: int, reason: str) -> None:
@@ -79,7 +79,7 @@ class Absences:
         if tournament.kind is Kind.CHALLENGE:
             await self.director.cancel(tournament.slug, reason=f"{label} {reason}")
         elif tournament.kind is Kind.TEST:
-            # Its remaining games, lost, would decide the test.
+            # If its remaining games were lost, they would decide the test.
             await self.director.pause(tournament.slug, reason=f"{label} {reason}")
         else:
             await self.director.withdraw(tournament.slug, label, reason=reason)

@@ -1,7 +1,7 @@
-"""What the parts of a server tell each other, without knowing who listens: publish and subscribe, in memory.
+"""Messages between the parts of a server that do not know each other: publish and subscribe, in memory.
 
-Subjects are dotted names. A message is handed to every subscriber at once, in the publisher's call and in the order of
-subscription. Subscribers share the message: nobody changes it.
+Subjects are dotted names. The publisher's call delivers a message to every subscriber, in the order of subscription.
+Subscribers share the message, so they must not change it.
 """
 
 from collections import defaultdict
@@ -16,7 +16,7 @@ class Bus(Protocol):
     """Publish and subscribe."""
 
     def publish(self, subject: str, message: Any) -> None:
-        """Hands the message to all who are subscribed now."""
+        """Deliver the message to all present subscribers."""
 
     def subscribe(self, subject: str, handler: Handler) -> Callable[[], None]:
         """Call the handler with each message until the returned function is called. Handlers must not block."""
@@ -44,7 +44,7 @@ class MemoryBus:
 
 @contextmanager
 def listening(bus: Bus, subject: str, handler: Handler) -> Iterator[None]:
-    """Subscribed inside the `with` block."""
+    """Subscribe inside the `with` block."""
     unsubscribe = bus.subscribe(subject, handler)
     try:
         yield

@@ -1,6 +1,6 @@
-"""The director: decides which tournaments are played, on behalf of callers and when their moment has come.
+"""The director: decides which tournaments are played, at the request of callers and at scheduled times.
 
-It writes that to the store; a `TournamentPlay` plays them.
+It writes its decisions to the store; a `TournamentPlay` plays the tournaments.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ logger = structlog.get_logger("noughts.director")
 Done = TypeVar("Done")
 S = TypeVar("S", bound=Supply)
 
-# The scheduler looks at the clock now and then, which may have been set meanwhile.
+# The scheduler reads the clock at intervals, because the clock can have been set.
 _LONGEST_WAIT_SECONDS = 60.0
 _AFTER_FAILURE_SECONDS = 1.0
 
@@ -50,22 +50,22 @@ class Director:
     store: Store
     play: TournamentPlay
     leads: Callable[[], bool] = lambda: True
-    """Of several directors the one that leads starts what is due."""
+    """Returns whether this director leads: of several directors only that one starts scheduled tournaments."""
     look_seconds: float = _LONGEST_WAIT_SECONDS
-    """So often it looks at least: others may have scheduled something."""
+    """Longest time between two checks of the schedule, which other servers can have changed."""
 
     def __post_init__(self) -> None:
         self._tasks: asyncio.TaskGroup | None = None
         self._rescheduled = asyncio.Event()
         self._running: set[asyncio.Task[Any]] = set()
-        """What is cancelled when the server stops."""
+        """The tasks that are cancelled when the server stops."""
 
     @asynccontextmanager
-    async def directing(self, *, goes_on: bool = True) -> AsyncIterator[None]:
-        """Accept requests inside the block. Unless it `goes_on`, ignore what was scheduled before."""
+    async def directing(self, *, resumes_play: bool = True) -> AsyncIterator[None]:
+        """Accept requests inside the block. Unless it `resumes_play`, ignore what was scheduled before."""
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
-            if goes_on:
+            if resumes_play:
                 self._running.add(tasks.create_task(self._start_on_time(), name="scheduled starts"))
             try:
                 yield
@@ -98,10 +98,9 @@ class Director:
         return outcome
 
     async def start(self, slug: str, *, owner_id: int | None = None) -> None:
-        """Begins or resumes the play of a tournament that is open or paused; with `owner_id` only its owner may.
+        """Start or resume a tournament that is open or paused; with `owner_id` only its owner may.
 
-        Raises Unavailable when games of the time before a pause are still being finished after a few seconds, and
-        what the store raises.
+        Raise Unavailable if games from before a pause are still running after a few seconds, and the store's errors.
         """
         await self.play.settled(await self.store.read(lambda connection: get_tournament(connection, slug)))
         start = partial(start_or_finish, slug=slug, now_ms=self.store.now_ms(), owner_id=owner_id)
@@ -125,11 +124,11 @@ class Director:
         self.play.changed(tournament)
 
     def reschedule(self) -> None:
-        """A tournament that starts by itself has been created."""
+        """Read the schedule again, because a tournament with a scheduled start was created."""
         self._rescheduled.set()
 
     async def pause(self, slug: str, *, owner_id: int | None = None, reason: str = "", now: bool = False) -> None:
-        """Begin no new game. Running games are finished and kept; with `now` they end without a result."""
+        """Begin no new game. Running games are finished and stored; with `now` they end without a result."""
         if now and await self._concede(slug, owner_id):
             return
         pause = partial(pause_tournament, slug=slug, owner_id=owner_id, reason=reason)
@@ -140,7 +139,7 @@ class Director:
             self.play.changed(paused)
 
     async def cancel(self, slug: str, *, owner_id: int | None = None, reason: str = "") -> None:
-        """Ends the tournament for good; games that are running are ended void."""
+        """End the tournament permanently; running games end as void."""
         await self.play.settled()
         if await self._concede(slug, owner_id):
             return
@@ -184,7 +183,7 @@ class Director:
             await self.uncancelled(lambda: self.cancel(slug, reason=reason))
 
     async def extend(self, slug: str, *, games_per_pair: int = 0, rounds: int = 0, owner_id: int | None = None) -> None:
-        """Adds games or rounds, see `extend_tournament`; those of one that was finished are played at once."""
+        """Add games or rounds, see `extend_tournament`; if the tournament was finished, play them at once."""
         await self.play.settled()
 
         def extend(connection: Connection) -> bool:
@@ -198,7 +197,7 @@ class Director:
             self.play.changed(await self.store.read(lambda connection: get_tournament(connection, slug)))
 
     async def withdraw(self, slug: str, label: str, *, owner_id: int | None = None, reason: str = "on request") -> None:
-        """Takes an entry out; the games that it has left in a tournament that has begun are lost, those running too."""
+        """Withdraw an entry; in a tournament that has begun it loses its remaining games, also those running."""
         now = self.store.now_ms()
         withdraw = partial(withdraw_entry, slug=slug, label=label, owner_id=owner_id, reason=reason, now_ms=now)
         left = await self.store.write(withdraw)
@@ -206,7 +205,7 @@ class Director:
         self.play.withdrawn(tournament, {each.entry: each.reason for each in left})
 
     async def _start_on_time(self) -> None:
-        """Starts tournaments whose moment has come, also those whose moment passed while the server was away."""
+        """Start tournaments when they are due, including those that became due while the server was stopped."""
         while True:
             self._rescheduled.clear()
             delay = self.look_seconds
@@ -231,7 +230,7 @@ class Director:
                 logger.info("season_opened", tournament=opened.name, start_at=opened.joining.start_at)
 
     async def _start_due(self) -> int | None:
-        """Starts what is due; returns the moment of the next start."""
+        """Start the tournaments that are due; return the time of the next start."""
         now = self.store.now_ms()
         failed: NoughtsError | None = None
         for slug in await self.store.read_patiently(lambda connection: due_tournaments(connection, now_ms=now)):
@@ -239,7 +238,7 @@ class Director:
                 start = partial(start_or_cancel, slug=slug, now_ms=now)
                 tournament = await self.store.write_patiently(start)
             except NoughtsError as error:
-                failed = error  # the others start all the same
+                failed = error  # the others start nevertheless
                 continue
             logger.info("scheduled_start", tournament=slug, state=str(tournament.state), reason=tournament.reason)
             self.play.changed(tournament)
@@ -249,7 +248,7 @@ class Director:
 
 
 def making_room(director: Director, play: LocalPlay[S]) -> Callable[[GameConditions], None]:
-    """Return what makes room for a tournament's timed game of a bot: a challenge ends, and a guest's test waits."""
+    """Return a function that frees a bot for a tournament's timed game: a challenge ends, or a guest's test waits."""
 
     def displace(guest: GameConditions) -> None:
         if guest.guest_test:

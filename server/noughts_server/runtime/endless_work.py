@@ -1,4 +1,4 @@
-"""Work that never ends by itself, how it waits, and what becomes of its errors."""
+"""Coroutines that run until cancelled: their start, their waits, and the log of their errors."""
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Iterator
@@ -10,7 +10,7 @@ from noughts_server.core.errors import NoughtsError
 
 @asynccontextmanager
 async def running(*endless: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Runs work that never ends by itself inside the block."""
+    """Run the coroutines, which never return, inside the block."""
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(work) for work in endless]
         try:
@@ -21,7 +21,7 @@ async def running(*endless: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
 
 
 async def set_within(event: asyncio.Event, seconds: float) -> None:
-    """Returns when the event is set, or after so many seconds."""
+    """Return when the event is set, or after this many seconds."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await event.wait()

@@ -1,4 +1,4 @@
-"""Counts stored games for the opening explorer, a few at a time, so that live games hardly notice."""
+"""Count stored games for the opening explorer in small steps, so that live games are hardly slowed down."""
 
 import asyncio
 import time
@@ -14,9 +14,9 @@ from noughts_server.store.games.explorer import count_some, next_unexplored
 logger = structlog.get_logger("noughts.explorer")
 
 _REST_BUSY, _REST_PLAYING, _REST_IDLE = 99, 49, 1
-"""The rest after a step, by its time: if this process uses half a processor, if games are live, without any."""
+"""The rest after a step, as a multiple of the step: if this process is busy, if games are live, if it is idle."""
 _LONGEST_REST, _REST_FAILED = 5.0, 10.0
-"""Seconds. A step can take long because it waits for others that write."""
+"""Seconds. The upper limit is for steps that took long because they waited for other writers."""
 
 
 async def exploring(store: Store, games_in_flight: Callable[[], int], leads: Callable[[], bool]) -> None:

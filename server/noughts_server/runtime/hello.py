@@ -1,4 +1,4 @@
-"""What a hello may contain, for the server and for `noughts bot check`, which works without a database."""
+"""The validation of a hello, for the server and for `noughts bot check`, which works without a database."""
 
 from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
@@ -10,7 +10,7 @@ _MOST_VARIANTS = 100
 
 
 def check_hello(hello: pb.Hello) -> None:
-    """Raises ProtocolUnsupported, and InvalidArgument for what is too long."""
+    """Raise ProtocolUnsupported for an unknown protocol version, InvalidArgument for a field that is too long."""
     if hello.protocol != PROTOCOL:
         raise ProtocolUnsupported(got=hello.protocol, minimum=PROTOCOL, maximum=PROTOCOL)
     if len(hello.variants) > _MOST_VARIANTS:

@@ -1,4 +1,4 @@
-"""Submitted bots: what a server needs of the part that tries and plays them."""
+"""The interface of submitted bots: the server calls the part that tries and plays them."""
 
 from typing import Protocol
 
@@ -10,12 +10,12 @@ class Hosting(Protocol):
 
     @property
     def accepts(self) -> tuple[str, ...]:
-        """The kinds that are taken."""
+        """The kinds of files that can be submitted."""
 
     async def try_out(self, upload: Upload, variant: str, owner: int) -> Upload:
-        """Tries an owner's upload in a variant (empty: one of its own), and returns it with all gaps filled in.
+        """Try an owner's upload in a variant (empty: one of its own), and return it with all fields set.
 
-        Raises InvalidArgument for one that is no bot, LimitReached for an owner with too many trials.
+        Raise InvalidArgument if it is not a bot, LimitReached if the owner has too many trials.
         """
 
     async def prepare(self) -> None:
@@ -25,4 +25,4 @@ class Hosting(Protocol):
         """Check the bots after a change. On return a submitted bot counts as online, and a retired one does not."""
 
     async def run(self) -> None:
-        """Plays those that are needed, until it is cancelled."""
+        """Play the bots that are needed, until cancelled."""

@@ -1,4 +1,4 @@
-"""Deletes what no caller needs any more, so that the database does not grow by calls alone."""
+"""Delete rows that no caller needs any more, so that calls alone do not make the database grow."""
 
 import asyncio
 from contextlib import suppress
@@ -14,7 +14,7 @@ logger = structlog.get_logger("noughts.leftovers")
 
 _PERIOD_SECONDS = 3_600.0
 _REST_SECONDS = 0.1
-"""Between two transactions: games are stored by the same thread."""
+"""Pause between two transactions, because the same thread stores games."""
 
 
 async def deleting_leftovers(store: Store) -> None:

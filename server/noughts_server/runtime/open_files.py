@@ -1,4 +1,4 @@
-"""Report when this process can open no more files: without them it accepts no connection, and says so nowhere."""
+"""Report when this process can open no more files: it then accepts no connection, and nothing else reports that."""
 
 import asyncio
 import errno
@@ -39,7 +39,7 @@ class OpenFiles:
         return lacking is not None
 
     async def watch(self) -> None:
-        """Look each second, until it is cancelled."""
+        """Check each second, until cancelled."""
         while True:
             self.are_lacking()
             await asyncio.sleep(_SECONDS)

@@ -1,8 +1,8 @@
-"""How many games of a test are worth playing at once: found from how long its games take.
+"""The number of a test's games to play at once, derived from how long its games take.
 
 A bot that needs 40 ms for a move gains nothing from a thousand concurrent games: all of them end late, and together.
 A bot that answers in microseconds needs many, so that a frame carries many questions. So a test begins with one pair
-of games and doubles while its games are quick, or while more games at once do not make each of them slower.
+of games. It doubles while its games are quick, or while more concurrent games do not make each of them slower.
 """
 
 _FEWEST = 2
@@ -13,7 +13,7 @@ _LONGER = 1.5
 _FULL = 0.7
 """This part of the allowed games must have been running for the measurement to mean anything."""
 _PATIENCE = 16
-"""After so many measurements at one number, the larger one is tried again."""
+"""After this many measurements at one number, the larger one is tried again."""
 
 
 class Pace:
@@ -22,7 +22,7 @@ class Pace:
     def __init__(self, now: float) -> None:
         """`now` and all later times are in seconds."""
         self.games = _FEWEST
-        """As many can run at once."""
+        """The number of games that can run at once."""
         self._seconds: dict[int, float] = {}
         """The measured length of a game, by concurrent games."""
         self._repeated = 0

@@ -1,6 +1,6 @@
-"""Stores games in groups: one commit for all that accumulated, so that a game costs microseconds.
+"""Store finished games in groups: one commit for all that have accumulated, so that a game costs microseconds.
 
-With them goes the journal: how far games of long time controls are.
+The same commits keep the journal: the moves so far of games with long time controls.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ STORE_SECONDS = 10.0
 async def recording(
     store: Store, bus: Bus, patience: float = STORE_SECONDS, *, referee: str = ""
 ) -> AsyncIterator["Recorder"]:
-    """A recorder that runs inside the block, and publishes what it has done. `referee` is the node's name in a cluster.
+    """Run a recorder inside the block and publish its reports. `referee` is the node's name in a cluster.
 
     At the end it waits at most `patience` seconds for an unavailable store, so that the server can stop.
     """
@@ -49,23 +49,23 @@ async def recording(
             await recorder.close()
 
 
-class _Undone(Exception):  # noqa: N818  # nothing went wrong
-    """What was tried went well, and is rolled back."""
+class _TrialSucceeded(Exception):  # noqa: N818  # not an error
+    """Raised to roll back a trial that succeeded."""
 
 
 @dataclass(eq=False)
 class Recorder:
-    """Takes games without ever blocking, and commits them in its one loop, `run`. Used from one event loop."""
+    """Accepts games without blocking, and commits them in its one loop, `run`. Used from one event loop."""
 
     store: Store
     publish: Callable[[CommitReport], None]
     """Called after each commit, in the event loop."""
     on_damage: Callable[[int, DatabaseDamaged], None] = lambda tournament, error: None
-    """Gets the key of a tournament whose part of the database is damaged: its games are dropped."""
+    """Gets the key of a tournament whose part of the database is damaged: its games cannot be stored."""
     on_settled: Callable[[list[FinishedGame], list[FinishedGame]], None] = lambda games, stored: None
-    """Called after each commit with its games, and with those of them that it has stored."""
+    """Called after each commit with the games that it contained, and those of them that were stored."""
     interval_seconds: float = 0.25
-    """Commits begin so far apart."""
+    """Seconds from the beginning of one commit to that of the next."""
     backlog_limit: int = 50_000
     referee: str = ""
 
@@ -73,7 +73,7 @@ class Recorder:
         self._state = FoldingState()
         self._waiting: list[FinishedGame] = []
         self._advanced: dict[tuple[int, int], Game] = {}
-        """Journaled games that got further since the last commit, by tournament and slot."""
+        """Journaled games with new moves since the last commit, by tournament and slot."""
         self._recorded = 0
         self._committed = 0
         self._closed = False
@@ -85,11 +85,11 @@ class Recorder:
 
     @property
     def backlog(self) -> int:
-        """Games recorded and not committed yet."""
+        """The number of games that are recorded but not committed yet."""
         return self._recorded - self._committed
 
     def record(self, games: list[FinishedGame]) -> None:
-        """Takes games over and returns at once. Raises Draining after `close`."""
+        """Accept games and return at once. Raise Draining after `close`."""
         if self._closed:
             raise Draining()
         self._waiting += games
@@ -97,26 +97,26 @@ class Recorder:
         self._wake.set()
 
     def journal(self, games: Iterable[Game]) -> None:
-        """The next commit keeps how far these games are then, unless they are over. Takes none after `close`."""
+        """Have the next commit store the moves of these games, unless they have ended. Accept none after `close`."""
         if not self._closed:
             for game in games:
                 self._advanced[game.conditions.tournament, game.slot.ordinal] = game
             self._wake.set()
 
     async def flush(self) -> None:
-        """Returns when everything recorded so far is committed. Raises what ended `run`, if that failed."""
+        """Return when everything recorded so far is committed. Raise the error that ended `run`, if it failed."""
         target = self._recorded
         while self._committed < target:
             self._hurry.set()
             await self._next_step()
 
     async def room(self) -> None:
-        """Returns when the backlog is within its limit. Raises what ended `run`, if that failed."""
+        """Return when the backlog is within its limit. Raise the error that ended `run`, if it failed."""
         while self.backlog > self.backlog_limit:
             await self._next_step()
 
     async def close(self) -> None:
-        """Takes no more games; returns when `run` has committed what is left and ended. May be called again."""
+        """Accept no more games, and return when `run` has committed the rest and ended. Can be called repeatedly."""
         self._closed = True
         self._wake.set()
         self._hurry.set()
@@ -124,7 +124,7 @@ class Recorder:
             await self._step.wait()
 
     async def run(self) -> None:
-        """Commits games until `close`. Raises what the database raises, unless it may be over."""
+        """Commit games until `close`. Raise the database's errors unless they can be temporary."""
         self._running = True
         try:
             while await self._has_work():
@@ -173,7 +173,7 @@ class Recorder:
         tried = False
 
         def commit(connection: Connection) -> CommitReport:
-            # A connection that was lost in the middle of a commit leaves open whether there was one.
+            # If the connection breaks during a commit, the commit may or may not have succeeded.
             nonlocal tried
             again, tried = tried, True
             return store(connection, again=again, referee=self.referee)
@@ -191,21 +191,21 @@ class Recorder:
             return await self._store_games(sound_games, sound_advanced)
 
     async def _is_damaged(self, tournament: int, games: list[FinishedGame], advanced: list[GameSoFar]) -> bool:
-        """Whether what there is of this tournament cannot be stored; it is tried alone, and nothing is kept of that."""
+        """Return whether the games of this tournament cannot be stored. The trial is rolled back."""
         games, advanced = _of({tournament}, games, advanced)
         now = self.store.now_ms()
 
-        def attempt(connection: Connection) -> None:
+        def trial(connection: Connection) -> None:
             commit_games(connection, games, self._state, now_ms=now, advanced=advanced)
-            raise _Undone
+            raise _TrialSucceeded
 
         try:
-            await self.store.write_patiently(attempt)
-        except _Undone:
+            await self.store.write_patiently(trial)
+        except _TrialSucceeded:
             return False
         except DatabaseDamaged:
             return True
-        raise AssertionError("an attempt is always undone")
+        raise AssertionError("a trial is always rolled back")
 
     async def _next_step(self) -> None:
         if self._failure is not None:
@@ -216,7 +216,7 @@ class Recorder:
 def _of(
     tournaments: set[int], games: list[FinishedGame], advanced: list[GameSoFar]
 ) -> tuple[list[FinishedGame], list[GameSoFar]]:
-    """Those that are of these tournaments."""
+    """Return the games of these tournaments."""
     return (
         [game for game in games if game.tournament in tournaments],
         [game for game in advanced if game.tournament in tournaments],

@@ -1,4 +1,4 @@
-"""The online bots: the wires of all bots that ever logged in, and the tickets of those that are about to."""
+"""The online bots: the connections of all bots that have logged in, and the tickets of bots that are about to."""
 
 import asyncio
 import secrets
@@ -29,11 +29,11 @@ from noughts_server.store.people.bots import BotVersion
 from noughts_server.store.people.submissions import Submission, submissions_of
 
 _FORGET_SECONDS = 3_600.0
-"""How long the wire of a version that has gone is kept."""
+"""The connection of a version that went offline is kept for this long."""
 _FORGET_AT_ONCE = 100
 
 PRESENCE = "sessions.presence"
-"""Subject on which the key of a bot version is published when it comes or goes."""
+"""The subject under which the key of a bot version is published when the version goes online or offline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +44,18 @@ class Ticket:
     bot: str
     version: str = "1"
     carry: Carry | None = None
-    """The receiver of the stream that is opened with it; else the bot's wire does."""
+    """The receiver of the stream that is opened with the ticket. None: the bot's connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class OnlineBot:
-    """What is known of a bot version since it logged in last."""
+    """A bot version as it logged in last."""
 
     bot: int
     name: str
     """`bots/NAME/versions/V`."""
     token: int | None
-    """None: by a ticket."""
+    """None: it logged in with a ticket."""
     declines_challenges: bool
     variants: tuple[str, ...] = ()
     """The variants it plays, as it names them (see `covers`); empty: all."""
@@ -72,13 +72,13 @@ class OnlineBot:
         )
 
     def check_plays(self, field: str, variant: str) -> None:
-        """Raises InvalidArgument of the request's `field` when the bot does not play the variant."""
+        """Raise InvalidArgument of the request's `field` if the bot does not play the variant."""
         if not covers(self.variants, variant):
             got = f"{self.name}, which plays {', '.join(self.variants)}"
             raise InvalidArgument.of(field, got, f"a bot that plays {variant}")
 
     def check_accepts(self) -> None:
-        """Raises WrongState when the bot declines games with the bots of other owners."""
+        """Raise WrongState if the bot declines games with the bots of other owners."""
         if self.declines_challenges:
             hint = "Find other opponents: noughts bot list --server HOST:PORT --online"
             raise WrongState(self.name, got="declining challenges", expected="one that accepts", hint=hint)
@@ -91,20 +91,20 @@ class SessionConnection(Protocol):
 
     @property
     def online(self) -> bool:
-        """Whether it takes games."""
+        """Whether it accepts games."""
 
     def close(self, closed: StreamClosed) -> None:
-        """Ends the stream that it has, if any, and says why."""
+        """End its stream, if it has one, and send the reason."""
 
     def dismiss(self) -> None:
-        """The bot will not come back: it loses its running games."""
+        """End the bot's running games as lost, because it will not come back."""
 
     def shut(self, closed: StreamClosed) -> None:
-        """The server stops: nothing runs on."""
+        """End the stream and the timers, because the server stops."""
 
 
 class Sessions:
-    """The wires of this server, by key of the bot version."""
+    """The connections of this server, by key of the bot version."""
 
     def __init__(self, referee: PlayerReferee, bus: Bus, settings: WireSettings) -> None:
         self.settings = settings
@@ -112,35 +112,35 @@ class Sessions:
         self._referee = referee
         self._bus = bus
         self._wires: dict[int, FrameConnection] = {}
-        """Of bots that are one process."""
+        """The connections of bots that are one process."""
         self._teams: dict[int, tuple[SessionConnection, ...]] = {}
-        """Of bots that are several, or none that carries frames: a wire for each."""
+        """The connections of bots that are several processes, or that do not use frames."""
         self._logins: dict[int, OnlineBot] = {}
-        """Of each version that ever logged in."""
+        """The last login of each version."""
         self._present: set[int] = set()
-        """The versions that may be online: all that are, and some that are not any more."""
+        """All versions that are online, and some that no longer are."""
         self._left: dict[int, float] = {}
-        """When versions that have a wire of their own went offline, in that order."""
+        """The times when versions with a connection of their own went offline, in that order."""
         self._tickets: dict[str, Ticket] = {}
         self._standby: dict[int, OnlineBot] = {}
-        """Of each version that this server starts when it is needed: how it will log in."""
+        """The expected logins of the versions that this server starts when they are needed."""
         self._streams = 0
         self._elsewhere: dict[int, tuple[str, OnlineBot]] = {}
-        """Of each version that has a stream at another server of the cluster: at which, and how it logged in."""
+        """The server and the login of each version that has a stream at another server of the cluster."""
 
     def stand_by(self, bots: dict[int, OnlineBot]) -> None:
-        """These, and no others, are there whenever a tournament needs them: they count as online."""
+        """Count these bots, and no others, as online, because the server starts them when a tournament needs them."""
         self._standby = bots
 
     def wire(self, version: int, settings: WireSettings | None = None) -> FrameConnection:
-        """The wire of a bot version, made at first sight; with `settings`, else with those of the server."""
+        """Return the connection of a bot version, created if new with `settings` or else with those of the server."""
         wire = self._wires.get(version)
         if wire is None:
             wire = self._wires[version] = self._frame_wire(version, self._referee.player(version), settings)
         return wire
 
     def team_wires(self, version: int, processes: int, settings: WireSettings) -> tuple[FrameConnection, ...]:
-        """The wires of a bot version that is so many processes; before its first game."""
+        """Return the connections of a bot version that is several processes, before its first game."""
         if processes == 1:
             return (self.wire(version, settings),)
         players = self._referee.player(version).enlist(processes)
@@ -149,12 +149,12 @@ class Sessions:
         return wires
 
     def seat(self, version: int, wires: Sequence[SessionConnection]) -> None:
-        """From now on these carry the games of a bot version, which has no stream."""
+        """Use these connections for the games of a bot version that has no stream."""
         self._teams[version] = tuple(wires)
         self._present.add(version)
 
     def present_changed(self, version: int) -> None:
-        """The bot version has come or gone."""
+        """Publish that the bot version went online or offline."""
         self._left.pop(version, None)
         if self._online_here(version):
             self._present.add(version)
@@ -174,7 +174,7 @@ class Sessions:
         return (self._wires[version],) if version in self._wires else ()
 
     def online(self, version: int) -> bool:
-        """Whether the bot version has a stream now, or a process that plays or will when it is needed.
+        """Whether the bot version has a stream now, or a process that plays or will be started when needed.
 
         At any server of a cluster.
         """
@@ -184,7 +184,7 @@ class Sessions:
         return any(wire.online for wire in self._wires_of(version))
 
     def login(self, version: int) -> OnlineBot | None:
-        """How the bot version logged in, if it is online."""
+        """Return the login of the bot version, if it is online."""
         if self._online_here(version):
             return self._logins.get(version)
         if version in self._standby:
@@ -208,13 +208,13 @@ class Sessions:
         return [login] if login else list(map(OnlineBot.submitted, submissions_of(connection, [version])))
 
     def logged_in(self, version: int, login: OnlineBot) -> None:
-        """A bot version has just logged in."""
+        """Record the login of a bot version."""
         self._logins[version] = login
         self._present.add(version)
         self._forget_idle()
 
     def _forget_idle(self) -> None:
-        """Drops the wires of versions that have been away for long and have no game to come back to."""
+        """Drop the connections of versions that went offline long ago and have no running game."""
         now = asyncio.get_running_loop().time()
         for version, since in list(islice(self._left.items(), _FORGET_AT_ONCE)):
             if now - since < _FORGET_SECONDS:
@@ -238,7 +238,7 @@ class Sessions:
         return welcome
 
     def child_welcome(self, hello: pb.Hello, bot: BotVersion, heartbeat: float) -> pb.Welcome:
-        """The answer to the hello of a child, which is logged in by it. Raises NotStarted for a wrong hello."""
+        """Return the answer to a child's hello, and log the child in. Raise NotStarted for a wrong hello."""
         try:
             check_hello(hello)
         except NoughtsError as error:
@@ -257,11 +257,11 @@ class Sessions:
         return welcome
 
     def bots_online(self) -> set[int]:
-        """The bots that have a stream now, in whatever version."""
+        """Return the bots that have a stream now, in any version."""
         return {login.bot for login in self.logins_online().values()}
 
     def logins_online(self) -> dict[int, OnlineBot]:
-        """The bot versions that have a stream now, and how they logged in; at any server of a cluster."""
+        """Return the logins of the bot versions that have a stream now, at any server of a cluster."""
         elsewhere = {version: login for version, (_, login) in self._elsewhere.items()}
         return {**elsewhere, **self._standby, **self._online_logins()}
 
@@ -270,11 +270,11 @@ class Sessions:
         return {version: self._logins[version] for version in known if self._online_here(version)}
 
     def tokens(self) -> set[int]:
-        """The tokens by which bots logged in that are online here."""
+        """Return the tokens with which the bots that are online here logged in."""
         return {login.token for login in self._online_logins().values() if login.token is not None}
 
     def expel(self, token: int, closed: Callable[[], StreamClosed]) -> None:
-        """Ends every stream that was opened with the token, and says why, each in an error of its own.
+        """End every stream that was opened with the token. `closed` returns an error of its own for each.
 
         Its bots lose their running games.
         """
@@ -285,7 +285,7 @@ class Sessions:
                     wire.dismiss()
 
     def name(self, version: int) -> str:
-        """`bots/NAME/versions/V` of a bot version that ever logged in; empty of any other."""
+        """Return `bots/NAME/versions/V` of a bot version that has logged in; empty for any other."""
         login = self._logins.get(version)
         return login.name if login else ""
 
@@ -307,19 +307,19 @@ class Sessions:
             for version, login in online.items()
         }
 
-    # In a cluster.
+    # Clusters.
 
     def logins_here(self) -> dict[int, OnlineBot]:
-        """The bot versions that logged in at this server and belong to it: within their grace, too."""
+        """Return the logins of the bots that belong to this server, also those within their reconnect timeout."""
         return self._logins
 
     def logged_out(self, version: int) -> None:
-        """A bot version has logged in at another server."""
+        """Record that a bot version has logged in at another server."""
         self._logins.pop(version, None)
         self._present.discard(version)
 
     def elsewhere(self, server: str, version: int, login: OnlineBot | None) -> None:
-        """A bot version has a stream at another server, or has none there any more."""
+        """Record the stream of a bot version at another server; `login` is None if it has none there any more."""
         before = self._elsewhere.get(version)
         if login is not None:
             self._elsewhere[version] = server, login
@@ -327,33 +327,33 @@ class Sessions:
             del self._elsewhere[version]
 
     def only_elsewhere(self, server: str, versions: set[int]) -> None:
-        """These are all that another server knows."""
+        """Forget the versions of another server that are not among these."""
         for version in [each for each, (at, _) in self._elsewhere.items() if at == server and each not in versions]:
             del self._elsewhere[version]
 
     def close_all(self, closed: Callable[[], StreamClosed]) -> None:
-        """Ends every stream, and says why, each in an error of its own; nobody's grace runs on afterwards."""
+        """End every stream and all reconnect timeouts. `closed` returns an error of its own for each stream."""
         for version in {**self._wires, **self._teams}:
             for wire in self._wires_of(version):
                 wire.shut(closed())
 
     def issue_ticket(self, ticket: Ticket) -> str:
-        """A secret that logs the bot in once."""
+        """Return a secret with which the bot can log in once."""
         secret = f"ticket_{secrets.token_urlsafe(24)}"
         self._tickets[secret] = ticket
         return secret
 
     def has_ticket(self, secret: str) -> bool:
-        """Whether there is such a ticket, which stays good."""
+        """Return whether the ticket exists, without using it up."""
         return secret in self._tickets
 
     def redeem_ticket(self, secret: str) -> Ticket | None:
-        """The ticket, which is used up by this; None if there is none such."""
+        """Return the ticket and use it up; None if it does not exist."""
         return self._tickets.pop(secret, None)
 
 
 def server_stopping() -> StreamClosed:
-    """The message to bots when the server stops; they come back by themselves."""
+    """Return the message to bots when the server stops; they reconnect by themselves."""
     return StreamClosed(
         grpc.StatusCode.UNAVAILABLE, "DRAINING", "the server is shutting down: log in again later", retry_seconds=5.0
     )

@@ -1,7 +1,7 @@
-"""Looks after the database while a server runs: what waits while it is unavailable, and who learns of it.
+"""Watch the database while a server runs: hold the games while it is unavailable, and report that.
 
-While it cannot be used no game begins; running games continue to their end, and their commit waits. The guard
-retries again and again, so that play resumes by itself. If the files were removed, the server ends, because its writes
+While it is unavailable no game begins; running games continue to their end, and their commit waits. The guard
+retries repeatedly, so that play resumes by itself. If the files were removed, the server ends, because its writes
 would be lost.
 """
 
@@ -28,9 +28,9 @@ class StoreGuard:
     def __init__(
         self, store: Store, referee: Referee | None, serving: Callable[[bool], Awaitable[None]] | None = None
     ) -> None:
-        """`serving` is called when the server begins and ceases to be able to store anything.
+        """Create the guard. It calls `serving` when the server loses or regains the ability to store.
 
-        `referee`: None if others play the games, which look after the database themselves.
+        `referee`: None if other processes play the games, because these watch the database themselves.
         """
         self._store = store
         self._referee = referee
@@ -38,11 +38,11 @@ class StoreGuard:
         self._news = asyncio.Event()
         self._since = 0.0
         self.troubles = 0
-        """How often it was unavailable."""
+        """The number of times that it was unavailable."""
         store.on_trouble = self._changed
 
     async def run(self) -> None:
-        """Watches until it is cancelled. Raises DatabaseGone when the files of the database were taken away."""
+        """Watch until cancelled. Raise DatabaseGone if the files of the database were removed."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._watch_place())
             tasks.create_task(self._see_through())
@@ -53,7 +53,7 @@ class StoreGuard:
             self._store.check_place()
 
     async def _see_through(self) -> None:
-        # When the server stops nobody waits for the end of a trouble any more.
+        # When the server stops, this task no longer waits for the database.
         with suppress(DatabaseTrouble):
             while True:
                 await self._news.wait()
@@ -61,7 +61,7 @@ class StoreGuard:
                 if self._serving is not None:
                     await self._serving(self._store.trouble is None)
                 if self._store.trouble is not None:
-                    # Whoever waits for the same may be through later: there will be news then.
+                    # Another task that waits can succeed later; that sets the event again.
                     await self._store.try_to_write()
 
     def _changed(self) -> None:

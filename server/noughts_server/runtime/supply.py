@@ -1,4 +1,4 @@
-"""One tournament's supply of games: its units are claimed one after the other, whenever the referee has room."""
+"""One tournament's supply of games: it claims its units one after the other, whenever the referee has room."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -20,22 +20,22 @@ from noughts_server.store.tournaments.tournaments import conditions as read_cond
 
 logger = structlog.get_logger("noughts.director")
 
-# So many slots wait in the referee at least, so that a frame never finds it without the next game.
+# At least this many slots wait in the referee, so that each frame finds a next game.
 _FEWEST_QUEUED = 64
 
 
 class Progress:
-    """Games have begun or ended: all waiting tasks look again."""
+    """An event for the tasks that wait for games to begin or end."""
 
     def __init__(self) -> None:
         self._event = asyncio.Event()
 
     def made(self) -> None:
-        """Wakes all who wait."""
+        """Wake all waiting tasks."""
         self._event.set()
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        """Returns when the condition holds."""
+        """Return when the condition holds."""
         while not condition():
             self._event.clear()
             await self._event.wait()
@@ -43,7 +43,7 @@ class Progress:
 
 @dataclass(eq=False)
 class Supply:
-    """Hands the slots of one running tournament to the referee until there are none left."""
+    """Gives the referee the slots of one running tournament until none are left."""
 
     key: int
     """The store's key of the tournament."""
@@ -53,24 +53,24 @@ class Supply:
     progress: Progress
     queue: ThroughputQueue
     conditions: GameConditions | None = field(default=None, init=False)
-    """Those of its games; None until it is known what they are."""
+    """The conditions of its games; None until they were read."""
     _rest: Unit | None = field(default=None, init=False)
-    """What its next turn begins with, if it has a throughput; `_parts` are claimed, and follow."""
+    """The first slots of its next turn, if it has a throughput. `_parts` returns claimed slots that follow."""
     _parts: AsyncIterator[Unit] | None = field(default=None, init=False)
     _total: int = field(default=0, init=False)
-    """Its slots as of the last commit of games."""
+    """The number of its slots at the last commit of games."""
 
     def committed(self, games_total: int) -> None:
-        """Games of it were stored; so many slots it has now."""
+        """Take note of a commit of its games, after which it has this many slots."""
         self._total = games_total
         self.progress.made()
 
     def withdrawn(self, entries: Mapping[int, str]) -> None:
-        """These entries, by number, have left; the values say why."""
+        """Take note that these entries, by number, have left; the values are the reasons."""
         self.referee.withdraw_entries(self.key, entries)
 
     async def play(self) -> None:
-        """Plays what has no game yet, and what follows from that. Raises NoughtsError."""
+        """Play the slots without a game, and the pairings that follow from the results. Raise NoughtsError."""
         key, referee = self.key, self.referee
         tournament = await self.store.read_patiently(lambda connection: get_tournament_by_id(connection, key))
         if tournament.state is not TournamentState.RUNNING:
@@ -79,13 +79,13 @@ class Supply:
         units = await self._unfinished()
         logger.info("tournament_started", tournament=playing.name, bots=len(playing.players), units=len(units))
         opened = UnitsWithOpenings(tournament.settings, playing, tournament.owner_id, self._others_play)
-        # Pairings can follow while games are running; then units are whole, so that a claimed one does not grow.
+        # Further pairings can follow from running games; so units are claimed whole, and a claimed one does not grow.
         kind = tournament.settings.schedule
         ahead = kind.endless or kind.pairs_ahead
         total = -1
         while tournament.games_total != total:
             await self._hand_out(units, playing, opened, tournament)
-            # Who has left since the conditions were read.
+            # Entries that have left since the conditions were read.
             playing = self.conditions = await self._read_conditions()
             self.withdrawn(playing.withdrawn)
             idle = False
@@ -93,7 +93,7 @@ class Supply:
             while not idle and tournament.games_total == total:
                 await self.progress.until(lambda: self._may_look(ahead=ahead, known=total))  # noqa: B023
                 idle = self._is_idle()
-                # The last games may bring others: the next round, or an extension.
+                # The results of the last games can lead to more games: the next round, or an extension.
                 await self.recorder.flush()
                 tournament = await self.store.read_patiently(lambda connection: get_tournament_by_id(connection, key))
             playing = self.conditions = await self._read_conditions()
@@ -139,7 +139,7 @@ class Supply:
                 self.referee.add(part)
 
     async def _use_turn(self, games: int, parts: Callable[[], AsyncIterator[Unit]]) -> bool:
-        """Hands out so many games of a tournament with a throughput. Returns False if there are none.
+        """Hand out this many games of a tournament with a throughput. Return False if there are none.
 
         `parts` claims further games.
         """
@@ -168,7 +168,7 @@ class Supply:
         return not self.referee.queued(self.key) and not self.referee.in_flight(self.key)
 
     def _may_look(self, *, ahead: bool, known: int) -> bool:
-        """Whether nothing of it is being played; or nothing waits, and there may be more besides."""
+        """Return whether to claim more: none of its games are playing, or none wait and there can be others."""
         if self._is_idle():
             return True
         if not ahead or self.referee.queued(self.key):

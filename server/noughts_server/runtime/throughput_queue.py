@@ -18,20 +18,20 @@ from noughts_referee.work_units import GameConditions
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.runtime.pace import Pace
 
-# So many turns fill the referee: few enough for large frames, and enough for small differences between shares.
+# The turns that fill the referee: few enough for large frames, many enough for small differences between shares.
 _TURNS = 16
-# So many games without clocks fill frames well. If a tournament shares with no other, so many wait in the referee.
+# The games without clocks that fill frames well. A tournament that shares with no other lets this many wait.
 _FULL = 64
-# A tournament whose bots had no free seats can catch up on so many turns.
+# The turns that a tournament can catch up on after its bots had no capacity left.
 _TURNS_OWED = 4
 
 
 @dataclass(eq=False, slots=True)
 class _Owner:
     passed: float
-    """The games that its tournaments have handed out."""
+    """The number of games that its tournaments have handed out."""
     last: float = 0.0
-    """The pass of the last turn among its tournaments, with which new ones begin."""
+    """The pass of the last turn among its tournaments; new ones begin with it."""
 
 
 @dataclass(eq=False, slots=True)
@@ -45,7 +45,7 @@ class _Share:
     throughput: int
     on_turn: Callable[[], None]
     guest: bool = False
-    """Whether its games take the seats of guests (see `GameConditions.guest`)."""
+    """Whether its games take the capacity for guests (see `GameConditions.guest`)."""
     timed: bool = False
     bots: tuple[int, ...] = ()
     """The bot versions, if there are two, which play all of its games."""
@@ -68,16 +68,16 @@ class ThroughputQueue:
     def __init__(self, referee: Referee, clock: Callable[[], float] = time.monotonic) -> None:
         """`clock` returns seconds."""
         self.seats = os.cpu_count() or 1
-        """Games with clocks that this machine plays at once, unless the bots of one tournament can play more."""
+        """The number of games with clocks that this machine plays at once, unless a tournament's bots can play more."""
         self._referee = referee
         self._clock = clock
         self._shares: dict[int, _Share] = {}
         self._owners: dict[int, _Owner] = {}
-        """Those that have tournaments here, by key."""
+        """The owners that have tournaments here, by key."""
         self._turn: tuple[_Share | None, int] = (None, 0)
-        """Which has the turn, for how many games."""
+        """The share that has the turn, and the number of games in it."""
         self._passed = 0.0
-        """The owner's pass at the last turn, with which new owners begin."""
+        """The owner's pass at the last turn; new owners begin with it."""
 
     def ask(
         self, owner: int, settings: TournamentSettings, playing: GameConditions, on_turn: Callable[[], None]
@@ -140,7 +140,7 @@ class ThroughputQueue:
             self._free_turn(share)
 
     def look(self) -> None:
-        """Give the next turn, if games can begin: games have begun or ended, or a tournament asks or has left."""
+        """Give the next turn if games can begin. Called after a change: of games, of requests, of tournaments."""
         for share in self._shares.values():
             if share.pace is not None:
                 running = self._referee.in_flight(share.key)
@@ -157,7 +157,7 @@ class ThroughputQueue:
             return [self._referee.player(bot).seats(share.timed) for bot in share.bots]
 
         for share in self._shares.values():
-            # What waits for a bot that is away takes no seat of the other one.
+            # Games that wait for an absent bot take no capacity of the other one.
             waiting = self._referee.queued(share.key) if all(seats(share)) else 0
             games = dict.fromkeys(share.bots, self._referee.in_flight(share.key) + waiting)
             for timed in {False, share.timed}:
@@ -218,7 +218,7 @@ class ThroughputQueue:
             waiting = min(_FULL, most // 4)
             return max(1, waiting), most + waiting - running
         if able:
-            # With so many running games, each can have its share. With more, the bots of one have too few seats.
+            # With this many running games, each owner can have its share. With more, the bots of one have no capacity.
             total = sum(share.throughput for share in able)
             fair = min(share.seats * total // share.throughput for share in able)
             most = max(most, min(fair, self.seats if timed else _FULL))

@@ -1,4 +1,4 @@
-"""Closes the sessions of tokens that were revoked or have expired, whichever process revoked them."""
+"""Close the sessions of tokens that were revoked or have expired, in whichever process that happened."""
 
 import asyncio
 from contextlib import suppress
@@ -28,9 +28,9 @@ async def closing_ended_sessions(store: Store, sessions: Sessions) -> None:
 
 
 async def close_ended_sessions(store: Store, sessions: Sessions) -> None:
-    """Close the sessions of tokens that are worthless by now. Their bots lose their running games at once.
+    """Close the sessions of tokens that have become invalid. Their bots lose their running games at once.
 
-    Not after the grace: a bot may come back within it, and this one may not.
+    They have no reconnect timeout, because they cannot log in again.
     """
     tokens = sessions.tokens()
     if not tokens:

@@ -1,8 +1,8 @@
 """Play the running tournaments: in this process, each has a task that starts its games.
 
 A running tournament has one task, its `Supply`. Whenever the referee has room, it claims the tournament's next unit in
-the store and hands its missing slots to the referee; finished games go to the recorder. Restarted in the middle, it
-claims again and exactly the missing games are played.
+the store and gives its missing slots to the referee; finished games go to the recorder. After a restart it claims
+again, and exactly the missing games are played.
 """
 
 import asyncio
@@ -38,18 +38,18 @@ from noughts_server.store.tournaments.tournaments import (
 logger = structlog.get_logger("noughts.director")
 
 CHANGED = "tournaments.changed"
-"""The subject under which the store's key of a tournament is published that was started, paused or cancelled."""
+"""The subject under which a tournament's key is published when it was started, paused or cancelled."""
 
 ABANDONED = "tournaments.abandoned"
 """The same for a tournament that was paused, and whose running games end at once."""
 
 CONCEDED = "tournaments.conceded"
-"""The same for a rated tournament whose organiser ends running games: its own bots lose theirs."""
+"""The same for a rated tournament whose organiser ends running games: the organiser's bots lose theirs."""
 
-# A call that resumes a tournament waits so long for the games that were running when it was paused.
+# A call that resumes a tournament waits this long for the games that were running when it was paused.
 _FINISHING_SECONDS = 5.0
 _DRAIN_SECONDS = 3600.0
-# While a server stops, bots have so long to reconnect before the games that wait for them are aborted.
+# While a server stops, bots have this long to reconnect before the games that wait for them are aborted.
 _LOOK_SECONDS, _DISCONNECTED_LOOKS = 1.0, 5
 # The delay before a tournament that stopped is tried again. It doubles with each stop without a new game.
 _FIRST_RETRY_SECONDS, _LONGEST_RETRY_SECONDS, _MOST_DOUBLINGS = 10.0, 3600.0, 20
@@ -59,7 +59,7 @@ S = TypeVar("S", bound=Supply)
 
 
 def stop_reason(tournament: Tournament, problems: Mapping[int, str], trouble: DatabaseTrouble | None) -> str:
-    """Return why a tournament is not played; empty if it is. `problems` has what is not stored yet, by key."""
+    """Return why a tournament is not played; empty if it is. `problems` has reasons that are not stored yet, by key."""
     reason = tournament.reason or problems.get(tournament.id, "")
     if not reason and trouble is not None and tournament.state is TournamentState.RUNNING:
         return f"no result can be stored in the database, because {trouble.problem}. Fix: {trouble.remedy}"
@@ -79,74 +79,74 @@ def log_stop(tournament: str, reason: str, error: str, hint: str, retry_seconds:
 
 
 class TournamentPlay(Protocol):
-    """What a director has play tournaments."""
+    """The interface through which a director has tournaments played."""
 
     async def settled(self, resumed: Tournament | None = None) -> None:
-        """Returns when the games that are over are stored; of a tournament to be resumed, when none is running.
+        """Return when the finished games are stored; if `resumed` is given, when none of its games are running.
 
-        Raises DatabaseTrouble, and Unavailable after a few seconds: a call cannot wait.
+        Raise DatabaseTrouble, and Unavailable after a few seconds, because a call cannot wait.
         """
 
     def changed(self, tournament: Tournament) -> None:
-        """The store has started, paused, cancelled or extended it. Publishes CHANGED."""
+        """Follow a tournament that the store has started, paused, cancelled or extended. Publish CHANGED."""
 
     def abandoned(self, tournament: Tournament) -> None:
-        """The store has paused it, and its running games end at once, without a result. Publishes ABANDONED."""
+        """End the running games of a tournament that the store has paused, without a result. Publish ABANDONED."""
 
     async def conceded(self, tournament: Tournament) -> None:
-        """Return when the running games of its organiser's bots are over and stored as lost. Publishes CONCEDED."""
+        """Return when the running games of its organiser's bots have ended and are stored as lost. Publish CONCEDED."""
 
     def withdrawn(self, tournament: Tournament, entries: Mapping[int, str]) -> None:
-        """These entries, by number, have left; the values say why. Publishes CHANGED."""
+        """Withdraw these entries, by number; the values are the reasons. Publish CHANGED."""
 
 
 @dataclass(eq=False)
 class LocalPlay(Generic[S]):
-    """Plays tournaments at the referee of this process. Owns the tasks that do it."""
+    """Plays tournaments at the referee of this process, in one task each."""
 
     store: Store
     referee: Referee
     recorder: Recorder
     bus: Bus
     new_supply: Callable[[int, Store, Referee, Recorder, Progress, ThroughputQueue], S]
-    """Makes the supply of a tournament."""
+    """Creates the supply of a tournament."""
     store_patience: float = STORE_SECONDS
-    """So many seconds `drain` waits for an unavailable store."""
+    """The seconds that `drain` waits for an unavailable store."""
     node: str = ""
     """In a cluster: the name of this referee, which gives its units to others if it cannot play them."""
     first_retry_seconds: float = _FIRST_RETRY_SECONDS
 
     def __post_init__(self) -> None:
         self.problems: dict[int, str] = {}
-        """Why a tournament is not played on here, by its key in the store, though it is running there."""
+        """Why tournaments that are running in the store are not played here, by their keys in the store."""
         self.on_stop: Callable[[], None] = lambda: None
         """Called when a tournament cannot be played here."""
         self._stops: Counter[int] = Counter()
-        """How often a tournament has stopped since its last game, by key."""
+        """The number of stops since the last game, by the tournament's key."""
         self._retries: dict[int, asyncio.Task[None]] = {}
-        """What waits for the next attempt at a tournament, by key."""
+        """The tasks that wait before another attempt at a tournament, by key."""
         self.tasks: dict[int, asyncio.Task[None]] = {}
-        """Of the tournaments whose games are being played, by key."""
+        """The tasks of the tournaments whose games are being played, by key."""
         self.supplies: dict[int, S] = {}
-        """Of the tournaments whose games are being played or stored, by key."""
+        """The supplies of the tournaments whose games are being played or stored, by key."""
         self._group: asyncio.TaskGroup | None = None
         self._asked_again: dict[int, Tournament] = {}
-        """What was to be played on while it was: that may be ending without knowing why it should continue."""
+        """Tournaments to play again as soon as their present task, which may already be ending, is done."""
         self._progress = Progress()
         self._displaced: dict[int, asyncio.Task[None]] = {}
-        """What ends the running games of a guest's test because its bots play in a tournament, by key."""
+        """The tasks that end the running games of a guest's test because its bots play in a tournament, by key."""
         self.queue = ThroughputQueue(self.referee)
-        """Of the tournaments with a throughput."""
+        """The queue of the tournaments with a throughput."""
         self.referee.on_progress = self._progressed
 
     @asynccontextmanager
-    async def supplying(self, *, goes_on: bool = True) -> AsyncIterator[None]:
-        """Plays what is running in the store until the block is left; running games are then abandoned.
+    async def supplying(self, *, resumes_play: bool = True) -> AsyncIterator[None]:
+        """Play the tournaments that are running in the store inside the block; then abandon their running games.
 
-        Unless it `goes_on`, it plays only what is started inside the block.
+        Unless it `resumes_play`, play only those that are started inside the block.
         """
         async with asyncio.TaskGroup() as self._group:
-            for tournament in await self.store.read(running_tournaments) if goes_on else ():
+            for tournament in await self.store.read(running_tournaments) if resumes_play else ():
                 self._play(tournament.id, tournament.name)
             try:
                 with (
@@ -166,7 +166,7 @@ class LocalPlay(Generic[S]):
         self.store.check_trouble()
         try:
             async with asyncio.timeout(_FINISHING_SECONDS):
-                # Games of an earlier start are finished first: no slot may be played twice at the same time.
+                # Games of an earlier start are finished first: a slot must not be played twice at the same time.
                 await self._progress.until(lambda: key in self.tasks or not self.referee.in_flight(key))
                 await self.recorder.flush()
         except TimeoutError:
@@ -198,7 +198,7 @@ class LocalPlay(Generic[S]):
         self.referee.concede(key, dict.fromkeys(own, CONCEDED_FAULT))
 
     def follow(self, tournament: Tournament) -> None:
-        """Does what the tournament's state in the store asks for; one that is played already is not, twice at once."""
+        """Play or stop the tournament as its state in the store demands. One that is played gets no second task."""
         key = tournament.id
         if tournament.state is TournamentState.RUNNING:
             if key in self.tasks:
@@ -218,11 +218,11 @@ class LocalPlay(Generic[S]):
         self.bus.publish(CHANGED, tournament.id)
 
     def playing(self) -> list[GameConditions]:
-        """The conditions of the tournaments whose games are being played."""
+        """Return the conditions of the tournaments whose games are being played."""
         return [conditions for key in self.tasks if (conditions := self.conditions(key)) is not None]
 
     def conditions(self, tournament: int) -> GameConditions | None:
-        """The conditions of a tournament whose games are being played or stored."""
+        """Return the conditions of a tournament whose games are being played or stored."""
         supply = self.supplies.get(tournament)
         return None if supply is None else supply.conditions
 
@@ -242,7 +242,7 @@ class LocalPlay(Generic[S]):
             self.abandon()
 
     async def _games_over(self) -> None:
-        # Looks are counted and not seconds, in which this process may stand still.
+        # A count of checks, not of seconds, because this process may stand still.
         looks = 0
         while games := self.referee.in_flight():
             looks = 0 if self.referee.can_advance() else looks + 1
@@ -255,12 +255,12 @@ class LocalPlay(Generic[S]):
                     await self._progress.until(lambda: self.referee.in_flight() == 0)
 
     def abandon(self) -> None:
-        """Ends all running games void; their slots are played when the server is back."""
+        """End all running games as void; their slots are played after the restart."""
         self.referee.stop_starting()
         self.referee.abandon()
 
     def drop(self, key: int) -> None:
-        """Plays no more of a tournament, and ends its running games void."""
+        """Stop playing a tournament, and end its running games as void."""
         self._stop(key)
         self.referee.abandon(key)
 
@@ -301,7 +301,7 @@ class LocalPlay(Generic[S]):
                 supply.withdrawn({left.entry: left.reason for left in progress.withdrawn})
             given = self.referee.queued(key) or self.referee.in_flight(key)
             if progress.finished and (given or self.queue.waits(key)):
-                # The other games of a match whose test is decided do not count.
+                # After the decision of a match's test, its other games do not count.
                 if given:
                     logger.info("match_decided", tournament=progress.name, games=progress.games_total)
                 self._end(key)
@@ -333,15 +333,15 @@ class LocalPlay(Generic[S]):
         self.referee.withdraw(key)
 
     async def _supply(self, supply: S, name: str) -> None:
-        """Plays one tournament. What goes wrong with it must not end the others."""
+        """Play one tournament. An error in it must not end the others."""
         try:
             await supply.play()
         except DatabaseTrouble:
-            pass  # the server stops, and waits for it no longer
+            pass  # the server stops and no longer waits for it
         except NoughtsError as error:
             self._give_up(supply.key, name, error)
         except InvalidInput as error:
-            # For example its variant, whose package is not installed here.
+            # For example, the package of its variant is not installed here.
             self._give_up(supply.key, name, InvalidArgument(name, message=str(error), hint=_NOT_INSTALLED))
         else:
             self.supplies.pop(supply.key, None)
@@ -349,7 +349,7 @@ class LocalPlay(Generic[S]):
             self.queue.leave(supply.key)
 
     def _found_damaged(self, damage: tuple[int, DatabaseDamaged]) -> None:
-        """The games of a tournament cannot be stored."""
+        """Stop a tournament whose games cannot be stored."""
         key, error = damage
         task = self.tasks.pop(key, None)
         if task is not None:
@@ -364,7 +364,7 @@ class LocalPlay(Generic[S]):
         self.problems[key] = str(error)
         self.referee.withdraw(key)
         if self.node or isinstance(error, DatabaseDamaged):
-            # Others play its games, or they could not be stored.
+            # Other referees play its games, or they could not be stored.
             self.referee.abandon(key)
         if self._group is not None:
             retry = self._retry(key, name, str(error), delay)
@@ -390,7 +390,7 @@ class LocalPlay(Generic[S]):
         self._play(key, name)
 
     def _forget_stop(self, key: int) -> None:
-        """An attempt begins, or none is wanted any more."""
+        """Forget the stop of a tournament, because another attempt begins or is no longer wanted."""
         self.problems.pop(key, None)
         retry = self._retries.pop(key, None)
         if retry is not None:

@@ -1,4 +1,4 @@
-"""Units with the openings of their games, where the tournament has some."""
+"""Units with the openings of their games, if the tournament has openings."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -12,20 +12,20 @@ from noughts_server.openings.choosing import OpeningChoice, opening_of
 from noughts_server.openings.legality import OpeningError
 from noughts_server.openings.settings import OpeningsKind
 
-# A game begins as soon as it has its opening: those that are searched for are made a few at a time.
+# A game begins as soon as it has its opening. A search makes a few openings at a time.
 _SEARCHED_AT_ONCE = 8
 _AT_ONCE = 256
-# The games of an encounter need not be near each other: in a round robin there is a cycle between them.
+# The two games of a pairing need not be adjacent: in a round robin there is a cycle between them.
 _MOST_KEPT = 20_000
 
 
 class UnitsWithOpenings:
-    """Hands out a tournament's units with openings, in parts as they become ready."""
+    """Returns a tournament's units with openings, in parts as they become ready."""
 
     def __init__(
         self, settings: TournamentSettings, conditions: GameConditions, owner_id: int, disturbs: Callable[[], bool]
     ) -> None:
-        """`owner_id` is the tournament's owner, whose turn a search takes; `disturbs` is that of `compute`."""
+        """Create it. `owner_id` is the tournament's owner, on whose behalf openings are searched; see `compute`."""
         self._openings = settings.openings
         self._conditions = conditions
         self._owner_id = owner_id
@@ -34,10 +34,10 @@ class UnitsWithOpenings:
         self._known: dict[int, OpeningChoice] = {}
 
     async def parts(self, unit: Unit, encounters: Sequence[int]) -> AsyncIterator[Unit]:
-        """The unit's slots with their openings, in their order; `encounters` has the number of each slot's.
+        """Return the unit's slots with their openings, in order; `encounters` has the number of each slot's pairing.
 
-        A tournament without openings gets the unit as it is; nothing comes of one without slots. Raises NoughtsError
-        where an opening cannot be found.
+        A tournament without openings gets the unit unchanged. A unit without slots gives nothing. Raise NoughtsError if
+        an opening cannot be found.
         """
         if not self._openings:
             if unit.slots:

@@ -35,7 +35,7 @@ _MOST_WINNERS = 6
 
 @dataclass(frozen=True, slots=True)
 class MessageFormat:
-    """How a request tells about an event. Names in it must not notify people, be links or change the type."""
+    """The content of a request about an event. Names in it must not notify people, be links or change the type."""
 
     body: Callable[[dict[str, Any], str], dict[str, Any]]
     """Returns the content of the request, from the event's document and its sentence."""
@@ -66,7 +66,7 @@ TIMEOUT_SECONDS = 10
 
 
 class WebhookDelivery:
-    """Looks once a second for events that are due. Of the servers of a cluster only the one that `leads` does it."""
+    """Checks once a second for events that are due. Of the servers of a cluster only the one that `leads` does it."""
 
     def __init__(self, store: Store, leads: Callable[[], bool] = lambda: True, *, private: bool = False) -> None:
         """With `private`, addresses that are not public are allowed."""
