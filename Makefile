@@ -19,10 +19,10 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo live test quick check docs browser stubs lock wheel audit bench soak clean
+.PHONY: help demo live test test-long quick check docs browser stubs lock wheel audit bench soak clean
 
 help: ## list what make can do
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(STAMP) ## play a small tournament on this machine
 	@$(BIN)/noughts demo
@@ -30,11 +30,14 @@ demo: $(STAMP) ## play a small tournament on this machine
 live: $(STAMP) ## a server, its site and bots that go on playing: something to look at
 	@$(BIN)/noughts live
 
-test: check browser ## all checks, then all tests
-	PYTHONUNBUFFERED=1 $(BIN)/pytest -n $(WORKERS) --dist worksteal
+test: check browser ## all checks, then the tests
+	PYTHONUNBUFFERED=1 $(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not at_length"
+
+test-long: $(STAMP) docs browser ## the tests that repeat a proof at length: kills, whole tutorials, every page
+	PYTHONUNBUFFERED=1 $(BIN)/pytest -n $(WORKERS) --dist worksteal -m at_length
 
 quick: check ## all checks, then the tests that start no process and are not long: a minute
-	$(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m "not processes and not long"
+	$(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m "not processes and not long and not at_length"
 
 check: $(STAMP) $(GOOGLEAPIS) docs ## format, lint, security, types, import rules, stubs, protocol, spelling, plain words, documentation
 	$(BIN)/ruff format --check .

@@ -72,6 +72,7 @@ async def test_both_bots_play_the_same_games_after_an_opening(opening: tuple[int
     assert arrays == positions
 
 
+@pytest.mark.at_length
 @pytest.mark.long
 @pytest.mark.processes
 @pytest.mark.parametrize(

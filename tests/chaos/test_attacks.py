@@ -12,6 +12,8 @@ from tests.chaos.attacks import all_at_once
 from tests.chaos.fuzz import fuzz
 from tests.chaos.honest import WORLDS, ClusterWorld, HonestWorld, Siege, UploadWorld, WebWorld, besiege, honest_matches
 
+pytestmark = pytest.mark.at_length
+
 _MOST_MIB = 500
 _FRAMES, _CONNECTIONS = 10_000, 100
 _PATIENCE = 120.0

@@ -131,6 +131,7 @@ def _run(words: Sequence[str]) -> None:
     assert result.exit_code == 0 or result.stderr or result.stdout, words
 
 
+@pytest.mark.at_length
 @pytest.mark.parametrize("line, file", [(line, file) for line, files in _COMMANDS.items() for file in files])
 @settings(_TRIED, max_examples=max(10, _EXAMPLES // 8))
 @given(data=st.data())

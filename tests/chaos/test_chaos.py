@@ -12,6 +12,8 @@ from tests.chaos.run import run_chaos
 from tests.chaos.troubles import FILL_DISK, FREEZES, KILLS, TROUBLES
 from tests.chaos.world import FORMATS
 
+pytestmark = pytest.mark.at_length
+
 _KILLS = 10
 _YEAR, _JUMPS, _JUMP_SECONDS = 365 * 86_400.0, 20, 0.2
 _PLAYED = 100

@@ -12,6 +12,8 @@ from tests.cluster.slow import LEAGUES, NAMES, continues, run_stops, stop_often
 from tests.support.databases import POSTGRESQL, SQLITE
 from tests.support.loopback import until
 
+pytestmark = pytest.mark.at_length
+
 
 @pytest.mark.timeout(300)
 async def test_holder_of_a_unit_that_is_stopped_for_8_s_was_not_lost() -> None:

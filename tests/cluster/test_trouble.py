@@ -10,6 +10,8 @@ from tests.cluster.ground import running
 from tests.cluster.run import Scenario, run
 from tests.cluster.troubles import CUT_LINK, TROUBLES, Tally
 
+pytestmark = pytest.mark.at_length
+
 
 @pytest.mark.timeout(900)  # it ends when its work is done, which a busy machine does slowly
 async def test_kills_freezes_and_cut_links_cost_nothing_but_time() -> None:

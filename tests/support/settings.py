@@ -1,4 +1,4 @@
-"""How much is tried: the same every time, a part of it in `make test`, all of it in `make soak`.
+"""How much is tried: the same every time, a part of it in `make test` and `make test-long`, all of it in `make soak`.
 
 `NOUGHTS_THOROUGH=1` tries all.
 """

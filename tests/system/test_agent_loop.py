@@ -11,7 +11,7 @@ import pytest
 from tests.support.agents import TIMED, Agent, over_http
 from tests.support.processes import asked, environment, first_line, started
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.timeout(300), pytest.mark.at_length]
 
 FIRST = """from noughts_bots import Bot
 

@@ -19,6 +19,8 @@ from tests.support.processes import asked, environment, first_line, started, tol
 from tests.support.root import ROOT
 from tests.support.tools import run
 
+pytestmark = pytest.mark.at_length
+
 ACTION = ROOT / ".github" / "actions" / "bot-check" / "action.yml"
 PAGE = ROOT / "docs" / "how-to" / "checking-in-ci.md"
 BOT = """

@@ -38,6 +38,7 @@ def tools(tmp_path: Path) -> dict[str, str]:
     return {**environment(), "PATH": path, "GOCACHE": str(ROOT / "build" / "go"), "GOTOOLCHAIN": "local"}
 
 
+@pytest.mark.at_length
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_new_project_is_built_and_passes_its_own_check(tmp_path: Path, tools: dict[str, str], language: str) -> None:
     if language == "rust":

@@ -24,6 +24,8 @@ from tests.support.root import ROOT
 
 from .compose import BOTS, COMPOSE, FILE, NODES, OTHERS, SERVICES, Host, arguments, dockerfile
 
+pytestmark = pytest.mark.at_length
+
 
 @pytest.fixture
 def host(tmp_path: Path) -> Host:

@@ -18,6 +18,8 @@ from tests.support.processes import asked, ended, eventually, first_line, said, 
 
 from .compose import NODES, SERVICES, Host
 
+pytestmark = pytest.mark.at_length
+
 DATABASE, BUS = "postgresql://noughts@postgres/noughts", "nats://nats:4222"
 
 

@@ -21,6 +21,7 @@ NOW = datetime(2026, 11, 24, 2, tzinfo=UTC)
 BOT = "from noughts_bots import Bot\n\n\nclass Mine(Bot):\n    def choose(self, position):\n        return {}\n"
 
 
+@pytest.mark.at_length
 def test_a_course_from_the_class_list_to_the_reports(tmp_path: Path) -> None:
     folder, data = tmp_path / "ai-101", environment(XDG_DATA_HOME=str(tmp_path / "data"))
     class_list = tmp_path / "class.csv"

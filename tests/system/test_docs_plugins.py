@@ -14,6 +14,8 @@ from tests.support.processes import environment
 from tests.support.root import ROOT
 from tests.support.tools import cargo, compiler
 
+pytestmark = pytest.mark.at_length
+
 GUIDE = (ROOT / "docs" / "how-to" / "writing-a-bot.md").read_text()
 
 

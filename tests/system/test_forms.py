@@ -8,6 +8,8 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
+import pytest
+
 from tests.support.processes import asked, environment, eventually, first_line, said, started
 from tests.support.root import ROOT
 from tests.support.tools import compiler, run
@@ -37,6 +39,7 @@ elif sys.argv[1:] == ["dial"]:
 """
 
 
+@pytest.mark.at_length
 def test_one_bot_in_six_forms_plays_the_same_game_against_each_of_its_forms(tmp_path: Path) -> None:
     source = tmp_path / "source"
     shutil.copytree(EXAMPLES, source)

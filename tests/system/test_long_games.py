@@ -23,6 +23,8 @@ from tests.support.arena import NOW, make_tournament, open_arena
 from tests.support.loopback import until
 from tests.support.processes import PROGRAM, environment, told
 
+pytestmark = pytest.mark.at_length
+
 LIMIT = parse_time_control("120+1")
 KILLS = (
     ("server",),

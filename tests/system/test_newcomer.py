@@ -18,7 +18,7 @@ from .terminals import STEP_SECONDS, blocks, newcomers_environment, terminal
 
 INSTALL_SECONDS = 240
 
-pytestmark = pytest.mark.timeout(INSTALL_SECONDS + 3 * STEP_SECONDS)
+pytestmark = [pytest.mark.timeout(INSTALL_SECONDS + 3 * STEP_SECONDS), pytest.mark.at_length]
 
 
 def terminals() -> list[str]:

@@ -179,6 +179,7 @@ def test_disk_that_becomes_read_only_holds_games_and_goes_on(tmp_path: Path) -> 
     assert "Traceback" not in log
 
 
+@pytest.mark.at_length
 def test_server_without_memory_loses_nothing_that_it_stored(tmp_path: Path) -> None:
     database = tmp_path / "noughts.db"
     with played_there(database, PROGRAM) as (server, env):

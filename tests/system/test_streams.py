@@ -43,6 +43,7 @@ def outcomes(folder: Path, lines: Sequence[str], redirections: Sequence[str]) ->
         return [[future.result() for future in row] for row in wanted]
 
 
+@pytest.mark.at_length
 def test_closed_stream_is_like_the_null_device(tmp_path: Path) -> None:
     rows = outcomes(tmp_path, LINES, ("", "<&-", ">&-", "2>&-"))
     for line, (usual, *closed) in zip(LINES, rows, strict=True):
@@ -113,6 +114,7 @@ def test_status_prints_once_on_a_dumb_terminal(tmp_path: Path) -> None:
     assert f"at {address} serving" in shown.decode()
 
 
+@pytest.mark.at_length
 @pytest.mark.parametrize(
     "variables",
     [

@@ -82,6 +82,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> str:
     return (made_once(tmp_path_factory, "lowest", play) / "games").read_text()
 
 
+@pytest.mark.at_length
 @pytest.mark.parametrize("example", COMMANDS)
 async def test_an_example_in_any_language_plays_as_it_should(tmp_path: Path, example: str, expected: str) -> None:
     command = shlex.join(map(str, COMMANDS[example](tmp_path)))

@@ -11,6 +11,8 @@ import pytest
 from tests.support.learnt import learnt
 from tests.support.processes import environment, told
 
+pytestmark = pytest.mark.at_length
+
 GAMES = 10_000
 STANDARD_ERRORS = 4
 

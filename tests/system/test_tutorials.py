@@ -87,10 +87,12 @@ async def test_first_match_works_as_written(tmp_path: Path, environment: dict[st
     await play(playing, tmp_path, environment)
 
 
+@pytest.mark.at_length
 async def test_first_bot_works_as_written(tmp_path: Path, environment: dict[str, str]) -> None:
     await play(steps("your-first-bot.md"), tmp_path, environment)
 
 
+@pytest.mark.at_length
 async def test_club_cup_works_as_written(tmp_path: Path, environment: dict[str, str]) -> None:
     serving, playing, *organising = steps("club-cup.md")
     commands = serving.commands.replace("noughts serve\n", "noughts serve --no-web --listen 127.0.0.1:0\n")
@@ -104,6 +106,7 @@ async def test_club_cup_works_as_written(tmp_path: Path, environment: dict[str, 
     assert (tmp_path / "report.html").is_file()
 
 
+@pytest.mark.at_length
 async def test_training_an_agent_works_as_written(tmp_path: Path, environment: dict[str, str]) -> None:
     folder = tmp_path / "trained-agent"
     shutil.copytree(ROOT / "examples" / "trained-agent", folder)
@@ -120,6 +123,7 @@ async def test_training_an_agent_works_as_written(tmp_path: Path, environment: d
     assert (folder / "samples.npz").stat().st_size > 1000
 
 
+@pytest.mark.at_length
 async def test_watching_and_analysing_works_as_written(tmp_path: Path, environment: dict[str, str]) -> None:
     living, watching, *analysing = steps("watch-and-analyse.md")
     assert living.commands == "noughts live\n"

@@ -12,6 +12,8 @@ from tests.support.processes import asked_apart, environment, install_package, s
 from tests.support.root import ROOT
 from tests.support.shared import made_once
 
+pytestmark = pytest.mark.at_length
+
 EXAMPLE = ROOT / "examples" / "variant-square-four"
 
 FAULTY = {

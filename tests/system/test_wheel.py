@@ -25,6 +25,8 @@ from tests.support.root import ROOT
 from tests.support.shared import made_once
 from tests.support.tools import run
 
+pytestmark = pytest.mark.at_length
+
 PACKAGES = ("proto/noughts_proto", "referee/noughts_referee", "bots/noughts_bots", "server/noughts_server")
 CENTRE = """
 from noughts_bots import Bot

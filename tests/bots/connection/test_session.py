@@ -529,6 +529,7 @@ async def test_bot_moves_to_the_next_address() -> None:
                 session.cancel()
 
 
+@pytest.mark.at_length
 @pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_cut_connection_changes_no_game(server: Loopback, kind: type[Bot]) -> None:

@@ -33,6 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("libraries")
 
 
+@pytest.mark.at_length
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("standard", [C99, CXX11])
 def test_a_hundred_games_of_the_c_bot_are_those_of_ours(folder: Path, standard: str, variant: str) -> None:
@@ -57,6 +58,7 @@ def test_every_example_in_c_compiles_without_a_warning_and_plays(folder: Path, s
             assert child.close() == 0
 
 
+@pytest.mark.at_length
 @pytest.mark.parametrize("standard", [C99, CXX11])
 def test_a_machine_without_a_compiler_compiles_nevertheless(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, standard: str

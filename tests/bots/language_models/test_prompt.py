@@ -68,6 +68,7 @@ def test_a_question_has_the_board_the_moves_and_the_side() -> None:
     assert "Moves so far: unknown\n" in question(usual(set_up.variant), set_up, hints=False)
 
 
+@pytest.mark.at_length
 @pytest.mark.parametrize("name", [*OWN_NAMES, "mnk:26,3,3", "mnk:30,30,5"])
 def test_a_scrambled_board_keeps_its_lines_and_what_rests_on_what(name: str) -> None:
     variant = parse_variant(name)

@@ -67,6 +67,7 @@ def played(variant: Variant, plies: int, rng: random.Random) -> Position:
 SMALL = [(columns, rows, length) for columns in range(1, 5) for rows in range(1, 4) for length in range(1, 5)]
 
 
+@pytest.mark.at_length
 @pytest.mark.parametrize(
     "variant",
     [
@@ -117,6 +118,7 @@ def test_connect4_is_solved_after_14_stones() -> None:
     assert (solution.result, solution.plies) == (-1, 18)
 
 
+@pytest.mark.at_length
 @pytest.mark.long
 @pytest.mark.parametrize("part", range(10))
 def test_connect4_agrees_with_values_that_another_program_computed(part: int) -> None:

@@ -21,6 +21,7 @@ def random_board(chance: random.Random, variant: Variant) -> str:
     return "".join(board)
 
 
+@pytest.mark.at_length
 @pytest.mark.long
 @pytest.mark.parametrize(
     "name, boards",

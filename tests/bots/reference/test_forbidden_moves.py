@@ -64,6 +64,7 @@ def test_bots_that_do_not_know_shut_lines_refuse_caro(spec: str) -> None:
 FIVES = ("gomoku:exact", "renju", "caro", "caro:exact")
 
 
+@pytest.mark.at_length
 @pytest.mark.long
 @pytest.mark.parametrize("size", ["", ":20"])
 @pytest.mark.parametrize("name", FIVES)

@@ -62,6 +62,7 @@ FAULTS = (
 )
 
 
+@pytest.mark.at_length
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.habit)
 async def test_who_dials_in_and_misbehaves_loses_for_a_reason_and_leaves_nothing(field: Field, fault: Fault) -> None:
     specs = (dialler(field, fault.habit), honest(field))

@@ -72,6 +72,7 @@ async def test_the_end_of_what_it_wrote_to_stderr_is_kept_with_the_game(field: F
         assert len(note["bad"]) <= 64 * 1024
 
 
+@pytest.mark.at_length
 @pytest.mark.parametrize("habits", [("crash",), ("hang", "50 MB")], ids=["one", "half"])
 async def test_games_of_the_others_are_as_without_the_faults(tmp_path: Path, habits: tuple[str, ...]) -> None:
     honest = ["random", "Third=pascal:level=0"]

@@ -89,6 +89,7 @@ def test_the_page_for_people_has_this_table() -> None:
     assert PAGE.read_text().partition(MARK)[2].strip() == table().strip()
 
 
+@pytest.mark.at_length
 @pytest.mark.parametrize("fault, locking, processes", list(rows()))
 async def test_whoever_misbehaves_loses_for_a_reason_and_nobody_else_is_touched(
     tmp_path: Path, fault: Fault, locking: Locking, processes: int, ground: str

@@ -84,6 +84,7 @@ def test_each_example_is_of_a_command_and_shows_what_it_prints() -> None:
     assert [example.command for example in found if not example.shown.strip() and "cc " not in example.command] == []
 
 
+@pytest.mark.at_length
 @pytest.mark.long
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("part", ["bots", "files", "server"])

@@ -154,6 +154,7 @@ def test_csv_is_one_table_and_asks_for_it(noughts: Any, played: Path) -> None:
     assert [row["name"] for row in rows][-1] == "all bots"
 
 
+@pytest.mark.at_length
 @pytest.mark.parametrize("suffix", [".sgf", ".pgn", ".csv"])
 def test_every_format_of_games_gives_the_same_standings(noughts: Any, played: Path, suffix: str) -> None:
     noughts(f"records convert {played}/games.jsonl {played}/games{suffix}")

@@ -458,6 +458,7 @@ async def test_quotas_of_an_owner_are_kept(tmp_path: Path) -> None:
         assert await stored(client) == (2, 3, 3)
 
 
+@pytest.mark.at_length
 async def test_whoever_has_used_up_the_day_is_not_played(tmp_path: Path) -> None:
     async with hosting(tmp_path, limits=Limits(processor_seconds=6)) as (client, here):
         token = await client.token("alice", *ALL)
@@ -489,6 +490,7 @@ class Mine(Bot):
 """
 
 
+@pytest.mark.at_length
 async def test_a_bot_that_computes_in_its_opponents_time_gives_way_and_pays(tmp_path: Path) -> None:
     async with hosting(tmp_path, limits=Limits(processor_seconds=100)) as (client, here):
         token = await client.token("alice", *ALL)
@@ -510,6 +512,7 @@ def niceness(playing: "submitted._Playing") -> int:
     return os.getpriority(os.PRIO_PROCESS, playing.life.started.pid) if playing.life else -1
 
 
+@pytest.mark.at_length
 async def test_bots_that_crash_between_looks_are_charged_all_the_same(tmp_path: Path) -> None:
     async with hosting(tmp_path, limits=Limits(processor_seconds=2)) as (client, here):
         token = await client.token("alice", *ALL)
@@ -564,6 +567,7 @@ async def test_refused_trials_count_as_attempts(tmp_path: Path) -> None:
         await submit(client, await client.token("bob", *ALL), "other", GOOD)
 
 
+@pytest.mark.at_length
 async def test_refused_trials_are_charged_beyond_a_restart_of_the_server(tmp_path: Path) -> None:
     for tried in (False, True):
         async with hosting(tmp_path, limits=Limits(processor_seconds=1)) as (client, _):

@@ -13,6 +13,8 @@ from noughts_referee.rules import parse_variant
 from noughts_server.local.reference_pools import REFERENCE_POOLS
 from tests.support.processes import asked, environment, said
 
+pytestmark = pytest.mark.at_length
+
 
 def estimate(line: str, code: int = 0) -> Any:
     return (

@@ -72,6 +72,7 @@ def errors_of(file: Path) -> list[str]:
 TEXT = tuple(form for form in FORMATS if form != ".parquet")
 
 
+@pytest.mark.at_length
 @pytest.mark.parametrize("form", TEXT)
 @examples(60)
 @given(data=st.data())

@@ -233,6 +233,7 @@ def test_a_small_file_that_stands_for_gigabytes_is_an_error(tmp_path: Path) -> N
     assert "Parquet file that cannot be read" in error_of(tmp_path / "foreign.parquet")
 
 
+@pytest.mark.at_length
 @pytest.mark.long
 def test_a_damaged_file_is_read_or_reported(tmp_path: Path) -> None:
     whole = written(tmp_path / "games.parquet", GAMES).read_bytes()
@@ -269,6 +270,7 @@ print(number + 1, peak() - begun)
 """
 
 
+@pytest.mark.at_length
 @pytest.mark.long
 def test_memory_does_not_grow_with_the_games(tmp_path: Path) -> None:
     times = [tuple(float(number * ply % 9973) for ply in range(60)) for number in range(60)]

@@ -167,6 +167,7 @@ KINDS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.at_length
 @pytest.mark.parametrize("kind", KINDS)
 async def test_games_that_are_killed_anywhere_end_as_if_they_had_not_been(tmp_path: Path, kind: str) -> None:
     begin = tmp_path / "begin.db"

@@ -61,6 +61,7 @@ async def ended(client: Client, slug: str) -> None:
     assert found.games_done == found.games_total
 
 
+@pytest.mark.at_length
 @pytest.mark.parametrize("fields, games", [({}, 4_000), ({"time": CLOCK}, 300)])
 async def test_matches_share_in_proportion(client: Client, token: str, fields: dict[str, Any], games: int) -> None:
     async with client.online(token, *BOTS["one"], *BOTS["two"]):
@@ -76,6 +77,7 @@ async def test_matches_share_in_proportion(client: Client, token: str, fields: d
         assert first == 0 < second
 
 
+@pytest.mark.at_length
 async def test_a_higher_priority_plays_first_and_leaves_its_share_when_it_ends(client: Client, token: str) -> None:
     async with client.online(token, *BOTS["one"], *BOTS["two"]):
         await create(client, token, "two", throughput=1, priority=1, games_per_pair=6_000)

@@ -95,6 +95,7 @@ def with_moments(cells: Floats, powers: list[object], moments: list[float]) -> f
     return float(cells @ (np.log(cells / total) - np.log(1 + at @ shift)))
 
 
+@pytest.mark.at_length
 @pytest.mark.long
 @pytest.mark.parametrize(
     "counts, model",

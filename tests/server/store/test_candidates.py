@@ -69,6 +69,7 @@ async def play_all(arena: Arena, case: str = "in order", wins: dict[int, int] = 
     return tournament
 
 
+@pytest.mark.at_length
 @pytest.mark.parametrize("wins", [WINS, {1: 3, 2: 4, 3: 2}], ids=["accepted", "dropped"])
 async def test_the_same_pairs_are_played_in_whatever_order_games_end(tmp_path: Path, wins: dict[int, int]) -> None:
     """Also if another recorder stores some of them, or the cache is lost: a restart."""

@@ -165,6 +165,7 @@ def stored(arena: Arena, variant: str) -> dict[int, Counter[tuple[int, int]]]:
     return found
 
 
+@pytest.mark.at_length
 @pytest.mark.parametrize(
     "number, opening", [(100, 0), (100, 3), pytest.param(2_000, 0, marks=pytest.mark.long)], ids=str
 )

@@ -45,6 +45,7 @@ def read(file: Path) -> list[RecordedGame]:
     return [game for game in games if isinstance(game, RecordedGame)]
 
 
+@pytest.mark.at_length
 @pytest.mark.parametrize("seed", range(often(2)))
 @pytest.mark.parametrize("form", [str(each) for each in formats.FORMATS])
 async def test_tables_and_report_of_a_file_equal_those_of_its_database(tmp_path: Path, form: str, seed: int) -> None:

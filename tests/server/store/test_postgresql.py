@@ -170,6 +170,7 @@ async def test_only_one_server_opens_it_alone(arena: Arena) -> None:
     await again.close()
 
 
+@pytest.mark.at_length
 async def test_what_is_tried_while_it_is_away_is_done_when_it_is_back(arena: Arena) -> None:
     told = []
     arena.store.on_trouble = lambda: told.append(arena.store.trouble)

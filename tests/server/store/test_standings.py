@@ -53,6 +53,7 @@ def place(row: Standing | RankedEntry) -> tuple[Any, ...]:
     return row.label, row.rank, row.points, row.head_to_head, row.sonneborn_berger, row.tie_break
 
 
+@pytest.mark.at_length
 @pytest.mark.parametrize("seed", range(often(3)))
 @pytest.mark.parametrize("form", [str(each) for each in formats.FORMATS])
 async def test_a_database_ranks_as_tables_rank_its_games(tmp_path: Path, form: str, seed: int) -> None:

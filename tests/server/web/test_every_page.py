@@ -21,7 +21,7 @@ from tests.support.browser import chromium, page_in
 from tests.support.processes import eventually
 from tests.support.site import Site, live_game, site_of
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.at_length]
 FOR_PROGRAMS = (".atom", ".ics", ".svg", ".png", "/state", "/parts")
 """Ends of addresses that are not pages."""
 VALUES = {

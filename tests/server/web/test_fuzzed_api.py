@@ -10,7 +10,7 @@ from noughts_server.web.api_routes import PREFIX
 from tests.support.settings import often
 from tests.support.site import Site
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.at_length]
 
 
 def test_no_request_that_follows_from_the_document_is_answered_as_it_does_not_say(site: Site, tmp_path: Path) -> None:

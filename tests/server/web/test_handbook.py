@@ -17,7 +17,7 @@ from tests.support.site import Site
 
 BUILD_SECONDS = 400
 
-pytestmark = [pytest.mark.processes, pytest.mark.timeout(BUILD_SECONDS + 100)]
+pytestmark = [pytest.mark.processes, pytest.mark.timeout(BUILD_SECONDS + 100), pytest.mark.at_length]
 
 
 def build(folder: Path) -> None:

@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.support.browser import chromium, page_in
 from tests.support.processes import asked_apart, environment, eventually, first_line, said, started
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.at_length]
 
 CHILD = "noughts_server.web.child"
 PLIES = 36

@@ -59,6 +59,7 @@ def folder() -> Iterator[Path]:
         yield folder
 
 
+@pytest.mark.at_length
 @pytest.mark.parametrize("without", WITHOUT)
 def test_bots_play_and_each_gap_is_reported_once(without: str, folder: Path) -> None:
     done = noughts(without, "match py:./bot.py:First random --games 4 --seed 1 --format json", folder)

@@ -101,6 +101,7 @@ async def assert_same_moves(session: ChildSession, bot: CandidateBot, position: 
     await session.end(game, VOID, position.moves)
 
 
+@pytest.mark.at_length
 @pytest.mark.parametrize("spec", ["first-free", "minimax:depth=2", "threats:nodes=150"])
 @pytest.mark.parametrize("opening", [0, 2, 3])
 async def test_a_bot_makes_the_same_moves_through_the_protocol(spec: str, opening: int) -> None:

@@ -155,6 +155,7 @@ def test_learn_goes_on_with_a_file_and_says_what_it_is_worth(noughts: Any) -> No
     assert Path("it.table").read_bytes() == Path("whole.table").read_bytes()
 
 
+@pytest.mark.at_length
 def test_documented_training_ends_with_a_learner_that_cannot_be_beaten(
     noughts: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

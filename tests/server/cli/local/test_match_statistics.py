@@ -89,6 +89,7 @@ def test_a_test_that_is_not_decided_gets_more_games_when_the_match_goes_on(nough
     assert json.loads(noughts(f"{line} 14 --resume").stdout)["games"] == 14
 
 
+@pytest.mark.at_length
 def test_an_interrupted_test_goes_on_to_the_same_result(noughts: Any, start: Any, tmp_path: Path) -> None:
     line = "match A=random random --variant mnk:9,9,5 --seed 5 --sprt elo0=0,elo1=60 --concurrency 8 --format json"
     whole = noughts(line).stdout

@@ -66,6 +66,7 @@ def found(database: Path, query: str) -> list[Any]:
         return []  # its tables are being made
 
 
+@pytest.mark.at_length
 @pytest.mark.parametrize("form", FORMATS)
 def test_after_kills_at_any_moment_exactly_the_missing_games_are_played(tmp_path: Path, form: str) -> None:
     env = environment(XDG_DATA_HOME=str(tmp_path))

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
+import pytest
+
 from tests.support.processes import eventually
 
 LADDERS = {"noughts-and-crosses", "four-in-a-row", "five-in-a-row", "in-a-cube"}
@@ -24,6 +26,7 @@ def stopped(process: "subprocess.Popen[str]") -> tuple[int, str, str]:
     return process.returncode, out, err
 
 
+@pytest.mark.at_length
 def test_bots_play_on_every_board_are_stopped_by_one_interrupt_and_go_on_where_it_is_kept(
     start: Any, tmp_path: Path
 ) -> None:

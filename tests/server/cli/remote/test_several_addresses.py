@@ -116,6 +116,7 @@ def env(
             yield {"NOUGHTS_SERVER": request.param.format(server), "NOUGHTS_TOKEN": token}
 
 
+@pytest.mark.at_length
 def test_commands_that_succeed_leave_standard_error_empty(env: dict[str, str], noughts: Any, capfd: Any) -> None:
     with receiving() as receiver:
         for line in LINES.replace("RECEIVER", receiver.url).strip().splitlines():
@@ -131,6 +132,7 @@ def test_commands_call_the_server_of_the_environment(noughts: Any, start: Any, t
             assert (line, "NOUGHTS_SERVER 'nowhere': expected HOST:PORT" in failure) == (line, True), failure
 
 
+@pytest.mark.at_length
 def test_interrupted_commands_leave_standard_error_empty(env: dict[str, str], start: Any) -> None:
     for line in STAYING:
         with start(f"{line} --format json", env) as process:
