@@ -90,7 +90,7 @@ def _style(character: Any) -> Style:
 
 
 def _ground(style: Style) -> tuple[Color | None, bool]:
-    """What is to be seen of a blank in this style."""
+    """Return the color of a blank in this style, and whether it is underlined."""
     return style.color if style.reverse else style.bgcolor, bool(style.underline)
 
 

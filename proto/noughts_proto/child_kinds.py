@@ -10,12 +10,12 @@ from typing import Literal, NamedTuple
 
 
 class ChildKind(NamedTuple):
-    """How bots of one kind are started."""
+    """The start of bots of one kind."""
 
     name: str
-    """What stands before the target in a spec: `py:./my_bot.py:MyBot`."""
+    """The word before the target in a spec: `py:./my_bot.py:MyBot`."""
     target: Literal["class", "file", "command"]
-    """What the target is: `FILE.py:CLASS`, `FILE.py` if it has one bot, `MODULE:CLASS` or a name that a package gives;
+    """The form of the target: `FILE.py:CLASS`, `FILE.py` if it has one bot, `MODULE:CLASS` or a name from a package;
     a file; or a program and its arguments as in a shell, which may start other programs. Files that it names may be
     read by the child."""
     hosted: bool
@@ -38,7 +38,7 @@ class ChildKind(NamedTuple):
 
 
 class Speech(StrEnum):
-    """How a program that is not a plugin communicates with the referee."""
+    """The way in which a program that is not a plugin communicates with the referee."""
 
     FRAMES = "frames"
     """On standard input and output, each message after its length."""

@@ -1,4 +1,4 @@
-"""What a server says of an error beyond its sentence: the details of a call's status."""
+"""Details of an error that a server adds to the status of a call, in addition to its sentence."""
 
 from typing import Any
 

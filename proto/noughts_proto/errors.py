@@ -11,9 +11,9 @@ class ExplainedError(Exception):
 
     exit_code: ClassVar[int] = FAILED
     message: str
-    """What failed: why. The text of the exception, too, unless a class says otherwise."""
+    """The sentence: what failed, and why. Also the text of the exception, unless a class says otherwise."""
     hint: str
-    """What to do, as a sentence; empty if nothing is known."""
+    """A sentence with advice; empty if there is none."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)

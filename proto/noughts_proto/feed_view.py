@@ -1,4 +1,4 @@
-"""What a watcher knows: a snapshot, and the increments applied to it. Used by the server and by those who watch."""
+"""The state of a watcher: a snapshot, and the increments applied to it. Used by the server and by watchers."""
 
 from noughts_proto.v1 import feed_pb2 as pb
 
@@ -13,7 +13,7 @@ class View:
         """Whether there was a snapshot."""
 
     def take(self, message: pb.WatchResponse) -> None:
-        """What a watcher does with each message; a resync says nothing but that a snapshot follows."""
+        """Apply a message. A resync only announces a snapshot."""
         if message.HasField("snapshot"):
             self.reset(message.snapshot)
         else:

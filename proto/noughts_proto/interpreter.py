@@ -1,4 +1,4 @@
-"""How Noughts starts an interpreter of its own: never with modules of the working folder, never with secrets.
+"""Start an interpreter of Noughts itself: never with modules of the working folder, never with secrets.
 
 Everything that starts Python uses `python`, and every child that needs no more gets `environment`. A test refuses any
 other use of `sys.executable`.
@@ -16,7 +16,7 @@ _KEPT = frozenset(
         *("XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"),
     }
 )
-"""What an interpreter needs to run and write text. Tokens, keys, agents' sockets and the like are not passed on."""
+"""Environment variables that an interpreter needs to run and write text. Others can be secret and are dropped."""
 
 
 def python(*words: str) -> list[str]:

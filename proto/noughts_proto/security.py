@@ -45,7 +45,7 @@ class SecurityProblem(ExplainedError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What one end of a connection proves itself with."""
+    """A certificate with its key, with which one end of a connection identifies itself."""
 
     certificate: Path
     """Its certificate and those between it and the root (PEM)."""
@@ -69,7 +69,7 @@ class Identity:
         return key, certificate
 
     def dialling(self) -> "Dialling":
-        """How a process of the same machine connects to a server with this certificate, and to no other."""
+        """Return how a process of the same machine connects to a server with this certificate, and to no other."""
         return Dialling(ca=self.certificate, name=self._name())
 
     def _name(self) -> str:
@@ -96,7 +96,7 @@ class Identity:
         return next((name.replace("*", "any", 1) for _, name in certificate.get("subjectAltName", ())), "")
 
     def server_credentials(self, client_authorities: Path | None = None) -> grpc.ServerCredentials:
-        """What a server listens with; with `client_authorities` (PEM) only those they signed may connect.
+        """Return a server's credentials; with `client_authorities` (PEM) only clients that they signed can connect.
 
         The files are read again when they have changed. Raises SecurityProblem.
         """
@@ -114,7 +114,7 @@ class _WatchedFiles:
         self._seen = self._stamps()
 
     def read(self) -> grpc.ServerCertificateConfiguration:
-        """What stands in them. Raises SecurityProblem."""
+        """Read the files. Raise SecurityProblem."""
         clients = None if self._client_authorities is None else read_authorities(self._client_authorities)
         return grpc.ssl_server_certificate_configuration([self._identity.read()], clients)
 
@@ -148,13 +148,13 @@ def _stamp(file: Path) -> tuple[int, int, int] | None:
 
 @dataclass(frozen=True, slots=True)
 class Dialling:
-    """How a client connects."""
+    """The security of a client's connection."""
 
     tls: bool = False
     ca: Path | None = None
     """A file of certificates (PEM) to trust instead of the system's; implies TLS."""
     identity: Identity | None = None
-    """What the client proves itself with, where the server wants that."""
+    """The client's identity, if the server requires one."""
     insecure: bool = False
     """A token may travel in plaintext to another machine."""
     name: str = ""
@@ -205,7 +205,7 @@ class Dialling:
 
 
 def dialling_from_environment(*, tls: bool = False, ca: Path | None = None, insecure: bool = False) -> Dialling:
-    """What is asked for, completed by NOUGHTS_TLS_CA, and NOUGHTS_TLS_CERT with NOUGHTS_TLS_KEY (files in PEM).
+    """Return these settings, completed by NOUGHTS_TLS_CA, and NOUGHTS_TLS_CERT with NOUGHTS_TLS_KEY (files in PEM).
 
     Raises SecurityProblem where only one of the last two is set.
     """
@@ -263,7 +263,7 @@ def read_authorities(file: Path) -> bytes:
 
 
 def failed_handshake(address: str, details: str) -> SecurityProblem | None:
-    """What gRPC's text about a failed connection means; None if it is not about TLS.
+    """Return the meaning of gRPC's text about a failed connection; None if it is not about TLS.
 
     Trying again does not help against what has a meaning here.
     """
@@ -304,7 +304,7 @@ _HANDSHAKE_FAILURES = {
 
 
 def why_hung_up(details: str) -> str:
-    """What may be the matter with a server that hung up without a word; empty if it did not."""
+    """Return a possible reason why a server closed the connection without an answer; empty if it did not."""
     # So does one that speaks TLS when it is called in plaintext, or misses the client's certificate.
     if "Socket closed" not in details:
         return ""

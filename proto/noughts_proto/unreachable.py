@@ -19,11 +19,11 @@ _REASONS = {
     "Broken pipe": "the connection was closed",
     "GOAWAY": "the server is stopping",
 }
-"""By a sign in gRPC's text; the first that is found counts."""
+"""Explanations by a part of gRPC's text; the first part that it contains counts."""
 
 
 def why_unreachable(details: str) -> str:
-    """What gRPC's text about a connection that failed means; its last part where that is not known."""
+    """Return the meaning of gRPC's text about a failed connection; the last part of the text if that is unknown."""
     for sign, words in _REASONS.items():
         if sign in details:
             return words

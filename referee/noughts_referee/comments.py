@@ -23,9 +23,9 @@ class CommentLimits(NamedTuple):
 
     move: int = 2 << 10
     game: int = 64 << 10
-    """Of one game. Each side can use half of it, so that no bot can use up what its opponent needs."""
+    """Limit for one game. Each side can use half of it, so that no bot can use up what its opponent needs."""
     running: int = 64 << 20
-    """Of all running games."""
+    """Limit for all running games."""
 
 
 class CommentKeeper:

@@ -69,7 +69,7 @@ _GATHER_SECONDS = 0.005
 
 
 class Frames(Protocol):
-    """What carries a player's frames: the context of a gRPC stream, or a child's pipes."""
+    """A carrier of a player's frames: the context of a gRPC stream, or a child's pipes."""
 
     async def read(self) -> object:
         """Return the next PlayRequest, or anything else if the player has left."""
@@ -86,7 +86,7 @@ class WireSettings:
     grace: float = GRACE_SECONDS
     now: Now = microseconds
     prepare: float = 10.0
-    """How long the first clock waits for a bot that prepares for its games."""
+    """Seconds that the first clock waits for a bot that prepares for its games."""
     network_cap_us: int = 0
     """Network time of each move that is not charged, at most, in microseconds. 0: the network is charged."""
 

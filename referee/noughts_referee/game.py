@@ -21,7 +21,7 @@ def opening_ply(step: int) -> int:
 
 
 class Outbox:
-    """What to send next to one player, as columns (see the messages Starts, Turns and Ends of the protocol)."""
+    """The next message to one player, as columns (see the messages Starts, Turns and Ends of the protocol)."""
 
     __slots__ = ("ends", "openings", "starts", "turn_cell", "turn_game", "turn_ply", "turns_timed")
 
@@ -141,7 +141,7 @@ class Game:
     """Moves on the board when it begins: of a given opening, or placed by agreement."""
     times_us: list[int] = field(default_factory=list, init=False)
     left_us: list[int] = field(init=False)
-    """What each side's clock shows: the rest of its base time, or the limit of each move; 0 without a limit."""
+    """The time left on each side's clock: the rest of its base time, or the limit of each move; 0 without a limit."""
     scores: dict[int, float] | None = field(default=None, init=False)
     """The mover's scores by ply, if they are stored. The last one can be of a move that was not made."""
     comments: dict[int, str] = field(default_factory=dict, init=False)

@@ -26,7 +26,7 @@ _Waiting = tuple[int, Slot, Unit]
 
 
 class PlayerConnection(Protocol):
-    """What carries frames to one player and its answers back."""
+    """A connection that carries frames to one player and its answers back."""
 
     @property
     def capacity_timed(self) -> int:
@@ -61,7 +61,7 @@ class Observer(Protocol):
 
 
 class _Seats(NamedTuple):
-    """How many games a player can play at the same time."""
+    """The number of games that a player can play at the same time."""
 
     timed: int
     untimed: int

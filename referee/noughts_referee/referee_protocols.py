@@ -1,4 +1,4 @@
-"""What other code needs from a referee, whether it runs in this process or as the referees of a cluster."""
+"""The interfaces of a referee, whether it runs in this process or as the referees of a cluster."""
 
 from collections.abc import Iterable, Sequence
 from typing import Protocol
@@ -11,7 +11,7 @@ from noughts_referee.stalls import Stalls
 
 
 class PlayerReferee(Protocol):
-    """What connections to players need. See `Referee` for the arguments."""
+    """The interface for connections to players. See `Referee` for the arguments."""
 
     @property
     def stalls(self) -> Stalls:

@@ -11,7 +11,7 @@ LEAST_US = 20_000
 MOST_US = 60_000_000
 """The largest credit of one question, so that a bot cannot gain hours by stalling the server."""
 PERIOD_SECONDS = 0.02
-"""How often the loop is expected to run."""
+"""Expected seconds between two runs of the loop."""
 _REMEMBERED = 4_096
 _MOST_IN_A_ROW = 2
 """Consecutive stalls that count as one."""

@@ -14,13 +14,13 @@ from noughts_referee.clock import TimeControl
 from noughts_referee.rules import Outcome, Result, Termination, Variant
 
 _LARGEST_SCORE = 3e38
-"""Of four bytes."""
+"""The largest score that four bytes can hold."""
 _NO_OPENINGS: Mapping[int, tuple[int, ...]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class GameConditions:
-    """What all games of a tournament share."""
+    """The conditions that all games of a tournament share."""
 
     tournament: int
     """The tournament's key in the store."""
@@ -44,7 +44,7 @@ class GameConditions:
     fuel: int = 0
     """The fuel of each move of a WebAssembly module. 0: the usual one."""
     margin_ms: int = 0
-    """How far a move of any bot can exceed its limit, in milliseconds. 0: each player's own time margin."""
+    """Milliseconds by which a move of any bot can exceed its limit. 0: each player's own time margin."""
     live_scores: bool = False
     """Whether scores in games with clocks are public at once."""
     keep_scores: bool = False
@@ -89,7 +89,7 @@ class GameSoFar(NamedTuple):
     moves: bytes
     times: bytes
     first_clock_us: int
-    """What the clocks showed after the last move, without the time of the open question."""
+    """The clocks after the last move, without the time of the open question."""
     second_clock_us: int
     opening_plies: int = 0
     """See `Game.opening_plies`."""

@@ -80,7 +80,7 @@ class Subscriptions:
 
 @dataclass(frozen=True, slots=True)
 class RefereeSettings:
-    """What an operator chooses for a referee. Times in seconds."""
+    """The operator's settings of a referee. Times in seconds."""
 
     database: str
     """An SQLAlchemy URL."""
@@ -98,9 +98,9 @@ class RefereeSettings:
     locking: Locking = Locking.USUAL
     margin_us: int = MARGIN_US
     grace: float = GRACE_SECONDS
-    """How long a bot may stay away whose server is gone."""
+    """Reconnect timeout of a bot whose server is gone."""
     absence: float = ABSENCE_SECONDS
-    """How long an entry may keep its games waiting; 0: for ever."""
+    """Inactivity timeout: an entry can keep its games waiting for this long; 0: for ever."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What an operator chooses for a server: addresses, limits, periods. `noughts serve` sets them from its options."""
+"""The operator's settings of a server: addresses, limits, periods. `noughts serve` sets them from its options."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +14,7 @@ from noughts_server.runtime.recorder import STORE_SECONDS
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """What an operator chooses. Times in seconds unless the name says otherwise."""
+    """The operator's settings of a server. Times in seconds unless the name says otherwise."""
 
     listen: str = DEFAULT_SERVER
     database: str | None = None
@@ -22,14 +22,14 @@ class ServerSettings:
     bus: BusSettings | None = None
     """The bus of the cluster that it belongs to; None: it is alone, and plays all games itself."""
     margin_us: int = MARGIN_US
-    """What a move may overstep its limit for transport, in microseconds."""
+    """Microseconds by which a move can exceed its limit, to allow for transport."""
     network_cap_us: int = NETWORK_CAP_US
-    """What the network may take of each move of a bot elsewhere without its being charged, in microseconds."""
+    """Microseconds of network time for each move of a remote bot that are not charged to it."""
     grace: float = GRACE_SECONDS
-    """How long a bot that lost its connection may stay away before its games are lost."""
+    """Reconnect timeout: a bot without a connection loses its games after it."""
     heartbeat: float = HEARTBEAT_SECONDS
     store_patience: float = STORE_SECONDS
-    """How long a server that stops waits for an unavailable database."""
+    """Time for which a server that stops waits for an unavailable database."""
     reflection: bool = True
     """Whether callers may ask which services there are and what their messages look like (`grpc.reflection`)."""
     identity: Identity | None = None
@@ -41,11 +41,11 @@ class ServerSettings:
     resumes_play: bool = True
     """Whether what was running when the database was last open is played on, and what is scheduled starts."""
     absence: float = 0.0
-    """How long an entry may keep its games waiting, away or without an answer where there is no clock; 0: for ever."""
+    """Inactivity timeout: an entry can keep games without a clock waiting for this long; 0: for ever."""
     rate_own_games: bool = True
     """Whether games between bots of one owner are rated; an owner can have any rating by them."""
     answer_seconds: float = 10.0
-    """How long a caller may leave an answer, or a message of a stream, unread before its connection is reset."""
+    """Time in which a caller must read an answer, or a message of a stream, before its connection is reset."""
     limits: Limits = field(default_factory=Limits)
     """Bounds on what callers may have and do."""
     explorer: bool = True

@@ -49,7 +49,7 @@ Entered = TypeVar("Entered")
 
 @dataclass(frozen=True, slots=True)
 class MatchResult:
-    """What came of a match, from the first bot's point of view."""
+    """The result of a match, from the first bot's point of view."""
 
     wins: int
     draws: int

@@ -26,7 +26,7 @@ PARTS: Mapping[str, Callable[[str], str]] = {
     "messages": protocol.messages,
     "diagram": diagrams.figure,
 }
-"""What writes each part, from its argument, as Markdown."""
+"""The functions that write each part, from its argument, as Markdown."""
 
 _PICTURES = frozenset({"diagram"})
 """Parts that are written when the documentation is built, because a page of Markdown cannot show them."""
@@ -39,7 +39,7 @@ _MARK = re.compile(
 _ELSEWHERE = re.compile(
     " Read (it|them) in the built documentation: run `make docs`, or open `/docs` on a website[.]".replace(" ", r"\s+")
 )
-"""What a page says to readers of its source."""
+"""The note of a page to readers of its source."""
 
 
 def has_parts(source: str) -> bool:

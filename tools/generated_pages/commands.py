@@ -31,7 +31,7 @@ class Command(NamedTuple):
 
     @property
     def line(self) -> str:
-        """What the user types, e.g. `noughts bot run`."""
+        """Return the command as the user types it, e.g. `noughts bot run`."""
         path: str = self.context.command_path
         return path
 

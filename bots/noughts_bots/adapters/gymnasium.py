@@ -140,7 +140,7 @@ class NoughtsVectorEnv(VectorEnv[Observation, Ints, Any]):
         most = max(map(len, rules.lines_through))
         padded = [lines + (-1,) * (most - len(lines)) for lines in rules.lines_through]  # nobody holds all cells
         self._line_bits = [np.array([_words(lines, word) for lines in padded]) for word in words]
-        """By word of 64 cells: the lines through each cell."""
+        """The lines through each cell, by word of 64 cells."""
         self._bits: npt.NDArray[np.uint64] = np.zeros((2, len(words), num_envs), np.uint64)
         """The stones again, as sets of cells: a line is found by comparing words."""
         self._plies: Ints = np.zeros(num_envs, np.int64)

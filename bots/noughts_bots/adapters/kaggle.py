@@ -31,7 +31,7 @@ _DEFAULT_TIMEOUT = 2.0
 _OVERAGE_SECONDS = 60.0
 _MAIN = "main.py"
 LARGEST_BYTES = 200 << 20
-"""Of the files of an archive together: about Kaggle's own limit."""
+"""Limit of the bytes of an archive's files together; Kaggle's own limit is about the same."""
 _MOST_FILES = 10_000
 
 

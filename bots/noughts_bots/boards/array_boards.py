@@ -14,7 +14,7 @@ from noughts_referee.rules import Variant
 _FEWEST_ROWS = 16
 _NO_LIMIT = np.iinfo(np.int64).max
 _VARIANT, _SIDE, _NEW, _SEED, _COUNT, _OWN_CLOCK, _OPPONENT_CLOCK, _MOVE_LIMIT = _FIELDS = range(8)
-"""What belongs to a game. The count is that of the moves that are known, including the bot's last answer."""
+"""The fields of a game. The count is the number of known moves, including the bot's last answer."""
 
 _Numbers = npt.NDArray[np.int64]
 

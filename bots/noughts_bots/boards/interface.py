@@ -10,7 +10,7 @@ from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.rules import Variant
 
 OFF_BOARD = 0xFFFFFFFF
-"""What a column of unsigned numbers holds instead of an invalid cell number."""
+"""The value that stands for an invalid cell number in a column of unsigned numbers."""
 
 Chosen = int | Resign
 """A cell, or a resignation, whose text says why."""

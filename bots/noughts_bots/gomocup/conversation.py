@@ -20,9 +20,9 @@ from noughts_bots.sdk.bot import TimeLimits
 from noughts_referee.rules import OpeningChoice
 
 MOST_REPEATS = 3
-"""How often a question is repeated if the engine answers ERROR or UNKNOWN."""
+"""Limit of the repetitions of a question if the engine answers ERROR or UNKNOWN."""
 MOST_RESTARTS = 2
-"""How often RESTART is sent to one process. A busy engine can miss the first one."""
+"""Limit of the RESTART commands to one process. A busy engine can miss the first one."""
 
 REFUSALS = ("ERROR", "UNKNOWN")
 """First words of lines in which an engine refuses or complains."""
@@ -41,7 +41,7 @@ _COLOUR = re.compile(r"colou?r", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What an engine learns before a game. After a RESTART it can play another game on the same terms."""
+    """The settings of a game that an engine gets before it. After a RESTART it can play another game with them."""
 
     columns: int
     rows: int
@@ -147,7 +147,7 @@ class Conversation:
         self.has_rows = False
         """Whether the last question had several lines. An engine can complain about each of them."""
         self.doubles = 0
-        """How many more answers to the last question are possible because of repetitions."""
+        """The number of further answers to the last question that are possible because of repetitions."""
         self._asked: tuple[Sequence[int], int] = (), 0
         """The moves and the clock of the last question for a move."""
         self._opening: OpeningChoice | None = None
@@ -158,16 +158,16 @@ class Conversation:
         self.colours = options.swap2 is Swap2.COLOURS if colours is None else colours
         """Whether SWAP2BOARD gets the colours of stones: as the options say, or as the engine turned out to want it."""
         self._misread = 0
-        """How many answers to the open question for a choice were for another position."""
+        """The number of answers to the open question for a choice that were for another position."""
         self._suspects_colours = False
         """Whether the engine seems to want SWAP2BOARD in the other form."""
         self._complaints: set[str] = set()
         """Complaints about its terms, without numbers."""
         self._known = 0
-        """How many moves of its game the engine knows."""
+        """The number of moves of its game that the engine knows."""
         self._restarts = 0
         self._excused = 0
-        """How many more complaints can be about infos."""
+        """The number of further complaints that can be about infos."""
 
     def tell(self, folder: str) -> list[str]:
         """Return the terms, for an engine that has started. If no line shows that they were read, call `settle`."""

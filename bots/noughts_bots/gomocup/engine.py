@@ -40,7 +40,7 @@ class GomocupEngine:
         self._rows: list[str] | None = None
         """Lines since BOARD or SWAP2BOARD, until DONE."""
         self._done_with: Callable[[list[str]], str] = self._set_board
-        """What handles these lines."""
+        """The function that handles these lines."""
         self._told: GameInfo | None = None
         """The game as the bot knows it."""
         self._commands: dict[str, Callable[[str], str | None]] = {

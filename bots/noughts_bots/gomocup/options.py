@@ -20,7 +20,7 @@ _LONGEST_PAUSE_US = 1_000_000
 
 
 class Restart(StrEnum):
-    """How an engine becomes ready for its next game."""
+    """The way in which an engine becomes ready for its next game."""
 
     AUTO = "auto"
     """RESTART, or a new process if RESTART is refused twice or not answered."""
@@ -36,9 +36,9 @@ class Swap2(StrEnum):
     OFF = "off"
     """No: the usual choices are made for it."""
     ON = "on"
-    """By SWAP2BOARD, with stones as `x,y`."""
+    """With SWAP2BOARD, with stones as `x,y`."""
     COLOURS = "colours"
-    """By SWAP2BOARD, with stones as `x,y,c`."""
+    """With SWAP2BOARD, with stones as `x,y,c`."""
 
 
 @dataclass(frozen=True, slots=True)

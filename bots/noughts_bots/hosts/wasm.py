@@ -61,10 +61,10 @@ def fuel_of(position: Position) -> int:
 
 
 class _Prepared(NamedTuple):
-    """What the module knows of a variant."""
+    """A variant as the module has prepared it."""
 
     address: int
-    """Of the rules in its memory."""
+    """Address of the rules in the module's memory."""
     bot: int
     plays: bool
 

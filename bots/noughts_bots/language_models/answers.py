@@ -108,7 +108,7 @@ FORMS: Mapping[str, AnswerForm] = {
         request={},
     ),
 }
-"""By the value of the option `answer`."""
+"""The formats of answers, by the value of the option `answer`."""
 
 
 def wrong_verdicts(question: Question, variant: Variant, moves: Sequence[int], ply: int, seed: int) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What counts in an endpoint's answer to a request for a chat completion. Pure.
+"""The relevant parts of an endpoint's answer to a request for a chat completion. Pure.
 
 Servers that speak OpenAI's protocol differ in it, so nothing of the JSON is taken for granted.
 """

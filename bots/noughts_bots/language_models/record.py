@@ -36,7 +36,7 @@ class Question(NamedTuple):
     answers: Sequence[Answer]
     waits: Sequence[Wait]
     cost: float | None
-    """What all answers cost; None if unknown."""
+    """The cost of all answers; None if unknown."""
 
     def write(self) -> str:
         document = self._asdict()

@@ -1,4 +1,4 @@
-"""How a model sees a board: the name of each cell, the marks of the two sides, and where each cell is drawn."""
+"""A board as a model sees it: the name of each cell, the marks of the two sides, and the place of each cell."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How often players keep the exact value of a game.
+"""The share of moves with which players keep the exact value of a game.
 
 A decision is a move in a won or drawn position in which at least one legal move would make the value worse. A blunder
 is a decision that made it worse: a win became a draw or a loss, or a draw became a loss. The accuracy is the share of
@@ -102,7 +102,7 @@ class Judges:
     def __init__(self, most: int = REMEMBERED) -> None:
         self._most = most
         self._judges: dict[Variant, Judge] = {}
-        """By variant, the one that was used last at the end."""
+        """The judges by variant; the one that was used last is at the end."""
 
     @property
     def remembered(self) -> int:

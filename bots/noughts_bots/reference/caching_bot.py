@@ -16,7 +16,7 @@ class CachingBot(BuiltInBot, CandidateBot):
     """
 
     changes: str = ""
-    """What its choice depends on in addition to the position, in words. Such a bot cannot be exported as a table."""
+    """In words, what else its choice depends on besides the position. Such a bot cannot be exported as a table."""
 
     def __init__(self) -> None:
         self._considered: dict[tuple[Variant, int, int, int], Considered] = {}

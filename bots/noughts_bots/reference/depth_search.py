@@ -22,7 +22,7 @@ class Scale(NamedTuple):
     drawn: int
     won: int
     step: int
-    """How much less a win or a loss counts for each half-move of distance."""
+    """The amount by which a win or a loss counts less for each half-move of distance."""
 
     def nearer(self) -> dict[int, int]:
         """Return each score as seen half a move earlier."""

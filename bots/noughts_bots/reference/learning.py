@@ -1,4 +1,4 @@
-"""How a table learns from the result of a game.
+"""Updates of a table from the result of a game.
 
 A rating has four digits. The thousands are what is proven of a move: 2 for a win, 0 for a loss, 1 for nothing yet. The
 other three digits are its average result per game in thousandths of a point; 500 before the first game.

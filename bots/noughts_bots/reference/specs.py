@@ -52,7 +52,7 @@ class BotSpec:
 
     @property
     def child_kind(self) -> ChildKind | None:
-        """How the referee starts the bot; None if it does not."""
+        """The kind of child as which the referee starts the bot; None if it does not start it."""
         return CHILD_KINDS.get(self.kind)
 
     @property

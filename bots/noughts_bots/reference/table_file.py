@@ -46,7 +46,7 @@ class Row:
 
     ratings: list[int]
     visits: list[int] = field(default_factory=list)
-    """How often a learner counted a game in which it played the cell; empty if the row is not a learner's."""
+    """The number of games with this cell that a learner counted, by cell; empty if the row is not a learner's."""
     points: list[int] = field(default_factory=list)
     """The half points from those games."""
 
@@ -57,7 +57,7 @@ class TableFile:
     level: int = 1
     """The default choice of moves: 0 in proportion to the ratings, 1 among the highest."""
     games: int | None = None
-    """How many games a learner has learnt from; None if the table is not a learner's."""
+    """The number of games from which a learner has learnt; None if the table is not a learner's."""
     rows: dict[Key, Row] = field(default_factory=dict)
 
 

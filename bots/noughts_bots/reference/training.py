@@ -77,7 +77,7 @@ class Trainer:
 
 
 class Chances(NamedTuple):
-    """How games end, as exact probabilities, for one of the two bots."""
+    """Exact probabilities of the results of games, for one of the two bots."""
 
     wins: Fraction
     draws: Fraction

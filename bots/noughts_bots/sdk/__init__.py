@@ -1,1 +1,1 @@
-"""What an author writes: a bot, with its errors."""
+"""The classes that an author uses: a bot, and its errors."""

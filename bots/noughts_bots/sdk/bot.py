@@ -1,4 +1,4 @@
-"""What an author writes: a bot is a class with one method."""
+"""The base class of bots: an author writes a class with one method."""
 
 import inspect
 from collections.abc import Awaitable, Iterable, Sequence
@@ -45,7 +45,7 @@ class GameInfo:
 
 @dataclass(frozen=True, slots=True)
 class GameEnd:
-    """How a game ended."""
+    """The end of a game."""
 
     result: Result
     termination: Termination

@@ -1,4 +1,4 @@
-"""What can be wrong with a bot before it plays. Each error says in one line what was given and what to do.
+"""Errors of a bot before it plays. Each error says in one line what was given and what to do.
 
 BotError
 ├── BotSpecError      an invalid spec, or an unknown bot or option
@@ -22,7 +22,7 @@ class BotError(ExplainedError, ValueError):
     def __init__(self, subject: str, got: str, expected: str, advice: str) -> None:
         super().__init__(f"{subject}: got {got}, expected {expected}", as_sentence(advice))
         self.subject = subject
-        """What the error is about, e.g. `bot 'nextstep', option depth`."""
+        """The subject of the error, e.g. `bot 'nextstep', option depth`."""
         self.got = got
         self.expected = expected
         self.advice = advice

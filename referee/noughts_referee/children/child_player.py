@@ -40,7 +40,7 @@ class ChildProcess(Protocol):
 
     @property
     def frames(self) -> ChildFrames:
-        """What carries its frames."""
+        """The carrier of its frames."""
 
     @property
     def stderr(self) -> str:

@@ -22,9 +22,9 @@ class ChildSettings:
     stop: float = 1.0
     """From closing standard input to SIGTERM, and from SIGTERM to SIGKILL; for an engine, from END to SIGKILL."""
     restart: float = 5.0
-    """How long an engine can take for RESTART, or continue to think about a game that is over."""
+    """Seconds that an engine can take for RESTART, or to stop thinking about a finished game."""
     rest: float = 1.0
-    """How often to look whether a child computes that has nothing to do."""
+    """Seconds between two checks whether a child computes although it has nothing to do."""
     heartbeat: float = 1.0
     """Shorter than for remote bots, because heartbeats on pipes are cheap."""
     now: Now = microseconds

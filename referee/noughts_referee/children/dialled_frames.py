@@ -20,7 +20,7 @@ from noughts_referee.stream_closed import StreamClosed
 
 @dataclass(frozen=True, slots=True)
 class DialInvitation:
-    """What a child needs to connect once."""
+    """The address and the secret with which a child can connect once."""
 
     address: str
     """HOST:PORT of the referee."""

@@ -23,7 +23,7 @@ _SHOWN_BYTES = 200
 
 class ChildFrames(ABC):
     first = "say Hello"
-    """What the child must do first, as a phrase."""
+    """The child's first duty, as a phrase."""
 
     def __init__(self, now: Now = microseconds) -> None:
         self._now = now
@@ -49,7 +49,7 @@ class ChildFrames(ABC):
 
     @property
     def last_write(self) -> Callable[[], int] | None:
-        """What returns when the child wrote last (see `stamped_pipes.last_write`); None if nobody dates its frames."""
+        """A function that returns when the child wrote last (see `stamped_pipes.last_write`); None if unknown."""
         return None
 
     @abstractmethod

@@ -16,7 +16,7 @@ class ChildCommand:
     options: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
     speech: Speech = Speech.FRAMES
-    """How it communicates, unless it is an engine."""
+    """The way in which it communicates, unless it is an engine."""
     port: int | None = None
     """The TCP port that it must reach. A sandboxed child reaches no other."""
     folder: str | None = None

@@ -16,7 +16,7 @@ from noughts_referee.children.stamped_pipes import last_write
 from noughts_referee.monotonic import Now, microseconds
 
 KEPT_BYTES = 64 * 1024
-"""How much of a child's stderr is kept."""
+"""Bytes of a child's stderr that are kept."""
 
 _READ_BYTES = 64 * 1024
 _AT_ONCE = 128
@@ -28,7 +28,7 @@ class PipeFrames(ChildFrames):
     """The two pipes that carry a child's frames. The file descriptors are non-blocking, and `close` closes them."""
 
     def __init__(self, reading: int, writing: int, now: Now = microseconds, framing: Framing | None = None) -> None:
-        """By default, each frame follows its length."""
+        """Each frame follows its length, unless other functions are given."""
         super().__init__(now)
         self._framing = framing or LengthPrefixed()
         self._loop = asyncio.get_running_loop()

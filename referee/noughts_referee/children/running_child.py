@@ -22,7 +22,7 @@ class NotStarted(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Death:
-    """How a child ended, for its owner."""
+    """The end of a child, for its owner."""
 
     reason: str
     """A phrase that follows "it"."""

@@ -31,7 +31,7 @@ _NICE_AT_REST = 15
 _KIB, _MIB = 1024, 1024 * 1024
 _BLOCK = 512
 _SHARED_MEMORY = (b"/dev/zero ", b"/SYSV", b"/memfd:")
-"""How /proc names memory that processes share, which is on no disk."""
+"""Names in /proc of memory that processes share and that is on no disk."""
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -49,9 +49,9 @@ class Watched(Protocol):
 class _Threads:
     nice: int = 0
     change: int = 0
-    """What the last check found: lower the priority (1), raise it (-1), or neither (0)."""
+    """The result of the last check: lower the priority (1), raise it (-1), or neither (0)."""
     looks: int = 0
-    """How many checks in a row found this."""
+    """The number of checks in a row with this result."""
 
 
 class Watch:
@@ -220,7 +220,7 @@ def without_name(processes: Iterable[int], largest: int) -> int:
     The size of a file that is only in memory is unknown without further rights. It counts as `largest`.
     """
     sizes: dict[int, int] = {}
-    """By inode."""
+    """Sizes by inode."""
     for pid in processes:
         with suppress(OSError):
             for end in os.listdir(f"/proc/{pid}/fd"):

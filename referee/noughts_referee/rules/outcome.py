@@ -1,4 +1,4 @@
-"""How a game ends: who won, and why. The values of the enums equal those of the protocol's enums of the same name."""
+"""Outcomes of games: who won, and why. The values of the enums equal those of the protocol's enums of the same name."""
 
 from enum import IntEnum
 from typing import NamedTuple
@@ -58,7 +58,7 @@ class Termination(IntEnum):
 
     @property
     def deed(self) -> str:
-        """What the loser did, as a phrase that follows "it"; only for `FORFEITS`."""
+        """The loser's fault, as a phrase that follows "it"; only for `FORFEITS`."""
         return _DEEDS[self]
 
 
@@ -89,7 +89,7 @@ FAULTS = FORFEITS - {Termination.RESIGNED}
 
 
 class Outcome(NamedTuple):
-    """How a game ended. Use `won`, `lost`, `DRAWN` or `VOID` to get one."""
+    """The outcome of a game. Use `won`, `lost`, `DRAWN` or `VOID` to get one."""
 
     result: Result
     termination: Termination

@@ -1,4 +1,4 @@
-"""What renju forbids the first side, Black: overlines, double fours and double threes.
+"""Moves that renju forbids the first side, Black: overlines, double fours and double threes.
 
 What a stone makes in a line depends on the eleven cells around it, five on either side. Each of them holds a black
 stone, is free, or neither: at most 59,049 patterns, computed once each. A three counts only if the stone that would
@@ -158,7 +158,7 @@ class _Line:
 
 
 class _Made(dict[int, int]):
-    """What Black's stone makes in a line, by the pattern around it."""
+    """The threats that Black's stone makes in a line, by the pattern around it."""
 
     def __missing__(self, pattern: int) -> int:
         line = _Line(pattern)

@@ -52,7 +52,7 @@ def plugin_variant(name: str) -> Variant:
 
 
 class _PluginError(Exception):
-    """What is wrong with a plugin."""
+    """An error in a plugin."""
 
 
 def _load(name: str, points: "tuple[EntryPoint, ...]") -> Variant:

@@ -38,7 +38,7 @@ class BotTools:
         self._backend = backend
         self._computing = asyncio.Semaphore(2)
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        """By owner."""
+        """A lock for each owner."""
 
     async def new_bot(
         self,

@@ -38,7 +38,7 @@ _PHRASES = (
     ),
     ("The server rejected the players", "the server rejected the player"),
 )
-"""What commands and the server say, and what an agent reads instead."""
+"""Phrases of commands and the server, each with the phrase that an agent reads instead."""
 
 _ONE_OF_THE_CLASSES = re.compile(r"Name one: py:bot\.py:\w+")
 _COMMAND = re.compile(rf"`?noughts ({'|'.join(_TOOLS)})\b[^`]*`?")

@@ -1,4 +1,4 @@
-"""What all tools have in common: the caller's token, the server that they call, and errors that say what to do."""
+"""The common part of all tools: the caller's token, the server that they call, and errors with advice."""
 
 import json
 import re

@@ -50,9 +50,9 @@ class StepResult:
     """`passed`, `failed` or `skipped`."""
     seconds: float
     detail: str = ""
-    """What it did, or why the step was skipped."""
+    """The result of the step, or the reason why it was skipped."""
     advice: str = ""
-    """What to do, after a failure."""
+    """Advice after a failure."""
     said: str = field(default="", repr=False)
     """The bot's output, if it has ended."""
 

@@ -11,7 +11,7 @@ _COLLECTOR_THRESHOLDS = (100_000, 20, 20)
 
 
 def main() -> None:
-    """What the console script runs."""
+    """Run the console script."""
     _open_missing_streams()
     # A crash of a library (SIGSEGV, SIGBUS, SIGABRT) says where it happened, on stderr.
     faulthandler.enable(sys.__stderr__ or 2)

@@ -21,7 +21,7 @@ _Function = TypeVar("_Function", bound=Callable[..., None])
 
 @dataclass(frozen=True, slots=True)
 class _Declaration:
-    """What a function says about itself as a command."""
+    """The declaration of a function as a command."""
 
     example: str
     extra: str | None

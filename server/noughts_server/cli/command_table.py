@@ -11,7 +11,7 @@ class Command:
     place: str
     """Its function as `MODULE:FUNCTION`."""
     summary: str
-    """What the help of its group says about it: the first sentence of the function's docstring."""
+    """The line in the help of its group: the first sentence of the function's docstring."""
 
 
 @dataclass(frozen=True, slots=True)

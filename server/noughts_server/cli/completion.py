@@ -1,4 +1,4 @@
-"""What a shell offers at the Tab key: variants, bots, tournaments, formats, openings.
+"""Completions at the Tab key: variants, bots, tournaments, formats, openings.
 
 Modules are imported when the shell asks: options of every command name these functions.
 """

@@ -28,7 +28,7 @@ COMMANDS = ("serve", "referee", "web")
 _SHARED = {"server": (SERVER_VARIABLE,), "tls-ca": ("NOUGHTS_TLS_CA",)}
 """Variables of the environment that other commands read, too."""
 _PASSWORD = re.compile(r"(?<=://)([^\s/@:]*:)?[^\s/@:]+(?=@)")
-"""What precedes the host of a URL if there is a password."""
+"""The user and password of a URL, before its host."""
 _TYPES: tuple[tuple[Any, str], ...] = ((bool, "true or false"), ((int, float), "a number"))
 """Types of defaults, and what TOML must have for them; a text for all others."""
 

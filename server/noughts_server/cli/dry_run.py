@@ -21,10 +21,10 @@ _ASSUMED_MOVE_SECONDS = 0.001
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How fast games are, and how that is known."""
+    """The expected duration of games, and its source."""
 
     seconds: float | None
-    """Of a game, however many run concurrently; None: unknown."""
+    """Of one game, whatever the number of concurrent games; None: unknown."""
     rate: float | None
     """Games a second, of all that are played at once; None: not known."""
     basis: str
@@ -34,7 +34,7 @@ class Pace:
 
 
 def pace_of(settings: TournamentSettings) -> Pace:
-    """By the limits of time, or the assumption of a millisecond a move where there are none."""
+    """Estimate from the time limits, or from an assumed millisecond a move without limits."""
     plies = usual_plies(parse_variant(settings.variant), settings.draw_after)
     # The same for all, and the time of those who have their own: who has which is not known on a server yet.
     seconds = longest_game([settings.time, *settings.own_times.values()], plies)

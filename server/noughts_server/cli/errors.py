@@ -1,4 +1,4 @@
-"""What goes wrong on the command line: one clear message on stderr and an exit code.
+"""Errors on the command line: one clear message on stderr and an exit code.
 
 A traceback is for faults of this program only.
 
@@ -87,7 +87,7 @@ _SYSTEM_HINTS = {
     errno.EISDIR: "That is a folder. Name a file.",
     errno.ENOTDIR: "Check the path: a part of it is a file.",
 }
-"""What to do about errors of the system."""
+"""Advice for errors of the operating system."""
 
 
 class Problem(ExplainedError):
@@ -195,7 +195,7 @@ def _explain_known(error: BaseException) -> Problem | None:
 
 
 def _explain_call(error: BaseException) -> Problem | None:
-    """What comes over the network. An error can only be of a module that is loaded, so none is loaded for this."""
+    """Explain an error of a call. It imports nothing, because such an error comes from a module that is loaded."""
     if "noughts_server.client.failures" in sys.modules:
         from noughts_server.client.failures import CallFailed
 

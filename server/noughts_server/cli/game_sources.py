@@ -45,7 +45,7 @@ _WHAT = (
 
 @dataclass(frozen=True, slots=True)
 class FileDialect:
-    """What files of other programs do not say: options of every command that reads files of games."""
+    """Facts that files of other programs omit: options of every command that reads files of games."""
 
     encoding: Annotated[
         str, Option("--encoding", metavar="NAME", help="Encoding of text files, e.g. gb18030. Default: BOM, CA, UTF-8")
@@ -89,7 +89,7 @@ class GameSource(ServerOptions):
     ] = ""
 
     def read(self, make: Callable[[Gathered], Made], dialect: Dialect = DIALECT) -> Made:
-        """What `make` makes of the tournament, while its games come a few at a time; `dialect` is that of files.
+        """Return the result of `make`; the games are read a few at a time, and `dialect` is that of files.
 
         Raises UsageProblem for a source that is none, Problem where nothing has been played.
         """

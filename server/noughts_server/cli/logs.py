@@ -32,7 +32,7 @@ class LogFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LogOptions:
-    """What a command that runs until it is stopped logs, and how."""
+    """The level and the format of the log of a command that runs until it is stopped."""
 
     log_level: Annotated[LogLevel, Option("--log-level", help="Lowest level of log lines on stderr")] = LogLevel.INFO
     log_format: Annotated[

@@ -24,11 +24,11 @@ _SHORT_TEXT = 24
 """Characters of a text that a table shows on one line, if all other texts keep the following number."""
 _ROOM_FOR_TEXT = 12
 _TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
-"""What `times.clock` returns."""
+"""A time as `times.clock` returns it."""
 
 
 class Format(StrEnum):
-    """How results are printed."""
+    """The format of printed results."""
 
     TEXT = "text"
     JSON = "json"

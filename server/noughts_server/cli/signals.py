@@ -71,7 +71,7 @@ def two_stages(finish: Callable[[], None], abort: Callable[[], None]) -> Iterato
 
 
 class Stop:
-    """What ends a server: a signal asks it to stop, a second one to stop at once."""
+    """Ends a server: a signal asks it to stop, a second one to stop at once."""
 
     def __init__(self) -> None:
         self.asked = asyncio.Event()

@@ -19,7 +19,7 @@ TRY_A_MATCH = "try it in a match against `random`, which shows what is wrong"
 
 
 class _Compiled(NamedTuple):
-    """What the file of a compiled bot is."""
+    """The format of a compiled bot's file."""
 
     what: str
     expected: str
@@ -55,7 +55,7 @@ def check_startable(spec: BotSpec, locking: Locking) -> bool:
 
 
 def engine_options(spec: BotSpec) -> EngineOptions | None:
-    """What the spec of an engine asks for; None for other kinds. Raises BotSpecError."""
+    """Return the options in the spec of an engine; None for other kinds. Raises BotSpecError."""
     if spec.child_kind is None or spec.child_kind.speaks_frames:
         return None
     return engine_command(spec)[1]

@@ -98,7 +98,7 @@ def now_ms() -> float:
 
 
 def from_now(milliseconds: int, now: float | None = None) -> str:
-    """How far away the moment is, e.g. `in 9 min` or `2 days ago`. `now` is in milliseconds since 1970, too."""
+    """Return the distance of a time, e.g. `in 9 min` or `2 days ago`. `now` is in milliseconds since 1970, too."""
     seconds = (milliseconds - (now_ms() if now is None else now)) / 1000
     told = length(abs(seconds))
     return f"in {told}" if seconds >= 0 else f"{told} ago"

@@ -1,4 +1,4 @@
-"""What a failed call means, in words."""
+"""The meaning of a failed call, in words."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,12 +31,12 @@ class CallFailed(ExplainedError):
     code: grpc.StatusCode
     message: str
     hint: str = ""
-    """What to do next; empty if nothing is known."""
+    """Advice for the user; empty if there is none."""
     with_token: bool = True
     field: str = ""
     """The path of the wrong field of the request, e.g. `tournament.time.bank_us`; empty if none is known."""
     expected: str = ""
-    """What is right in that field."""
+    """The correct form of that field."""
 
     def __str__(self) -> str:
         return self.message

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from noughts_proto.v1 import bots_pb2 as pb
 
 TRIAL_SECONDS = 240.0
-"""How long the upload and the trial after it can take together."""
+"""Seconds that the upload and the trial after it can take together."""
 _PIECE = 64 * 1024
 _WASM, _ZIP = b"\0asm", b"PK\x03\x04"
 

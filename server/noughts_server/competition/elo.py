@@ -19,7 +19,7 @@ _SETTLED_GAMES = 300
 _K_PROVISIONAL, _K, _K_SETTLED = 40.0, 20.0, 10.0
 
 MOST_MOVED = 400.0
-"""By how much all games with the bots of one other owner can move a rating, up or down, if that is bounded."""
+"""Points by which all games with the bots of one other owner can move a rating, up or down, if that is limited."""
 
 _SCALE = 400.0
 
@@ -45,7 +45,7 @@ class Rating:
     """The number of games at which its history gets its next point, after which the caller sets the next one."""
 
     moved: dict[int, float] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """By how much the games with the bots of each other owner have moved it, by owner; only where that is bounded."""
+    """The points by which games with the bots of each other owner have moved it, by owner; only if that is limited."""
 
     def __post_init__(self) -> None:
         self.due = next_point(self.games)

@@ -11,7 +11,7 @@ _TIMES_THE_SHORTEST = 6
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What is known of a tournament before it starts."""
+    """The facts about a tournament before it starts."""
 
     entries: int
     rounds: int | None

@@ -36,7 +36,7 @@ class PairingBatch(NamedTuple):
     """From 1. Extra pairs of a knockout are another wave of the same round."""
     encounters: tuple[Encounter, ...]
     games: int
-    """Of each encounter."""
+    """The games of each pairing."""
     byes: tuple[int, ...] = ()
     """Entries with a bye, which counts as a win. The first wave of a round has all of them."""
 
@@ -54,9 +54,9 @@ class Field:
     byes: Sequence[tuple[int, int]] = ()
     """(round, entry), as returned with the waves."""
     rounds: int = 0
-    """Of a Swiss tournament; 0 means the usual number."""
+    """The rounds of a Swiss tournament; 0 means the usual number."""
     games: int = 2
-    """Of an encounter; even."""
+    """The games of a pairing; even."""
     seed: int = 0
     """The tournament's seed, unsigned 64 bits."""
     stop_when_decided: bool = False

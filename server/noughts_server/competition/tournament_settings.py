@@ -41,13 +41,13 @@ class TournamentSettings:
     """Unsigned 64 bits, from which all random numbers of the tournament follow."""
     rated: bool = True
     rounds: int = field(default=0, metadata=_option(4_096))
-    """Of a Swiss tournament; 0 means log2 of the entries, rounded up, so that one entry can lead."""
+    """The rounds of a Swiss tournament; 0 means log2 of the entries, rounded up, so that one entry can lead."""
     draw_after: int = field(default=0, metadata=_option(100_000))
     """A game is adjudicated a draw after this many plies; 0 means never."""
     fuel: int = field(default=0, metadata=_option(10**15))
     """The fuel of each move of a WebAssembly module; 0 means the usual one."""
     margin_ms: int = field(default=0, metadata=_option(60_000))
-    """How far a move of any bot can exceed its limit, in milliseconds; 0 means the server's time margin."""
+    """Milliseconds by which a move of any bot can exceed its limit; 0 means the server's time margin."""
     live_scores: bool = field(default=False, metadata=_option())
     """Whether spectators see the scores that bots report in games with clocks during the game, not only afterwards."""
     keep_scores: bool = field(default=False, metadata=_option())
@@ -59,7 +59,7 @@ class TournamentSettings:
     sprt: str = field(default="", metadata=_option(200))
     """The test that ends a match, as `Sprt.parse` reads it; empty means none: all games are played."""
     priority: int = field(default=0, metadata=_option(1_000))
-    """Of an owner's running tournaments with a throughput, those with the highest priority get the next games."""
+    """Among an owner's running tournaments with a throughput, those with the highest priority get the next games."""
     throughput: int = field(default=0, metadata=_option(1_000))
     """In proportion to it, in percent, tournaments of equal priority share each referee; 0 means it does not share."""
     across_owners: bool = False

@@ -16,7 +16,7 @@ from noughts_server.store.tournaments.join_window import MOST_ENTRIES
 
 _USUAL = TournamentSettings()
 _PLAYERS = 2
-"""Of a challenge."""
+"""The players of a challenge."""
 
 
 def settings_message(

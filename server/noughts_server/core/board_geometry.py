@@ -1,4 +1,4 @@
-"""What a page needs to draw a variant's board, and boards as plain text."""
+"""The geometry with which a page draws a variant's board, and boards as plain text."""
 
 from functools import lru_cache
 from typing import Any

@@ -33,7 +33,7 @@ class NoughtsError(ExplainedError):
     """The text, with the names of attributes in braces."""
     usual_hint: ClassVar[str] = ""
     subject: str
-    """What the error is about, e.g. `tournaments/42` or a field; empty where nothing fits."""
+    """The subject of the error, e.g. `tournaments/42` or a field; empty if nothing fits."""
     got: str
     expected: str
 
@@ -232,9 +232,9 @@ class DatabaseTrouble(Unavailable):
     """The database is unavailable. Nothing was changed, and the server resumes by itself."""
 
     problem: str = "it cannot be used"
-    """What is wrong with it, as a sentence about it."""
+    """The reason, as a sentence about it."""
     remedy: str = "Check its file, its folder and its disk."
-    """What the operator can do."""
+    """Advice for the operator."""
 
     def __init__(self, got: str = "", *, problem: str = "", remedy: str = "") -> None:
         self.problem = problem or self.problem

@@ -1,4 +1,4 @@
-"""What a caller over the network learns of an error: the one place where errors become statuses."""
+"""The statuses with which errors reach a caller over the network: the one place where errors become statuses."""
 
 from collections.abc import Mapping
 
@@ -40,7 +40,7 @@ def code_of(kind: type[errors.NoughtsError]) -> int:
 
 
 def to_status(error: BaseException) -> Status:
-    """What a caller over the network learns of `error`.
+    """Return the status of `error` for a caller over the network.
 
     Always an ErrorInfo (domain `noughts`); BadRequest, PreconditionFailure or RetryInfo where one fits. Of errors
     without a place in the tree, and of those meant for the operator, only that something internal failed.

@@ -28,7 +28,7 @@ _MESSAGES_AT_ONCE, _MESSAGES_A_SECOND = 160_000, 160_000
 A message costs about 1 us here and any other line 7 us, so the limit is a sixth of a core.
 """
 _PIPE_BYTES = 1 << 16
-"""What a pipe holds."""
+"""Bytes that a pipe holds."""
 _WRITE_US = 1_000
 """A write that takes longer was interrupted."""
 _CLOSED, _DEAF = "closed its standard output", "closed its standard input"

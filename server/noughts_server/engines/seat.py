@@ -28,7 +28,7 @@ _TERMS_SECONDS, _AGAIN_SECONDS = 3.0, 1.0
 """The time to read the terms for an engine that does not answer ABOUT, and for later processes of such an engine."""
 _NAMELESS = "does not answer ABOUT"
 _THOUGHT_SECONDS = 0.5
-"""How long an engine can continue to think about a finished game before another process replaces it."""
+"""Seconds for which an engine can think about a finished game before another process replaces it."""
 _DOUBLE_PAUSE_US = 20_000
 """The shortest wait for a second answer to a question that was repeated."""
 _QUIET_SECONDS = 0.003
@@ -50,7 +50,7 @@ _COMPLAINTS = {
     Phase.THINKING: "says ERROR or UNKNOWN before a move",
     Phase.CHOOSING: "says ERROR or UNKNOWN to SWAP2BOARD",
 }
-"""What a complaint shows if it has no other effect."""
+"""The meaning of a complaint that has no other effect."""
 _LOSES_WORDS = "loses words of commands that directly follow its own line"
 _WANTS_COLOURS = "seems to want the colours of stones in SWAP2BOARD: write swap2=colours"
 _WANTS_NO_COLOURS = "seems to want no colours of stones in SWAP2BOARD: write swap2=on"
@@ -109,7 +109,7 @@ class EngineSeat:
         self.death: Death | None = None
         self.in_game = False
         self.question: Question | None = None
-        """What to ask when the engine is ready."""
+        """The question to ask when the engine is ready."""
         self.asked_us = 0
         """When the last question was written, so that the engine could read it."""
         self.repeats = 0

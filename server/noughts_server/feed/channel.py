@@ -28,7 +28,7 @@ class FeedSettings:
     interval: float = 0.25
     """Between two messages about a tournament."""
     linger: float = 10.0
-    """How long a channel without watchers stays, so that those that lost their connection can resume."""
+    """Seconds for which a channel without watchers stays, so that those that lost their connection can resume."""
     boards: int = 4
     """Games of a tournament that are shown move by move."""
 
@@ -48,7 +48,7 @@ class FeedCounts:
 
 
 class Numbering(NamedTuple):
-    """What the feed gives to a new channel."""
+    """The identifiers that the feed gives to a new channel."""
 
     settings: FeedSettings
     counts: FeedCounts

@@ -1,4 +1,4 @@
-"""What channels read from the store."""
+"""The data that channels read from the store."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress

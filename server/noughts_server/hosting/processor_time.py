@@ -18,7 +18,7 @@ _DAY_MS = 86_400_000
 
 
 class ProcessorTime:
-    """What the owners have used today, in UTC, as far as this process knows."""
+    """The processor time that each owner has used today, in UTC, as far as this process knows."""
 
     def __init__(self, store: Store, limits: Limits) -> None:
         self._store = store

@@ -38,7 +38,7 @@ SOURCE_FILE_BYTES, SOURCE_BYTES = 256 << 10, 1 << 20
 """Limits for one Python file, and for all of them; parsing takes several hundred times as much memory."""
 
 FOLDER_PREFIX = "one-"
-"""Of the folders of programs: the same in trials and games, so that a bot cannot tell them apart."""
+"""The prefix of programs' folders, the same in trials and games, so that a bot cannot tell them apart."""
 
 _OURS = ("noughts_bots", "noughts_referee", "noughts_proto")
 _REFUSED = frozenset(
@@ -172,7 +172,7 @@ def place(kind: str, entry: str, content: bytes, folder: Path) -> BotSpec:
 
 
 class _Program(Protocol):
-    """What the server knows about one kind of programs."""
+    """The handling of one kind of programs."""
 
     def examine(self, entry: str, content: bytes, folder: Path, packages: Iterable[str]) -> str: ...
 

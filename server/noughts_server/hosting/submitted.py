@@ -53,20 +53,20 @@ _UNPACKED_AT_ONCE = 4
 MOST_PLAYING = 500
 """Limit of the processes of submitted bots."""
 _TICK_SECONDS = 2.0
-"""How often running bots are charged, without reading the database."""
+"""Seconds between two charges of running bots, which do not read the database."""
 _LOOK_SECONDS = 30.0
-"""How often the database is read even without local events, because other servers can share it."""
+"""Seconds between two reads of the database without local events, because other servers can share it."""
 _MOST_SAID = 1_500
 
 
 @dataclass(frozen=True, slots=True)
 class Acceptance:
-    """What the operator accepts."""
+    """The operator's limits on submissions."""
 
     kinds: tuple[str, ...]
-    """Of `programs.KINDS`."""
+    """Some of `programs.KINDS`."""
     packages: tuple[str, ...] = ()
-    """What Python bots can import in addition to the standard library."""
+    """Packages that Python bots can import in addition to the standard library."""
 
     @property
     def locking(self) -> Locking:
@@ -153,7 +153,7 @@ class SubmittedBots:
         self._ready: list[Submission] = []
         self._needed: list[Submission] = []
         self._playing: dict[int, _Playing] = {}
-        """By key of the bot version."""
+        """The running bots, by key of the bot version."""
         self._benched: set[int] = set()
         self._time = ProcessorTime(host.store, host.limits)
         self._news = asyncio.Event()

@@ -20,7 +20,7 @@ class UnpackedPrograms:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._bytes: Counter[int] = Counter()
-        """By owner."""
+        """The unpacked bytes, by owner."""
 
     def check(self, owner: int, size: int = 0) -> None:
         """Raise LimitReached if a program of so many bytes is too much for its owner, or for the server."""

@@ -19,7 +19,7 @@ ORGANISER = "organiser"
 MOST_GAMES = 1_000
 """The largest number of games of a pair each night."""
 GAMES = f"an even number from 2 to {MOST_GAMES:,}, because both bots of a pair move first equally often"
-"""What the games of a pair must be."""
+"""The rule for the number of games of a pair."""
 SITE = "http:// or https:// with a host"
 _CLOCK = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
 _KINDS = {"py", "wasm"}
@@ -130,7 +130,7 @@ _EXPECTED: Mapping[str, tuple[Callable[[str], bool], str]] = {
     ),
     "accept": (are_kinds, "py, wasm, or both separated by a comma"),
 }
-"""How to tell whether the text of a key is right, and what it should be."""
+"""For each key, the check of its text and the description of a correct one."""
 
 
 def _problems(document: Mapping[str, object]) -> Iterator[str]:

@@ -40,7 +40,7 @@ def next_night(clock: str, now: datetime) -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class NightEstimate:
-    """How much is played in a night, and how long that takes."""
+    """The number of games in a night, and the time that they take."""
 
     bots: int
     games: int

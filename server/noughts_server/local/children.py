@@ -48,11 +48,11 @@ class LocalChildren:
         self._transcripts = transcripts
         self._bench = ForfeitingPlayers(server.referee)
         self.faults = LocalFaults(server, plan, self._stderr_of)
-        """Of all bots of the tournament."""
+        """The faults of all bots of the tournament."""
         self._welcome: set[str] = set()
         """The labels of those that have said a good hello."""
         self._stderr: dict[str, Callable[[], str]] = {}
-        """What the running processes of a bot have written, by label."""
+        """The output of the running processes of a bot, by label."""
         self._benched: set[str] = set()
         self._engines: dict[str, list[EngineConnection]] = {}
 

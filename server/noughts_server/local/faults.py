@@ -1,4 +1,4 @@
-"""What the bots of a local tournament did wrong: told at its end, each distinct fault once, and kept with games."""
+"""Faults of the bots in a local tournament: reported at its end, each distinct fault once, and stored with games."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -38,14 +38,14 @@ class LocalFaults:
         self._found: dict[tuple[str, str], LocalFault] = {}
         self._notes: dict[str, list[GameNote]] = {}
         self._afterwards: dict[int, dict[int, str]] = {}
-        """Of each tournament: why games were lost that were stored without a reason, by ordinal."""
+        """The reasons of losses that were stored without one, by tournament and ordinal of the game."""
         self._lost_in: dict[int, tuple[tuple[str, str], bool]] = {}
-        """Of games lost with a child, by ordinal: the fault, and whether it is the first game of that death."""
+        """Games lost with a child, by ordinal: the fault, and whether it is the first game of that process's end."""
         self._count_no_more = server.bus.subscribe(COMMITTED, self._committed)
 
     @property
     def found(self) -> tuple[LocalFault, ...]:
-        """What has happened so far, in the order in which each kind of it came first."""
+        """The faults so far, ordered by the first occurrence of each kind."""
         return tuple(self._found.values())
 
     async def keep(self, counts: Callable[[int], bool]) -> None:
@@ -120,7 +120,7 @@ class LocalFaults:
     def _count(
         self, label: str, reason: str, games: tuple[LostGame, ...], what: str = "", *, must: bool = False
     ) -> LocalFault:
-        """What is known of this fault with these games added, under its own reason unless the bot has too many."""
+        """Return the fault with these games added, under its own reason unless the bot has too many reasons."""
         reasons = sum(bot == label for bot, _ in self._found)
         if not must and (label, reason) not in self._found and reasons >= _MOST_REASONS:
             reason = _OTHER_REASONS
@@ -163,7 +163,7 @@ class LocalFaults:
 
 
 def _up_to(stderr: str, fault: str) -> str:
-    """What was written until an exception was named, where it is: what came after concerns others."""
+    """Return the text up to the line that names the exception, if there is one; later lines concern other games."""
     reason = fault.removeprefix("resigned: ")
     at = stderr.find(reason) if reason else -1
     end = stderr.find("\n", at)

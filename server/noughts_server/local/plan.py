@@ -1,4 +1,4 @@
-"""What a tournament on this machine is to be, how far it is, and what came of it. Nothing of the server is loaded."""
+"""The plan, the progress and the outcome of a tournament on this machine. It loads nothing of the server."""
 
 import asyncio
 import os
@@ -35,7 +35,7 @@ class LocalError(ExplainedError):
     def __init__(self, text: str, advice: str = "") -> None:
         super().__init__(text, as_sentence(advice))
         self.advice = advice
-        """What the user can do, a phrase."""
+        """Advice for the user, a phrase."""
 
 
 class VariantNotPlayed(LocalError):
@@ -63,7 +63,7 @@ class FaultyGame(NamedTuple):
     side: str
     """The bot's: `first` or `second`."""
     what: str = ""
-    """What it did there, where that differs from game to game; a phrase that follows "it"."""
+    """The details there, if they differ from game to game; a phrase that follows "it"."""
     moves: tuple[int, ...] = ()
     """Those before it, if the bot crashed."""
 
@@ -80,7 +80,7 @@ class LocalFault:
     benched: bool = False
     """It could not be started again: its remaining games were lost as crashed."""
     stderr: str = ""
-    """Of a child player: the last that it wrote there; of one that has ended, the last time."""
+    """The last lines that a child player wrote to stderr; after its end, those of its last process."""
     first: FaultyGame | None = None
     """The first of the games; None if there is none."""
 
@@ -100,15 +100,15 @@ class LocalPlan:
     children: ChildSettings = ChildSettings()  # noqa: RUF009  # immutable
     """Times of the bots that are neither reference bots nor registered."""
     locking: Locking = Locking.USUAL
-    """How programs and plugins are sandboxed."""
+    """The sandbox of programs and plugins."""
     processes: int = 0
-    """How many processes a bot has that is a program or a plugin; 0: as many as `processes_of` thinks right."""
+    """The processes of a bot that is a program or a plugin; 0: the number that `processes_of` returns."""
     affinity: bool | None = None
     """Whether each process of such a bot has a core to itself, as far as there are enough. None: `cores_of_games`."""
     memory_bytes: int = 0
-    """What each process of such a bot may use; 0: as its kind is used to."""
+    """The memory limit of each process of such a bot; 0: the default of its kind."""
     all_memory_bytes: int = 0
-    """What all such processes may use together; 0: three quarters of the machine's memory."""
+    """The memory limit of all such processes together; 0: three quarters of the machine's memory."""
     log: Path | None = None
     """A folder that gets a file for each game with the dialogue of the engines."""
     messages: Path | None = None
@@ -127,7 +127,7 @@ class LocalPlan:
         return margins
 
     def processes_of(self, spec: BotSpec) -> int:
-        """How many processes this bot has.
+        """Return the number of this bot's processes.
 
         An engine plays one game at a time, so it gets a process for each game, but not more than there are cores: they
         would think at each other's expense. Other kinds play many games in one process.
@@ -143,7 +143,7 @@ class LocalPlan:
 
     @property
     def cores_of_games(self) -> int:
-        """How many games at once get a core each, which both engines of a game share; 0: no game gets one.
+        """Return the number of concurrent games with a core each that both engines share; 0: no game gets one.
 
         No game gets one if `affinity` is set, if an engine has several threads, or if there are more games than cores.
         """
@@ -195,7 +195,7 @@ class PlayedGame(NamedTuple):
     second: str
     outcome: Outcome
     fault: str = ""
-    """What the loser did, a phrase that follows "it", as far as that was known when the game was stored."""
+    """The loser's fault, a phrase that follows "it", if it was known when the game was stored."""
 
     @property
     def is_fault(self) -> bool:
@@ -218,9 +218,9 @@ class LocalOutcome:
     pairs: "tuple[PairScore, ...]"
     terminations: dict[str, int]
     matches: "Sequence[MatchRow]" = ()
-    """Of a knockout, Swiss or Danish tournament, round by round."""
+    """The pairings of a knockout, Swiss or Danish tournament, round by round."""
     faults: tuple[LocalFault, ...] = ()
-    """What bots did wrong, and what those wrote that were started."""
+    """The faults of bots, with the output of those that were started."""
 
     fatal: PlayedGame | None = None
     """The game whose fault has ended the run (see `LocalPlan.fatal`)."""
@@ -230,9 +230,9 @@ class LocalOutcome:
     """Where its database is, if the run can be resumed; empty: nowhere, or no game has begun, or none is left."""
 
     models: "Table | None" = None
-    """What language models did; without rows if there are none."""
+    """The use of language models; without rows if there are none."""
     match: "MatchStatistics | None" = None
-    """What the games of two bots say about their strength."""
+    """The statistics of a match of two bots."""
     exhausted: bool = False
     """Whether it was ended because its games only repeat each other, so that its test would never be decided."""
 

@@ -45,7 +45,7 @@ _ATTEMPTS = 3
 
 
 class WrittenGames:
-    """What has been handed on of one tournament. Used from the threads that read the store."""
+    """The games of one tournament that were passed on. Used from the threads that read the store."""
 
     def __init__(self, write: Callable[[Iterator[ExportedGame]], None]) -> None:
         self._write = write
@@ -126,7 +126,7 @@ class RunAtServer:
                         await self.server.director.pause(self._tournament.slug)
 
     async def outcome(self) -> LocalOutcome:
-        """What is stored; the games that are not written yet are now."""
+        """Write the games that are not written yet, and return the stored outcome."""
         store = self.server.store
         await self.server.recorder.flush()
         await self.children.faults.keep(lambda game: not self._match.over or game <= self._match.known)

@@ -48,7 +48,7 @@ class LocalTournament:
         self._versions = versions
         self._owner = 0
         self.bots: dict[str, BotVersion] = {}
-        """By label."""
+        """The bot versions, by label."""
         self._excused: set[str] = set()
 
     async def create(self) -> None:

@@ -37,7 +37,7 @@ class Openings:
 
     kind: OpeningsKind = OpeningsKind.NONE
     plies: int = 0
-    """Of random openings."""
+    """The plies of random openings."""
     name: str = ""
     """The displayed name of the list's file or book."""
     order: OpeningsOrder = OpeningsOrder.SEQUENTIAL

@@ -31,7 +31,7 @@ _NAMES = {
 _NEEDED = ("first", "second", "result")
 _SEPARATORS = ",;\t|"
 _SEPARATOR_LINE = "sep="
-"""How spreadsheets announce the separator."""
+"""The line in which spreadsheets announce the separator."""
 _EXPECTED_ROW = "first,second,result as in `alpha,beta,1-0`"
 _SHOWN = 80
 

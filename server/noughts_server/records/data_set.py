@@ -18,7 +18,7 @@ READER_BYTES = 2 << 30  # limit of the process that parses a file
 
 
 class Rows(StrEnum):
-    """What a row of a table is."""
+    """The meaning of a table's rows."""
 
     GAMES = "games"
     MOVES = "moves"
@@ -36,7 +36,7 @@ class Rows(StrEnum):
 
 
 class DataSet(NamedTuple):
-    """What a card says about files: their rows, the licence if it is known, and where the games come from."""
+    """The contents of a card about files: their rows, the licence if it is known, and where the games come from."""
 
     rows: Rows = Rows.GAMES
     license: str = ""

@@ -1,4 +1,4 @@
-"""How games ended, in the words of other programs: one table for all formats.
+"""Endings of games in the words of other programs: one table for all formats.
 
 The words are those of the PGN standard, and of cutechess, fastchess, c-chess-cli, c-gomoku-cli, Lichess and FICS. They
 also stand inside sentences, as in `Black win by time forfeit`.

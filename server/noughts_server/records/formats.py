@@ -52,7 +52,7 @@ def format_of(file: str) -> str:
 
 
 class Dialect(NamedTuple):
-    """What files of other programs do not say."""
+    """The facts that files of other programs omit."""
 
     encoding: str = ""
     """The encoding of text files without a byte order mark. By default that in the property CA of SGF, or UTF-8."""
@@ -61,7 +61,7 @@ class Dialect(NamedTuple):
 
 
 DIALECT = Dialect()
-"""Of files that say everything."""
+"""For files that omit nothing."""
 
 
 def read_games(file: str, *, form: str = "", dialect: Dialect = DIALECT) -> Iterator[Placed]:

@@ -31,7 +31,7 @@ _TAG_WITH_QUOTES = re.compile(rf'{_NAME}"(.*)"\s*\]\s*$')
 _SEVERAL_TAGS = re.compile(r'"\s*\]\s*\[')
 _BROKEN_TAG = re.compile(r"\[\s*(White|Black|Result)\b.*", re.IGNORECASE)
 _MARK = re.compile(r"[{();]|(?<![^\s{}();])(?:1-0|0-1|1/2-1/2|1/2|½-½|\*)(?![^\s{}();])")
-"""What counts among the moves: the begin of a comment or variation, the end of one, and results."""
+"""Marks among the moves: the begin of a comment or variation, the end of one, and results."""
 _COMMENT = re.compile(r"\{[^}]*\}")
 _LONGEST_COMMENT = 1000
 _SWAPPED = {"1-0": "0-1", "0-1": "1-0"}

@@ -1,4 +1,4 @@
-"""What the formats of files of games share."""
+"""Common code of the formats of files of games."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -13,7 +13,7 @@ from noughts_server.tables.recorded_game import RecordedGame
 _FREE, _STANDARD, _RENJU, _CARO, _EXACT_CARO = "gomoku", "gomoku:exact", "renju", "caro", "caro:exact"
 _BY_NUMBER = {str(FREESTYLE): _FREE} | {str(rule): name for name, rule in RULES.items()}
 _TITLES: Mapping[int | None, str] = {0: "Freestyle", 1: "Standard", 4: "Renju", 8: "Caro"}
-"""How Gomocup calls its tournaments, by the number of their rule."""
+"""Gomocup's titles of its tournaments, by the number of their rule."""
 _WORDS = {
     **dict.fromkeys(("freestyle", "free", "unrestricted", "无禁手", "无禁", "無禁"), _FREE),
     **dict.fromkeys(("standard", "exact", "exactly"), _STANDARD),

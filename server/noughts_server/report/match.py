@@ -28,7 +28,7 @@ class Match(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """What the test said when it first crossed a limit, where it would have ended."""
+        """The result of the test when it first crossed a limit, where it would have ended."""
         for games, llr in self.points:
             if not self.test.lower < llr < self.test.upper:
                 # A long match has only a sample of its moments.

@@ -38,7 +38,7 @@ class Part:
     anchor: str
     title: str
     content: Any = None
-    """What the template's words about it depend on."""
+    """The values that the template's text about it depends on."""
     tables: Sequence[Table] = ()
     chart: Markup | None = None
     legend: Sequence[str] = ()

@@ -16,7 +16,7 @@ _SPARE = 16
 """Files that a healthy process can still open."""
 _SECONDS = 1.0
 _CALM_SECONDS = 5.0
-"""How long there must be enough files again before that is logged: connections can use them up at once."""
+"""Seconds for which there must be enough files before that is logged: connections can use them up at once."""
 
 
 class OpenFiles:

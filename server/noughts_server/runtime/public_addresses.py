@@ -56,7 +56,7 @@ class _Lookups:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._running: Counter[int] = Counter()
-        """By owner."""
+        """The number of running lookups, by owner."""
 
     def begin(self, owner_id: int) -> None:
         """Count one more. Raises LookupsBusy."""

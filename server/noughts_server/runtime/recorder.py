@@ -28,7 +28,7 @@ COMMITTED = "games.committed"
 DAMAGED = "games.damaged"
 """The subject for tournaments whose games cannot be stored: the store's key, and the error."""
 STORE_SECONDS = 10.0
-"""How long a process that stops waits for an unavailable database."""
+"""Seconds for which a process that stops waits for an unavailable database."""
 
 
 @asynccontextmanager

@@ -17,7 +17,7 @@ _COMMON = "common"
 class Language(NamedTuple):
     name: str
     needs: str
-    """What has to be installed for it."""
+    """The software that must be installed for it."""
     spec: str
     """The bot's spec in its folder, once it is built."""
     build: str = ""

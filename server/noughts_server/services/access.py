@@ -30,7 +30,7 @@ NO_TOKEN = "metadata `authorization`: got none, expected `Bearer TOKEN`"
 
 
 class Access(Enum):
-    """What a method requires of its callers."""
+    """The token and the scope that a method requires of its callers."""
 
     ANYONE = "no token"
     TOKEN = "a token; the scope that it needs depends on the request"

@@ -34,7 +34,7 @@ PROXY_KEY = "x-real-ip"
 _STRANGERS = "concurrent calls without a token"
 _LONGEST_ADDRESS = 64
 _SITES, _SITE_SECONDS = 64, 60.0
-"""How many tokens of websites are remembered, and for how long."""
+"""The number of websites' tokens that are remembered, and the seconds for which they are."""
 
 
 class Admission:

@@ -1,4 +1,4 @@
-"""What answers cost their callers: the bytes of an answer, and something for each row of a list."""
+"""The cost of an answer to its caller: the bytes of the answer, and something for each row of a list."""
 
 import asyncio
 
@@ -10,7 +10,7 @@ from noughts_server.services.limiter import Limiter
 ROW_BYTES = 1_000
 """Added to the bytes of an answer for each row of a list, because even an empty one costs time."""
 _PATIENCE = 2.0
-"""How long an answer can wait until the caller's limit allows it. A client that asks for page after page waits less."""
+"""Seconds for which an answer can wait for the caller's limit. A client that asks for page after page waits less."""
 
 
 class Bill:

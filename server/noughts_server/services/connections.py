@@ -25,9 +25,9 @@ logger = structlog.get_logger("noughts.grpc")
 
 _FILES = "/proc/self/fd" if os.path.isdir("/proc/self/fd") else "/dev/fd"
 _COUNT_SECONDS = 0.5
-"""How often connections are counted."""
+"""Seconds between two counts of connections."""
 _TOGETHER_SECONDS = 0.1
-"""How long further resets wait after one, because a look at all sockets serves many."""
+"""Seconds that further resets wait after one, because a look at all sockets serves many."""
 _MOST_FILES = 65_536
 """Limit of the files that a server opens; see `allow_many_files`."""
 _CROWDED = 0.8

@@ -20,14 +20,14 @@ _INSTEAD = "Send fewer openings, or name random:N or balanced:N, which store non
 
 @dataclass(frozen=True, slots=True)
 class Creation:
-    """What a request asks for. `create` returns the ID of the new tournament."""
+    """A tournament that a request creates. `create` returns the ID of the new tournament."""
 
     who: Caller
     request: Message
     settings: TournamentSettings
     create: Callable[[Connection], str]
     copies: int = 1
-    """How often the settings are stored, if the caller cancels what is created as soon as it can."""
+    """The number of copies of the settings that are stored, if the caller cancels as soon as possible."""
 
     async def by(self, director: Director, limiter: Limiter, *, now_ms: int) -> Tournament:
         """Create it, and charge its owner for the bytes of its settings, unless this is an admin.

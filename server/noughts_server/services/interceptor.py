@@ -31,7 +31,7 @@ from noughts_server.store.engine.pages import DEFAULT_SIZE, LARGEST_SIZE
 logger = structlog.get_logger("noughts.grpc")
 
 REQUEST_SECONDS = 5.0
-"""How long a caller may take to send its request, or the first message of a stream."""
+"""Seconds in which a caller must send its request, or the first message of a stream."""
 LARGE_WEIGHT = 32
 """So many bytes count for each byte of a request that can be large: it can take ten times as long as a frame."""
 _FOREIGN = ("/grpc.health.v1.Health/", "/grpc.reflection.")

@@ -104,7 +104,7 @@ class LeaderboardViews:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._known: dict[tuple[View, str], tuple[Places, ListState, float]] = {}
-        """By view and list: places, the state from which they follow, and the time until which the list rests."""
+        """Places, the state from which they follow, and the time until which the list rests, by view and list."""
         self._turn = asyncio.Lock()
         self._computing = Computing("leaderboard-view")
 

@@ -46,7 +46,7 @@ class BatchFit:
     ratings: Floats
     """NaN for a player that cannot be compared with any other: alone in its group, without a prior."""
     covariance: Floats
-    """Of the ratings; within a group relative to its mean or to the anchors."""
+    """Covariance of the ratings; within a group relative to its mean or to the anchors."""
     advantage: float
     """The first-move advantage; 0 unless `bound` is FINITE."""
     advantage_variance: float

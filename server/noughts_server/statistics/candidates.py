@@ -40,7 +40,7 @@ _SHARE_AHEAD = 1 / 16
 
 
 class CandidateState(StrEnum):
-    """What becomes of a candidate."""
+    """The state of a candidate."""
 
     ACCEPTED = "accepted"
     DROPPED = "dropped"

@@ -32,7 +32,7 @@ class MatchGame(NamedTuple):
     """The points of the match's first player: 1, 0.5 or 0; None for a void game."""
     opening: Hashable = ""
     moves: Hashable | None = None
-    """What a repetition would have in common; None if it cannot be recognised, e.g. after a crash."""
+    """The part that a repetition has in common; None if it cannot be recognised, e.g. after a crash."""
 
 
 WALKOVER = MatchGame(None, "walkover")

@@ -39,7 +39,7 @@ class RatedGames:
     first: Integers
     second: Integers
     wins: Floats
-    """Of `first`; like `draws` and `losses`, a number for each row."""
+    """The wins of `first`; like `draws` and `losses`, a number for each row."""
     draws: Floats
     losses: Floats
 

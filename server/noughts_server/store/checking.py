@@ -53,7 +53,7 @@ class Finding(NamedTuple):
 
 @dataclass(slots=True)
 class CheckReport:
-    """What the check has read, and its findings."""
+    """The numbers of rows that the check has read, and its findings."""
 
     tournaments: int = 0
     games: int = 0

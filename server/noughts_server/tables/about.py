@@ -28,7 +28,7 @@ class About(NamedTuple):
     withdrawn: Mapping[str, str] = _NONE
     """Reasons of withdrawals after the start, by label."""
     matches_won: Mapping[str, int] | None = None
-    """Of a knockout: the matches that each entry won, byes included, by label."""
+    """The matches that each entry of a knockout won, byes included, by label."""
     matches: Sequence[MatchRow] = ()
     """The bracket of a knockout, or the rounds of a Swiss or Danish tournament."""
 
@@ -68,11 +68,11 @@ class About(NamedTuple):
 
 
 class RecordedAbout(NamedTuple):
-    """What the last game of a file says about its tournament."""
+    """The facts about the tournament in the last game of a file."""
 
     about: About
     games: int
-    """How many games the file must have."""
+    """The number of games that the file must have."""
     finished: bool
 
 

@@ -41,7 +41,7 @@ class RecordedGame:
     """`line`, `timeout` and so on; empty if unknown."""
     seed: int | None = None
     opening_plies: int = 0
-    """How many of the moves belong to the opening."""
+    """The number of moves that belong to the opening."""
     times_ms: tuple[float, ...] = ()
     """The time of each answer; one more than moves if the last answer was not a move. Empty if unknown."""
     first_time: str = ""

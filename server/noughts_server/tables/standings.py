@@ -35,7 +35,7 @@ PairScores = Mapping[tuple[str, str], Score]
 
 
 class TieBreak(StrEnum):
-    """What put an entry behind the one above it, with which it is tied; in the order in which they decide."""
+    """The tie-break that decided between tied entries, in the order in which they decide."""
 
     POINTS = "points"
     """Only in a knockout: both reached the same round."""
@@ -51,7 +51,7 @@ class Met(NamedTuple):
 
     points: float
     opponents: int
-    """How many of them it has met."""
+    """The number of them that it has met."""
     fewest: int
     most: int
     """The fewest and most games with one of those that it has met."""
@@ -129,7 +129,7 @@ class RankedEntry:
     rank: int = 0
     """From 1; entries that are equal in everything share a rank, and the following ranks are skipped."""
     tie_break: TieBreak | None = None
-    """What put it behind the entry above it; None if the points did (in a knockout: the round that it reached)."""
+    """The reason of its place below the previous entry; None if points (in a knockout: rounds) decided."""
 
     @property
     def wins(self) -> int:

@@ -70,12 +70,12 @@ class Tally:
         self._dates: set[str] = set()
         self.variants: Counter[str] = Counter()
         self.pairs: defaultdict[tuple[str, str], Counts] = defaultdict(Counts)
-        """By (first mover, second mover)."""
+        """The counts by (first mover, second mover)."""
         self.terminations: defaultdict[str, Counts] = defaultdict(Counts)
         self.openings: defaultdict[tuple[int, ...], Counts] = defaultdict(Counts)
-        """By the cells of the opening; empty for a game from the empty board."""
+        """The counts by the cells of the opening; empty cells for a game from the empty board."""
         self.times: defaultdict[str, TimeHistogram] = defaultdict(TimeHistogram)
-        """By label, without the moves of openings."""
+        """The move times by label, without the moves of openings."""
         self.late_moves: Counter[str] = Counter()
         """The number of moves that needed the time margin, by label."""
         self.faults: defaultdict[str, Counter[str]] = defaultdict(Counter)

@@ -21,7 +21,7 @@ _HALF = 20
 _EDGE, _APART = 2, 8
 """Space around a board without labels, and between layers."""
 _BEYOND = 12
-"""How far the winning line reaches beyond the centres of its last stones."""
+"""The length of the winning line beyond the centres of its last stones."""
 _LARGEST_WHOLE = 20
 """Columns or rows of the largest board that is never cropped."""
 _LEAST_CROPPED = 15

@@ -42,7 +42,7 @@ class LiveSettings:
     buffered: int = 256
     """Events that may wait for one browser; beyond that, the browser gets a snapshot instead."""
     linger: float = 10.0
-    """How long a resource without watchers is still followed."""
+    """Seconds for which a resource without watchers is still followed."""
     heartbeat: float = 15.0
     """The interval between heartbeats to browsers."""
     first_wait: float = 0.2
@@ -207,7 +207,7 @@ class Stream:
         self._streams = streams
         self._view = View()
         self._moved_at: dict[str, float] = {}
-        """By game: when its last ply arrived, by the event loop's clock."""
+        """The time of each game's last ply, by the event loop's clock."""
         self._epoch = self._sequence = 0
         self._kept: deque[bytes] = deque(maxlen=settings.kept)
         self._away: Failure | None = None

@@ -1,4 +1,4 @@
-"""What an operator chooses for the website that a server starts."""
+"""The operator's settings of the website that a server starts."""
 
 from dataclasses import dataclass
 

@@ -59,11 +59,11 @@ class Failure(Exception):
         self.status = status
         self.message = message
         self.hint = hint
-        """What to do next; empty if there is no advice."""
+        """Advice for the user; empty if there is none."""
         self.field = field
         """The wrong field of a request or form; empty if the failure is about no single one."""
         self.expected = expected
-        """What is right in that field; empty if the message says it."""
+        """The correct form of that field; empty if the message says it."""
 
 
 class Upstream(AsyncStubs):

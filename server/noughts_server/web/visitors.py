@@ -59,7 +59,7 @@ class SiteLimits:
     """A longer body may take proportionally longer, but never longer than `longest_seconds`."""
     longest_seconds: float = 120.0
     unread_seconds: float = 30.0
-    """How long a visitor may leave a response unread that does not fit into the buffers."""
+    """Seconds for which a visitor can leave a response unread that does not fit into the buffers."""
     address_unread_bytes: int = 16 << 20
     """Bytes of unread responses for one address, except those of reverse proxies."""
     unread_bytes: int = 128 << 20

@@ -1,4 +1,4 @@
-"""How many stones each line still misses, for all lines at once.
+"""The number of stones that each line still misses, for all lines at once.
 
 A line is a bit of an integer here. The number that each line misses is binary, with its digits in several integers
 ("bit slices"). One subtraction with borrow, five operations on integers, takes one from every line through a cell. So a

@@ -225,7 +225,7 @@ def _check_terminal() -> None:
 
 
 def _move_limit(time: str | None) -> int:
-    """What the bot may think about a move, in microseconds."""
+    """Return the bot's time limit of a move, in microseconds."""
     control: TimeControl = read_time(time or "none")
     if control.bank_us or control.increment_us:
         raise UsageProblem(

@@ -57,7 +57,7 @@ _WEBSITE_FOR_TLS = "Start it next to the server: noughts web --server NAME:PORT 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServeOptions:
-    """What an operator chooses for a server, as it is typed."""
+    """The operator's settings of a server, as they are typed."""
 
     listen: ListenOption = DEFAULT_SERVER
     database: DatabaseOption = None

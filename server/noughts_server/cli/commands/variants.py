@@ -81,7 +81,7 @@ def _document(variant: Variant, package: str | None) -> dict[str, Any]:
 
 
 def _in_a_row(variant: Variant, length: str, package: str | None) -> str:
-    """What the lines' length means: a plugin's need not be rows, and where the board ends, more cannot be had."""
+    """Return the condition for a win in words, from the length of the lines. Lines of a plugin need not be straight."""
     if package is not None:
         return f"{length} cells"
     # Short, or the table would be too wide; docs/reference/rules.md has the whole of it.

@@ -1,4 +1,4 @@
-"""What bots did wrong in games on this machine: for programs, and for people."""
+"""Faults of bots in games on this machine, as JSON and as text."""
 
 from typing import Any
 
@@ -64,7 +64,7 @@ def show_faults(plan: LocalPlan, outcome: LocalOutcome) -> None:
 
 
 def _advice(fault: LocalFault, spec: BotSpec) -> str:
-    """What to do about it; empty where nothing can be said."""
+    """Return advice about the fault; empty if there is none."""
     if fault.reason == TOO_SLOW:
         return "Give it more time (--time) or less work, or a larger --margin on a busy machine."
     if spec.child_kind is None or dials_in(spec):

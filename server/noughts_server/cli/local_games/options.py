@@ -28,12 +28,12 @@ _FIX_AT_SERVER = {
     "--dry-run": "Use `noughts tournament create NAME --dry-run`.",
 }
 
-"""What to do about an option of this machine if some bots are on a server; for the others, leave them out."""
+"""Advice about an option of this machine if some bots are on a server: give it only for the others."""
 
 
 @dataclass(frozen=True)
 class MachineOptions(SandboxOptions):
-    """How this machine plays: options that a tournament on a server cannot have."""
+    """Options for games on this machine, which a tournament on a server cannot have."""
 
     margin: LocalMarginOption = ""
     margin_of: Annotated[

@@ -37,7 +37,7 @@ def show_forecast(output: OutputOptions, plan: LocalPlan) -> None:
 
 
 def make_plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = False) -> LocalPlan:
-    """What the options ask for; `there`: bots of a server play, too.
+    """Return the plan that the options describe; `there`: bots of a server play, too.
 
     Raises UsageProblem, BotError and what else is wrong with them.
     """

@@ -18,7 +18,7 @@ _GAMES_OF_A_PAIR = 10_000
 
 
 def pace_by_trial(plan: LocalPlan) -> Pace:
-    """How fast the plan's games are: by its limits of time, else by playing some, each bot against each other."""
+    """Return the duration of the plan's games: from its time limits, else from a few games of each pair of bots."""
     times = [plan.settings.time, *plan.settings.own_times.values()]
     if longest_game(times, 1) is not None:
         return pace_of(plan.settings)

@@ -114,7 +114,7 @@ def _part(text: str, order: str) -> tuple[str, Part]:
 
 
 def openings_wording(shown: Any) -> str:
-    """What a tournament's openings are, for people; `shown` is the settings' value or the protocol's message."""
+    """Return a tournament's openings in words; `shown` is the settings' value or the protocol's message."""
     if (found := openings_document(shown)) is None:
         return ""
     told = f"{found['kind']}, {printing.count(shown.plies, 'ply', 'plies')}"

@@ -1,4 +1,4 @@
-"""How a command prints its result."""
+"""Options for the format of a command's result."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""How programs and plugins are run: options of every command that starts some."""
+"""Options of every command that starts programs and plugins: their sandbox, processes and memory."""
 
 from dataclasses import dataclass
 from typing import Annotated

@@ -19,7 +19,7 @@ HINTS = {
     StatusCode.DEADLINE_EXCEEDED: "Try again, or check its log.",
     StatusCode.UNIMPLEMENTED: "Is it a Noughts server of this version?",
 }
-"""What to do about failed calls for which the server has no hint."""
+"""Advice about failed calls for which the server has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,7 +39,7 @@ _USUAL = TournamentSettings()
 
 @dataclass(frozen=True)
 class GameOptions:
-    """What is played: options that apply on this machine and on a server."""
+    """Options for the games: they apply on this machine and on a server."""
 
     variant: Annotated[
         str | None,

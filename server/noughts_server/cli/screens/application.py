@@ -16,7 +16,7 @@ from noughts_server.cli.screens.board_mode import Mode
 from noughts_server.cli.signals import run_loop
 
 _LEAVING_SECONDS = 2.0
-"""How long the application can take to end after its terminal was closed: it may hang while it writes to it."""
+"""Seconds that the application can take to end after its terminal was closed: a write to the terminal can hang."""
 _HUNG_UP = 128 + signal.SIGHUP
 
 

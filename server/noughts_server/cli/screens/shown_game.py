@@ -25,7 +25,7 @@ class ShownPlayer:
 class ShownGame:
     variant: Variant
     caption: str
-    """What identifies the game, e.g. `game 2`."""
+    """The name of the game on the screen, e.g. `game 2`."""
     players: tuple[ShownPlayer, ShownPlayer]
     """The player who moves first, then the other one."""
     moves: tuple[int, ...]
@@ -35,7 +35,7 @@ class ShownGame:
     tally: tuple[tuple[str, int], ...] = ()
     """The games so far in rows: wins of one player, draws, wins of the other one; empty if they are not counted."""
     scores: Mapping[int, float] = field(default_factory=dict)
-    """By ply: the mover's score of its move, on its own scale."""
+    """The mover's score of its move, on its own scale, by ply."""
     times_ms: tuple[float, ...] = ()
     """The thinking times of the first moves, in milliseconds."""
     opening_plies: int = 0

@@ -56,7 +56,7 @@ OWN_SETTINGS = {
 
 
 class TournamentFormat(ABC):
-    """How the pairings of a tournament are made."""
+    """A way to make the pairings of a tournament."""
 
     number: ClassVar[int]
     """The value in the protocol and in the database."""
@@ -75,7 +75,7 @@ class TournamentFormat(ABC):
     base: ClassVar[int | None] = None
     """The entry against which the others are compared: each commit counts their pairs of games (`StoredMatch`)."""
     most_tests: ClassVar[int] = 1
-    """How many tests can share its alpha."""
+    """The number of tests that can share its alpha."""
     pairs_ahead: ClassVar[bool] = False
     """Whether pairings that follow from results are stored while earlier games are live, and end at last."""
     by_points: ClassVar[bool] = False

@@ -64,7 +64,7 @@ class Store:
         self.on_trouble: Callable[[], None] = lambda: None
         """Called when `trouble` has begun, changed or ended."""
         self.last_size_bytes = 0
-        """What `size_bytes` returned last."""
+        """The last result of `size_bytes`."""
         self.closed_to_others = False
         """Whether other users of this machine could read the database or hold its locks before it was opened."""
         self._place = url

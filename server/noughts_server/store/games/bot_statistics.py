@@ -49,7 +49,7 @@ class MoveTimes(NamedTuple):
 @dataclass(slots=True)
 class BotStatistics:
     opponents: dict[str, ScoreBySide]
-    """By name of the opponent."""
+    """The scores by name of the opponent."""
     total: ScoreBySide
     games: int = 0
     """The number of newest games from which the other fields come."""

@@ -53,7 +53,7 @@ _BEHIND = tournaments.c.folded - tournaments.c.explored
 
 
 class ExploredPosition(NamedTuple):
-    """What was played in a position of one rating list, as `GetOpeningMovesResponse` describes it."""
+    """The moves from a position of one rating list, as `GetOpeningMovesResponse` describes them."""
 
     rating_list: str
     moves: list[tuple[list[int], Score]]

@@ -147,7 +147,7 @@ class StoredGame:
     """The position in the order of rated games; None: not rated, or not yet."""
     agreement: Agreement | None = None
     opening_plies: int = 0
-    """How many of the moves belong to a given opening."""
+    """The number of moves that belong to a given opening."""
     allowances: tuple[Allowance, Allowance] | None = None
     """Time beyond the clock that each side's moves were allowed; None without clocks or if unknown."""
     scores: Mapping[int, float] = field(default_factory=dict)
@@ -155,7 +155,7 @@ class StoredGame:
     comments: Mapping[int, str] = field(default_factory=dict)
     """The bots' comments by ply, if the tournament keeps scores and a caller requests them; none of running games."""
     round: int = 0
-    """Of a Swiss, Danish or knockout tournament, or the number of the pairing in a ladder, from 1; else 0."""
+    """The round of a Swiss, Danish or knockout tournament, or the number of the pairing in a ladder, from 1; else 0."""
     clocks_us: tuple[int, int] | None = None
     """The two clocks after the last move of a game in progress, whose other fields do not tell its result yet."""
 
@@ -313,7 +313,7 @@ class ExportedGame:
     """Why the loser lost, as in `StoredGame`; never empty after an offence."""
     agreement: Agreement | None = None
     opening_plies: int = 0
-    """How many of the moves belong to the opening; their times are 0."""
+    """The number of moves that belong to the opening; their times are 0."""
     scores: Mapping[int, float] = field(default_factory=dict)
     """As in `StoredGame`."""
     comments: Mapping[int, str] = field(default_factory=dict)
@@ -322,7 +322,7 @@ class ExportedGame:
     margins_us: tuple[int, int] | None = None
     """The time margins of both sides; None in games without clocks."""
     late_moves: tuple[int, int] = field(default=(0, 0), compare=False)
-    """How many moves of each side needed its margin."""
+    """The number of moves of each side that needed its margin."""
     round: int = 0
     """As in `StoredGame`."""
     ended_at: int = field(default=0, compare=False, repr=False)

@@ -15,7 +15,7 @@ _CUT = "\n[...]\n"
 
 
 class GameNote(NamedTuple):
-    """What is known of one side of a game in addition to its moves."""
+    """A note about one side of a game, in addition to its moves."""
 
     tournament: int
     """The store's key."""

@@ -22,7 +22,7 @@ class Leftover:
     """Rows of one table that can be deleted."""
 
     name: str
-    """What the rows are, in the plural, for messages."""
+    """The name of the rows, in the plural, for messages."""
     table: Table
     older_than_ms: int
     _old: Callable[[int], Any]

@@ -51,9 +51,9 @@ class CrosstablePage(NamedTuple):
     """Every ordered pair of entries that has a game, in order of the entries' numbers."""
     next_page_token: str
     matches: Sequence[MatchRow] = ()
-    """Of a knockout, round by round; empty after the first page."""
+    """The matches of a knockout, round by round; empty after the first page."""
     encounters: Sequence[MatchRow] = ()
-    """Of a Swiss tournament, round by round; empty after the first page."""
+    """The pairings of a Swiss tournament, round by round; empty after the first page."""
 
 
 def standings(connection: Connection, tournament: Tournament) -> list[Standing]:

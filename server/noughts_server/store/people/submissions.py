@@ -38,7 +38,7 @@ class Upload(NamedTuple):
     file_name: str
     content: bytes
     variant: str = ""
-    """Of its trial; empty before that, and for a file that needs none."""
+    """The variant of its trial; empty before the trial, and for a file that needs none."""
     variants: tuple[str, ...] | None = None
     """The variants that it declared in its trial (empty: all); None if unknown."""
     declines_challenges: bool = False

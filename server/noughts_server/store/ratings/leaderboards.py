@@ -27,7 +27,7 @@ class Place(NamedTuple):
 
 
 Places = Mapping[int, Place]
-"""By key of the bot."""
+"""Places by the bot's key."""
 
 _FEWEST_FOR_TREND = 10
 _LIST = rating_lists.c.variant, rating_lists.c.time_class

@@ -75,9 +75,9 @@ class FoldingState:
         self.next_seq = 0
         """The next number of the ratings log, as of the cached ratings."""
         self.ladders: dict[int, StoredLadder] = {}
-        """By tournament."""
+        """The ladders, by tournament."""
         self.matches: dict[int, StoredMatch] = {}
-        """By tournament."""
+        """The matches, by tournament."""
         self._progress: dict[int, Progress] = {}
         self._ratings: dict[int, dict[int, Rating]] = {}
         self._confirmed = True
@@ -126,7 +126,7 @@ class Ledger:
         self._connection = connection
         self._state = state
         self._changed: dict[tuple[int, int], Rating] = {}
-        """By list and bot."""
+        """The changed ratings, by list and bot."""
         self._now_ms = now_ms
         self._history: list[HistoryRow] = []
         self._met: set[tuple[int, int, int]] = set()

@@ -109,7 +109,7 @@ class Replay:
 
     def __init__(self, connection: Connection) -> None:
         self.ratings: dict[tuple[int, int], Rating] = {}
-        """By list and bot."""
+        """The ratings, by list and bot."""
         self.history: dict[tuple[int, int, int], tuple[float, int]] = {}
         """Rating and time, by list, bot and number of games."""
         self.slots = 0

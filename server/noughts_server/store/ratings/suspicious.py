@@ -32,7 +32,7 @@ from noughts_server.store.engine.schema import (
 )
 
 MOST_ROWS = 50
-"""Of each pattern."""
+"""The limit of rows for each pattern."""
 MOST_GAMES, MOST_OF_A_TOURNAMENT = 50_000, 2_000
 """Limits of the newest rated games that a search reads."""
 FEWEST_LOSSES, FEWEST_CONCEDED = 10, 3
@@ -42,11 +42,11 @@ SHORT = 1 / 3
 _MOST_RUNS = 10_000
 _ROWS_AT_ONCE = 1_000
 _TIME_BYTES = 4
-"""Of a move in `games.times`; the bytes of its cell depend on the board."""
+"""The bytes of a move's time in `games.times`; the bytes of its cell depend on the board."""
 
 
 class Pattern(IntEnum):
-    """What is suspicious; values equal those of the protocol's enum."""
+    """A suspicious pattern; values equal those of the protocol's enum."""
 
     RATING_MOVED = 1
     """The bots of one other owner have moved the bot's rating by at least `schema.LARGE_MOVE` points."""
@@ -79,9 +79,9 @@ class Suspicion:
     share_elsewhere: float | None = None
     """The share of such losses in its losses against all other owners; None if there are none."""
     rating_list: str = ""
-    """Of a rating that was moved."""
+    """The list of a rating that was moved."""
     points: float = 0.0
-    """By how much it was moved."""
+    """The points by which it was moved."""
     newest_game: str = ""
     """`tournaments/ID/games/N`: the newest of the counted losses."""
 

@@ -51,7 +51,7 @@ class League:
 
     id: int
     slug: str
-    """Of its first season."""
+    """The ID of its first season."""
     owner_id: int
     interval_ms: int
     stopped_at: int | None

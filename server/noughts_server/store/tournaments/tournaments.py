@@ -58,7 +58,7 @@ class NewTournament:
     own_rated: bool = True
     """Whether games between bots of one owner are rated in a rated tournament."""
     advice: str = ""
-    """What to change in a match whose openings are too few."""
+    """Advice about a match whose openings are too few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class Tournament:
     retry_at: int | None = None
     """If play has stopped: when the next attempt is due; None: when the reason is over."""
     match_counts: Mapping[str, Any] | None = None
-    """What `read_statistics` takes; None unless it is a match with games or advice."""
+    """The counts that `read_statistics` takes; None unless it is a match with games or advice."""
 
     @property
     def name(self) -> str:

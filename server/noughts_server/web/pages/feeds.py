@@ -1,4 +1,4 @@
-"""What other programs follow: Atom feeds of tournaments and tests, and calendars of tournaments' starts."""
+"""Feeds for other programs: Atom feeds of tournaments and tests, and calendars of tournaments' starts."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the home page shows: live games, running tournaments, the best of each list, games of the newest tournaments.
+"""The home page: live games, running tournaments, the best of each list, games of the newest tournaments.
 
 One view needs about 20 calls to the server, so views share the answers for a second. Live games come from the feed.
 A part whose call fails is missing. The page itself fails only if the server answers none of the first calls.
@@ -24,7 +24,7 @@ Part = TypeVar("Part")
 
 
 class FrontPage:
-    """What the home page shows; it calls the server at most once a second, and when a new tournament is live."""
+    """The data of the home page; it calls the server at most once a second, and when a new tournament is live."""
 
     def __init__(self, upstream: Upstream, hub: Hub) -> None:
         self._upstream = upstream

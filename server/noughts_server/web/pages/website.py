@@ -1,4 +1,4 @@
-"""What the handlers of all pages share."""
+"""Common code of the handlers of all pages."""
 
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What a player of `noughts bot run` writes to stderr."""
+"""Lines on stderr from a player of `noughts bot run`."""
 
 import sys
 from collections.abc import Callable, Iterator

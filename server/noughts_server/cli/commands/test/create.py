@@ -29,7 +29,7 @@ _NO_OPENINGS = tournaments_pb2.Openings(kind=OpeningsKind.NONE)
 
 @dataclass(frozen=True)
 class TestOptions(GameOptions):
-    """What a test plays, and its rank in the queue."""
+    """The games of a test, and its rank in the queue."""
 
     variant: Annotated[
         str | None,

@@ -1,4 +1,4 @@
-"""What the commands of `noughts token` share."""
+"""Common code of the commands of `noughts token`."""
 
 import os
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What the commands of `noughts webhook` share."""
+"""Common code of the commands of `noughts webhook`."""
 
 from typing import Annotated
 

@@ -102,7 +102,7 @@ class Typing:
 
     @property
     def expected(self) -> str:
-        """What can be typed, in words."""
+        """Return in words what can be typed."""
         if self._variant.gravity:
             return "type a column's letter or number" if self._variant.columns < 10 else "type a column's letter"
         if has_keypad(self._variant):

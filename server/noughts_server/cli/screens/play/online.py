@@ -69,7 +69,7 @@ class _PersonSession:
         self._tournament = ""
         """The last challenge."""
         self._games_due = 0
-        """How many games will have ended when the last challenge is over."""
+        """The number of games that will have ended when the last challenge is over."""
 
     async def play(self) -> None:
         """Logs in, opens the screen, leaves."""

@@ -23,7 +23,7 @@ class Seating(MoveSource):
         super().__init__()
         self.match = match
         self.scores: dict[int, float] = {}
-        """By ply: a bot's score of its move, on its own scale."""
+        """A bot's score of its move, on its own scale, by ply."""
         self._adviser: Adviser | None = None
 
     @property

@@ -13,7 +13,7 @@ from noughts_server.cli.screens.play.opponents import Seating
 from noughts_server.core.plain_text import printable
 
 _SHOWN_SECONDS = 3.0
-"""How long the end of a game is shown if the next one has already begun."""
+"""Seconds for which the end of a game is shown if the next one has already begun."""
 
 
 class OnlineSeating(Seating):

@@ -45,7 +45,7 @@ class Screen:
         self._moved_at: dict[str, float] = {}
         """When the last ply of each game arrived."""
         self._arrows: dict[tuple[str, str], tuple[str, float]] = {}
-        """By entry (tournament, label) whose rank changed lately: the arrow and its time."""
+        """Arrows with their times, by entry (tournament, label) whose rank changed lately."""
         self._lock = Lock()
         self._up, self._down = ("▲", "▼") if console.encoding.lower().startswith("utf") else ("^", "v")
         self._live = Live(
