@@ -94,8 +94,8 @@ def _listed() -> None:
     """Stand in for a command that is not loaded yet."""
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"noughts {software_version()}")
         raise typer.Exit
 

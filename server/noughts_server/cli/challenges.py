@@ -40,10 +40,10 @@ def free_name(client: Client, label: str) -> str:
     A second session would end the first.
     """
     owner = client.call(client.tokens.GetToken, tokens_pb2.GetTokenRequest(name="tokens/self")).token.owner
-    wanted, number = f"{owner}-{label}"[:_LONGEST_NAME], 1
+    base, number = f"{owner}-{label}"[:_LONGEST_NAME], 1
     while True:
         suffix = "" if number == 1 else f"#{number}"
-        name = f"{wanted[: _LONGEST_NAME - len(suffix)]}{suffix}"
+        name = f"{base[: _LONGEST_NAME - len(suffix)]}{suffix}"
         bot = _known_bot(client, name)
         if bot is None or (bot.owner == owner and not bot.online):
             return name

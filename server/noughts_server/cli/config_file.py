@@ -82,11 +82,11 @@ def print_config(context: Any) -> None:
         text = textwrap.fill(option.help or "", _WIDTH, initial_indent="# ", subsequent_indent="# ")
         # What is absent by default is a comment: there is no value for it.
         absent = value is None or (option.multiple and not value)
-        shown = f'# {key} = "{option.metavar}"' if absent else f"{key} = {_toml(value)}"
-        if _PASSWORD.search(shown):
+        line = f'# {key} = "{option.metavar}"' if absent else f"{key} = {_toml(value)}"
+        if _PASSWORD.search(line):
             text += "\n# Its password is not printed. Add it here, or set the environment variable."
-            shown = "# " + _PASSWORD.sub(r"\1***", shown)
-        typer.echo("\n" * bool(number) + f"{text}\n{shown}")
+            line = "# " + _PASSWORD.sub(r"\1***", line)
+        typer.echo("\n" * bool(number) + f"{text}\n{line}")
 
 
 def _settings(command: Any) -> dict[str, Any]:
@@ -111,32 +111,32 @@ def _read(command: Any, file: Path) -> dict[str, Any]:
     """Return the file's settings for the command, by the names of its parameters. Raise UsageProblem."""
     place, document = f"--config {file}", read_toml(file)
     tables = {key: value for key, value in document.items() if isinstance(value, dict)}
-    found = {key: value for key, value in document.items() if key not in tables} | tables.get(command.name, {})
+    entries = {key: value for key, value in document.items() if key not in tables} | tables.get(command.name, {})
     options = {key: option for option in _settings(command).values() for key in _keys(option)}
-    for key, known in (*((key, COMMANDS) for key in tables), *((key, tuple(options)) for key in found)):
+    for key, known in (*((key, COMMANDS) for key in tables), *((key, tuple(options)) for key in entries)):
         if key not in known:
             near = get_close_matches(key, known, 1, 0.0)[0]
             raise UsageProblem(
                 f"{place}: unknown {'table' if key in tables else 'setting'} {key!r}", f"Did you mean {near!r}?"
             )
-    for key, value in found.items():
+    for key, value in entries.items():
         _check_type(f"{place}: --{key}", options[key], value)
-    return {options[key].name: value for key, value in found.items()}
+    return {options[key].name: value for key, value in entries.items()}
 
 
 def _check_type(subject: str, option: Any, value: Any) -> None:
     """Raise UsageProblem for a value that TOML has another type for."""
-    kind, wanted = next((each for each in _TYPES if isinstance(option.default, each[0])), (str, "text"))
+    kind, expected = next((each for each in _TYPES if isinstance(option.default, each[0])), (str, "text"))
     if isinstance(option.default, Seconds):
-        kind, wanted = (int, float, str), 'a duration such as "30s"'
+        kind, expected = (int, float, str), 'a duration such as "30s"'
     if option.multiple:
-        wanted = "a list of strings"
+        expected = "a list of strings"
     values = value if option.multiple and isinstance(value, list) else [value]
     right = isinstance(value, list) == option.multiple and all(
         isinstance(each, kind) and (kind is bool or not isinstance(each, bool)) for each in values
     )
     if not right:
-        raise UsageProblem(f"{subject}: got {_toml(value)}, expected {wanted}")
+        raise UsageProblem(f"{subject}: got {_toml(value)}, expected {expected}")
 
 
 def _toml(value: Any) -> str:

@@ -119,30 +119,30 @@ class GameSource(ServerOptions):
 
         def read(connection: Connection) -> Made:
             if self.tournament:
-                chosen = get_tournament(connection, short(self.tournament))
+                stored = get_tournament(connection, short(self.tournament))
             else:
                 page = list_tournaments(connection, size=2)
                 if not page.items:
                     raise Problem(f"{path}: there is no tournament in this database")
-                chosen = page.items[0]
+                stored = page.items[0]
                 if len(page.items) > 1:
-                    newest = chosen.slug
+                    newest = stored.slug
                     printing.note(f"{path} holds several tournaments; this is the newest, {newest} (see --tournament).")
-            title = chosen.settings.title or chosen.slug
+            title = stored.settings.title or stored.slug
             games = _some(
-                (game_record(recorded(game)) for game in export(connection, chosen.id)), _unplayed(chosen.name)
+                (game_record(recorded(game)) for game in export(connection, stored.id)), _unplayed(stored.name)
             )
-            return make(Gathered(title, games, about_stored(chosen, crosstable(connection, chosen, top=1))))
+            return make(Gathered(title, games, about_stored(stored, crosstable(connection, stored, top=1))))
 
         return in_database(url_of(path), lambda store: store.read(read), reading=True)
 
     def _read_server(self, make: Callable[[Gathered], Made]) -> Made:
         name = read_tournament(self.source)
         with self.connected() as client:
-            shown = client.call(client.tournaments.GetTournament, pb.GetTournamentRequest(name=name)).tournament
+            remote = client.call(client.tournaments.GetTournament, pb.GetTournamentRequest(name=name)).tournament
             table = client.call(client.tournaments.GetCrosstable, pb.GetCrosstableRequest(name=name))
             games = _some((game_record(record_of(game)) for game in _at_server(client, name)), _unplayed(name))
-            return make(Gathered(shown.title or short(shown.name), games, about_of(shown, table)))
+            return make(Gathered(remote.title or short(remote.name), games, about_of(remote, table)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,13 +173,13 @@ class TournamentPlace(ServerOptions):
             in_database(self.database, lambda store: store.read(lambda each: _stored(each, name, out)), reading=True)
             return
         with self.connected() as client:
-            shown = client.call(client.tournaments.GetTournament, pb.GetTournamentRequest(name=name)).tournament
+            remote = client.call(client.tournaments.GetTournament, pb.GetTournamentRequest(name=name)).tournament
             table = client.call(client.tournaments.GetCrosstable, pb.GetCrosstableRequest(name=name, top=1))
             for number, (game, is_last) in enumerate(with_last(_at_server(client, name)), start=1):
-                line = json_document(record_of(game, shown.title or short(name)))
+                line = json_document(record_of(game, remote.title or short(name)))
                 if is_last:
-                    finished = shown.state == pb.TOURNAMENT_STATE_FINISHED
-                    line["tournament"] = about_of(shown, table).recorded(number, finished=finished)
+                    finished = remote.state == pb.TOURNAMENT_STATE_FINISHED
+                    line["tournament"] = about_of(remote, table).recorded(number, finished=finished)
                 out.write(printing.compact_json(line) + "\n")
 
 

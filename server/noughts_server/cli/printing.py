@@ -38,15 +38,15 @@ def print_rows(
     columns: Sequence[str], rows: Iterable[Sequence[object]], empty: str, *, first_whole: bool = False
 ) -> None:
     """Print the rows as a table; if there are none, the text `empty`."""
-    found = list(rows)
-    stdout().print(table(columns, found, first_whole=first_whole) if found else empty)
+    all_rows = list(rows)
+    stdout().print(table(columns, all_rows, first_whole=first_whole) if all_rows else empty)
 
 
 class _Uncropped(Console):
     def print(self, *objects: Any, **options: Any) -> None:
         """Print the objects, strings without control characters; the terminal wraps lines that are too long."""
-        shown = (printable(each) if isinstance(each, str) else each for each in objects)
-        super().print(*shown, **{"crop": False, **options})
+        safe_objects = (printable(each) if isinstance(each, str) else each for each in objects)
+        super().print(*safe_objects, **{"crop": False, **options})
 
 
 def stdout() -> Console:

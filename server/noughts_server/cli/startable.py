@@ -85,8 +85,8 @@ def _check_command(spec: BotSpec, locking: Locking) -> None:
     except ValueError as error:
         advice = f"quote the whole spec in a shell: '{spec.kind}:python my_bot.py'"
         raise BotSpecError(subject, f"a command with {str(error).lower()}", "one whose quotes match", advice) from error
-    found = shutil.which(program)
-    if found is None:
+    executable = shutil.which(program)
+    if executable is None:
         place = f"that it is in PATH, or write ./{program}"
         if "/" in program:
             place = f"check the path{_START_OF_PATH[Path(program).is_absolute()]}"
@@ -94,7 +94,7 @@ def _check_command(spec: BotSpec, locking: Locking) -> None:
         if program != spec.target and shutil.which(spec.target) is not None:
             advice = f"quote the path with spaces: {shell_word(f'{spec.kind}:{shlex.quote(spec.target)}')}"
         raise BotSpecError(subject, f"program {program!r}", "one that can be run", advice)
-    if locking is not Locking.OFF and (refused := unsandboxed([found])):
+    if locking is not Locking.OFF and (refused := unsandboxed([executable])):
         advice = 'run it without the sandbox: --no-lock; docs/how-to/operations.md, section "The sandbox", says why'
         raise BotSpecError(subject, refused, ALLOWED, advice)
 

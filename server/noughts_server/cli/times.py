@@ -39,8 +39,8 @@ def seconds_option(*names: str, least: float, most: float, help: str, rich_help_
     def read(text: object) -> Seconds:
         seconds = read_seconds(str(text))
         if not least <= seconds <= most:
-            wanted = f"a duration of {Seconds(least)} to {Seconds(most)}, e.g. `2s` or `500ms`"
-            raise BadParameter(f"{str(text)!r}: expected {wanted}")
+            expected = f"a duration of {Seconds(least)} to {Seconds(most)}, e.g. `2s` or `500ms`"
+            raise BadParameter(f"{str(text)!r}: expected {expected}")
         return Seconds(seconds)
 
     return Option(*names, metavar="DURATION", parser=read, help=help, rich_help_panel=rich_help_panel)
@@ -100,8 +100,8 @@ def now_ms() -> float:
 def from_now(milliseconds: int, now: float | None = None) -> str:
     """Return the distance of a time, e.g. `in 9 min` or `2 days ago`. `now` is in milliseconds since 1970, too."""
     seconds = (milliseconds - (now_ms() if now is None else now)) / 1000
-    told = length(abs(seconds))
-    return f"in {told}" if seconds >= 0 else f"{told} ago"
+    duration = length(abs(seconds))
+    return f"in {duration}" if seconds >= 0 else f"{duration} ago"
 
 
 def length(seconds: float) -> str:

@@ -31,18 +31,18 @@ class TournamentEnd:
         self._request = pb.GetTournamentRequest(name=name)
         self._answered_at = time.monotonic()
         self._over = over
-        self.name, self.shown = name, pb.Tournament()
+        self.name, self.tournament = name, pb.Tournament()
 
     def look(self) -> pb.Tournament | None:
         """Return the tournament if it is over, else None. Raises CallFailed."""
         try:
-            self.shown = self._client.call(self._client.tournaments.GetTournament, self._request).tournament
+            self.tournament = self._client.call(self._client.tournaments.GetTournament, self._request).tournament
         except CallFailed as failed:
             if failed.code not in _RESTARTING or time.monotonic() - self._answered_at > _RESTART_SECONDS:
                 raise
             return None
         self._answered_at = time.monotonic()
-        return self.shown if self.shown.state in self._over else None
+        return self.tournament if self.tournament.state in self._over else None
 
 
 def wait_for_end(client: Client, name: str, over: Collection[int] = OVER) -> pb.Tournament:
@@ -52,23 +52,26 @@ def wait_for_end(client: Client, name: str, over: Collection[int] = OVER) -> pb.
     """
     end, reported_at = TournamentEnd(client, name, over), time.monotonic()
     with counting("Games") as draw:
-        while (shown := end.look()) is None:
-            draw(end.shown.games_done, end.shown.games_total or None, _test_so_far(end.shown))
+        while (tournament := end.look()) is None:
+            draw(end.tournament.games_done, end.tournament.games_total or None, _test_so_far(end.tournament))
             if not printing.stderr().is_terminal and time.monotonic() - reported_at >= _REPORT_SECONDS:
                 reported_at = time.monotonic()
-                printing.note(progress_line(end.shown))
+                printing.note(progress_line(end.tournament))
             time.sleep(_WAIT_SECONDS)
-    return shown
+    return tournament
 
 
-def progress_line(shown: pb.Tournament) -> str:
+def progress_line(tournament: pb.Tournament) -> str:
     """Return a line on how far a tournament is."""
-    parts = [f"{shown.games_done:,} of {printing.count(shown.games_total, 'game')} played", _test_so_far(shown)]
-    return f"{short(shown.name)}: {', '.join(filter(None, parts))}"
+    parts = [
+        f"{tournament.games_done:,} of {printing.count(tournament.games_total, 'game')} played",
+        _test_so_far(tournament),
+    ]
+    return f"{short(tournament.name)}: {', '.join(filter(None, parts))}"
 
 
-def _test_so_far(shown: pb.Tournament) -> str:
-    sprt = shown.match.sprt
+def _test_so_far(tournament: pb.Tournament) -> str:
+    sprt = tournament.match.sprt
     return f"LLR {sprt.llr:.2f} ({sprt.lower:.2f} to {sprt.upper:.2f})" if sprt.decision else ""
 
 

@@ -88,8 +88,8 @@ def estimate(
         make_bot(parsed)  # its options are right
     # The commas of `mnk:7,7,4` belong to its name.
     names = re.split(r",(?!\s*\d+\s*(?:,|$))", variants)
-    chosen = list(REFERENCE_POOLS) if variants == "all" else [name.strip() for name in names if name.strip()]
-    if unknown := [name for name in chosen if name not in REFERENCE_POOLS]:
+    pools = list(REFERENCE_POOLS) if variants == "all" else [name.strip() for name in names if name.strip()]
+    if unknown := [name for name in pools if name not in REFERENCE_POOLS]:
         raise UsageProblem(
             f"--variants {', '.join(unknown)}: expected one or more of {', '.join(REFERENCE_POOLS)}, or all"
         )
@@ -99,7 +99,7 @@ def estimate(
     children = ChildSettings(start=start_timeout)
     plan = LocalPlan(specs=(parsed,), settings=settings, children=children, locking=sandbox.locking)
     rate = partial(exercise, plan, stop=stop, on_note=printing.note)
-    results = run_loop(_exercised(parsed, chosen, rate, stop))
+    results = run_loop(_exercised(parsed, pools, rate, stop))
     if svg is not None:
         _draw(svg, spec, results)
     weakest = max(results, key=lambda result: result.behind).variant if len(results) > 1 else None

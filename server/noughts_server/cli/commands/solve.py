@@ -49,8 +49,8 @@ def solve(
     """
     position = _position(rules := read_variant(variant, called="VARIANT"), moves)
     with printing.stderr().status("Solving"):
-        found = Analyst(rules, positions=positions, nodes=_THREATS_NODES).verdict(position)
-    if found is None and not can_solve(position):
+        threats_verdict = Analyst(rules, positions=positions, nodes=_THREATS_NODES).verdict(position)
+    if threats_verdict is None and not can_solve(position):
         raise UsageProblem(
             (
                 f"{rules.name} cannot be solved here: {rules.cells - position.ply} cells are free, expected at "
@@ -61,7 +61,7 @@ def solve(
                 "`threats` finds wins."
             ),
         )
-    result, plies, best, exact = found or Verdict(None, None, (), exact=False)
+    result, plies, best, exact = threats_verdict or Verdict(None, None, (), exact=False)
     document: dict[str, object] = {"variant": rules.name, "position": str(position), "value": VALUES[result]}
     best = () if result is None else best
     document |= {"plies": plies, "exact": exact, "best": [cell_name(rules, cell) for cell in best]}

@@ -29,8 +29,8 @@ connect4         7x6, gravity  4 or more          42     69
 )
 def variants(*, output: OutputOptions) -> None:
     """List all variants: built-in ones and those from installed plugins."""
-    found = [_document(parse_variant(name), None) for name in OWN_NAMES]
-    found.append({key: _FAMILY.get(key) for key in found[0]})
+    documents = [_document(parse_variant(name), None) for name in OWN_NAMES]
+    documents.append({key: _FAMILY.get(key) for key in documents[0]})
     faulty = []
     for name in plugin_names():
         package = plugin_package(name)
@@ -38,19 +38,19 @@ def variants(*, output: OutputOptions) -> None:
             faulty.append({"name": name, "reason": f"{package} uses the name of a built-in variant"})
             continue
         try:
-            found.append(_document(parse_variant(name), package))
+            documents.append(_document(parse_variant(name), package))
         except VariantError as error:
             faulty.append({"name": name, "reason": error.expected})
     if output.is_json:
-        printing.print_json({"variants": found, "faulty": faulty})
+        printing.print_json({"variants": documents, "faulty": faulty})
         return
     rows = [
         (row["name"], row["board"], row["in_a_row"], _count(row["cells"]), _count(row["lines"]), row["plugin"] or "")
-        for row in found
+        for row in documents
     ]
     columns = ("name", "board", "in a row", ">cells", ">lines", "plugin")
-    shown = len(columns) if any(row["plugin"] for row in found) else len(columns) - 1
-    printing.stdout().print(printing.table(columns[:shown], [row[:shown] for row in rows]))
+    visible_columns = len(columns) if any(row["plugin"] for row in documents) else len(columns) - 1
+    printing.stdout().print(printing.table(columns[:visible_columns], [row[:visible_columns] for row in rows]))
     rules = ", ".join(f"gomoku+{rule}" for rule in OPENING_RULES)
     printing.stdout().print(f"\nGames of five in a row can have an opening rule: {rules}.", soft_wrap=True)
     for fault in faulty:

@@ -86,8 +86,8 @@ class MatchSummary:
             return lines
         if in_pairs:
             cells = zip(("LL", "LD", "WL+DD", "WD", "WW"), counted.pentanomial, strict=True)
-            told = ", ".join(f"{name} {number:,}" for name, number in cells)
-            lines.append(f"{printing.count(counted.pentanomial.pairs, 'pair')} of games: {told}")
+            counts = ", ".join(f"{name} {number:,}" for name, number in cells)
+            lines.append(f"{printing.count(counted.pentanomial.pairs, 'pair')} of games: {counts}")
         if counted.repeats:
             lines.append(
                 f"{counted.repeats:,} of {printing.count(counted.games, 'game')} were repeats and count once: both "

@@ -46,13 +46,13 @@ class _ScoreLines:
     def _of_two(self, statistics: MatchStatistics) -> str:
         first, second = self._labels
         score = next(row.score for row in ranked(self._labels, self._pairs) if row.label == first)
-        told = f"{first} {points(score.points)} - {points(score.mirrored.points)} {second}"
-        told += f"; {elo_line(first, statistics.estimate)}"
-        return told if statistics.sprt is None else f"{told}; {llr_text(statistics.sprt)}"
+        scores = f"{first} {points(score.points)} - {points(score.mirrored.points)} {second}"
+        scores += f"; {elo_line(first, statistics.estimate)}"
+        return scores if statistics.sprt is None else f"{scores}; {llr_text(statistics.sprt)}"
 
     def _table(self) -> str:
         rows = ranked(self._labels, self._pairs)
-        told = [f"{row.label} {points(row.points)}" for row in rows[:_MOST_BOTS]]
+        scores = [f"{row.label} {points(row.points)}" for row in rows[:_MOST_BOTS]]
         if len(rows) > _MOST_BOTS:
-            told.append(f"and {len(rows) - _MOST_BOTS} more")
-        return ", ".join(told)
+            scores.append(f"and {len(rows) - _MOST_BOTS} more")
+        return ", ".join(scores)

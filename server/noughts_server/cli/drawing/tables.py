@@ -10,21 +10,21 @@ from noughts_server.tables.table import Column, Table, text
 _LONGEST_NAME = 24
 
 
-def show_table(console: Console, shown: Table) -> None:
+def show_table(console: Console, data: Table) -> None:
     """Print a table with its caption and its notes."""
-    printing.heading(console, shown.caption)
-    if shown.rows:
+    printing.heading(console, data.caption)
+    if data.rows:
         cells = [
-            [_cell(text(value, column.unit)) for value, column in zip(row, shown.columns, strict=True)]
-            for row in shown.rows
+            [_cell(text(value, column.unit)) for value, column in zip(row, data.columns, strict=True)]
+            for row in data.rows
         ]
-        for place, wanted in enumerate(_blocks(console.width, shown.columns, cells)):
-            if place:
+        for block, places in enumerate(_blocks(console.width, data.columns, cells)):
+            if block:
                 console.print()
-            columns = [f"{'>' * shown.columns[at].is_number}{shown.columns[at].title}" for at in wanted]
-            rows = [[row[at][:_LONGEST_NAME] for at in wanted] for row in cells]
+            columns = [f"{'>' * data.columns[at].is_number}{data.columns[at].title}" for at in places]
+            rows = [[row[at][:_LONGEST_NAME] for at in places] for row in cells]
             console.print(printing.table(columns, rows))
-    for note in shown.notes:
+    for note in data.notes:
         console.print(printing.printable(note), style="dim")
 
 

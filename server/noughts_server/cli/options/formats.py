@@ -100,10 +100,10 @@ def read_sprt(text: str, *, complete: bool = True) -> Sprt:
 def read_schedule(text: str, **options: Any) -> TournamentFormat:
     """Return the format with this name. Raise UsageProblem for another name, and for options that it does not have."""
     with problems_with("--schedule", ValueError):
-        found = format_named(text)
+        named_format = format_named(text)
     with usage_problems():
-        found.check(TournamentSettings(**options))
-    return found
+        named_format.check(TournamentSettings(**options))
+    return named_format
 
 
 @contextmanager

@@ -75,11 +75,11 @@ def _read(text: str, order: str, symmetries: bool, variant: Variant) -> Openings
 
 def read_random_openings(text: str, order: str, symmetries: bool) -> Openings | None:
     """Return the openings of `random:K` and `balanced:K`; None for others. Raise UsageProblem."""
-    found = _BY_LOT.fullmatch(text)
-    if found is None:
+    parsed = _BY_LOT.fullmatch(text)
+    if parsed is None:
         return None
-    kind = found[1]
-    plies, _, rest = found[2].partition(",")
+    kind = parsed[1]
+    plies, _, rest = parsed[2].partition(",")
     if rest:
         fix = f"Write {kind}:{plies}. A book or a file can have start= and plies=, as in balanced15,start=2."
         raise UsageProblem(f"--openings {text}: got {rest} after {kind}:{plies}, expected only a number of plies", fix)
@@ -92,10 +92,10 @@ def read_random_openings(text: str, order: str, symmetries: bool) -> Openings | 
 
 def _part(text: str, order: str) -> tuple[str, Part]:
     """The file or book of `book.txt,start=100,plies=6`, and what of it is used. Raises UsageProblem."""
-    found = None if Path(text).exists() else _PARTS.fullmatch(text)
-    if found is None:
+    parsed = None if Path(text).exists() else _PARTS.fullmatch(text)
+    if parsed is None:
         return text, Part()
-    place, written = found.groups()
+    place, written = parsed.groups()
     numbers: dict[str, int] = {}
     for name, _, value in (option.partition("=") for option in written[1:].split(",")):
         if name not in _KEYS:
@@ -115,12 +115,12 @@ def _part(text: str, order: str) -> tuple[str, Part]:
 
 def openings_wording(shown: Any) -> str:
     """Return a tournament's openings in words; `shown` is the settings' value or the protocol's message."""
-    if (found := openings_document(shown)) is None:
+    if (parsed := openings_document(shown)) is None:
         return ""
-    told = f"{found['kind']}, {printing.count(shown.plies, 'ply', 'plies')}"
-    if "name" in found:
-        told = f"{found['name']} ({found['count']:,}), {found['order']}"
-    return f"openings {printing.printable(told)}{', turned at random' if shown.symmetries else ''}"
+    words = f"{parsed['kind']}, {printing.count(shown.plies, 'ply', 'plies')}"
+    if "name" in parsed:
+        words = f"{parsed['name']} ({parsed['count']:,}), {parsed['order']}"
+    return f"openings {printing.printable(words)}{', turned at random' if shown.symmetries else ''}"
 
 
 def openings_document(shown: Any) -> dict[str, Any] | None:

@@ -133,5 +133,5 @@ class FormatOptions(GameOptions):
             read_sprt(self.sprt)
             if self.games == _USUAL.games_per_pair:
                 own["games_per_pair"] = GAMES_OF_A_TEST
-        chosen = read_schedule(self.schedule, **{"games_per_pair": self.games, **own})
-        return {"schedule": chosen, **own}
+        schedule = read_schedule(self.schedule, **{"games_per_pair": self.games, **own})
+        return {"schedule": schedule, **own}

@@ -34,5 +34,5 @@ def backup(target: TargetArgument, database: DatabaseOption = None, *, output: O
             database, lambda store: store.read(lambda connection: back_up(connection, target, show)), reading=True
         )
     size = target.stat().st_size
-    told = f"{printing.printable(str(target))}: {printing.count(games, 'game')}, {size:,} bytes"
-    output.show({"file": str(target), "games": games, "bytes": size}, told)
+    summary = f"{printing.printable(str(target))}: {printing.count(games, 'game')}, {size:,} bytes"
+    output.show({"file": str(target), "games": games, "bytes": size}, summary)

@@ -50,5 +50,5 @@ def copy(
     with counting("Rows") as show:
         rows = run_loop(copied(show))
     total = sum(rows.values())
-    told = f"{printing.count(rows['games'], 'game')}, {printing.count(total, 'row')} in all: copied"
-    output.show({"rows": total, "games": rows["games"]}, f"{told}, and compared with the copy")
+    summary = f"{printing.count(rows['games'], 'game')}, {printing.count(total, 'row')} in all: copied"
+    output.show({"rows": total, "games": rows["games"]}, f"{summary}, and compared with the copy")

@@ -50,7 +50,7 @@ def export(
         files = in_database(database, lambda store: export_months(store, parquet, made, show), reading=True)
     written, total = sum(is_new for _, is_new in files.values()), sum(games for games, _ in files.values())
     months = [{"file": name, "games": games, "written": is_new} for name, (games, is_new) in files.items()]
-    told = (
+    summary = (
         f"{printing.printable(str(parquet))}: {printing.count(total, 'game')} in {printing.count(len(files), 'month')}"
     )
-    output.show({"games": total, "months": months}, f"{told}; {printing.count(written, 'file')} written")
+    output.show({"games": total, "months": months}, f"{summary}; {printing.count(written, 'file')} written")

@@ -53,11 +53,11 @@ def prune(
         now = store.now_ms()
         dropped = []
         for leftover in leftovers(*ages):
-            found = await store.read(lambda connection: leftover.count(connection, now))  # noqa: B023
-            rest = 0 if dry_run else found
+            unneeded = await store.read(lambda connection: leftover.count(connection, now))  # noqa: B023
+            rest = 0 if dry_run else unneeded
             while rest > 0:
                 rest -= await store.write(lambda connection: leftover.drop_some(connection, now))  # noqa: B023
-            dropped.append((leftover.name, found))
+            dropped.append((leftover.name, unneeded))
         return dropped
 
     dropped = in_database(database, drop)

@@ -38,10 +38,10 @@ def runs(
     """
     from noughts_server.local.kept_runs import kept_runs
 
-    found = run_loop(kept_runs())
+    kept = run_loop(kept_runs())
     before = datetime.now(UTC) - read_duration(prune, "--prune") if prune else None
     documents = []
-    for run in found:
+    for run in kept:
         is_old = before is not None and (run.changed < before or run.games == 0)
         deleted = is_old and (dry_run or run.remove())
         documents.append(
@@ -64,7 +64,7 @@ def runs(
             f"{run.size:,}",
             "deleted" if each["deleted"] else "would be deleted" if each["would_delete"] else "",
         )
-        for run, each in zip(found, documents, strict=True)
+        for run, each in zip(kept, documents, strict=True)
     ]
     columns = ("file", "changed (UTC)", ">games", ">bytes", "")
     output.show_rows({"runs": documents}, columns, rows, "No run is kept.", first_whole=True)

@@ -59,11 +59,11 @@ def explain(
             "Check the path." if Path(name).suffix else f"Name one game of a tournament: noughts game explain {name} 1",
         )
     else:
-        wanted = read_numbered_game(name, number)
+        game_name = read_numbered_game(name, number)
         with server.connected() as client:
-            game = record_of(client.call(client.games.GetGame, pb.GetGameRequest(name=wanted)).game)
+            game = record_of(client.call(client.games.GetGame, pb.GetGameRequest(name=game_name)).game)
         called = name if number is None else f"{name}/{number}"
     with problems_with(called, RecordError, raises=Problem), counting("Positions") as show:
-        told = explanation(game, show)
-    text = [f"{called}: {game.first} (X) - {game.second} (O), {game.result}; {game.variant}", *sentences(told)]
-    output.show({"game": called, "variant": game.variant, **told}, printing.printable("\n".join(text)))
+        verdict = explanation(game, show)
+    text = [f"{called}: {game.first} (X) - {game.second} (O), {game.result}; {game.variant}", *sentences(verdict)]
+    output.show({"game": called, "variant": game.variant, **verdict}, printing.printable("\n".join(text)))

@@ -89,5 +89,9 @@ def _document(name: str, counts: Accuracy) -> dict[str, Any]:
 
 def _row(document: dict[str, Any]) -> list[object]:
     *cells, per_game, share = document.values()
-    shown = share if "number" in document or document["decisions"] >= LEAST_DECISIONS else None
-    return [*cells, "-" if per_game is None else f"{per_game:.2f}", "-" if shown is None else f"{shown:.1%}"]
+    reliable_share = share if "number" in document or document["decisions"] >= LEAST_DECISIONS else None
+    return [
+        *cells,
+        "-" if per_game is None else f"{per_game:.2f}",
+        "-" if reliable_share is None else f"{reliable_share:.1%}",
+    ]

@@ -23,10 +23,10 @@ def check(file: FileArgument, *, files: FileDialect, output: OutputOptions) -> N
     Exit code 1 if there are any. A file without games is an error.
     """
     games = 0
-    found: list[Finding] = []
+    errors_found: list[Finding] = []
 
     def note(findings: Sequence[Finding]) -> None:
-        found.extend(findings)
+        errors_found.extend(findings)
         for finding in findings if not output.is_json else ():
             text = f"{finding.file or file}, line {finding.line}: {finding.error}"
             printing.stdout().print(printing.printable(text), soft_wrap=True)
@@ -37,8 +37,10 @@ def check(file: FileArgument, *, files: FileDialect, output: OutputOptions) -> N
         note(findings)
     if not games:
         note([Finding(1, "got a file without games, expected at least one")])
-    wrong = printing.count(len(found), "error") if found else "nothing wrong"
-    errors = [{"line": each.line, "error": each.error, **({"file": each.file} if each.file else {})} for each in found]
+    wrong = printing.count(len(errors_found), "error") if errors_found else "nothing wrong"
+    errors = [
+        {"line": each.line, "error": each.error, **({"file": each.file} if each.file else {})} for each in errors_found
+    ]
     output.show({"games": games, "errors": errors}, f"{printing.count(games, 'game')}: {wrong}")
-    if found:
+    if errors_found:
         raise SystemExit(1)

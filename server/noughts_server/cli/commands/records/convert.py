@@ -73,8 +73,8 @@ def convert(
             f"{target}: {kinds[1]} files cannot hold the byes, withdrawn bots and bracket of a tournament, so their "
             f"tables count games only. Files that can: {', '.join(WITH_TOURNAMENTS)}."
         )
-    told = f"{printing.count(count, 'game')} from {source} to {target}."
-    output.show({"games": count, "from": kinds[0][1:], "to": kinds[1][1:]}, lambda: printing.note(told))
+    summary = f"{printing.count(count, 'game')} from {source} to {target}."
+    output.show({"games": count, "from": kinds[0][1:], "to": kinds[1][1:]}, lambda: printing.note(summary))
 
 
 def _has_more_than_games(game: RecordedGame) -> bool:

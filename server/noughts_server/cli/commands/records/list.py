@@ -58,11 +58,11 @@ def list_games(
 ) -> None:
     """List the games in a file, or a selection of them."""
     try:
-        wanted = Wanted(bot, against, variant, result, termination, opening)
+        is_wanted = Wanted(bot, against, variant, result, termination, opening)
     except ValueError as error:
         raise UsageProblem(str(error)) from error
-    chosen = ((number, game) for number, game in enumerate(games_in(file, files.dialect), start=1) if wanted(game))
-    rows = output.limited(lambda most: islice(chosen, most))
+    matching = ((number, game) for number, game in enumerate(games_in(file, files.dialect), start=1) if is_wanted(game))
+    rows = output.limited(lambda most: islice(matching, most))
     columns = (">#", "first", "second", "result", "termination", ">plies", "opening")
     has_moves = format_of(file) not in WITHOUT_MOVES
     output.show_each(

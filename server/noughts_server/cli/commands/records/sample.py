@@ -59,5 +59,5 @@ def sample(
         else:
             with replacing(path) as out:
                 samples = write_csv(read(), out)
-    told = f"{printing.count(samples, 'sample')} from {source} to {target}."
-    output.show({"samples": samples}, lambda: printing.note(told))
+    summary = f"{printing.count(samples, 'sample')} from {source} to {target}."
+    output.show({"samples": samples}, lambda: printing.note(summary))

@@ -56,8 +56,8 @@ def _show_game(output: OutputOptions, file: str, number: int, games: Games) -> N
         printing.print_json({"number": number, **json_document(game)})
         return
     on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
-    shown = _shown(number, game) if on_terminal and has_extra("play") else None
-    if shown is None:
+    game_on_screen = _shown(number, game) if on_terminal and has_extra("play") else None
+    if game_on_screen is None:
         _print(number, game)
         return
     from noughts_server.cli.screens.application import run_mode
@@ -67,7 +67,7 @@ def _show_game(output: OutputOptions, file: str, number: int, games: Games) -> N
     def find(number: int) -> ShownGame | None:
         return _shown(number, find_game(file, number, games))
 
-    run_mode(WatchMode(RecordedGames(number, shown, find)))
+    run_mode(WatchMode(RecordedGames(number, game_on_screen, find)))
 
 
 def _shown(number: int, game: RecordedGame | None) -> ShownGame | None:

@@ -71,16 +71,16 @@ def create(
             written.write(f"{secret}\n")
     until = milliseconds(made, "expire_time")
     rights = f"{' '.join(made.scopes)}{'' if until is None else f', until {clock(until)}'}"
-    told = f"Token {token_id(made)} of {made.owner}: {rights}."
-    output.hint(f"{told} Keep it: it is not shown again." if file is None else f"{told} {file} has it.")
+    summary = f"Token {token_id(made)} of {made.owner}: {rights}."
+    output.hint(f"{summary} Keep it: it is not shown again." if file is None else f"{summary} {file} has it.")
     document = {
         "id": token_id(made),
         "owner": made.owner,
         **({"token": secret} if file is None else {"file": str(file)}),
     }
     # Alone on stdout, so that a shell can take it from there.
-    shown = {**document, "scopes": list(made.scopes), "expires": iso(until)}
-    output.show(shown, secret if file is None else lambda: None)
+    with_rights = {**document, "scopes": list(made.scopes), "expires": iso(until)}
+    output.show(with_rights, secret if file is None else lambda: None)
 
 
 @contextmanager
@@ -112,11 +112,11 @@ def _created(
     server: TokenServerOptions,
 ) -> tuple[pb.Token, str]:
     """Create a token on the server or in the database; return it and its secret."""
-    if (chosen := server.chosen(database)) is not None:
+    if (chosen_server := server.chosen(database)) is not None:
         request = pb.CreateTokenRequest(token=pb.Token(owner=owner or "", label=label, scopes=scopes))
         if life is not None:
             request.ttl.FromMilliseconds(life)
-        with chosen.connected() as client:
+        with chosen_server.connected() as client:
             answer = client.call(client.tokens.CreateToken, request)
         return answer.token, answer.secret
     if owner is None:

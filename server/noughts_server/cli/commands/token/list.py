@@ -21,14 +21,16 @@ id  owner ... scopes      created  last used  state
 )
 def list_tokens(database: DatabaseOption = None, *, server: TokenServerOptions, output: OutputOptions) -> None:
     """List tokens without their secrets. A server lists only your own, or all with scope `admin`."""
-    if (chosen := server.chosen(database)) is not None:
-        with chosen.connected() as client:
-            found = list(client.each(client.tokens.ListTokens, pb.ListTokensRequest(), lambda page: page.tokens))
+    if (chosen_server := server.chosen(database)) is not None:
+        with chosen_server.connected() as client:
+            token_messages = list(
+                client.each(client.tokens.ListTokens, pb.ListTokensRequest(), lambda page: page.tokens)
+            )
     else:
         from noughts_server.convert.tokens import token_message
         from noughts_server.store.people import tokens
 
-        found = list(map(token_message, in_database(database, lambda store: store.read(tokens.list_tokens))))
+        token_messages = list(map(token_message, in_database(database, lambda store: store.read(tokens.list_tokens))))
     columns = (">id", "owner", "label", "scopes", "created", "last used", "state")
     rows = [
         (
@@ -39,10 +41,10 @@ def list_tokens(database: DatabaseOption = None, *, server: TokenServerOptions, 
             *_ago(row, "create_time", "last_use_time"),
             _state(row),
         )
-        for row in found
+        for row in token_messages
     ]
     hint = "No tokens yet. Create one: noughts token create --owner NAME"
-    output.show_rows({"tokens": list(map(document_of, found))}, columns, rows, hint)
+    output.show_rows({"tokens": list(map(document_of, token_messages))}, columns, rows, hint)
 
 
 def _ago(row: pb.Token, *names: str) -> Iterator[str]:
@@ -57,5 +59,5 @@ def _state(row: pb.Token) -> str:
         return f"revoked {from_now(revoked)}"
     if expires is None:
         return "good"
-    told = from_now(expires)
-    return f"expired {told}" if told.endswith("ago") else f"expires {told}"
+    distance = from_now(expires)
+    return f"expired {distance}" if distance.endswith("ago") else f"expires {distance}"

@@ -28,8 +28,8 @@ def revoke(
     output: OutputOptions,
 ) -> None:
     """Revoke a token. Bots that are logged in with it are disconnected within 1 s and lose their games."""
-    if (chosen := server.chosen(database)) is not None:
-        with chosen.connected() as client:
+    if (chosen_server := server.chosen(database)) is not None:
+        with chosen_server.connected() as client:
             request = pb.RevokeTokenRequest(name=token_name(identifier))
             revoked = client.call(client.tokens.RevokeToken, request).token
     else:

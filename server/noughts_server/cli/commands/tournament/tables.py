@@ -84,14 +84,14 @@ def tables(
     if output_format is TablesFormat.CSV and kind is Kind.ALL:
         kinds = ", ".join(each for each in Kind if each is not Kind.ALL)
         raise UsageProblem("--format csv: got no table, expected --kind as well", f"Choose one of {kinds}.")
-    title, tally = games.read(lambda found: (found.title, found.tally()), files.dialect)
-    wanted = list(TableKind) if kind is Kind.ALL else [TableKind(kind)]
+    title, tally = games.read(lambda gathered: (gathered.title, gathered.tally()), files.dialect)
+    table_kinds = list(TableKind) if kind is Kind.ALL else [TableKind(kind)]
     if kind is Kind.ALL and output_format is not TablesFormat.JSON:
         optional = {TableKind.PAIRINGS: tally.about.matches, TableKind.MODELS: tally.models}
-        wanted = [each for each in wanted if optional.get(each, True)]
+        table_kinds = [each for each in table_kinds if optional.get(each, True)]
     # People who want more than a screen of openings ask for them.
     openings = _OPENINGS_SHOWN if limit is None and output_format is TablesFormat.TEXT and kind is Kind.ALL else limit
-    made = [make_table(each, tally, openings if each is TableKind.OPENINGS else limit) for each in wanted]
+    made = [make_table(each, tally, openings if each is TableKind.OPENINGS else limit) for each in table_kinds]
     if output_format is TablesFormat.JSON:
         printing.print_json(_document(title, tally, made))
     elif output_format is TablesFormat.TEXT:
