@@ -19,7 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo live test test-long quick check docs browser stubs lock wheel audit bench soak clean
+.PHONY: help demo live test test-long quick check format docs browser stubs lock wheel audit bench soak clean
 
 help: ## list what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +41,7 @@ quick: check ## all checks, then the tests that start no process and are not lon
 
 check: $(STAMP) $(GOOGLEAPIS) docs ## format, lint, security, types, import rules, stubs, protocol, spelling, plain words, documentation
 	$(BIN)/ruff format --check .
+	$(BIN)/oxfmt --check $(STYLES_AND_SCRIPTS)
 	$(BIN)/ruff check .
 	$(BIN)/bandit -q -c pyproject.toml -r -ll proto referee bots/noughts_bots server
 	$(BIN)/mypy
@@ -50,6 +51,12 @@ check: $(STAMP) $(GOOGLEAPIS) docs ## format, lint, security, types, import rule
 	$(BIN)/codespell
 	$(BIN)/python -m tools.plain_words
 	$(BIN)/python -m pip check
+
+STYLES_AND_SCRIPTS := '**/*.{css,js,mjs}'
+
+format: $(STAMP) ## format Python, CSS and JavaScript
+	$(BIN)/ruff format .
+	$(BIN)/oxfmt $(STYLES_AND_SCRIPTS)
 
 docs: $(STAMP) ## build the documentation; the website serves it under /docs
 	$(BIN)/sphinx-build -q -W --keep-going -b html -d build/doctrees docs server/noughts_server/web/handbook

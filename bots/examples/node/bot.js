@@ -2,31 +2,31 @@
 //
 // This file speaks the protocol (docs/reference/protocol.md), player.js chooses the moves.
 
-import { readFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
-import grpc from '@grpc/grpc-js';
-import protoLoader from '@grpc/proto-loader';
-import { choose, parseVariant } from './player.js';
+import { readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import grpc from "@grpc/grpc-js";
+import protoLoader from "@grpc/proto-loader";
+import { choose, parseVariant } from "./player.js";
 
 const PROTOCOL = 1;
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 5_000; // well below the grace, so that running games are not lost
 const CHANNEL_OPTIONS = {
-  'grpc.keepalive_time_ms': 10_000,
-  'grpc.keepalive_timeout_ms': 5_000,
-  'grpc.keepalive_permit_without_calls': 1,
-  'grpc.max_receive_message_length': 8 * 1024 * 1024, // the largest frame
+  "grpc.keepalive_time_ms": 10_000,
+  "grpc.keepalive_timeout_ms": 5_000,
+  "grpc.keepalive_permit_without_calls": 1,
+  "grpc.max_receive_message_length": 8 * 1024 * 1024, // the largest frame
 };
 // Coming back helps against these; any other status is an answer that will not change.
-const PASSING = new Set(['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'CANCELLED', 'INTERNAL']);
+const PASSING = new Set(["UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED", "INTERNAL"]);
 
 const folder = (path) => fileURLToPath(new URL(path, import.meta.url));
 
 function loadService(protoFolder) {
-  const definition = protoLoader.loadSync('noughts_proto/v1/play.proto', {
-    includeDirs: [protoFolder, folder('.')],
+  const definition = protoLoader.loadSync("noughts_proto/v1/play.proto", {
+    includeDirs: [protoFolder, folder(".")],
     keepCase: true, // done_through, not doneThrough
     longs: String, // handles and seeds have 64 bits, more than a Number holds
     enums: String,
@@ -92,17 +92,17 @@ function catchUp(moves, ply, lastCell) {
 function play(client, token, hello, onWelcome) {
   return new Promise((resolve) => {
     const metadata = new grpc.Metadata();
-    metadata.set('authorization', `Bearer ${token}`);
+    metadata.set("authorization", `Bearer ${token}`);
     const games = new Games();
     const stream = client.Play(metadata);
-    stream.on('data', (frame) => {
+    stream.on("data", (frame) => {
       if (frame.welcome) onWelcome(frame.welcome);
       frame.statuses.forEach((status) => console.error(`the referee complains: ${status.message}`));
       if (frame.heartbeat) stream.write({ heartbeat: frame.heartbeat });
-      if (frame.frame !== '0') stream.write({ done_through: frame.frame, moves: games.answer(frame) });
+      if (frame.frame !== "0") stream.write({ done_through: frame.frame, moves: games.answer(frame) });
     });
-    stream.on('error', () => {}); // comes as a status as well
-    stream.on('status', (status) => resolve({ ...status, finished: games.finished }));
+    stream.on("error", () => {}); // comes as a status as well
+    stream.on("status", (status) => resolve({ ...status, finished: games.finished }));
     stream.write({ hello });
   });
 }
@@ -119,7 +119,7 @@ async function run(PlayService, server, credentials, token, hello) {
     client.close();
     const code = grpc.status[status.code];
     const summary = `${code}: ${status.details} (${status.finished} games finished)`;
-    if (code === 'OK') {
+    if (code === "OK") {
       console.log(`the server ended the session: ${summary}`);
       return 0;
     }
@@ -142,16 +142,16 @@ function readOptions() {
   try {
     const { values } = parseArgs({
       options: {
-        server: { type: 'string', default: process.env.NOUGHTS_SERVER || '127.0.0.1:7450' },
-        name: { type: 'string', default: 'node' },
-        version: { type: 'string', default: '1' },
-        proto: { type: 'string', default: folder('../../../proto') },
-        tls: { type: 'boolean', default: false },
-        'tls-ca': { type: 'string' },
+        server: { type: "string", default: process.env.NOUGHTS_SERVER || "127.0.0.1:7450" },
+        name: { type: "string", default: "node" },
+        version: { type: "string", default: "1" },
+        proto: { type: "string", default: folder("../../../proto") },
+        tls: { type: "boolean", default: false },
+        "tls-ca": { type: "string" },
       },
     });
-    if (!process.env.NOUGHTS_TOKEN) throw new Error('no token: set NOUGHTS_TOKEN');
-    const ca = values['tls-ca'] ? readFileSync(values['tls-ca']) : null;
+    if (!process.env.NOUGHTS_TOKEN) throw new Error("no token: set NOUGHTS_TOKEN");
+    const ca = values["tls-ca"] ? readFileSync(values["tls-ca"]) : null;
     const encrypted = values.tls || ca !== null;
     const credentials = encrypted ? grpc.credentials.createSsl(ca) : grpc.credentials.createInsecure();
     return { ...values, credentials, token: process.env.NOUGHTS_TOKEN, service: loadService(values.proto) };
@@ -162,5 +162,5 @@ function readOptions() {
 }
 
 const { service, server, credentials, token, name, version } = readOptions();
-const hello = { protocol: PROTOCOL, bot: name, version, agent: 'noughts-node-bot/1.0.0' };
+const hello = { protocol: PROTOCOL, bot: name, version, agent: "noughts-node-bot/1.0.0" };
 process.exitCode = await run(service, server, credentials, token, hello);

@@ -13,7 +13,7 @@ export function draw(seed, ply, bound) {
   return Number((bits * BigInt(bound)) >> 64n);
 }
 
-const NAMED = { tictactoe: 'mnk:3,3,3', gomoku: 'mnk:15,15,5', gomoku20: 'mnk:20,20,5' };
+const NAMED = { tictactoe: "mnk:3,3,3", gomoku: "mnk:15,15,5", gomoku20: "mnk:20,20,5" };
 
 /** The board of a variant: how many cells, and the lines that lead through each (arrays of cells); null if unknown. */
 export function parseVariant(name) {
@@ -22,7 +22,12 @@ export function parseVariant(name) {
   const [columns, rows, length] = match.slice(1).map(Number);
   const linesThrough = Array.from({ length: columns * rows }, () => []);
   for (let cell = 0; cell < columns * rows; cell++) {
-    for (const [right, down] of [[1, 0], [0, 1], [1, 1], [-1, 1]]) {
+    for (const [right, down] of [
+      [1, 0],
+      [0, 1],
+      [1, 1],
+      [-1, 1],
+    ]) {
       const lastColumn = (cell % columns) + right * (length - 1);
       const lastRow = Math.floor(cell / columns) + down * (length - 1);
       if (lastColumn < 0 || lastColumn >= columns || lastRow >= rows) continue;

@@ -5,8 +5,17 @@ const MARKS = ["X", "O"];
 function read(data, row) {
   const [number, variant, first, second, result, termination, opening, moves, times, line, fault] = row;
   return {
-    number, result, termination, opening, moves, times, fault, winning_cells: line,
-    board: data.variants[variant], first: data.labels[first], second: data.labels[second],
+    number,
+    result,
+    termination,
+    opening,
+    moves,
+    times,
+    fault,
+    winning_cells: line,
+    board: data.variants[variant],
+    first: data.labels[first],
+    second: data.labels[second],
   };
 }
 
@@ -36,11 +45,16 @@ function title(game) {
 // Which ply a key leads to; null: the key is not for the board.
 function keyed(key, ply, plies) {
   switch (key) {
-    case "ArrowLeft": return Math.max(0, ply - 1);
-    case "ArrowRight": return Math.min(plies, ply + 1);
-    case "Home": return 0;
-    case "End": return plies;
-    default: return null;
+    case "ArrowLeft":
+      return Math.max(0, ply - 1);
+    case "ArrowRight":
+      return Math.min(plies, ply + 1);
+    case "Home":
+      return 0;
+    case "End":
+      return plies;
+    default:
+      return null;
   }
 }
 
@@ -55,8 +69,11 @@ function start(document) {
   const data = JSON.parse(holder.textContent);
   const games = data.games.map((row) => read(data, row));
   const by = (id) => document.getElementById(id);
-  const list = by("game-list"), filter = by("game-filter"), slider = by("game-ply");
-  let game = null, ply = 0;
+  const list = by("game-list");
+  const filter = by("game-filter");
+  const slider = by("game-ply");
+  let game = null;
+  let ply = 0;
 
   function show() {
     by("game-board").innerHTML = boardSvg(game, ply);
@@ -77,12 +94,14 @@ function start(document) {
   }
   function fill() {
     const found = chosen(games, filter.value);
-    list.replaceChildren(...found.map((each) => {
-      const option = document.createElement("option");
-      option.value = each.number;
-      option.textContent = title(each);
-      return option;
-    }));
+    list.replaceChildren(
+      ...found.map((each) => {
+        const option = document.createElement("option");
+        option.value = each.number;
+        option.textContent = title(each);
+        return option;
+      }),
+    );
     list.selectedIndex = 0;
     pick(found[0]);
   }
@@ -94,7 +113,12 @@ function start(document) {
   filter.addEventListener("change", fill);
   list.addEventListener("change", () => pick(games.find((each) => String(each.number) === list.value)));
   slider.addEventListener("input", () => go(Number(slider.value)));
-  for (const [id, key] of [["game-begin", "Home"], ["game-back", "ArrowLeft"], ["game-on", "ArrowRight"], ["game-end", "End"]]) {
+  for (const [id, key] of [
+    ["game-begin", "Home"],
+    ["game-back", "ArrowLeft"],
+    ["game-on", "ArrowRight"],
+    ["game-end", "End"],
+  ]) {
     by(id).addEventListener("click", () => go(keyed(key, ply, game.moves.length)));
   }
   by("game-board").addEventListener("keydown", (event) => {

@@ -44,7 +44,7 @@ def test_text_can_be_read(scheme: str) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_numbers_on_every_colour_of_the_heat_map_can_be_read(scheme: str) -> None:
     found = colours(scheme)
-    used = dict(re.findall(r"\.heat-(\d) \{.*? color: var\(--([\w-]+)\)", CSS))
+    used = dict(re.findall(r"\.heat-(\d) \{[^}]*\scolor: var\(--([\w-]+)\)", CSS))
     assert len(used) == 9
     for level, ink in used.items():
         assert contrast(found[ink], found[f"heat-{level}"]) >= 4.5, level

@@ -1,10 +1,14 @@
 // Boards as the SVG text that `board.svg.jinja` writes on the server. Change both together: a test compares them.
 
-const CELL = 40, HALF = 20;
-const EDGE = 2, APART = 8; // Space around a board without labels, and between layers.
+const CELL = 40;
+const HALF = 20;
+const EDGE = 2;
+const APART = 8; // Space around a board without labels, and between layers.
 const BEYOND = 12; // How far the winning line reaches beyond the centres of its last stones.
 // A board of more columns or rows is cropped to its stones with so many free ones around, but not below a least size.
-const LARGEST_WHOLE = 20, AROUND = 3, LEAST_CROPPED = 15;
+const LARGEST_WHOLE = 20;
+const AROUND = 3;
+const LEAST_CROPPED = 15;
 const SIDES = ["first", "second"];
 
 export function element(name, attributes, text) {
@@ -23,26 +27,50 @@ export function cellName(board, cell) {
 // the area in use, if `used` are the cells of all moves: cells outside have no place.
 export function layoutOf(board, { labels = true, used = null } = {}) {
   const [{ start: left, size: columns }, { start: above, size: rows }] = area(board, used);
-  const width = columns * CELL, height = rows * CELL;
-  const across = Math.ceil(Math.sqrt(board.layers)), down = Math.ceil(board.layers / across);
+  const width = columns * CELL;
+  const height = rows * CELL;
+  const across = Math.ceil(Math.sqrt(board.layers));
+  const down = Math.ceil(board.layers / across);
   // Labels have about 11 px on a board that is as wide as a phone; the style sheet scales them elsewhere.
   const font = Math.floor(Math.max(across * width, down * height) / 28) + 1;
   const edge = board.layers > 1 ? APART : EDGE;
   const label = labels ? Math.floor((font * 8) / 5) : edge;
   const top = board.layers > 1 ? label : edge;
-  const wide = label + width + edge, high = top + height + label;
+  const wide = label + width + edge;
+  const high = top + height + label;
   const corner = (layer) => ({ x: label + (layer % across) * wide, y: top + Math.floor(layer / across) * high });
   // Column and row of the cell in what is shown of its layer.
-  const square = (cell) => ({ column: (cell % board.columns) - left, row: (Math.floor(cell / board.columns) % board.rows) - above });
+  const square = (cell) => ({
+    column: (cell % board.columns) - left,
+    row: (Math.floor(cell / board.columns) % board.rows) - above,
+  });
   const centre = (cell) => {
-    const { x, y } = corner(layerOf(board, cell)), { column, row } = square(cell);
+    const { x, y } = corner(layerOf(board, cell));
+    const { column, row } = square(cell);
     return { x: x + column * CELL + HALF, y: y + row * CELL + HALF };
   };
   const shows = (cell) => {
     const { column, row } = square(cell);
     return column >= 0 && column < columns && row >= 0 && row < rows;
   };
-  return { board, left, above, columns, rows, width, height, font, label, across, wholeWidth: across * wide, wholeHeight: down * high, corner, square, centre, shows };
+  return {
+    board,
+    left,
+    above,
+    columns,
+    rows,
+    width,
+    height,
+    font,
+    label,
+    across,
+    wholeWidth: across * wide,
+    wholeHeight: down * high,
+    corner,
+    square,
+    centre,
+    shows,
+  };
 }
 
 // The first of the columns that are shown and their number, and the same of the rows.
@@ -68,7 +96,9 @@ function labelsOf({ board, left, above, columns, rows, width, height, label, cor
   return range(board.layers).flatMap((layer) => {
     const { x, y } = corner(layer);
     return [
-      ...board.names.slice(left, left + columns).map((name, column) => text("name", x + column * CELL + HALF, y + height + away, name)),
+      ...board.names
+        .slice(left, left + columns)
+        .map((name, column) => text("name", x + column * CELL + HALF, y + height + away, name)),
       ...range(rows).map((row) => text("name", x - away, y + row * CELL + HALF, board.rows - above - row)),
       ...(board.layers > 1 ? [text("name", x + Math.floor(width / 2), y - away, `layer ${layer + 1}`)] : []),
     ];
@@ -77,18 +107,23 @@ function labelsOf({ board, left, above, columns, rows, width, height, label, cor
 
 // The straight lines of winning cells through the last move, in its layer.
 function winningLines({ board, square, centre }, won, last) {
-  const at = square(last), ends = new Map();
+  const at = square(last);
+  const ends = new Map();
   for (const cell of won) {
     if (cell === last || layerOf(board, cell) !== layerOf(board, last)) continue;
-    const { column, row } = square(cell), x = column - at.column, y = row - at.row;
+    const { column, row } = square(cell);
+    const x = column - at.column;
+    const y = row - at.row;
     const step = divisor(Math.abs(x), Math.abs(y)) * (cell > last ? 1 : -1);
     const way = `${x / step},${y / step}`;
     if (!ends.has(way)) ends.set(way, { x: x / step, y: y / step, cells: [last] });
     ends.get(way).cells.push(cell);
   }
   return [...ends.values()].map(({ x, y, cells }) => {
-    const one = centre(Math.min(...cells)), other = centre(Math.max(...cells));
-    const ahead = x * BEYOND, down = y * BEYOND;
+    const one = centre(Math.min(...cells));
+    const other = centre(Math.max(...cells));
+    const ahead = x * BEYOND;
+    const down = y * BEYOND;
     return tag("path", "win-line", { d: `M${one.x - ahead} ${one.y - down}L${other.x + ahead} ${other.y + down}` });
   });
 }
@@ -131,7 +166,8 @@ const marks = {
   back: ({ width, height }, x, y) => [rect("paper", x, y, width, height)],
   front: (layout, x, y) => [grid(layout, x, y, 0)],
   stone(cell, side, x, y, cross) {
-    if (cross) return tag("path", `stone ${side} cross`, { "data-cell": cell, d: `M${x - 10} ${y - 10}l20 20m0 -20l-20 20` });
+    if (cross)
+      return tag("path", `stone ${side} cross`, { "data-cell": cell, d: `M${x - 10} ${y - 10}l20 20m0 -20l-20 20` });
     return tag("circle", `stone ${side} nought`, { "data-cell": cell, cx: x, cy: y, r: 11 });
   },
   mark: (kind, x, y) => rect(kind, x - HALF, y - HALF, CELL, CELL),
@@ -143,9 +179,13 @@ const LOOKS = { stones, plate, marks };
 // reach the edge.
 function grid({ board, left: before, above: over, columns, rows, width, height }, x, y, inset) {
   const more = inset ? 0 : 1;
-  const left = before ? 1 : inset, above = over ? 1 : inset;
-  const right = before + columns === board.columns ? inset : 1, below = over + rows === board.rows ? inset : 1;
-  const down = range(columns + more).map((column) => `M${x + inset + column * CELL} ${y + above}v${height - above - below}`);
+  const left = before ? 1 : inset;
+  const above = over ? 1 : inset;
+  const right = before + columns === board.columns ? inset : 1;
+  const below = over + rows === board.rows ? inset : 1;
+  const down = range(columns + more).map(
+    (column) => `M${x + inset + column * CELL} ${y + above}v${height - above - below}`,
+  );
   const across = range(rows + more).map((row) => `M${x + left} ${y + inset + row * CELL}h${width - left - right}`);
   return tag("path", "lines", { d: [...down, ...across].join("") });
 }
@@ -154,7 +194,9 @@ function grid({ board, left: before, above: over, columns, rows, width, height }
 // how many of the last moves have their number; `swapped`: the first side has the noughts; `whole`: a large board, too, is
 // shown with its unused parts.
 function drawing(game, ply, { numbers = 0, labels = true, swapped = false, whole = false } = {}) {
-  const { board, moves } = game, layout = layoutOf(board, { labels, used: whole ? null : moves }), look = LOOKS[board.look];
+  const { board, moves } = game;
+  const layout = layoutOf(board, { labels, used: whole ? null : moves });
+  const look = LOOKS[board.look];
   const shown = moves.slice(0, ply);
   const won = shown.length && shown.length === moves.length ? (game.winning_cells ?? []) : [];
   const places = shown.map((cell, at) => ({ side: SIDES[at % 2], cell, ...layout.centre(cell) }));
@@ -180,22 +222,36 @@ function drawing(game, ply, { numbers = 0, labels = true, swapped = false, whole
 
   const loser = won.length ? ` ${SIDES[shown.length % 2]}-lost` : "";
   return {
-    attributes: { class: `board ${board.look}`, viewBox: `0 0 ${layout.wholeWidth} ${layout.wholeHeight}`, "font-size": layout.font, "aria-hidden": true },
-    groups: [["back", back], [`played${loser}`, played], ["top", top]],
+    attributes: {
+      class: `board ${board.look}`,
+      viewBox: `0 0 ${layout.wholeWidth} ${layout.wholeHeight}`,
+      "font-size": layout.font,
+      "aria-hidden": true,
+    },
+    groups: [
+      ["back", back],
+      [`played${loser}`, played],
+      ["top", top],
+    ],
   };
 }
 
 // The board as text.
 export function boardSvg(game, ply, options) {
   const { attributes, groups } = drawing(game, ply, options);
-  const written = Object.entries(attributes).map(([key, value]) => ` ${key}="${value}"`).join("");
+  const written = Object.entries(attributes)
+    .map(([key, value]) => ` ${key}="${value}"`)
+    .join("");
   return `<svg${written}>${groups.map(([kind, parts]) => `<g class="${kind}">${parts.join("")}</g>`).join("")}</svg>`;
 }
 
 // What the next move on this cell would add: its stone and, where stones fall, the column.
 export function ghostSvg(game, cell, { swapped = false } = {}) {
-  const { board, moves } = game, layout = layoutOf(board), side = SIDES[moves.length % 2];
-  const { x, y } = layout.centre(cell), above = layout.corner(layerOf(board, cell)).y;
+  const { board, moves } = game;
+  const layout = layoutOf(board);
+  const side = SIDES[moves.length % 2];
+  const { x, y } = layout.centre(cell);
+  const above = layout.corner(layerOf(board, cell)).y;
   const column = board.gravity ? rect("column", x - HALF, above, CELL, layout.height) : "";
   return column + LOOKS[board.look].stone(cell, side, x, y, (side === "first") !== swapped).replace("stone", "ghost");
 }
@@ -204,9 +260,11 @@ export function ghostSvg(game, cell, { swapped = false } = {}) {
 // replaced, so stones that stay do not flicker.
 export function draw(svg, game, ply, options) {
   const { attributes, groups } = drawing(game, ply, options);
-  for (const name of ["viewBox", "font-size"]) if (svg.getAttribute(name) !== String(attributes[name])) svg.setAttribute(name, attributes[name]);
+  for (const name of ["viewBox", "font-size"])
+    if (svg.getAttribute(name) !== String(attributes[name])) svg.setAttribute(name, attributes[name]);
   groups.forEach(([kind, parts], at) => {
-    const group = svg.children[at], before = group.children.length;
+    const group = svg.children[at];
+    const before = group.children.length;
     if (group.getAttribute("class") !== kind) group.setAttribute("class", kind);
     parts.forEach((part, number) => {
       const child = group.children[number];
@@ -230,7 +288,9 @@ function range(length) {
 }
 
 function tag(name, kind, attributes, words = "") {
-  const written = Object.entries(attributes).map(([key, value]) => ` ${key}="${value}"`).join("");
+  const written = Object.entries(attributes)
+    .map(([key, value]) => ` ${key}="${value}"`)
+    .join("");
   return `<${name} class="${kind}"${written}>${words}</${name}>`;
 }
 

@@ -1,6 +1,8 @@
 // A clock's time, as `1:05` or, when little is left, `0:07.3`.
 export function clock(micros) {
-  const all = micros / 1e6, minutes = Math.floor(all / 60), rest = all - 60 * minutes;
+  const all = micros / 1e6;
+  const minutes = Math.floor(all / 60);
+  const rest = all - 60 * minutes;
   return `${minutes}:${rest < 10 ? "0" : ""}${all < 20 ? rest.toFixed(1) : Math.floor(rest)}`;
 }
 

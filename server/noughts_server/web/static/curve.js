@@ -1,6 +1,9 @@
 // A rating curve that tells its points: under the pointer, or by the arrow keys. The points come from the API.
-const place = document.querySelector("[data-curve]"), svg = place?.querySelector("svg.curve");
-let points = [], asked = null, chosen = -1;
+const place = document.querySelector("[data-curve]");
+const svg = place?.querySelector("svg.curve");
+let points = [];
+let asked = null;
+let chosen = -1;
 
 if (svg) {
   const dot = document.createElementNS(svg.namespaceURI, "circle");
@@ -18,7 +21,12 @@ if (svg) {
     points = answer.ok ? (await answer.json()).points : [];
   };
   const load = () => (asked ??= ask());
-  const corners = svg.querySelector(".line").getAttribute("d").slice(1).split("L").map((each) => each.split(" ").map(Number));
+  const corners = svg
+    .querySelector(".line")
+    .getAttribute("d")
+    .slice(1)
+    .split("L")
+    .map((each) => each.split(" ").map(Number));
   const tell = (at) => {
     chosen = Math.min(Math.max(at, 0), Math.min(points.length, corners.length) - 1);
     const point = points[chosen];

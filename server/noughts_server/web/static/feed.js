@@ -1,13 +1,18 @@
 // Live events of one resource: what is known of its games and tournaments, kept up to date.
 
-const FIRST_WAIT = 500, LONGEST_WAIT = 8000;
+const FIRST_WAIT = 500;
+const LONGEST_WAIT = 8000;
 
 // Follows the events at an address until they are over. `changed(view)` is called after each. Tabs that nobody sees
 // stop listening and catch up when they are seen again.
 export function follow(address, changed) {
   // `stopped`: since when the site or its server is away, which stops the clocks; null while both are there.
   const view = { games: new Map(), tournaments: new Map(), stopped: null };
-  let source = null, wait = FIRST_WAIT, timer = 0, seen = false, over = false;
+  let source = null;
+  let wait = FIRST_WAIT;
+  let timer = 0;
+  let seen = false;
+  let over = false;
 
   function listen() {
     clearTimeout(timer);
@@ -88,7 +93,13 @@ function apply(view, increments) {
   }
   for (const end of increments.ends) {
     const game = view.games.get(end.game);
-    if (game) Object.assign(game, { state: "ended", result: end.result, termination: end.termination, winning_cells: end.winning_cells });
+    if (game)
+      Object.assign(game, {
+        state: "ended",
+        result: end.result,
+        termination: end.termination,
+        winning_cells: end.winning_cells,
+      });
   }
   for (const told of increments.tournaments) view.tournaments.set(told.name, told);
 }

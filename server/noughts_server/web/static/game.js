@@ -5,7 +5,8 @@ import { plyAt, showScores } from "./scores.js";
 import { knock } from "./sound.js";
 import { openingPlies, set, showStrips } from "./strips.js";
 
-const SHORTEST = 150, LONGEST = 8000; // Milliseconds between two moves that are played by themselves.
+const SHORTEST = 150;
+const LONGEST = 8000; // Milliseconds between two moves that are played by themselves.
 const by = (id) => document.getElementById(id);
 const svg = document.querySelector("#board svg");
 let game = JSON.parse(by("game").textContent);
@@ -36,8 +37,18 @@ function show() {
   if (by("link")) by("link").value = `${location.origin}/${game.name}?ply=${ply}`;
   if (by("picture")) by("picture").href = `/${game.name}.svg?ply=${ply}&numbers=${numbers}`;
   if (by("png")) by("png").href = `/${game.name}.png?ply=${ply}`;
-  if (by("explorer")) by("explorer").href = by("explorer").href.replace(/moves=.*/, `moves=${game.moves.slice(0, Math.min(ply, 12)).join()}`);
-  for (const [id, off] of [["begin", ply === 0], ["back", ply === 0], ["on", ply === game.moves.length], ["end", ply === game.moves.length]]) by(id).disabled = off;
+  if (by("explorer"))
+    by("explorer").href = by("explorer").href.replace(
+      /moves=.*/,
+      `moves=${game.moves.slice(0, Math.min(ply, 12)).join()}`,
+    );
+  for (const [id, off] of [
+    ["begin", ply === 0],
+    ["back", ply === 0],
+    ["on", ply === game.moves.length],
+    ["end", ply === game.moves.length],
+  ])
+    by(id).disabled = off;
   showLive();
   showMoves();
   showScores(game, ply);
@@ -59,7 +70,8 @@ function cell(number) {
 }
 
 function outcome() {
-  if (game.state === "waiting") return game.moves.length ? "Waiting for the players to reconnect." : "The game has not started.";
+  if (game.state === "waiting")
+    return game.moves.length ? "Waiting for the players to reconnect." : "The game has not started.";
   if (game.state !== "ended") return `${game.moves.length % 2 ? game.second : game.first} is to move.`;
   const winner = { "1-0": game.first, "0-1": game.second }[game.result];
   const ending = game.termination.replaceAll("_", " ");
@@ -68,7 +80,11 @@ function outcome() {
 }
 
 function seconds(micros) {
-  return micros < 1000 ? `${micros} µs` : micros < 1e6 ? `${(micros / 1000).toFixed(1)} ms` : `${(micros / 1e6).toFixed(2)} s`;
+  return micros < 1000
+    ? `${micros} µs`
+    : micros < 1e6
+      ? `${(micros / 1000).toFixed(1)} ms`
+      : `${(micros / 1e6).toFixed(2)} s`;
 }
 
 // The way back, which counts the moves that were played meanwhile.
@@ -80,18 +96,22 @@ function showLive() {
 
 // Each move leads to its position; its bar is as long as its thinking time.
 function showMoves() {
-  const list = by("moves"), slowest = Math.max(1, ...game.times_us);
+  const list = by("moves");
+  const slowest = Math.max(1, ...game.times_us);
   while (list.children.length > game.moves.length) list.lastChild.remove();
   for (let at = list.children.length; at < game.moves.length; at++) {
-    const item = document.createElement("li"), link = document.createElement("a");
+    const item = document.createElement("li");
+    const link = document.createElement("a");
     link.href = `/${game.name}?ply=${at + 1}`;
     item.append(link);
     list.append(item);
   }
   [...list.children].forEach((item, at) => {
-    const link = item.firstChild, name = cell(game.moves[at]);
+    const link = item.firstChild;
+    const name = cell(game.moves[at]);
     if (link.dataset.move !== name) {
-      const bar = document.createElement("i"), time = game.times_us[at];
+      const bar = document.createElement("i");
+      const time = game.times_us[at];
       link.dataset.move = name;
       link.replaceChildren(name, bar);
       link.title = at < openingPlies(game) ? "opening" : time === undefined ? "" : seconds(time);
@@ -100,7 +120,8 @@ function showMoves() {
     if (at === ply - 1) link.setAttribute("aria-current", "step");
     else link.removeAttribute("aria-current");
   });
-  const current = list.children[ply - 1], place = list.parentElement;
+  const current = list.children[ply - 1];
+  const place = list.parentElement;
   if (current) place.scrollTop = current.offsetTop - place.clientHeight / 2;
   else place.scrollTop = 0;
 }
@@ -127,10 +148,13 @@ function play() {
   by("play").setAttribute("aria-label", pressed("play") ? "Pause" : "Play");
   if (!pressed("play") || ply === game.moves.length) return;
   const wait = Math.max(SHORTEST, Math.min(LONGEST, (game.times_us[ply] ?? 0) / 1000));
-  playing = setTimeout(() => {
-    go(ply + 1);
-    play();
-  }, wait / Number(by("speed").value));
+  playing = setTimeout(
+    () => {
+      go(ply + 1);
+      play();
+    },
+    wait / Number(by("speed").value),
+  );
 }
 
 const pressed = (id) => by(id)?.getAttribute("aria-pressed") === "true";
@@ -163,7 +187,17 @@ const ACTIONS = {
   },
   help: () => by("keys").showModal(),
 };
-const KEYS = { ArrowLeft: "back", ArrowRight: "on", Home: "begin", End: "end", " ": "play", f: "flip", z: "zoom", s: "sound", "?": "help" };
+const KEYS = {
+  ArrowLeft: "back",
+  ArrowRight: "on",
+  Home: "begin",
+  End: "end",
+  " ": "play",
+  f: "flip",
+  z: "zoom",
+  s: "sound",
+  "?": "help",
+};
 
 addEventListener("keydown", (event) => {
   if (event.altKey || event.ctrlKey || event.metaKey || event.target.closest("input, select, dialog, .scroll")) return;
@@ -220,7 +254,8 @@ function kept(name) {
 }
 
 for (const id of ["speed", "numbers"]) {
-  const value = kept(id), select = by(id);
+  const value = kept(id);
+  const select = by(id);
   if ([...(select?.options ?? [])].some((option) => option.value === value)) select.value = value;
 }
 if (kept("sound") === "true") press("sound", true);
@@ -230,7 +265,8 @@ if (game.state !== "ended") {
   const ticking = setInterval(() => showStrips(game, ply, heard, stopped), 100);
   follow(`/api/v1/${game.name}/events`, (view) => {
     stopped = view.stopped;
-    const now = view.games.get(game.name), before = game.moves.length;
+    const now = view.games.get(game.name);
+    const before = game.moves.length;
     if (!now) return;
     game = now;
     heard = now.heard;

@@ -8,7 +8,9 @@ const KEPT = 5000; // Milliseconds.
 // are `more` to come, empty places at the end stay for a while, so that the boards keep their size.
 export function showGames(grid, games, more = false) {
   const names = new Set(games.map((game) => game.name));
-  const cards = new Map([...grid.children].filter((card) => names.has(card.dataset.name)).map((card) => [card.dataset.name, card]));
+  const cards = new Map(
+    [...grid.children].filter((card) => names.has(card.dataset.name)).map((card) => [card.dataset.name, card]),
+  );
   const free = [...grid.children].filter((card) => !names.has(card.dataset.name));
   for (const game of games) {
     let card = cards.get(game.name);
@@ -22,7 +24,8 @@ export function showGames(grid, games, more = false) {
   }
   for (const card of free) if (card.dataset.name) card.replaceWith(emptyCard());
   const kept = performance.now() - (more ? KEPT : 0);
-  while (grid.lastElementChild && !(grid.lastElementChild.dataset.name || grid.lastElementChild.dataset.since > kept)) grid.lastElementChild.remove();
+  while (grid.lastElementChild && !(grid.lastElementChild.dataset.name || grid.lastElementChild.dataset.since > kept))
+    grid.lastElementChild.remove();
 }
 
 function emptyCard() {
@@ -44,7 +47,8 @@ function newCard(game) {
 function fill(card, game) {
   const said = game.state === "ended" ? game.result : game.moves.length ? `move ${game.moves.length}` : game.state;
   // The words change with each move, and so does the board.
-  if (game.board && card.querySelector(".said").textContent !== said) draw(card.querySelector("svg"), game, game.moves.length, SMALL);
+  if (game.board && card.querySelector(".said").textContent !== said)
+    draw(card.querySelector("svg"), game, game.moves.length, SMALL);
   card.title = `${game.first} – ${game.second}`;
   set(card.querySelector(".names"), card.title);
   set(card.querySelector(".said"), said);

@@ -9,7 +9,11 @@ import { set, showStrips } from "./strips.js";
 const HELD = 8000; // Milliseconds for which the result of a featured game is shown.
 const SMALL = 3;
 const by = (id) => document.getElementById(id);
-let view = null, game = null, timer = 0, drawing = 0, asking = false;
+let view = null;
+let game = null;
+let timer = 0;
+let drawing = 0;
+let asking = false;
 
 follow(by("hall").dataset.events, (told) => {
   view = told;
@@ -19,7 +23,8 @@ follow(by("hall").dataset.events, (told) => {
 setInterval(() => game && showStrips(game, game.moves.length, game.heard, view.stopped), 100);
 
 function show() {
-  const name = by("featured").dataset.live, games = [...view.games.values()];
+  const name = by("featured").dataset.live;
+  const games = [...view.games.values()];
   game = view.games.get(name) ?? (game?.name === name ? game : null);
   if (game) showFeatured();
   showGames(by("grid"), games.filter((each) => each.name !== name).slice(0, SMALL));
@@ -37,10 +42,17 @@ function showFeatured() {
   if (svg) draw(svg, game, game.moves.length);
   showStrips(game, game.moves.length, game.heard, view.stopped);
   const winner = { "1-0": game.first, "0-1": game.second }[game.result];
-  const ended = winner ? `${winner} won: ${game.termination.replaceAll("_", " ")}` : game.result === "*" ? "Void" : "A draw";
+  const ended = winner
+    ? `${winner} won: ${game.termination.replaceAll("_", " ")}`
+    : game.result === "*"
+      ? "Void"
+      : "A draw";
   const air = document.querySelector(".on-air");
   if (air && game.state === "ended") Object.assign(air, { className: "muted", textContent: "Just ended" });
-  set(by("featured-said"), game.state === "ended" ? ended : game.moves.length ? `Move ${game.moves.length}` : game.state);
+  set(
+    by("featured-said"),
+    game.state === "ended" ? ended : game.moves.length ? `Move ${game.moves.length}` : game.state,
+  );
 }
 
 function showTournaments() {
@@ -51,7 +63,11 @@ function showTournaments() {
     set(row.querySelector(".done"), told.games_done.toLocaleString());
   }
   const names = [...document.querySelectorAll("#running [data-name]")].map((row) => row.dataset.name);
-  if ([...view.tournaments.values()].some((each) => each.state === "running" && !names.includes(each.name)) && names.length < Number(by("running").dataset.most)) ask();
+  if (
+    [...view.tournaments.values()].some((each) => each.state === "running" && !names.includes(each.name)) &&
+    names.length < Number(by("running").dataset.most)
+  )
+    ask();
 }
 
 // Takes the featured game and the tournaments from the page as it is now.

@@ -1,7 +1,8 @@
 // The form of a new game: a typed variant goes before the tiles, and presets fill in the clock.
 import { ownTables } from "./own_tables.js";
 
-const form = document.querySelector("form.lobby"), other = form.elements.other;
+const form = document.querySelector("form.lobby");
+const other = form.elements.other;
 
 for (const tile of form.querySelectorAll("[name=variant]")) tile.addEventListener("change", () => (other.value = ""));
 other.addEventListener("input", () => {
@@ -24,7 +25,10 @@ mark();
 function mark() {
   const { bank, increment, move } = form.elements;
   for (const button of presets.children) {
-    button.setAttribute("aria-pressed", bank.value === button.dataset.bank && increment.value === button.dataset.increment && !move.value);
+    button.setAttribute(
+      "aria-pressed",
+      bank.value === button.dataset.bank && increment.value === button.dataset.increment && !move.value,
+    );
   }
 }
 

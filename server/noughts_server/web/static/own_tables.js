@@ -11,7 +11,10 @@ function read() {
 
 export function keepTable(left = 0) {
   try {
-    localStorage[KEY] = JSON.stringify({ ...Object.fromEntries(ownTables()), [location.pathname]: { title: document.title, left } });
+    localStorage[KEY] = JSON.stringify({
+      ...Object.fromEntries(ownTables()),
+      [location.pathname]: { title: document.title, left },
+    });
   } catch {
     // This browser keeps nothing.
   }

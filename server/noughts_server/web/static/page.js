@@ -12,17 +12,27 @@ export function showTimes(root) {
 showTimes(document);
 
 document.addEventListener("submit", async (event) => {
-  const form = event.target, question = form.dataset.confirm;
+  const form = event.target;
+  const question = form.dataset.confirm;
   if (!question) return;
   event.preventDefault();
   const { action } = form;
   // While the question was open, the page may have put another action in this place.
-  if ((await confirmed(question, event.submitter.textContent)) && form.isConnected && form.action === action) form.submit();
+  if ((await confirmed(question, event.submitter.textContent)) && form.isConnected && form.action === action)
+    form.submit();
 });
 
 addEventListener("keydown", (event) => {
   const search = document.querySelector("form.search input");
-  if (event.key !== "/" || !search || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
+  if (
+    event.key !== "/" ||
+    !search ||
+    event.ctrlKey ||
+    event.metaKey ||
+    event.altKey ||
+    event.target.closest("input, select, textarea")
+  )
+    return;
   event.preventDefault();
   search.focus();
   search.select();
@@ -42,7 +52,12 @@ for (const form of document.querySelectorAll("form[data-busy]")) {
     form.querySelector("[type=submit]").disabled = true;
   });
 }
-addEventListener("pageshow", (event) => event.persisted && document.querySelectorAll("form[data-busy] [type=submit]").forEach((button) => (button.disabled = false)));
+addEventListener(
+  "pageshow",
+  (event) =>
+    event.persisted &&
+    document.querySelectorAll("form[data-busy] [type=submit]").forEach((button) => (button.disabled = false)),
+);
 
 export function makeCopyable(root) {
   for (const code of root.querySelectorAll("code[data-copy]")) {

@@ -21,20 +21,31 @@ const board = game.board;
 const count = board ? board.columns * board.rows * board.layers : 0;
 const cells = [];
 const ghost = element("g", { class: "ghosts", "aria-hidden": "true" });
-let focused = 0, pointed = -1;
+let focused = 0;
+let pointed = -1;
 
 const over = () => game.state === "ended";
 const toMove = () => game.moves.length % 2;
 const mine = () => !over() && !table.waiting && table.sides.includes(toMove());
 
 function makeCells() {
-  const group = element("g", { class: "cells" }), layout = layoutOf(board);
+  const group = element("g", { class: "cells" });
+  const layout = layoutOf(board);
   // The cells say what lies on them.
   svg.removeAttribute("aria-hidden");
   for (const part of svg.children) part.setAttribute("aria-hidden", "true");
   for (let cell = 0; cell < count; cell++) {
     const { x, y } = layout.centre(cell);
-    const made = element("rect", { x: x - 19, y: y - 19, width: 38, height: 38, rx: 2, class: "cell", role: "button", tabindex: -1 });
+    const made = element("rect", {
+      x: x - 19,
+      y: y - 19,
+      width: 38,
+      height: 38,
+      rx: 2,
+      class: "cell",
+      role: "button",
+      tabindex: -1,
+    });
     made.addEventListener("click", () => play(cell));
     made.addEventListener("focus", () => focus(cell));
     cells.push(made);
@@ -74,7 +85,9 @@ function pressed(event) {
   if (!steps) return;
   event.preventDefault();
   // Layers stand in rows.
-  const area = board.columns * board.rows, wide = layoutOf(board).across, layer = Math.floor(focused / area);
+  const area = board.columns * board.rows;
+  const wide = layoutOf(board).across;
+  const layer = Math.floor(focused / area);
   const across = (layer % wide) * board.columns + (focused % board.columns) + steps[0];
   const down = Math.floor(layer / wide) * board.rows + Math.floor((focused % area) / board.columns) + steps[1];
   if (across < 0 || across >= wide * board.columns || down < 0) return;
@@ -88,7 +101,8 @@ function pressed(event) {
 // Where a stone comes to rest.
 function landing(cell) {
   if (!board.gravity) return cell;
-  const taken = new Set(game.moves), column = cell % board.columns;
+  const taken = new Set(game.moves);
+  const column = cell % board.columns;
   let lowest = cell;
   for (let row = board.rows - 1; row >= 0; row--) {
     lowest = row * board.columns + column;
@@ -112,7 +126,11 @@ async function play(cell) {
 async function post(action, fields) {
   say("");
   try {
-    const answer = await fetch(`${address}/${action}`, { method: "POST", headers: { "x-csrf": csrf }, body: new URLSearchParams({ game: game.name, ...fields }) });
+    const answer = await fetch(`${address}/${action}`, {
+      method: "POST",
+      headers: { "x-csrf": csrf },
+      body: new URLSearchParams({ game: game.name, ...fields }),
+    });
     const told = await answer.json();
     if (answer.ok) return told;
     say(`${told.message} ${told.hint}`);
@@ -138,11 +156,14 @@ function say(words) {
 }
 
 function status() {
-  const [me] = table.sides, alone = table.sides.length === 1;
+  const [me] = table.sides;
+  const alone = table.sides.length === 1;
   if (over()) {
     const winner = { "1-0": 0, "0-1": 1 }[game.result];
     if (winner === undefined) return game.result === "*" ? "This game was cancelled." : "A draw.";
-    const why = { line: "", timeout: " on time", resigned: ": the other side has given up" }[game.termination] ?? ` (${game.termination.replaceAll("_", " ")})`;
+    const why =
+      { line: "", timeout: " on time", resigned: ": the other side has given up" }[game.termination] ??
+      ` (${game.termination.replaceAll("_", " ")})`;
     return alone && winner === me ? `You have won${why}.` : `${table.names[winner]} has won${why}.`;
   }
   if (table.waiting) return "Waiting for the other person.";
@@ -155,7 +176,8 @@ function show() {
     draw(svg, game, game.moves.length, { swapped: table.marks === "OX", whole: true });
     hint(pointed);
     if (!cells.length) makeCells();
-    const [me] = table.sides, winner = { "1-0": 0, "0-1": 1 }[game.result];
+    const [me] = table.sides;
+    const winner = { "1-0": 0, "0-1": 1 }[game.result];
     svg.classList.toggle("lost", over() && table.sides.length === 1 && winner === 1 - me);
     svg.classList.toggle("open", mine());
     const owner = new Map(game.moves.map((cell, ply) => [cell, table.marks[ply % 2]]));
@@ -168,7 +190,9 @@ function show() {
   by("status").className = `outcome ${game.state}`;
   by("again").classList.toggle("main", over());
   by("resign").disabled = over() || table.waiting;
-  if (by("back")) by("back").disabled = !game.moves.some((_, ply) => ply >= table.opening && table.sides.includes(ply % 2)) && table.opening === 0;
+  if (by("back"))
+    by("back").disabled =
+      !game.moves.some((_, ply) => ply >= table.opening && table.sides.includes(ply % 2)) && table.opening === 0;
   if (by("invitation")) by("invitation").hidden = !table.waiting;
   showClocks(game, heard, stopped);
 }

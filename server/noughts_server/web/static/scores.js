@@ -4,18 +4,25 @@ import { element } from "./board.js";
 import { SIDES, scoresOf } from "./strips.js";
 
 const LEAST = 3; // Scores of each bot that make a scale.
-const WIDTH = 320, HEIGHT = 96, EDGE = 4;
+const WIDTH = 320;
+const HEIGHT = 96;
+const EDGE = 4;
 const by = (id) => document.getElementById(id);
 
 function curve(game, side) {
-  const told = scoresOf(game, side), largest = Math.max(...told.map(([, score]) => Math.abs(score))) || 1;
+  const told = scoresOf(game, side);
+  const largest = Math.max(...told.map(([, score]) => Math.abs(score))) || 1;
   return told.map(([at, score]) => [at, ((side ? -1 : 1) * score) / largest]);
 }
 
 export function showScores(game, ply) {
   const curves = [0, 1].map((side) => curve(game, side));
   by("scores").hidden = curves.flat().length < 2;
-  showBar(game, curves.map((points) => points.filter(([at]) => at < ply).at(-1)?.[1]), curves.every((points) => points.length >= LEAST));
+  showBar(
+    game,
+    curves.map((points) => points.filter(([at]) => at < ply).at(-1)?.[1]),
+    curves.every((points) => points.length >= LEAST),
+  );
   if (by("scores").hidden) return;
   const plies = Math.max(2, game.moves.length);
   const x = (at) => (EDGE + (at / (plies - 1)) * (WIDTH - 2 * EDGE)).toFixed(1);
@@ -23,10 +30,16 @@ export function showScores(game, ply) {
   const lines = curves.map((points, side) => {
     const places = points.map(([at, value]) => `${x(at)} ${y(value)}`);
     // A single score is a line without length, which its round ends make a dot.
-    return element("path", { class: `line ${SIDES[side]}`, d: places.length ? `M${(places.length > 1 ? places : [...places, ...places]).join("L")}` : "" });
+    return element("path", {
+      class: `line ${SIDES[side]}`,
+      d: places.length ? `M${(places.length > 1 ? places : [...places, ...places]).join("L")}` : "",
+    });
   });
   const here = x(Math.max(0, ply - 1));
-  by("score-graph").replaceChildren(element("path", { class: "here", d: `M${EDGE} ${HEIGHT / 2}H${WIDTH - EDGE}M${here} 2V${HEIGHT - 2}` }), ...lines);
+  by("score-graph").replaceChildren(
+    element("path", { class: "here", d: `M${EDGE} ${HEIGHT / 2}H${WIDTH - EDGE}M${here} 2V${HEIGHT - 2}` }),
+    ...lines,
+  );
 }
 
 // The bar needs some scores of both; it is as full as both bots, on average, think well of the first player.

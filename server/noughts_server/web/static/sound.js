@@ -3,7 +3,9 @@ let context = null;
 
 export function knock() {
   context ??= new AudioContext();
-  const now = context.currentTime, tone = context.createOscillator(), loudness = context.createGain();
+  const now = context.currentTime;
+  const tone = context.createOscillator();
+  const loudness = context.createGain();
   tone.frequency.setValueAtTime(420, now);
   tone.frequency.exponentialRampToValueAtTime(110, now + 0.07);
   loudness.gain.setValueAtTime(0.25, now);

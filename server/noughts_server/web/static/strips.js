@@ -19,7 +19,8 @@ function clockAfter(game, side, ply) {
   const time = game[`${SIDES[side]}_time`] ?? game.time;
   if (!time?.bank_us) return time?.move_us || null;
   let left = time.bank_us;
-  for (let at = openingPlies(game); at < ply; at++) if (at % 2 === side) left = Math.max(0, left - game.times_us[at]) + time.increment_us;
+  for (let at = openingPlies(game); at < ply; at++)
+    if (at % 2 === side) left = Math.max(0, left - game.times_us[at]) + time.increment_us;
   return left;
 }
 
@@ -32,7 +33,8 @@ export function scoresOf(game, side, ply = Infinity) {
 // The position after `ply` moves. In the newest one of a live game the clock of the side to move runs from the last ply
 // (`heard`) until now, or until the server went away (`stopped`).
 export function showStrips(game, ply, heard, stopped) {
-  const newest = ply === game.moves.length, over = game.state === "ended" && newest;
+  const newest = ply === game.moves.length;
+  const over = game.state === "ended" && newest;
   SIDES.forEach((name, side) => {
     const toMove = !over && ply % 2 === side;
     const running = toMove && newest && game.state === "running";

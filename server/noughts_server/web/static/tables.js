@@ -14,12 +14,15 @@ export function makeSortable(root) {
 
 // Sorts fresh tables as the visitor has sorted those that they replace.
 export function keepSorting(now, fresh) {
-  const before = now.querySelector("table[data-sort] th[aria-sort]"), table = fresh.querySelector("table[data-sort]");
-  if (before && table) sort(table, table.tHead.rows[0].cells[before.cellIndex], before.getAttribute("aria-sort") === "descending");
+  const before = now.querySelector("table[data-sort] th[aria-sort]");
+  const table = fresh.querySelector("table[data-sort]");
+  if (before && table)
+    sort(table, table.tHead.rows[0].cells[before.cellIndex], before.getAttribute("aria-sort") === "descending");
 }
 
 function valueOf(row, column) {
-  const cell = row.cells[column], told = cell.dataset.value ?? cell.textContent.trim().replaceAll(",", "").replace("½", ".5");
+  const cell = row.cells[column];
+  const told = cell.dataset.value ?? cell.textContent.trim().replaceAll(",", "").replace("½", ".5");
   return told !== "" && isFinite(told) ? Number(told) : told;
 }
 
@@ -28,7 +31,9 @@ function sort(table, head, falling) {
   for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
   head.setAttribute("aria-sort", falling ? "descending" : "ascending");
   const keyed = [...body.rows].map((row) => [valueOf(row, head.cellIndex), row]);
-  keyed.sort(([a], [b]) => (typeof a === "number" && typeof b === "number" ? a - b : text.compare(a, b)) * (falling ? -1 : 1));
+  keyed.sort(
+    ([a], [b]) => (typeof a === "number" && typeof b === "number" ? a - b : text.compare(a, b)) * (falling ? -1 : 1),
+  );
   body.append(...keyed.map(([, row]) => row));
 }
 
@@ -36,7 +41,8 @@ makeSortable(document);
 document.addEventListener("click", ({ target }) => {
   const head = target.closest("table[data-sort] thead th");
   if (!head) return;
-  const table = head.closest("table"), sorted = head.getAttribute("aria-sort");
+  const table = head.closest("table");
+  const sorted = head.getAttribute("aria-sort");
   // Numbers begin with the largest, but places with the first.
   const numbers = head.cellIndex > 0 && typeof valueOf(table.tBodies[0].rows[0], head.cellIndex) === "number";
   sort(table, head, sorted ? sorted === "ascending" : numbers);

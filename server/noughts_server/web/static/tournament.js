@@ -9,7 +9,12 @@ const page = document.getElementById("tournament");
 const began = performance.now();
 // What the page says: it may have changed before the first event.
 let state = page.querySelector(".state").textContent;
-let reason = "", first = null, told = null, wanted = false, asking = false, drawing = 0;
+let reason = "";
+let first = null;
+let told = null;
+let wanted = false;
+let asking = false;
+let drawing = 0;
 
 follow(page.dataset.events, (view) => {
   cancelAnimationFrame(drawing);
@@ -22,7 +27,8 @@ function show(view) {
   // Between two games the boards keep their space: the tables below stay where they are.
   const boards = document.getElementById("boards-part");
   if (boards) {
-    const running = tournament?.state === "running", grid = document.getElementById("grid");
+    const running = tournament?.state === "running";
+    const grid = document.getElementById("grid");
     boards.hidden = !games.length && !running;
     if (games.length) grid.hidden = false;
     showGames(grid, games, running);
@@ -48,7 +54,8 @@ function showProgress(tournament) {
   bar.value = done;
   document.getElementById("done").textContent = done.toLocaleString();
   document.getElementById("total").textContent = total.toLocaleString();
-  const seconds = (performance.now() - began) / 1000, played = done - (first ?? done);
+  const seconds = (performance.now() - began) / 1000;
+  const played = done - (first ?? done);
   const left = played > 0 && seconds > 2 && done < total ? ((total - done) * seconds) / played : 0;
   document.getElementById("remaining").textContent = left ? `, about ${duration(left)} left` : "";
 }
