@@ -26,7 +26,7 @@ REFEREE = (
         before="    game.left_us = game.left_us[::-1]\n",
         after="",
         harm="If sides change in the opening, a side plays with the base time of the other.",
-        near=("tests/referee/test_openings_on_the_wire.py", "tests/referee/test_time_limits.py"),
+        near=("tests/referee/test_arbiter_agreement.py",),
         wider=_TESTS,
     ),
     Fault(

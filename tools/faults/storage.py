@@ -23,7 +23,7 @@ STORE = (
         before="    if again and known:\n",
         after="    if again and known and fresh:\n",
         harm="After a lost connection to the database, watchers never see the games of that commit.",
-        near=("tests/server/store/test_results.py", "tests/server/runtime/test_recorder.py"),
+        near=("tests/server/store/test_results.py", "tests/server/store/test_matches.py"),
         wider=_TESTS,
     ),
     Fault(
@@ -59,7 +59,7 @@ STORE = (
         before="place < last if descending",
         after="place <= last if descending",
         harm="The last item of a page is also the first of the next one.",
-        near=("tests/server/store/test_pages.py",),
+        near=("tests/server/store/test_pages.py", "tests/server/store/test_tournaments.py"),
         wider=("tests/server/store", "tests/server/services"),
     ),
     Fault(

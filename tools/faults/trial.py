@@ -19,6 +19,8 @@ from tools.faults.trees import Tree
 _FAILURE = re.compile(r"^(?:FAILED|ERROR) (\S+?\.py(?:::.+?)?)(?: - |$)", re.MULTILINE)
 _PASSED, _FAILED, _NO_TESTS = 0, 1, 5
 _POLL_SECONDS = 0.2
+_MOST_IGNORED = 20
+"""If more arguments than this leave out tests that fail anyway, the stage ends."""
 _TRIES = 2
 """How often a test must fail with a fault that it seems to find, and pass without it."""
 
@@ -75,20 +77,25 @@ def try_fault(fault: Fault, tree: Tree, selection: Selection, *, near_only: bool
     spent = 0.0
     notes: list[str] = []
     for stage, arguments in selection.stages(fault, tree.path):
-        with tree.faulty(fault):
-            run = _pytest(tree, ["-x", *arguments], selection.limit_seconds)
-        spent += run.processor_seconds
-        for test in run.failures:
-            if _depends(test, fault, tree, selection.limit_seconds):
-                return Verdict(
-                    fault=fault.name,
-                    found=True,
-                    stage=stage,
-                    test=test,
-                    processor_seconds=round(spent, 1),
-                    note="; ".join(notes),
-                )
-            notes.append(f"{test} also fails without the fault, or not every time")
+        ignored: list[str] = []
+        while True:
+            with tree.faulty(fault):
+                run = _pytest(tree, ["-x", *ignored, *arguments], selection.limit_seconds)
+            spent += run.processor_seconds
+            for test in run.failures:
+                if _depends(test, fault, tree, selection.limit_seconds):
+                    return Verdict(
+                        fault=fault.name,
+                        found=True,
+                        stage=stage,
+                        test=test,
+                        processor_seconds=round(spent, 1),
+                        note="; ".join(notes),
+                    )
+                ignored += ["--deselect", test]
+                notes.append(f"{test} also fails without the fault, or not every time")
+            if not run.failures or len(ignored) > _MOST_IGNORED:
+                break
         if run.code is None:
             notes.append(f"{stage}: no end within {selection.limit_seconds:.0f} s")
         elif run.code not in (_PASSED, _FAILED, _NO_TESTS) or (run.code == _FAILED and not run.failures):

@@ -176,6 +176,15 @@ async def test_writes_run_in_the_order_asked_and_in_one_thread(arena: Arena) -> 
     assert threading.get_ident() not in threads
 
 
+async def test_a_write_locks_the_database_before_it_reads(arena: Arena) -> None:
+    def read_first(connection: Connection) -> None:
+        labels(connection)
+        with closing(sqlite3.connect(arena.path, 0)) as other, pytest.raises(sqlite3.OperationalError, match="locked"):
+            other.execute("BEGIN IMMEDIATE")
+
+    await arena.store.write(read_first)
+
+
 async def test_exception_rolls_back_and_reaches_the_caller(arena: Arena) -> None:
     def fail(connection: Connection) -> None:
         make_token(connection, "lost")
