@@ -107,6 +107,13 @@ async def test_a_unit_is_held_by_one_referee_while_it_lives(arena: Arena) -> Non
     assert (again.number, again.attempt) == (1, 2)
 
 
+async def test_a_referee_that_has_restarted_claims_its_units_again(arena: Arena) -> None:
+    tournament = await league(arena)
+    (before,) = await claimed(arena, tournament, ANNA)
+    (after,) = await claimed(arena, tournament, ANNA, holding=())
+    assert (after.number, after.attempt) == (before.number, before.attempt + 1)
+
+
 async def test_what_a_referee_stores_after_others_have_taken_over_is_refused(arena: Arena) -> None:
     tournament = await league(arena)
     (old,) = await claimed(arena, tournament, ANNA)
