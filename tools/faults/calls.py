@@ -34,7 +34,7 @@ SERVICES = (
         before='        if not who.permits(SITE):\n            return ""\n',
         after="",
         harm="Every owner can evade limits by naming a new visitor for each call.",
-        near=("tests/server/services/test_callers.py",),
+        near=("tests/server/services/test_answers.py", "tests/server/services/test_callers.py"),
         wider=_TESTS,
     ),
     Fault(
@@ -52,7 +52,7 @@ SERVICES = (
         before="if access is Access.PLAY and secret and self._sessions.has_ticket(secret):",
         after="if secret and self._sessions.has_ticket(secret):",
         harm="A program with a one-time ticket can call every public method without any limit.",
-        near=("tests/server/services/test_access.py", "tests/server/services/test_scopes.py"),
+        near=("tests/server/services/test_bounds.py", "tests/server/services/test_scopes.py"),
         wider=("tests/server/services", "tests/server/runtime"),
     ),
     Fault(

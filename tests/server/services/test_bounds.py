@@ -31,6 +31,7 @@ from noughts_proto.v1 import (
 )
 from noughts_server.core.errors import InvalidArgument, LimitReached
 from noughts_server.core.limits import BURST_SECONDS, Limits
+from noughts_server.runtime.sessions import Ticket
 from noughts_server.services.access import LARGE_REQUEST, SMALL_REQUEST
 from noughts_server.services.batch_ratings import MOST_BOTS
 from noughts_server.services.connections import peer_of
@@ -144,6 +145,12 @@ async def test_calls_of_an_address_and_of_a_token_are_bounded_by_the_second(tmp_
         metadata = bearing(await client.token())
         await reached_in_time(lambda: listing(client, metadata=metadata), "token_rate")
         await listing(client, metadata=bearing(await client.token("bob")))
+
+
+async def test_a_ticket_frees_only_the_login_from_limits(tmp_path: Path) -> None:
+    async with bounded(tmp_path, address_rate=1) as client:
+        metadata = bearing(client.server.sessions.issue_ticket(Ticket(1, "ada")))
+        await reached_in_time(lambda: listing(client, metadata=metadata), "address_rate")
 
 
 async def test_calls_and_connections_at_once_are_bounded(tmp_path: Path) -> None:
@@ -321,6 +328,15 @@ async def test_nothing_is_read_of_a_stream_without_a_token(tmp_path: Path) -> No
         assert caught.value.code() is grpc.StatusCode.UNAUTHENTICATED
 
 
+async def test_a_request_that_never_comes_ends_its_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("noughts_server.services.interceptor.REQUEST_SECONDS", 0.2)
+    async with bounded(tmp_path) as client, grpc.aio.insecure_channel(client.server.address) as channel:
+        call = channel.stream_stream("/noughts.v1.StatusService/GetStatus")()
+        with pytest.raises(grpc.aio.AioRpcError, match="expected a message within 0 s"):
+            async with asyncio.timeout(30):
+                await call.read()
+
+
 async def test_what_is_no_message_is_the_callers_fault_before_and_after_the_hello(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -404,6 +420,14 @@ async def test_large_requests_are_refused_before_they_are_read(client: Client) -
     created = creation("cup", title="x" * LARGE_REQUEST)
     refusal = await refused(client.tournaments.CreateTournament(created, metadata=token))
     assert refusal.fields() == ["request"]
+
+
+async def test_bytes_of_requests_that_can_be_large_cost_more(tmp_path: Path) -> None:
+    async with bounded(tmp_path, token_bytes=10_000) as client:
+        token = bearing(await client.token())
+        await refused(client.bots.ListBots(bots_pb2.ListBotsRequest(page_token="x" * 10_000), metadata=token))
+        created = creation("cup", title="x" * 10_000)
+        await reached(client.tournaments.CreateTournament(created, metadata=token), "token_bytes")
 
 
 async def test_calls_that_change_something_are_limited_by_owner(tmp_path: Path) -> None:
