@@ -52,7 +52,7 @@ WEB = (
         before="if client is not None and client[0] in self._proxies:",
         after="if client is not None:",
         harm="A visitor evades every limit by sending the header of a proxy.",
-        near=("tests/server/web/test_bounds.py",),
+        near=("tests/server/web/test_signin.py",),
         wider=_TESTS,
     ),
     Fault(

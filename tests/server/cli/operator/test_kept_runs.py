@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from noughts_server.local.kept_runs import KeptRun
+from noughts_server.store.engine.sqlite import locked
 from tests.support.processes import asked, ended, environment, eventually, said, started
 
 pytestmark = pytest.mark.processes
@@ -82,3 +84,16 @@ def test_old_runs_are_deleted_and_others_stay(tmp_path: Path, env: dict[str, str
     assert [each["deleted"] for each in kept(env, "--prune 1d")] == [True]
     assert kept(env) == []
     assert not list(tmp_path.glob("noughts/runs/*"))
+
+
+def test_run_that_a_program_uses_is_not_deleted(tmp_path: Path) -> None:
+    file = tmp_path / "run.sqlite"
+    file.touch()
+    run = KeptRun(file, datetime.now(UTC), size=0)
+    held = locked(f"{file}.lock")
+    assert held is not None
+    with held:
+        assert not run.remove()
+        assert file.exists()
+    assert run.remove()
+    assert not file.exists()

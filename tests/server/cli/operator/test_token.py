@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,18 @@ def test_secret_stands_alone_on_stdout_and_never_in_the_list(noughts: Any, datab
     assert " " not in secret
     assert secret not in result.stderr
     assert secret not in noughts(f"token list --db {database} --format json").stdout
+
+
+def test_file_of_a_secret_is_for_its_user_alone(noughts: Any, database: str, tmp_path: Path) -> None:
+    file = tmp_path / "secret"
+    noughts(f"token create --owner alice --db {database} --output {file}")
+    assert file.read_text().startswith("nou_")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_refused_owner_leaves_no_database(noughts: Any, database: str, tmp_path: Path) -> None:
+    assert "owner" in noughts(f"token create --owner 'no name' --db {database}", code=2).stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_unknown_token_cannot_be_revoked(noughts: Any, empty: str) -> None:
