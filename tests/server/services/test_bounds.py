@@ -331,7 +331,7 @@ async def test_nothing_is_read_of_a_stream_without_a_token(tmp_path: Path) -> No
 async def test_a_request_that_never_comes_ends_its_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("noughts_server.services.interceptor.REQUEST_SECONDS", 0.2)
     async with bounded(tmp_path) as client, grpc.aio.insecure_channel(client.server.address) as channel:
-        call = channel.stream_stream("/noughts.v1.StatusService/GetStatus")()
+        call: Any = channel.stream_stream("/noughts.v1.StatusService/GetStatus")()
         with pytest.raises(grpc.aio.AioRpcError, match="expected a message within 0 s"):
             async with asyncio.timeout(30):
                 await call.read()
