@@ -130,7 +130,7 @@ CLUSTER = (
         before="self._bus.publish(SERVERS, pb.ServerPresence(server=self._name, leaving=True))",
         after="pass",
         harm="Bots of a stopped server count as online for some seconds, and get games.",
-        near=("tests/server/cluster", "tests/cluster/test_stopping.py"),
+        near=("tests/server/cluster",),
         wider=_CLUSTER_TESTS,
     ),
     Fault(
@@ -148,7 +148,7 @@ CLUSTER = (
         before="if abs(game.ply - ply) <= 1 and all(map(int.__eq__, game.moves, moves)):",
         after="if abs(game.ply - ply) <= 1:",
         harm="A bot continues a position that its referee does not have, and loses by an illegal move.",
-        near=("tests/server/cluster/test_remote_referee.py",),
+        near=("tests/server/cluster",),
         wider=_CLUSTER_TESTS,
     ),
     Fault(
@@ -157,7 +157,7 @@ CLUSTER = (
         before="if spent and spent[row] and player.wire is not None:",
         after="if spent and spent[row] < 0 and player.wire is not None:",
         harm="A bot gains the time of its move by connecting to another server of the cluster.",
-        near=("tests/server/cluster/test_remote_referee.py",),
+        near=("tests/server/cluster",),
         wider=_CLUSTER_TESTS,
     ),
     Fault(
