@@ -148,7 +148,7 @@ CLI = (
         before="_show(output, test, (losses, draws, wins),",
         after="_show(output, test, (wins, draws, losses),",
         harm="`noughts sprt` accepts a change that lost.",
-        near=("tests/server/cli/local",),
+        near=("tests/server/cli/local/test_ratings.py",),
         wider=_CLI_TESTS,
     ),
     Fault(
