@@ -136,8 +136,8 @@ CLUSTER = (
     Fault(
         name="returned-referee-waits",
         file=f"{_CLUSTER}/remote_referee.py",
-        before="that do not come.\n            for version in self._players:",
-        after="that do not come.\n            for version in ():",
+        before="for version in self._players:",
+        after="for version in ():",
         harm="Games of a referee that was silent for a while stand still until bots lose on time.",
         near=("tests/server/cluster",),
         wider=_CLUSTER_TESTS,
