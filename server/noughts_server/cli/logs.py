@@ -60,14 +60,14 @@ def _load_structlog() -> None:
 
 
 def configure_logs(level: LogLevel, form: LogFormat = LogFormat.AUTO) -> None:
-    """Sends what structlog and the standard library's loggers say to stderr."""
+    """Send the logs of structlog and the standard library to stderr."""
     threshold = logging.getLevelNamesMapping()[level.upper()]
-    if find_spec("structlog") is None:  # without the server there are only the standard library's
+    if find_spec("structlog") is None:  # without the server, only the standard library logs
         logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", level=threshold, force=True)
     else:
         _load_structlog()
         _configure_structlog(threshold, form)
-    # It tells at each start what it has loaded.
+    # It logs at each start which extensions it has loaded.
     logging.getLogger("alembic").setLevel(threshold if level is LogLevel.DEBUG else logging.WARNING)
 
 
@@ -83,7 +83,7 @@ def _configure_structlog(threshold: int, form: LogFormat) -> None:
     structlog.configure(
         processors=[*shared, *rendering],
         wrapper_class=structlog.make_filtering_bound_logger(threshold),
-        # Looked up for each line: whoever draws on the terminal puts its own stream there meanwhile.
+        # Read for each line, because code that draws on the terminal replaces the stream meanwhile.
         logger_factory=lambda *_: structlog.WriteLogger(sys.stderr),
         cache_logger_on_first_use=False,
     )

@@ -50,12 +50,12 @@ class _Uncropped(Console):
 
 
 def stdout() -> Console:
-    """The console for results: colours on a terminal only."""
+    """Return the console for results, with colours on a terminal only."""
     return _console(stderr=False)
 
 
 def stderr() -> Console:
-    """The console for errors, warnings and progress."""
+    """Return the console for errors, warnings and progress."""
     return _console(stderr=True)
 
 
@@ -68,18 +68,18 @@ def _console(*, stderr: bool) -> Console:
 
 
 def print_json(document: Any) -> None:
-    """One line of JSON, flushed. NaN and infinity become null."""
+    """Print one line of JSON and flush it. NaN and infinity become null."""
     sys.stdout.write(compact_json(document) + "\n")
     sys.stdout.flush()
 
 
 def seed_document(seed: int | None) -> dict[str, Any]:
-    """A seed as a number and as a text: many programs read whole numbers exactly up to 2^53 only."""
+    """Return a seed as a number and as text, because many programs read whole numbers exactly up to 2^53 only."""
     return {"seed": seed, "seed_text": None if seed is None else str(seed)}
 
 
 def compact_json(document: Any) -> str:
-    """The document without spaces, in ASCII."""
+    """Return the document without spaces, in ASCII."""
     return json.dumps(_finite(document), separators=(",", ":"), allow_nan=False)
 
 
@@ -98,22 +98,22 @@ def warn(message: str) -> None:
 
 
 def note(message: str) -> None:
-    """A line on stderr that says what is going on."""
+    """Print a line about the progress on stderr."""
     stderr().print(printable(message), soft_wrap=True)
 
 
 def printable(text: str) -> str:
-    """The text without control characters, which in names from elsewhere could steer a terminal."""
+    """Return the text without control characters, with which a name could control the terminal."""
     return plain_text.printable(text, keep="\n")
 
 
 def heading(console: Console, text: str) -> None:
-    """A line above what it names."""
+    """Print a heading."""
     console.print(printable(text), style="bold", soft_wrap=True)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, first_whole: bool = False) -> Table:
-    """A table for people. Columns whose name begins with `>` hold numbers and are aligned to the right.
+    """Return a table for people. Columns whose name begins with `>` have numbers and are aligned to the right.
 
     Cells without spaces (names, IDs) and times are not broken into lines, and with `first_whole` none of the first
     column. If there is room, short texts such as states are not broken either: longer texts next to them are.
@@ -146,12 +146,12 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, first_who
 
 
 def count(number: int, noun: str, plural: str = "") -> str:
-    """`1 game`, `12,000 games`; `plural` for nouns that do not just take an s."""
+    """Return `1 game` or `12,000 games`; `plural` is for nouns that do not add an s."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {plural or f'{noun}s'}"
 
 
 def points(value: float) -> str:
-    """`2½` for 2.5; `2.5` where the output cannot show it."""
+    """Return `2½` for 2.5, or `2.5` if the output cannot show it."""
     whole, half = divmod(round(value * 2), 2)
     if not half:
         return str(whole)
@@ -164,7 +164,7 @@ def unicode() -> bool:
 
 
 def rating(value: float | None) -> str:
-    """A rating without decimals; `-` where there is none."""
+    """Return a rating without decimals; `-` without one."""
     return "-" if value is None else f"{value:.0f}"
 
 

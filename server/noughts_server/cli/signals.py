@@ -46,9 +46,9 @@ def run_loop(main: Coroutine[Any, Any, Returned]) -> Returned:
 
 @contextmanager
 def two_stages(finish: Callable[[], None], abort: Callable[[], None]) -> Iterator[None]:
-    """The first Ctrl-C (or SIGTERM) calls `finish`, each further one `abort`. Inside a running event loop.
+    """Call `finish` at the first Ctrl-C (or SIGTERM), `abort` at each further one. Inside a running event loop.
 
-    A terminal that is closed calls `abort`: nobody is there to ask twice. Under `nohup` it does nothing.
+    A terminal that is closed calls `abort`, because nobody can send a second signal. Under `nohup` it does nothing.
     """
     loop = asyncio.get_running_loop()
     calls = iter([finish])
@@ -66,7 +66,7 @@ def two_stages(finish: Callable[[], None], abort: Callable[[], None]) -> Iterato
     finally:
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.remove_signal_handler(number)
-        # What is left is putting things in order.
+        # Only the cleanup is left.
         loop.add_signal_handler(signal.SIGINT, interrupts.first)
 
 
@@ -98,7 +98,7 @@ class Stop:
 
 
 async def announced(output: OutputOptions, document: dict[str, str], title: str) -> None:
-    """Announce what runs until a signal, and wait for the signal."""
+    """Announce a program that runs until a signal, and wait for the signal."""
     stop = Stop()
     with stop.on_signals():
         output.announce(document, title, "Stop: Ctrl-C")
@@ -106,7 +106,7 @@ async def announced(output: OutputOptions, document: dict[str, str], title: str)
 
 
 async def until_terminated(work: Coroutine[Any, Any, None]) -> None:
-    """Does the work; SIGTERM, by which service managers and containers stop a bot, ends it in peace."""
+    """Run the work. SIGTERM, with which service managers and containers stop a bot, ends it without an error."""
     task = asyncio.current_task()
     assert task is not None
     terminated = asyncio.Event()

@@ -1,4 +1,4 @@
-"""Bots that the referee starts itself, on the command line: what is checked before anything is started."""
+"""Checks on the command line of bots that the referee starts itself, before anything is started."""
 
 import shlex
 import shutil
@@ -15,7 +15,7 @@ from noughts_server.launching.launcher import Locking
 
 DIAL_YOURSELF = "run it yourself, with NOUGHTS_SERVER and NOUGHTS_TOKEN set: it connects to the server by itself"
 TRY_A_MATCH = "try it in a match against `random`, which shows what is wrong"
-"""The fix for a program that connects by itself where none can."""
+"""Advice for a program that connects by itself, in commands that cannot use one."""
 
 
 class _Compiled(NamedTuple):
@@ -37,10 +37,10 @@ _START_OF_PATH = {True: "", False: ", which starts at this folder"}
 
 
 def check_startable(spec: BotSpec, locking: Locking) -> bool:
-    """Whether the bot is started as a child player.
+    """Return whether the bot is started as a child player.
 
-    Raises BotSpecError for a command that cannot be run, also in the sandbox, and a file that is missing or no library.
-    What is in a file, its host says when it loads it, before the first game.
+    Raise BotSpecError for a command that cannot run, also in the sandbox, and for a file that is missing or not a
+    library. The host of a file checks the content when it loads the file, before the first game.
     """
     kind = spec.child_kind
     if kind is None:

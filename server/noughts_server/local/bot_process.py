@@ -1,4 +1,4 @@
-"""A reference bot's process: it loads its modules and makes its bot at once, and plays when it gets an address."""
+"""A reference bot's process: it loads its modules and creates its bot at once, and plays when it gets an address."""
 
 import asyncio
 import os
@@ -20,7 +20,7 @@ _KEPT_LINES = 40
 
 
 class _Ending(asyncio.SubprocessProtocol):
-    """Keeps the last that the process wrote, and knows when it has ended."""
+    """Keeps the last lines that the process wrote, and reports its end."""
 
     def __init__(self) -> None:
         self.said = b""
@@ -34,16 +34,16 @@ class _Ending(asyncio.SubprocessProtocol):
 
 
 class BotProcess:
-    """A process that waits to be told where to play. Made by `bot_process`."""
+    """A process that waits for an address at which to play. `bot_process` creates it."""
 
     def __init__(self, transport: asyncio.SubprocessTransport, ending: _Ending) -> None:
         self._transport = transport
         self._ending = ending
 
     async def play(self, address: str, ticket: str) -> int:
-        """Lets it play on the server until it ends. Returns its exit code, negative: the signal."""
+        """Play on the server until the process ends. Return its exit code, or a signal as a negative number."""
         pipe = cast(asyncio.WriteTransport, self._transport.get_pipe_transport(0))
-        # One that has ended already is not told anything.
+        # A process that has already ended gets no address.
         pipe.write(f"{address} {ticket}\n".encode())
         pipe.close()
         await self._ending.ended.wait()
@@ -53,11 +53,11 @@ class BotProcess:
 
     @property
     def lines(self) -> list[str]:
-        """The last that it wrote to stderr."""
+        """Return the last lines that it wrote to stderr."""
         return [line.rstrip() for line in self._ending.said.decode(errors="replace").splitlines()[-_KEPT_LINES:]]
 
     async def stop(self) -> None:
-        """Ends it: asked first, killed when that takes too long. May be called again."""
+        """End the process: terminate it, then kill it after a timeout. Can be called repeatedly."""
         if self._transport.get_returncode() is None:
             self._transport.terminate()
             try:
@@ -70,7 +70,7 @@ class BotProcess:
 
 @asynccontextmanager
 async def bot_process(spec: BotSpec, max_games: int, patience: StartRetry) -> AsyncIterator[BotProcess]:
-    """The process of a reference bot that plays so many games at once. It is gone when the block is left."""
+    """Yield the process of a reference bot with this capacity. It has ended at the end of the block."""
     loop = asyncio.get_running_loop()
     start = partial(
         loop.subprocess_exec,
@@ -78,14 +78,14 @@ async def bot_process(spec: BotSpec, max_games: int, patience: StartRetry) -> As
         *python("-m", "noughts_bots.reference", str(spec), str(max_games)),
         stdin=PIPE,
         stdout=DEVNULL,
-        stderr=None if spec.asks_an_endpoint else PIPE,  # people see at once that it waits for its endpoint
+        stderr=None if spec.asks_an_endpoint else PIPE,  # the user sees at once that it waits for its endpoint
         env={
             **(_without_token() if spec.asks_an_endpoint else environment()),
             PARENT_VARIABLE: str(os.getpid()),
-            # We may start processes while gRPC's threads run: there is nothing for them to do at a fork.
+            # A fork is safe although gRPC's threads run, because gRPC has nothing to do then.
             "GRPC_ENABLE_FORK_SUPPORT": "0",
         },
-        # A Ctrl-C in the terminal is for us; the bots finish their games.
+        # A Ctrl-C in the terminal is for this process; the bots finish their games.
         start_new_session=True,
     )
     transport, ending = await patience.until_possible(start)
@@ -97,5 +97,5 @@ async def bot_process(spec: BotSpec, max_games: int, patience: StartRetry) -> As
 
 
 def _without_token() -> dict[str, str]:
-    """Return all our variables but the token: those of a language model have names that its user chooses."""
+    """Return all environment variables except the token. A language model needs variables with any name."""
     return {name: value for name, value in os.environ.items() if name != TOKEN_VARIABLE}

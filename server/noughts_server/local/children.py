@@ -50,16 +50,16 @@ class LocalChildren:
         self.faults = LocalFaults(server, plan, self._stderr_of)
         """The faults of all bots of the tournament."""
         self._welcome: set[str] = set()
-        """The labels of those that have said a good hello."""
+        """The labels of the bots that have sent a correct hello."""
         self._stderr: dict[str, Callable[[], str]] = {}
         """The output of the running processes of a bot, by label."""
         self._benched: set[str] = set()
         self._engines: dict[str, list[EngineConnection]] = {}
 
     async def play(self, label: str, spec: BotSpec) -> None:
-        """Plays the bot of this label until cancelled.
+        """Play the bot of this label until cancelled.
 
-        Raises LocalError when it does not play the variant, SpecRefused when it cannot be had as its spec says.
+        Raise LocalError if it does not play the variant, SpecRefused if it cannot be started as its spec says.
         """
         assert spec.child_kind is not None
         if spec.child_kind.speaks_frames:
@@ -140,7 +140,7 @@ class LocalChildren:
             self._game_cores.close()
 
     def notes(self) -> Iterator[str]:
-        """A line for each engine that lost words of a command, or wanted another form of SWAP2BOARD."""
+        """Yield a line for each engine that lost words of a command, or required another form of SWAP2BOARD."""
         for label, wires in self._engines.items():
             yield from dict.fromkeys(
                 f"{label} {manner}" for wire in wires for manner in wire.seat.manners if manner in FORMS_OF_SWAP2
@@ -156,7 +156,7 @@ class LocalChildren:
                 )
 
     def _died(self, label: str, fault: Fault, players: Sequence[ConnectedPlayer]) -> None:
-        """A process has gone. One that cannot be started again benches the bot with all its processes."""
+        """Count the end of a process. If it cannot be started again, disable the bot with all its processes."""
         self.faults.died(label, fault)
         if fault.benched and label not in self._benched:
             self._benched.add(label)
@@ -174,7 +174,7 @@ class LocalChildren:
     def _accept(self, label: str, hello: pb.Hello) -> pb.Welcome:
         if not covers(tuple(hello.variants), self._variant):
             wrong = f"got a bot that plays {', '.join(hello.variants)}, expected one that plays {self._variant}"
-            # To be fixed before a game is played; a later life that says so loses its own games only.
+            # An error before the first game ends the run. In a later process it only costs that process its games.
             if label in self._welcome:
                 raise NotStarted(f"sent an invalid hello: {wrong}")
             raise VariantNotPlayed(
@@ -185,7 +185,7 @@ class LocalChildren:
 
 
 async def _side_by_side(work: Iterable[Coroutine[Any, Any, None]]) -> None:
-    """All of it at once; the first failure ends the rest, and is raised."""
+    """Run all of it concurrently; the first failure ends the rest, and is raised."""
     # The failures of the processes of one bot are the same.
     with bare_errors():
         async with asyncio.TaskGroup() as tasks:

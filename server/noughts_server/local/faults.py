@@ -14,23 +14,23 @@ from noughts_server.server import Server
 from noughts_server.store.games.notes import GameNote, add_faults, add_notes
 from noughts_server.store.games.results import CommitReport
 
-# Of each bot: a bot that dies in every game of a million says the same in most of them.
+# Limit for one bot: a bot that crashes in each of a million games usually has the same reason.
 _MOST_NOTES = 100
-# So begins what the host of a program says, which quotes the line: each may be another one.
+# The beginning of a message from a program's host that quotes a line: each line can be another one.
 _NO_ANSWER = "the program answered"
-# Of each bot, too: one may end in another way each time.
+# Limit for one bot, too: its crashes can have different reasons.
 _MOST_REASONS = 20
 _OTHER_REASONS = "failed in other ways"
-# Games of which it is told after they were stored why they were lost.
+# The most games whose reasons are added after they were stored.
 _MOST_AFTERWARDS = 100_000
 _OUTLIVED = FORFEITS - GONE
 
 
 class LocalFaults:
-    """Counts what bots did wrong, whatever plays them, from the games that are stored and the children that end."""
+    """Counts the faults of all kinds of bots, from the stored games and the ends of children."""
 
     def __init__(self, server: Server, plan: LocalPlan, stderr_of: Callable[[str], str | None]) -> None:
-        """`stderr_of` tells what the running child of a label has written so far; None: it has none."""
+        """Create it. `stderr_of` returns the output of the running child of a label so far; None without a child."""
         self._server = server
         self._variant = plan.settings.variant
         self._labels = unique_labels(plan.specs)
@@ -49,9 +49,9 @@ class LocalFaults:
         return tuple(self._found.values())
 
     async def keep(self, counts: Callable[[int], bool]) -> None:
-        """Stores what is kept with games, after the last of them; nothing is counted from now on.
+        """Store the reasons after the last game; nothing is counted from now on.
 
-        `counts` tells whether the game of a slot is stored: faults in the others are left out.
+        `counts` returns whether the game of a slot is stored: faults in the others are left out.
         """
         self._count_no_more()
         for ordinal, (key, first) in self._lost_in.items():
@@ -81,16 +81,16 @@ class LocalFaults:
                 faults[game.ordinal] = death.reason
 
     def lost_benched(self, label: str, games: tuple[LostGame, ...]) -> None:
-        """A bot that cannot be started loses games: the first of them keeps what it wrote."""
+        """Count games lost by a bot that cannot be started. The first of them keeps its output."""
         key, fault = next((key, fault) for key, fault in self._found.items() if key[0] == label and fault.benched)
         self._found[key] = replace(fault, games=fault.games + len(games), first=self._first(fault.first, games))
         self._remember(key, games, death=False)
         self._keep(label, games, fault.reason, f"it {fault.reason}\n{fault.stderr}".rstrip())
 
     def _committed(self, report: CommitReport) -> None:
-        """Games that a bot lost and lives on; who gives up on purpose does nothing wrong, and gives no reason."""
+        """Count faults in games after which the bot continued. A resignation is not a fault and has no reason."""
         for game in report.games:
-            # Nearly all games end here.
+            # This is the end for almost all games.
             if game.fault and game.termination in _OUTLIVED:
                 self._lost(game)
 
@@ -102,7 +102,7 @@ class LocalFaults:
         label = self._labels[(game.first, game.second)[side]]
         ply = len(game.moves) // (1 if parse_variant(self._variant).cells <= 256 else 2)
         lost = (LostGame(game.tournament, game.ordinal, side, ply),)
-        # Exceptions are distinguished; illegal moves and late ones by their first only.
+        # Exceptions are counted separately; of illegal and late moves only the first is kept.
         distinct = termination is Termination.RESIGNED and _NO_ANSWER not in game.fault
         reason, what = (game.fault, "") if distinct else (termination.deed, game.fault)
         if termination is Termination.RESIGNED and not distinct:
@@ -110,7 +110,7 @@ class LocalFaults:
         known = self._count(label, reason, lost, what)
         stderr = ""
         if not known.stderr or len(self._notes.get(label, ())) < _MOST_NOTES:
-            stderr = self._stderr_of(label) or ""  # which is up to 64 KB
+            stderr = self._stderr_of(label) or ""  # the text can have 64 KB
         self._found[label, known.reason] = replace(
             known, times=known.times + 1, stderr=known.stderr or _up_to(stderr, game.fault)
         )
@@ -132,16 +132,16 @@ class LocalFaults:
             self._lost_in[game.ordinal] = key, death and index == 0
 
     def _uncount(self, key: tuple[str, str], ordinal: int, *, first: bool) -> None:
-        """Leaves out a game that is not stored, and the fault if it was in no other."""
+        """Subtract a game that is not stored, and remove a fault that was in no other game."""
         fault = self._found[key]
         fault = replace(fault, games=fault.games - 1, times=fault.times - first)
-        # That of the lowest slot is kept: if it is not stored, none of them is.
+        # The fault of the lowest slot is kept: if its game is not stored, none of the games is.
         self._found[key] = replace(fault, first=None if fault.first and fault.first.ordinal == ordinal else fault.first)
         if not fault.games and not fault.times and not fault.benched:
             del self._found[key]
 
     def _first(self, known: FaultyGame | None, games: tuple[LostGame, ...], what: str = "") -> FaultyGame | None:
-        """The first in the order of slots, whatever was over first: `known` or one of `games`."""
+        """Return the first game in the order of slots, not of ends: `known` or one of `games`."""
         game = min(games, key=lambda lost: lost.ordinal, default=None)
         if game is None or (known is not None and known.ordinal <= game.ordinal):
             return known
@@ -157,7 +157,7 @@ class LocalFaults:
     def _keep(self, label: str, games: tuple[LostGame, ...], reason: str, text: str) -> None:
         notes = self._notes.setdefault(label, [])
         for index, game in enumerate(games[: max(0, _MOST_NOTES - len(notes))]):
-            # What it wrote is the same for all games of this life.
+            # Its output is the same for all games of this process.
             said = text if index == 0 else f"it {reason}; more with game {games[0].ordinal}"
             notes.append(GameNote(game.tournament, game.ordinal, game.side, said))
 

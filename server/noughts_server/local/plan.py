@@ -43,7 +43,7 @@ class VariantNotPlayed(LocalError):
 
 
 class SpecRefused(LocalError):
-    """A bot that cannot be had as its spec says; the text is what its host said about it."""
+    """A bot that cannot be created as its spec says; the text is its host's message."""
 
     exit_code = USAGE
 
@@ -58,14 +58,14 @@ class FaultyGame(NamedTuple):
     ordinal: int
     """Its number in the tournament."""
     ply: int
-    """Moves that had been made."""
+    """The number of moves before it."""
     variant: str
     side: str
-    """The bot's: `first` or `second`."""
+    """The bot's side: `first` or `second`."""
     what: str = ""
     """The details there, if they differ from game to game; a phrase that follows "it"."""
     moves: tuple[int, ...] = ()
-    """Those before it, if the bot crashed."""
+    """The moves before it, if the bot crashed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class LocalFault:
     """A phrase that follows "it"."""
     times: int = 0
     games: int = 0
-    """Lost by that."""
+    """The number of games lost by this fault."""
     benched: bool = False
     """It could not be started again: its remaining games were lost as crashed."""
     stderr: str = ""
@@ -94,9 +94,9 @@ class LocalPlan:
     own_margins_us: Mapping[str, int] = field(default_factory=dict)
     """The margins of bots that have their own, by label."""
     database: str | None = None
-    """None: a temporary file, gone afterwards unless the run is interrupted."""
+    """None: a temporary file, which is deleted at the end unless the run is interrupted."""
     resumes: str = ""
-    """The tournament there that is gone on with, `ID` of `tournaments/ID`; empty: a new one."""
+    """The tournament to resume there, `ID` of `tournaments/ID`; empty: a new one."""
     children: ChildSettings = ChildSettings()  # noqa: RUF009  # immutable
     """Times of the bots that are neither reference bots nor registered."""
     locking: Locking = Locking.USUAL
@@ -112,9 +112,9 @@ class LocalPlan:
     log: Path | None = None
     """A folder that gets a file for each game with the dialogue of the engines."""
     messages: Path | None = None
-    """A file that gets a line for each thing that an engine says besides its moves."""
+    """A file that gets a line for each message of an engine besides its moves."""
     fatal: bool = False
-    """Whether the first fault of a bot ends the run: no new game begins, those running are finished."""
+    """Whether the first fault of a bot ends the run: no new game begins, and running ones are finished."""
 
     @property
     def margins_us(self) -> dict[str, int]:
@@ -157,7 +157,7 @@ class LocalPlan:
 
     @property
     def engine_note(self) -> str:
-        """A line for people about games at once and cores, if there are engines."""
+        """Return a line for people about concurrent games and cores, if there are engines."""
         concurrency = self.settings.concurrency
         notes = []
         most = min(map(self.processes_of, self._engines), default=concurrency)
@@ -199,7 +199,7 @@ class PlayedGame(NamedTuple):
 
     @property
     def is_fault(self) -> bool:
-        """Whether the loser did what a player must not do."""
+        """Whether the loser broke a rule or crashed."""
         return self.outcome.termination in FAULTS
 
     @property
@@ -227,7 +227,7 @@ class LocalOutcome:
     endless: bool = False
     """A ladder: it is stopped, and never finished."""
     kept: str = ""
-    """Where its database is, if the run can be resumed; empty: nowhere, or no game has begun, or none is left."""
+    """The file of its database, if the run can be resumed; empty if it is not kept or nothing is left to play."""
 
     models: "Table | None" = None
     """The use of language models; without rows if there are none."""
@@ -238,7 +238,7 @@ class LocalOutcome:
 
     @property
     def benched(self) -> bool:
-        """Whether a bot could not be started, and lost games for that alone."""
+        """Whether a bot lost games only because it could not be started."""
         return any(fault.benched for fault in self.faults)
 
 

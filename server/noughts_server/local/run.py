@@ -1,7 +1,7 @@
-"""A tournament on this machine alone: the ordinary server on a loopback socket, each bot a process of its own.
+"""A tournament on this machine only: the ordinary server on a loopback socket, and a process for each bot.
 
-What is loaded here is little, and decides how soon the first game begins: the bots' processes are started before the
-server's parts are imported.
+This module imports little, so that the first game begins soon: the bots' processes are started before the server's
+parts are imported.
 """
 
 import os
@@ -37,13 +37,13 @@ async def play_locally(
     on_note: Callable[[str], None] = lambda note: None,
     on_game: "Callable[[PlayedGame, MatchGames], None]" = lambda game, match: None,
 ) -> LocalOutcome:
-    """Plays the plan to its end or to `stop`. Raises LocalError, LockIncomplete, or what keeps a server from starting.
+    """Play the plan to its end or to `stop`. Raise LocalError, LockIncomplete, or the errors of a server's start.
 
-    `on_note` gets lines for people about how child players are locked, `on_game` each game as soon as it is stored,
-    with the counts of all games if there are two bots.
+    `on_note` gets lines for people about the sandbox, `on_game` each game as soon as it is stored, with the counts of
+    all games if there are two bots.
 
-    `export` gets the stored games in slot order, as far as there is no gap; at the end all that are left. A run that
-    resumes an earlier one begins with the games of that.
+    `export` gets the stored games in slot order up to the first gap, and the rest at the end. If the run resumes an
+    earlier one, it begins with those games.
     """
     async with AsyncExitStack() as stack:
         specs = dict(zip(unique_labels(plan.specs), plan.specs, strict=True))
@@ -62,7 +62,7 @@ async def play_locally(
         launcher = await stack.enter_async_context(
             launching(plan.locking, tell, plan.all_memory_bytes, at_once=plan.has_children)
         )
-        # The server's parts are loaded while the bots, and what starts the sandboxed ones, load theirs.
+        # The server's parts are imported while the bots, and the process that starts sandboxed ones, import theirs.
         from noughts_server.engines.transcript import Transcripts
         from noughts_server.local.run_at_server import LOCAL_LIMITS, RunAtServer
         from noughts_server.server import running_server
@@ -77,7 +77,7 @@ async def play_locally(
         settings = ServerSettings(
             listen="127.0.0.1:0",
             database=database,
-            network_cap_us=0,  # nobody is far away
+            network_cap_us=0,  # all bots are on this machine
             grace=5.0,
             reflection=False,
             explorer=False,
@@ -128,7 +128,7 @@ def check_out_of_reach(database: str, spec: BotSpec) -> None:
 
 
 async def _tell_of_cut_off(store: "Store", on_note: Callable[[str], None]) -> None:
-    """A killed run could not say how to resume it."""
+    """Report a killed run, which could not print how to resume it."""
     from noughts_server.store.tournaments.local_runs import cut_off_run
 
     run = await store.read(cut_off_run)
@@ -139,7 +139,7 @@ async def _tell_of_cut_off(store: "Store", on_note: Callable[[str], None]) -> No
 
 
 class _TemporaryFile:
-    """A database that is gone at the end of the block, unless it is to be kept."""
+    """A database that is deleted at the end of the block, unless it is kept."""
 
     def __init__(self) -> None:
         self._folder = OwnedFolder("noughts-run-")
@@ -147,7 +147,7 @@ class _TemporaryFile:
         self.path = Path(self._folder.path) / "noughts.sqlite"
 
     def keep(self) -> Path:
-        """It will be moved to where it survives; returns that place."""
+        """Have it moved to the data folder at the end; return its path there."""
         from noughts_server.local.kept_runs import runs_folder
 
         self._kept = runs_folder() / f"{datetime.now(UTC):%Y-%m-%d-%H%M%S}-{secrets.token_hex(2)}.sqlite"

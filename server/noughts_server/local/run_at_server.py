@@ -1,4 +1,4 @@
-"""One tournament on the server in this process: the bots log in, play, and what came of it is read."""
+"""One tournament on the server in this process: the bots log in and play, and the results are read."""
 
 import asyncio
 import shlex
@@ -55,14 +55,14 @@ class WrittenGames:
         self._lock = threading.Lock()
 
     def add(self, connection: Connection, tournament: Tournament) -> None:
-        """Hands on what is new, up to the first slot that has no game yet, without the last: it may be that of all."""
+        """Write the new games up to the first slot without a game, except the last one, which may be the end."""
         with self._lock:
             if not self._complete and tournament.folded - 1 > self._through:
                 after, self._through = self._through, tournament.folded - 1
                 self._write(export(connection, tournament.id, after=after, through=self._through))
 
     def add_rest(self, connection: Connection, tournament: Tournament) -> None:
-        """Hands on all that is left; nothing follows."""
+        """Write all remaining games; none follow."""
         with self._lock:
             self._complete = True
             self._write(export_file(connection, tournament, after=self._through))
@@ -86,7 +86,7 @@ class RunAtServer:
     def __post_init__(self, launcher: Launcher, transcripts: Transcripts) -> None:
         self._written = WrittenGames(self.write)
         self._fatal: PlayedGame | None = None
-        # What is played under a label is a version of the bot with that name: a label may mean another spec next time.
+        # Each label is a bot whose versions are specs, because the label can mean another spec in the next run.
         versions = {label: spec.short for label, spec in self.specs.items()}
         self._tournament = LocalTournament(self.server, self.plan.settings, versions, self.plan.resumes)
         sprt = self.plan.settings.sprt
@@ -95,7 +95,7 @@ class RunAtServer:
         self.children = LocalChildren(self.server, self._tournament, self.plan, launcher, transcripts)
 
     async def play(self) -> None:
-        """Plays the tournament, with its bots, to its end or to the stop. Raises LocalError."""
+        """Play the tournament with its bots to its end or to the stop. Raise LocalError."""
         await self._tournament.create()
         if self.plan.resumes:
             await self.server.store.read(self._recall)
@@ -121,7 +121,7 @@ class RunAtServer:
                     process.cancel()
                 self.children.close()
                 if self.stop.finishing.is_set():
-                    # Whoever wants may go on with it, but no server does so by itself.
+                    # The user can resume it, but a server does not resume it by itself.
                     with suppress(WrongState):  # it has just finished
                         await self.server.director.pause(self._tournament.slug)
 
@@ -190,7 +190,7 @@ class RunAtServer:
     # The bots' processes.
 
     async def _keep_alive(self, label: str, spec: BotSpec) -> None:
-        """Lets the bot's process play; one that dies loses its running games and is started again, a few times."""
+        """Run the bot's process. If it crashes, it loses its running games and is started again, a few times."""
         process = self.processes[label]
         code = await self._play_in(process, label)
         for _ in range(1, _ATTEMPTS):
@@ -201,7 +201,7 @@ class RunAtServer:
         raise LocalError("\n".join([what, *process.lines]), advice)
 
     async def _play_in(self, process: BotProcess, label: str) -> int:
-        """Its exit code. When it is cancelled, the process is gone before the server is."""
+        """Return its exit code. If cancelled, the process ends before the server does."""
         try:
             code = await process.play(self.server.address, self._tournament.ticket(label))
         finally:
@@ -236,7 +236,7 @@ class RunAtServer:
         )
 
     async def _unless(self, event: asyncio.Event, work: Coroutine[Any, Any, None]) -> bool:
-        """Whether the work was done before the event; otherwise it is cancelled."""
+        """Return whether the work was done before the event; otherwise cancel it."""
         async with asyncio.TaskGroup() as tasks:
             working = tasks.create_task(work)
             waiting = tasks.create_task(event.wait())

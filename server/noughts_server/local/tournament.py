@@ -37,9 +37,9 @@ class LocalTournament:
     def __init__(
         self, server: Server, settings: TournamentSettings, versions: Mapping[str, str], resumes: str = ""
     ) -> None:
-        """`versions` has the version of each bot, by the label under which it plays.
+        """Create it. `versions` has the version of each bot, by the label under which it plays.
 
-        `resumes` is the ID of one in the store that is gone on with; it gets the games and bots that it lacks.
+        `resumes` is the ID of a stored tournament to resume; missing games and bots are added to it.
         """
         self.slug = resumes or f"local-{secrets.token_hex(4)}"
         self._resumes = bool(resumes)
@@ -52,26 +52,26 @@ class LocalTournament:
         self._excused: set[str] = set()
 
     async def create(self) -> None:
-        """Makes the tournament and enters the bots, or what is missing of both."""
+        """Create the tournament and enter the bots, or add the missing ones."""
         self._owner = await self._server.store.write(self._enter)
 
     def ticket(self, label: str, carry: Carry | None = None) -> str:
-        """A secret by which the bot of this label logs in once; `carry` takes the stream, else the bot's wire does."""
+        """Return a secret for one login of this bot; `carry` receives the stream, by default the bot's connection."""
         return self._server.sessions.issue_ticket(Ticket(self._owner, label, self._versions[label], carry))
 
     def mark_absent(self, label: str) -> None:
-        """Nobody need wait for the bot of this label: its games are lost as they begin."""
+        """Do not wait for the bot of this label: it loses its games as they begin."""
         self._excused.add(label)
         self._server.bus.publish(PRESENCE, self.bots[label].id)
 
     def missing(self) -> list[str]:
-        """The labels of the bots that have no session and are not excused."""
+        """Return the labels of the bots that have no session and are not marked absent."""
         online = self._server.sessions.online
         expected = [label for label in self._versions if label not in self._excused]
         return [label for label in expected if not online(self.bots[label].id)]
 
     async def all_online(self, on_change: Callable[[], None]) -> None:
-        """Returns when every bot has a session; `on_change` is called whenever that number may have changed."""
+        """Return when every bot has a session; call `on_change` whenever their number may have changed."""
         changed = asyncio.Event()
         with listening(self._server.bus, PRESENCE, lambda _: changed.set()):
             while self.missing():
@@ -84,7 +84,7 @@ class LocalTournament:
         on_progress: Callable[[Tournament, tuple[Standing, ...]], None],
         look: Callable[[Connection, Tournament], None] | None = None,
     ) -> None:
-        """Starts the tournament and returns when it is finished.
+        """Start the tournament and return when it is finished.
 
         `on_progress` is called several times a second, and at last with all games; `look` before that, in a thread.
         """

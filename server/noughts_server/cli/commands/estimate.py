@@ -167,7 +167,7 @@ def _rating(result: "PoolRating") -> str:
 
 
 def _draw(file: Path, spec: str, results: "Sequence[PoolRating]") -> None:
-    """The ladders as a picture: a scale for each variant, the bot with its error among the others."""
+    """Draw a scale for each variant with the ratings of the pool, and the bot's with its interval."""
     parts: list[str] = []
     top = 10
     for result in results:

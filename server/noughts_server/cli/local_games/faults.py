@@ -12,7 +12,7 @@ _SHOWN_LINES = 20
 
 
 def faults_document(plan: LocalPlan, outcome: LocalOutcome) -> dict[str, Any]:
-    """`{"faults": [...]}`: one for each distinct fault of each bot, in the order in which they came first."""
+    """Return `{"faults": [...]}`: one for each distinct fault of each bot, in order of first occurrence."""
     specs = _specs(plan)
     return {"faults": [_document(fault, specs[fault.bot]) for fault in outcome.faults]}
 
@@ -44,7 +44,7 @@ def _document(fault: LocalFault, spec: BotSpec) -> dict[str, Any]:
 
 
 def show_faults(plan: LocalPlan, outcome: LocalOutcome) -> None:
-    """Tells people who did what, when first and how often, what to do, and the last that children wrote to stderr."""
+    """Print each fault for people: the bot, the first game, the number of games, advice, the last lines on stderr."""
     specs = _specs(plan)
     for fault in outcome.faults:
         times = "" if fault.times == 1 else f" ({fault.times:,} times)"
@@ -74,6 +74,6 @@ def _advice(fault: LocalFault, spec: BotSpec) -> str:
 
 
 def leave_if_benched(outcome: LocalOutcome) -> None:
-    """Ends the program with exit code 1 if a bot could not be started, after the result has been printed."""
+    """End the program with exit code 1 if a bot could not be started. Call it after printing the result."""
     if outcome.benched:
         raise SystemExit(FAILED)

@@ -32,7 +32,7 @@ from noughts_server.local.plan import LocalPlan
 
 
 def show_forecast(output: OutputOptions, plan: LocalPlan) -> None:
-    """Print what the plan would be (`--dry-run`)."""
+    """Print the forecast of the plan (`--dry-run`)."""
     show_forecasts(output, plan.settings, [len(plan.specs)], pace_by_trial(plan), one=True)
 
 
@@ -43,7 +43,7 @@ def make_plan(specs: list[str], playing: LocalOptions, title: str, *, there: boo
     """
     if playing.times and playing.games_file is None:
         raise UsageProblem("--times: got no file to write them to, expected -o FILE as well")
-    # Read before the server's parts are loaded: a slip of the pen is answered at once.
+    # Read before the server's parts are loaded, so that a typing error is reported at once.
     parsed_specs = read_specs(specs)
     for spec in parsed_specs:
         if playing.fuel is not None and spec.child_kind is not None and not spec.child_kind.takes_fuel:
@@ -71,7 +71,7 @@ def make_plan(specs: list[str], playing: LocalOptions, title: str, *, there: boo
     here = {label: spec for label, spec in zip(labels, parsed_specs, strict=True) if not there or spec.kind != "bot"}
     playing = _with_variant(playing, here)
     variant = read_variant(playing.variant or USUAL_VARIANT, playing.opening_rule)
-    # Runs here keep the scores of programs, plugins and engines; those of reference bots alone are not worth the time.
+    # Runs here store the scores of programs, plugins and engines. If all are reference bots, the cost is not worth it.
     keep = any(spec.asks_an_endpoint or (not there and spec.child_kind is not None) for spec in parsed_specs)
     seed = read_seed(playing.seed, secret=there)
     margin_ms = read_tournament_margin(playing.margin) if there else 0
@@ -126,7 +126,7 @@ def _with_variant(playing: LocalOptions, specs: Mapping[str, BotSpec]) -> LocalO
 
 
 def _resumed(plan: LocalPlan, *, same_seed: bool) -> LocalPlan:
-    """The plan for what its database has begun. Raises UsageProblem, and what is wrong with the database."""
+    """Return the plan to continue its database's tournament. Raise UsageProblem, and the database's errors."""
     if plan.database is None:
         raise UsageProblem("--resume: got no database, expected --db FILE with the games to resume")
     from noughts_server.store.tournaments.local_runs import NotResumed, run_to_resume
@@ -154,7 +154,7 @@ def _check_playable(specs: Mapping[str, BotSpec], variant: Variant, locking: Loc
             if check_startable(spec, locking):
                 continue
             bot = make_built_in(spec, variant)
-            # All hold at once what they need alone, and give it back to their processes: two cannot learn in one file.
+            # Create all bots at once, and release their resources to their processes: two learners cannot use one file.
             bot.prepare()
             stack.callback(bot.close)
             if bot.wait:

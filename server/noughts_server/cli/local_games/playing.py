@@ -1,4 +1,4 @@
-"""Plays a plan in this process: signals, progress and the file of games around `play_locally`."""
+"""Play a plan in this process: signals, progress and the file of games around `play_locally`."""
 
 import shlex
 import sys
@@ -19,9 +19,9 @@ from noughts_server.records.jsonl import STDOUT, GamesFile
 
 
 def play(plan: LocalPlan, *, output: Path | None = None, times: bool = False, every: int | None = None) -> LocalOutcome:
-    """Plays the plan, with progress on a terminal, else with the score after every so many games.
+    """Play the plan, with progress on a terminal, else with the score after every `every` games.
 
-    Writes the games to `output` while they are played.
+    The games are written to `output` while they are played.
     """
     configure_logs(LogLevel.WARNING)
     if output is None:
@@ -32,7 +32,7 @@ def play(plan: LocalPlan, *, output: Path | None = None, times: bool = False, ev
 
 @contextmanager
 def beside_games(output: Path | None) -> Iterator[None]:
-    """Where the games go to the standard output, results go to standard error: programs read one of them."""
+    """Print results on stderr inside the block if the games go to stdout, because programs read one of the two."""
     with redirect_stdout(sys.stderr) if output == STDOUT else nullcontext():
         yield
 
@@ -54,9 +54,9 @@ def _finish(stop: LocalStop, plan: LocalPlan) -> None:
 
 
 def leave_if_ended_early(outcome: LocalOutcome) -> None:
-    """After the result has been printed: ends the program with the exit code of an interruption, if there was one.
+    """End the program with the exit code of an interruption, if there was one. Call it after printing the result.
 
-    Raises Problem if it was a fault that ended the run (`--fatal`).
+    Raise Problem if a fault ended the run (`--fatal`).
     """
     if outcome.fatal is not None:
         game = outcome.fatal
@@ -88,7 +88,7 @@ def leave_if_ended_early(outcome: LocalOutcome) -> None:
 
 
 def _resuming(database: str) -> str:
-    """This program's command line, with what makes it resume the games of a database."""
+    """Return this program's command line, with the option that resumes the games of a database."""
     words, rest = [], iter(sys.argv[1:])
     for word in rest:
         if word == "--db":

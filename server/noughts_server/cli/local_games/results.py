@@ -49,7 +49,7 @@ def play_tournament(
 
 
 def more_document(plan: LocalPlan, outcome: LocalOutcome) -> dict[str, Any]:
-    """`{"own_times": {LABEL: T}}`, `"openings"` and `"models"`, where there are any."""
+    """Return `{"own_times": {LABEL: T}}`, `"openings"` and `"models"`, each if there are any."""
     own = {label: str(time) for label, time in plan.settings.own_times.items()}
     openings = openings_document(plan.settings.openings)
     models = outcome.models.document() if outcome.models else []

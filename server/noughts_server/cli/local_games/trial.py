@@ -1,4 +1,4 @@
-"""A few seconds of the games that are planned, to tell how long all of them will take."""
+"""Play the planned games for a few seconds, to estimate how long all of them will take."""
 
 import tempfile
 from dataclasses import replace
@@ -31,7 +31,7 @@ def pace_by_trial(plan: LocalPlan) -> Pace:
     begin, games, seconds = None, 0, 0.0
 
     def on_progress(progress: LocalProgress) -> None:
-        """Count games and seconds from the first sight of all bots on."""
+        """Count games and seconds from the first time when all bots are connected."""
         nonlocal begin, games, seconds
         if begin is None:
             if progress.bots_online < progress.bots_expected:

@@ -1,4 +1,4 @@
-"""The database that a command works on."""
+"""The option for the database of a command."""
 
 from pathlib import Path
 from typing import Annotated

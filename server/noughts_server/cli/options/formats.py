@@ -1,4 +1,4 @@
-"""Formats of tournaments: who meets whom, and what ends a game or a run."""
+"""Formats of tournaments: the pairings, and the end of a game or a run."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

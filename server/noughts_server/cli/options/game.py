@@ -1,4 +1,4 @@
-"""Options of what is played."""
+"""Options of the games: variant, bots, seed."""
 
 import secrets
 from collections.abc import Sequence
@@ -126,7 +126,7 @@ EveryOption = Annotated[
 
 
 def read_variant(text: str, opening: str | None = None, called: str = "--variant") -> Variant:
-    """The variant of that name, with that rule for the opening. Raises UsageProblem."""
+    """Return the variant of that name, with that rule for the opening. Raise UsageProblem."""
     if opening is not None and opening not in OPENING_RULES:
         raise UsageProblem(f"--opening-rule {opening!r}: expected {' or '.join(f'`{rule}`' for rule in OPENING_RULES)}")
     try:
@@ -149,12 +149,12 @@ def own_variant(declared: Sequence[str]) -> Variant:
 
 
 def read_specs(texts: list[str]) -> tuple[BotSpec, ...]:
-    """The bots written as `texts`; they can differ from what a variant allows, which shows when they are made."""
+    """Return the parsed specs. Whether the variant allows them shows when the bots are created."""
     return tuple(parse_spec(text) for text in texts)
 
 
 def read_seed(seed: int | None, *, secret: bool = False) -> int:
-    """The seed, or one drawn now: short enough to be typed again, or with `secret` so long that nobody finds it."""
+    """Return the seed, or a random one: short enough to type again, or with `secret` too long to be guessed."""
     if seed is None:
         return secrets.randbits(64 if secret else 32)
     if not 0 <= seed <= LARGEST_SEED:

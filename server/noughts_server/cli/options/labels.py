@@ -6,10 +6,10 @@ from noughts_server.cli.errors import UsageProblem
 
 
 def by_label(texts: list[str] | None, option: str, expected: str, labels: Sequence[str] | None) -> dict[str, str]:
-    """The values of an option that is given for single bots. Raises UsageProblem, also for a bot that is not there."""
+    """Return the values of an option for single bots. Raise UsageProblem, also for an unknown bot."""
     own: dict[str, str] = {}
     for text in texts or ():
-        # Labels may have a `=` of their own (`nextstep:depth=3`), values have none.
+        # Labels can contain `=` (`nextstep:depth=3`), values cannot.
         label, _, own_value = text.rpartition("=")
         if not label:
             raise UsageProblem(f"{option} {text!r}: expected {expected}")

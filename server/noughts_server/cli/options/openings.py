@@ -1,4 +1,4 @@
-"""The options that say what games begin with."""
+"""Options for the openings of games."""
 
 import re
 from pathlib import Path
@@ -34,7 +34,7 @@ _LONGEST_NUMBER = 6
 
 
 def read_openings(text: str, order: str, symmetries: bool, variant: Variant) -> Openings:
-    """The openings asked for, read and checked for the variant. Raises UsageProblem, OSError."""
+    """Return the openings of the options, checked for the variant. Raise UsageProblem, OSError."""
     if text == "none":
         if symmetries or order != "sequential":
             option = "--symmetries" if symmetries else f"--openings-order {order}"
@@ -54,7 +54,7 @@ def _read(text: str, order: str, symmetries: bool, variant: Variant) -> Openings
     if (random := read_random_openings(text, order, symmetries)) is not None:
         return random
     if variant.agreement:
-        # Whatever the file holds.
+        # For a file with any content.
         return Openings(OpeningsKind.LIST, name=text)
     place, part = _part(text, order)
     if place in BOOKS:
@@ -91,7 +91,7 @@ def read_random_openings(text: str, order: str, symmetries: bool) -> Openings | 
 
 
 def _part(text: str, order: str) -> tuple[str, Part]:
-    """The file or book of `book.txt,start=100,plies=6`, and what of it is used. Raises UsageProblem."""
+    """Return the file or book of `book.txt,start=100,plies=6`, and the part of it to use. Raise UsageProblem."""
     parsed = None if Path(text).exists() else _PARTS.fullmatch(text)
     if parsed is None:
         return text, Part()
@@ -124,7 +124,7 @@ def openings_wording(shown: Any) -> str:
 
 
 def openings_document(shown: Any) -> dict[str, Any] | None:
-    """The same as JSON; None where there are none."""
+    """Return the same as JSON; None without openings."""
     if not shown.kind or shown.kind == "none":
         return None
     document: dict[str, Any] = {"kind": str(shown.kind), "symmetries": shown.symmetries}

@@ -47,7 +47,7 @@ AffinityOption = Annotated[
 
 
 def read_memory(text: str, option: str = "--memory") -> int:
-    """Bytes from `512` (MiB) or `2g`; 0 for an empty text."""
+    """Return the bytes of `512` (MiB) or `2g`; 0 for an empty text."""
     try:
         return read_size(text) if text else 0
     except ValueError:

@@ -63,7 +63,7 @@ class AddressOptions:
 
     @property
     def address(self) -> str:
-        """The address to call, or several with commas between them. Raises UsageProblem."""
+        """Return the address to call, or several separated by commas. Raise UsageProblem."""
         return read_server(self.server)
 
     def read_token(self, *, token_needed: bool = False) -> str:

@@ -41,7 +41,7 @@ _LARGEST_RATING = 100_000
 
 
 def read_anchors(texts: list[str] | None) -> dict[str, float]:
-    """The ratings that a fit holds, written as `NAME=RATING`, by name. Raises UsageProblem."""
+    """Return the ratings that a fit keeps fixed, from `NAME=RATING`, by name. Raise UsageProblem."""
     expected = "NAME=RATING, e.g. `minimax=2000`"
     anchors: dict[str, float] = {}
     for name, text in by_label(texts, "--anchor", expected, None).items():

@@ -71,25 +71,25 @@ def read_time(text: str, option: str = "--time") -> TimeControl:
 
 
 def read_times_of(texts: list[str] | None, labels: Sequence[str] | None = None) -> dict[str, TimeControl]:
-    """The times written as `LABEL=T`, by label; `labels` are those there are, None if that is not known yet."""
+    """Return the times of `LABEL=T`, by label; `labels` are the existing ones, None if they are not known yet."""
     own = by_label(texts, "--time-of", "LABEL=T, the name of a bot and its value", labels)
     return {label: read_time(text, f"--time-of {label}") for label, text in own.items()}
 
 
 def read_times_of_two(texts: list[str] | None, own: str, opponent: str) -> dict[str, TimeControl]:
-    """The same of the two bots of a challenge, by name; `you` means one's own."""
+    """Return the times of the two bots of a challenge, by name; `you` means the challenger's bot."""
     times = read_times_of(texts, ("you", own, opponent))
     return {own if name == "you" else name: time for name, time in times.items()}
 
 
 def read_margins_of(texts: list[str] | None, labels: Sequence[str]) -> dict[str, int]:
-    """The margins written as `LABEL=TIME`, in microseconds, by label; `labels` are those there are."""
+    """Return the margins of `LABEL=TIME`, in microseconds, by label; `labels` are the existing ones."""
     own = by_label(texts, "--margin-of", "LABEL=TIME, the name of a bot and its value", labels)
     return {label: read_margin(text, f"--margin-of {label}") for label, text in own.items()}
 
 
 def read_margin(text: str, option: str = "--margin") -> int:
-    """Microseconds from `50ms`, `0.05s` or `0.05`."""
+    """Return the microseconds of `50ms`, `0.05s` or `0.05`."""
     microseconds = round(read_seconds(text) * 1e6)
     if not 0 <= microseconds <= _LONGEST_MARGIN_SECONDS * 1_000_000:
         raise UsageProblem(

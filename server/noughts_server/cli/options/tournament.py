@@ -1,4 +1,4 @@
-"""The options that say what a tournament plays, on this machine and on a server, and the settings that they make."""
+"""Options of a tournament on this machine or on a server, and the settings that they make."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -112,7 +112,7 @@ class GameOptions:
 
 @dataclass(frozen=True)
 class FormatOptions(GameOptions):
-    """The same where there are formats."""
+    """The same for commands with formats."""
 
     schedule: ScheduleOption = str(_USUAL.schedule)
     rounds: RoundsOption = None
