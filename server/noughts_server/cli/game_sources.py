@@ -251,6 +251,6 @@ def with_last(games: Iterable[Made]) -> Iterator[tuple[Made, bool]]:
 
 def record_of(game: games_pb2.Game, event: str = "") -> RecordedGame:
     """Return the record of a game with its name and the end; `event` is the title of its tournament."""
-    record, ended = recorded_game(game), exact(game, "end_time")
+    record, ended = recorded_game(game), exact(game.end_time)
     place = {"game": game.name, "end_time": ended, **occasion(event, ended or "")}
     return replace(record, more={**record.more, **place})

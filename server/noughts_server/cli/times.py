@@ -3,11 +3,14 @@
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from typer import BadParameter, Option
 
 from noughts_server.cli.errors import UsageProblem
+
+if TYPE_CHECKING:
+    from google.protobuf.timestamp_pb2 import Timestamp
 
 _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _DURATION = re.compile(r"(\d{1,9}(?:\.\d*)?|\.\d+)\s*(ms|s|m|min|h|d|w)?")
@@ -66,18 +69,19 @@ def read_moment(text: str, option: str, now: Callable[[], datetime] = lambda: da
         ) from error
 
 
-def milliseconds(message: Any, name: str) -> int | None:
-    """The field `name` of a message, which is a moment, in milliseconds since 1970; None where it is unset."""
-    if not message.HasField(name):
-        return None
-    moment: int = getattr(message, name).ToMilliseconds()
-    return moment
+def milliseconds(moment: "Timestamp") -> int | None:
+    """Return a time of a message in milliseconds since 1970; None if it is unset."""
+    return moment.ToMilliseconds() if _is_set(moment) else None
 
 
-def exact(message: Any, name: str) -> str | None:
-    """ISO 8601 in UTC of the field `name`, to the microsecond; None where it is unset."""
-    moment: datetime | None = getattr(message, name).ToDatetime(UTC) if message.HasField(name) else None
-    return None if moment is None else moment.isoformat(timespec="microseconds")
+def exact(moment: "Timestamp") -> str | None:
+    """Return a time of a message in ISO 8601 in UTC, to the microsecond; None if it is unset."""
+    return moment.ToDatetime(UTC).isoformat(timespec="microseconds") if _is_set(moment) else None
+
+
+def _is_set(moment: "Timestamp") -> bool:
+    """Return whether a message has this time: the server sends no time of the first nanosecond of 1970."""
+    return bool(moment.seconds or moment.nanos)
 
 
 def iso(milliseconds: int | None) -> str | None:

@@ -1,7 +1,6 @@
 """Times, durations and time controls."""
 
 from google.protobuf.duration_pb2 import Duration
-from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from noughts_proto.v1 import types_pb2
@@ -18,12 +17,13 @@ def timestamp(milliseconds: int | None) -> Timestamp | None:
     return moment
 
 
-def milliseconds(field: str, message: Message) -> int | None:
-    """Return `field`, a time or duration, in milliseconds; None if unset. Raises InvalidArgument for a bad value."""
-    name = field.rpartition(".")[2]
-    if not message.HasField(name):
+def milliseconds(field: str, value: Timestamp | Duration | None) -> int | None:
+    """Return a time or duration in milliseconds; None for None. `field` is its path in the request.
+
+    Raises InvalidArgument for a bad value.
+    """
+    if value is None:
         return None
-    value: Timestamp | Duration = getattr(message, name)
     try:
         return value.ToMilliseconds()
     except ValueError as error:

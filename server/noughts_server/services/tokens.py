@@ -36,7 +36,7 @@ class TokenServicer(tokens_pb2_grpc.TokenServiceServicer):
             require(who, scope)
         if owner != who.owner:
             require(who, ADMIN)
-        life = _life(who, milliseconds("ttl", request), now)
+        life = _life(who, milliseconds("ttl", request.ttl if request.HasField("ttl") else None), now)
         check_token(request.token.label, life)
         create = partial(
             create_token,

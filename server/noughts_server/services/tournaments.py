@@ -281,6 +281,9 @@ def _interval_ms(message: pb.Tournament) -> int:
 
 def _new_tournament(message: pb.Tournament) -> NewTournament:
     slug = tournament_id("tournament.name", message.name)
+    join_from = message.join_from if message.HasField("join_from") else None
+    join_until = message.join_until if message.HasField("join_until") else None
+    start_at = message.start_at if message.HasField("start_at") else None
     return NewTournament(
         slug=slug,
         settings=settings_of(message, seed=secrets.randbits(64)),
@@ -288,8 +291,8 @@ def _new_tournament(message: pb.Tournament) -> NewTournament:
         joining=Joining(
             entries_min=message.entries_min or FEWEST_ENTRIES,
             entries_max=message.entries_max or MOST_ENTRIES,
-            join_from=milliseconds("tournament.join_from", message),
-            join_until=milliseconds("tournament.join_until", message),
-            start_at=milliseconds("tournament.start_at", message),
+            join_from=milliseconds("tournament.join_from", join_from),
+            join_until=milliseconds("tournament.join_until", join_until),
+            start_at=milliseconds("tournament.start_at", start_at),
         ),
     )

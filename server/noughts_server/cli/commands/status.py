@@ -99,7 +99,7 @@ def _document(status: pb.GetStatusResponse) -> dict[str, Any]:
                 "games_in_flight": tournament.games_in_flight,
                 "games_per_second": tournament.games_per_second,
                 "problem": tournament.problem or None,
-                "retry_time": iso(milliseconds(tournament, "retry_time")),
+                "retry_time": iso(milliseconds(tournament.retry_time)),
             }
             for tournament in status.tournaments
         ],

@@ -16,7 +16,7 @@ def game_document(game: pb.Game) -> dict[str, Any]:
         "game": game.name,
         **json_document(record),
         "times_ms": list(record.times_ms),
-        "end_time": exact(game, "end_time"),
+        "end_time": exact(game.end_time),
         "rating_seq": game.rating_seq if game.HasField("rating_seq") else None,
         "first_bot": game.first_bot,
         "second_bot": game.second_bot,

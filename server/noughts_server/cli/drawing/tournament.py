@@ -102,7 +102,7 @@ def _standing(row: pb.Standing) -> Standing:
         rating=row.rating if row.HasField("rating") else None,
         byes=row.byes,
         bye_points=bye_points(row),
-        withdrawn_at=milliseconds(row, "withdraw_time"),
+        withdrawn_at=milliseconds(row.withdraw_time),
         withdrawn_reason=row.withdraw_reason,
         faults=row.faults,
         rank=row.rank,
@@ -249,11 +249,11 @@ def _joining(tournament: pb.Tournament) -> str:
     """Return the conditions for the start, in this machine's time zone."""
     entries = printing.count(len(tournament.standings), "entry", "entries")
     conditions = [f"{entries} of {tournament.entries_min} to {tournament.entries_max:,}"]
-    if (join_from := milliseconds(tournament, "join_from")) is not None:
+    if (join_from := milliseconds(tournament.join_from)) is not None:
         conditions.append(f"joining from {clock(join_from)}")
-    if (join_until := milliseconds(tournament, "join_until")) is not None:
+    if (join_until := milliseconds(tournament.join_until)) is not None:
         conditions.append(f"joining until {clock(join_until)}")
-    if (start_at := milliseconds(tournament, "start_at")) is not None:
+    if (start_at := milliseconds(tournament.start_at)) is not None:
         conditions.append(f"start at {clock(start_at)}")
     return ", ".join(conditions)
 
@@ -291,12 +291,12 @@ def conditions_document(tournament: pb.Tournament) -> dict[str, Any]:
         "games_total": tournament.games_total,
         "entries_min": tournament.entries_min,
         "entries_max": tournament.entries_max,
-        "join_from": iso(milliseconds(tournament, "join_from")),
-        "join_until": iso(milliseconds(tournament, "join_until")),
-        "start_at": iso(milliseconds(tournament, "start_at")),
+        "join_from": iso(milliseconds(tournament.join_from)),
+        "join_until": iso(milliseconds(tournament.join_until)),
+        "start_at": iso(milliseconds(tournament.start_at)),
         "reason": tournament.reason,
         "challenge": tournament.challenge,
-        "retry_time": iso(milliseconds(tournament, "retry_time")),
+        "retry_time": iso(milliseconds(tournament.retry_time)),
         "league": tournament.league or None,
         "season": tournament.season or None,
         "repeat": "weekly" if tournament.repeat == pb.REPEAT_WEEKLY else None,
@@ -313,9 +313,9 @@ def state_wording(tournament: pb.Tournament) -> str:
         return f"{state}: {tournament.reason}"
     if state != "open":
         return state
-    join_from = milliseconds(tournament, "join_from")
-    join_until = milliseconds(tournament, "join_until")
-    start_at = milliseconds(tournament, "start_at")
+    join_from = milliseconds(tournament.join_from)
+    join_until = milliseconds(tournament.join_until)
+    start_at = milliseconds(tournament.start_at)
     parts = [state]
     if join_from is not None and join_from > now:
         parts.append(f"joining begins {from_now(join_from)}")

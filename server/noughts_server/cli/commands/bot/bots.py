@@ -39,7 +39,7 @@ def bot_document(bot: pb.Bot) -> dict[str, Any]:
             online=bot.online,
             open_to_organisers=bot.open_to_organisers,
             open_to_tests=bot.open_to_tests,
-            created=exact(bot, "create_time"),
-            retired=iso(milliseconds(bot, "retire_time")),
+            created=exact(bot.create_time),
+            retired=iso(milliseconds(bot.retire_time)),
         )
     )

@@ -78,7 +78,7 @@ def _document(name: str, response: pb.GetRatingHistoryResponse) -> dict[str, Any
         "rating": response.rating if response.games else None,
         "games": response.games,
         "points": [
-            {"games": point.games, "rating": point.rating, "time": exact(point, "time")} for point in response.points
+            {"games": point.games, "rating": point.rating, "time": exact(point.time)} for point in response.points
         ],
     }
 
@@ -100,7 +100,7 @@ def _print(name: str, response: pb.GetRatingHistoryResponse) -> None:
     first, last = f"{line[0][0]:,.0f}", printing.count(response.games, "game")
     console.print(f"{'':>8}{first}{last:>{max(_CHART_WIDTH - len(first), len(last) + 1)}}\n", soft_wrap=True)
     rows = [
-        (f"{point.games:,}", printing.rating(point.rating), (exact(point, "time") or "")[:19].replace("T", " "))
+        (f"{point.games:,}", printing.rating(point.rating), (exact(point.time) or "")[:19].replace("T", " "))
         for point in response.points[-_POINTS_IN_TABLE:]
     ]
     console.print(printing.table((">after games", ">rating", "counted (UTC)"), rows))

@@ -45,7 +45,7 @@ def _document(
         "owner": bot.owner,
         "latest_version": bot.latest_version,
         "online": bot.online,
-        "retired": iso(milliseconds(bot, "retire_time")),
+        "retired": iso(milliseconds(bot.retire_time)),
         "ratings": [{"rating_list": row.rating_list, **place_document(row.row)} for row in ratings],
         "submission": None
         if submission is None

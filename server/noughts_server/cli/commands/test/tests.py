@@ -64,9 +64,9 @@ def test_document(test: pb.Test) -> dict[str, Any]:
         "new_version": test.new_version,
         "base_version": test.base_version,
         **conditions_document(tournament),
-        "create_time": iso(milliseconds(tournament, "create_time")),
-        "start_time": iso(milliseconds(tournament, "start_time")),
-        "end_time": iso(milliseconds(tournament, "end_time")),
+        "create_time": iso(milliseconds(tournament.create_time)),
+        "start_time": iso(milliseconds(tournament.start_time)),
+        "end_time": iso(milliseconds(tournament.end_time)),
         "match": match_document(tournament.match) | {"summary": details.summary, "advice": details.advice},
         "offline": offline_versions(tournament),
     }

@@ -69,7 +69,7 @@ def create(
         made, secret = _created(owner, label, scopes, life, database, server)
         if written is not None:
             written.write(f"{secret}\n")
-    until = milliseconds(made, "expire_time")
+    until = milliseconds(made.expire_time)
     rights = f"{' '.join(made.scopes)}{'' if until is None else f', until {clock(until)}'}"
     summary = f"Token {token_id(made)} of {made.owner}: {rights}."
     output.hint(f"{summary} Keep it: it is not shown again." if file is None else f"{summary} {file} has it.")

@@ -1,6 +1,6 @@
 """The command `noughts token list`."""
 
-from collections.abc import Iterator
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from noughts_proto.v1 import tokens_pb2 as pb
 from noughts_server.cli.command import command
@@ -38,7 +38,8 @@ def list_tokens(database: DatabaseOption = None, *, server: TokenServerOptions, 
             row.owner,
             row.label,
             " ".join(row.scopes),
-            *_ago(row, "create_time", "last_use_time"),
+            _ago(row.create_time),
+            _ago(row.last_use_time),
             _state(row),
         )
         for row in token_messages
@@ -47,14 +48,14 @@ def list_tokens(database: DatabaseOption = None, *, server: TokenServerOptions, 
     output.show_rows({"tokens": list(map(document_of, token_messages))}, columns, rows, hint)
 
 
-def _ago(row: pb.Token, *names: str) -> Iterator[str]:
-    for name in names:
-        moment = milliseconds(row, name)
-        yield "-" if moment is None else from_now(moment)
+def _ago(moment: Timestamp) -> str:
+    time = milliseconds(moment)
+    return "-" if time is None else from_now(time)
 
 
 def _state(row: pb.Token) -> str:
-    revoked, expires = (milliseconds(row, name) for name in ("revoke_time", "expire_time"))
+    revoked = milliseconds(row.revoke_time)
+    expires = milliseconds(row.expire_time)
     if revoked is not None:
         return f"revoked {from_now(revoked)}"
     if expires is None:

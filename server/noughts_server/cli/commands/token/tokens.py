@@ -13,11 +13,6 @@ from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.options.server import ServerOptions
 from noughts_server.cli.times import iso, milliseconds
 
-_TIMES = {
-    "created": "create_time", "last_used": "last_use_time", "revoked": "revoke_time", "expires": "expire_time",
-}  # fmt: skip
-"""The times of a token in JSON, and the fields of the message."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenServerOptions(ServerOptions):
@@ -58,5 +53,8 @@ def document_of(row: pb.Token) -> dict[str, object]:
         "owner": row.owner,
         "label": row.label,
         "scopes": list(row.scopes),
-        **{key: iso(milliseconds(row, name)) for key, name in _TIMES.items()},
+        "created": iso(milliseconds(row.create_time)),
+        "last_used": iso(milliseconds(row.last_use_time)),
+        "revoked": iso(milliseconds(row.revoke_time)),
+        "expires": iso(milliseconds(row.expire_time)),
     }

@@ -54,7 +54,7 @@ def _print(league: pb.ListSeasonsResponse, rows: list[pb.Season]) -> None:
 
 
 def _row(season: pb.Season) -> tuple[object, ...]:
-    began = milliseconds(season, "start_time") or milliseconds(season, "start_at")
+    began = milliseconds(season.start_time) or milliseconds(season.start_at)
     return (
         season.number,
         short(season.tournament),
@@ -76,9 +76,9 @@ def _document(season: pb.Season) -> dict[str, Any]:
         "tournament": season.tournament,
         "title": season.title,
         "state": _state(season),
-        "start_at": iso(milliseconds(season, "start_at")),
-        "start_time": iso(milliseconds(season, "start_time")),
-        "end_time": iso(milliseconds(season, "end_time")),
+        "start_at": iso(milliseconds(season.start_at)),
+        "start_time": iso(milliseconds(season.start_time)),
+        "end_time": iso(milliseconds(season.end_time)),
         "entries": season.entries,
         "games": season.games_done,
         "winner": season.winner or None,
