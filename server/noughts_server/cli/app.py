@@ -13,6 +13,7 @@ from noughts_server.cli.command import ExampleInHelp, escaped, lazy
 from noughts_server.cli.command_table import FORMER_NAMES, Command, Group
 from noughts_server.cli.commands import GROUP
 from noughts_server.cli.errors import Problem, UsageProblem, show
+from noughts_server.cli.wrong_values import wrong_value
 from noughts_server.core.version import software_version
 
 
@@ -53,7 +54,7 @@ class _Group(ExampleInHelp, TyperGroup):
             if not hasattr(error, "format_message"):
                 raise
             code = USAGE
-            if message := error.format_message():
+            if message := wrong_value(error):
                 context = getattr(error, "ctx", None)
                 path = context.command_path if context else "noughts"
                 show(UsageProblem(message, f"See `{path} --help`."))

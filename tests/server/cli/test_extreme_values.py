@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.command_line import commands_and_groups
+from tests.support.command_line import commands_and_groups, invoked
 from tests.support.processes import environment, told
 
 HUGE = "99999999999999999999"
@@ -40,6 +40,26 @@ def test_every_integer_option_refuses_a_huge_number() -> None:
     for line in lines:
         errors = told(line, environment(COLUMNS="200"), code=2).stderr
         assert f"Invalid value for '{line[-2]}'" in errors, line
+
+
+@pytest.mark.parametrize("wrong", ["1.5", "many", "", HUGE])
+def test_wrong_value_of_every_integer_option_is_refused_in_plain_words(wrong: str) -> None:
+    for line, option in integer_options():
+        if option != "--seed":  # it is a text, which is checked when it is used
+            errors = invoked([*line[:-1], wrong], code=2).stderr
+            assert f"got {wrong!r}, expected a whole number" in errors, line
+
+
+@pytest.mark.parametrize(
+    "line, expected",
+    [
+        ("token revoke x", "Invalid value for 'ID': got 'x', expected a whole number\nFix: See"),
+        ("match random random --games 0", "'--games': got '0', expected a whole number from 1 to 1,000,000\nFix: See"),
+        ("match random random --format x", "Invalid value for '--format': 'x' is not one of"),
+    ],
+)
+def test_value_of_a_wrong_kind_is_one_error(noughts: Any, line: str, expected: str) -> None:
+    assert expected in noughts(line, code=2).stderr
 
 
 def test_huge_seed_is_refused(noughts: Any) -> None:
