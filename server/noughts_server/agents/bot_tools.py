@@ -5,7 +5,10 @@ import base64
 import binascii
 import json
 import tempfile
+import time
 from asyncio.subprocess import DEVNULL, PIPE
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 from weakref import WeakValueDictionary
@@ -18,6 +21,7 @@ from noughts_server.agents.arguments import BotName, Content, Entry, GameName, N
 from noughts_server.agents.tools import Backend, Caller, tournament_and_number
 from noughts_server.client.submissions import TRIAL_SECONDS, kind_of, submission_requests
 from noughts_server.core.resource_names import game_name, tournament_name
+from noughts_server.core.turns import Turns
 from noughts_server.records.explaining import sentences
 from noughts_server.records.json_lines import json_line
 from noughts_server.records.server_games import recorded_game
@@ -32,11 +36,14 @@ Language: TypeAlias = Literal[tuple(LANGUAGES)]  # type: ignore[valid-type]
 
 
 class BotTools:
-    """The tools. Of those that compute for long, two run at a time, and one of each owner."""
+    """The tools. Of those that compute for long, two run at a time, and one of each owner.
+
+    Of the owners that wait, the one whose calls took the least time is next.
+    """
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self._computing = asyncio.Semaphore(2)
+        self._computing = Turns(2)
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         """A lock for each owner."""
 
@@ -132,13 +139,23 @@ class BotTools:
             owner = held["token"]["owner"]
         turn = self._turns.setdefault(owner, asyncio.Lock())
         try:
-            async with turn, self._computing, asyncio.timeout(_LONGEST_SECONDS):
+            async with turn, self._turn(owner), asyncio.timeout(_LONGEST_SECONDS):
                 with tempfile.TemporaryDirectory(prefix="noughts-mcp-") as folder:
                     (Path(folder) / file).write_bytes(content)
                     return await _run(folder, *words)
         except TimeoutError:
             hint = "Make the bot faster, or use the command line on your own machine."
             raise Failure(504, f"not done after {_LONGEST_SECONDS:.0f} s", hint) from None
+
+    @asynccontextmanager
+    async def _turn(self, owner: str) -> AsyncIterator[None]:
+        """Wait for the turn of an owner, who is charged for the time inside the block."""
+        async with self._computing.turn(owner):
+            began = time.monotonic()
+            try:
+                yield
+            finally:
+                self._computing.charge(owner, time.monotonic() - began)
 
 
 async def _run(folder: str, *words: str) -> Document:

@@ -1,6 +1,8 @@
 """Tools about the games: positions, and the documentation."""
 
 import json
+from collections.abc import Sequence
+from functools import partial
 from typing import Annotated
 
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError
@@ -9,9 +11,10 @@ from pydantic import Field
 from noughts_referee.rules import Position, VariantError, cell_names, parse_variant, read_cell
 from noughts_server.agents.arguments import Variant
 from noughts_server.core.board_geometry import board_text
+from noughts_server.core.computing import Computing
 from noughts_server.web import handbook
 from noughts_server.web.documents import Document
-from noughts_server.web.upstream import Failure
+from noughts_server.web.upstream import GUEST, Failure
 
 Moves = Annotated[
     list[str | int],
@@ -35,8 +38,26 @@ async def read_docs(
     return {"page": path, "text": body.decode()}
 
 
-async def show_position(variant: Variant, moves: Moves = []) -> Document:  # noqa: B006
-    """Describe a variant and the position after some moves: the board, the side to move, the result, legal cells."""
+class PositionTools:
+    """Sets up positions, one at a time in the turns of the agents: many moves on a large board take long."""
+
+    def __init__(self) -> None:
+        self._computing = Computing("positions")
+
+    async def show_position(self, variant: Variant, moves: Moves = []) -> Document:  # noqa: B006
+        """Describe a variant and the position after moves: the board, the side to move, the result, legal cells."""
+        return await self._computing.run(GUEST.get(""), partial(_position, variant, moves))
+
+    async def rules(self, variant: str) -> str:
+        """Return the size of a variant, its line lengths and its empty board."""
+        try:
+            return json.dumps(await self.show_position(variant))
+        except VariantError as error:
+            raise ResourceNotFoundError(str(error)) from error
+
+
+def _position(variant: str, moves: Sequence[str | int]) -> Document:
+    """Return the answer of `show_position`. Raises Failure, VariantError."""
     position = Position(parse_variant(variant))
     known = position.variant
     for ply, move in enumerate(moves, 1):
@@ -68,11 +89,3 @@ async def docs(page: str) -> str:
 async def all_pages() -> str:
     """List the pages of the documentation."""
     return await docs("llms.txt")
-
-
-async def rules(variant: str) -> str:
-    """Return the size of a variant, its line lengths and its empty board."""
-    try:
-        return json.dumps(await show_position(variant))
-    except VariantError as error:
-        raise ResourceNotFoundError(str(error)) from error

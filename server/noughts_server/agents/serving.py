@@ -7,15 +7,14 @@ from contextlib import asynccontextmanager
 from importlib.resources import files
 
 from mcp.server.mcpserver import MCPServer
-from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from noughts_server.agents.bot_tools import BotTools
+from noughts_server.agents.http_bodies import CompleteBodies
 from noughts_server.agents.organising_tools import OrganisingTools
 from noughts_server.agents.pipes import serve_connection
 from noughts_server.agents.players import Players
 from noughts_server.agents.reading_tools import ReadingTools
-from noughts_server.agents.rules_tools import all_pages, docs, read_docs, rules, show_position
+from noughts_server.agents.rules_tools import PositionTools, all_pages, docs, read_docs
 from noughts_server.agents.tools import Backend
 from noughts_server.core.version import software_version
 from noughts_server.web.serving import serving_http
@@ -23,9 +22,6 @@ from noughts_server.web.visitors import SiteLimits
 
 PATH = "/mcp"
 _LIMITS = SiteLimits(address_writes=64, body_seconds=5.0, body_bytes_a_second=1_000_000)
-_LONGEST_BODY = 4 << 20
-_TOO_LONG = PlainTextResponse(f"The body has more than {_LONGEST_BODY:,} bytes.\n", 413)
-_NO_STREAM = PlainTextResponse("This server sends no events of its own. Send POST requests.\n", 405, {"allow": "POST"})
 
 
 @asynccontextmanager
@@ -33,7 +29,8 @@ async def mcp_server(backend: Backend) -> AsyncIterator[tuple[MCPServer[object],
     """Return the server with all tools, and the players, which are disconnected at the end of the block."""
     async with asyncio.TaskGroup() as tasks:
         organising, bots, players = OrganisingTools(backend), BotTools(backend), Players(backend, tasks)
-        reading = (*ReadingTools(backend).tools, show_position, read_docs, bots.new_bot, bots.explain_game)
+        positions = PositionTools()
+        reading = (*ReadingTools(backend).tools, positions.show_position, read_docs, bots.new_bot, bots.explain_game)
         changing = (*organising.changing, bots.check_bot, bots.submit_bot, *players.tools)
         server = MCPServer[object](
             "noughts",
@@ -48,7 +45,7 @@ async def mcp_server(backend: Backend) -> AsyncIterator[tuple[MCPServer[object],
             log_level="ERROR",
         )
         server.resource("noughts://docs/llms.txt", name="pages", mime_type="text/markdown")(all_pages)
-        server.resource("noughts://rules/{variant}", mime_type="application/json")(rules)
+        server.resource("noughts://rules/{variant}", mime_type="application/json")(positions.rules)
         server.resource("noughts://docs/{+page}", mime_type="text/markdown")(docs)
         try:
             yield server, players
@@ -70,40 +67,8 @@ async def serving_mcp(backend: Backend, listener: socket.socket, proxies: Collec
     """
     async with mcp_server(backend) as (server, players):
         app = server.streamable_http_app(streamable_http_path=PATH, stateless_http=True)
-        async with server.session_manager.run(), serving_http(_only_calls(app), listener, _LIMITS, proxies):
+        async with server.session_manager.run(), serving_http(CompleteBodies(app, backend), listener, _LIMITS, proxies):
             try:
                 yield
             finally:
                 players.close()  # while clients that wait can still be answered
-
-
-def _only_calls(app: ASGIApp) -> ASGIApp:
-    """Pass on only complete calls.
-
-    A client without a session can open a stream of events, but none would come, and the stream would not end. The SDK
-    logs a traceback for each body that ends early.
-    """
-
-    async def answered(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["method"] in ("GET", "HEAD"):
-            await _NO_STREAM(scope, receive, send)
-            return
-        body = bytearray()
-        arriving = True
-        while arriving and len(body) <= _LONGEST_BODY:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                return
-            body += message.get("body", b"")
-            arriving = message.get("more_body", False)
-        if arriving or len(body) > _LONGEST_BODY:
-            await _TOO_LONG(scope, receive, send)
-            return
-        whole = [{"type": "http.request", "body": bytes(body), "more_body": False}]
-
-        async def received() -> Message:
-            return whole.pop() if whole else await receive()
-
-        await app(scope, received, send)
-
-    return answered

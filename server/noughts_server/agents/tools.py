@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
@@ -61,9 +61,11 @@ class Backend:
 
     def token(self, caller: Caller) -> str:
         """Return the caller's token; empty if there is none. Raises Failure."""
-        if self.only_token is not None:
-            return self.only_token
-        sent = re.fullmatch(r"(?:(?i:bearer) ([!-~]+))?", (caller.headers or {}).get("authorization", ""))
+        return self.only_token if self.only_token is not None else self.token_in(caller.headers or {})
+
+    def token_in(self, headers: Mapping[str, str]) -> str:
+        """Return the token in the headers of a request; empty if there is none. Raises Failure."""
+        sent = re.fullmatch(r"(?:(?i:bearer) ([!-~]+))?", headers.get("authorization", ""))
         if sent is None:
             raise Failure(401, "header authorization: expected `Bearer TOKEN`", "Correct it in the client's settings.")
         return sent[1] or ""

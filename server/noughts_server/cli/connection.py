@@ -33,14 +33,16 @@ def read_server(server: str | None) -> str:
     return server
 
 
-def read_token(token: str | None, token_file: Path | None, source: str = "--token") -> str:
+def read_token(
+    token: str | None, token_file: Path | None, source: str = "--token", file_option: str = "--token-file"
+) -> str:
     """The token to call with; empty when none is given. `source` is where `token` comes from."""
     if token is not None:
         if source == "--token":
             warn(f"the token is visible to others in the process list; set {TOKEN_VARIABLE} or use --token-file.")
         return _checked_token(token, source)
     if token_file is not None:
-        option = f"--token-file {token_file}"
+        option = f"{file_option} {token_file}"
         with problems_with(option, OSError):
             text = token_file.read_text(encoding="utf-8", errors="replace")
         return _checked_token(text.partition("\n")[0], option)

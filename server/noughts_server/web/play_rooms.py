@@ -299,17 +299,22 @@ class PlayRooms:
     async def open(self, wish: Wish, address: str = "") -> PlayRoom:
         """Open a table for a visitor at this address, and start a game there. Raises Failure."""
         self._check(wish)
-        owner = await self._owner()
         if self._addresses[address] >= self.settings.address_most:
             words = f"You already have {self.settings.address_most} tables."
             raise Failure(429, words, "Leave one: it is cleared after half a minute.")
-        if len(self._numbers) >= self.settings.most:
-            await self._clear(self._forsaken(address))
-        if len(self._numbers) >= self.settings.most:
-            raise self._full()
+        # Counted before anything is awaited: a visitor can send many requests at once.
+        add(self._addresses, address, 1)
+        try:
+            owner = await self._owner()
+            if len(self._numbers) >= self.settings.most:
+                await self._clear(self._forsaken(address))
+            if len(self._numbers) >= self.settings.most:
+                raise self._full()
+        except BaseException:
+            add(self._addresses, address, -1)
+            raise
         table = PlayRoom(self._free_number(), wish, address)
         self._numbers.add(table.number)
-        self._addresses[address] += 1
         try:
             await self._seat(table, owner)
             table.first_is_challenger = wish.begins == YOU or (wish.begins == LOT and secrets.randbelow(2) == 0)
@@ -357,10 +362,13 @@ class PlayRooms:
     # Opening tables.
 
     def _forsaken(self, address: str) -> PlayRoom:
-        """Return the table that a visitor at this address can have although all are taken. Raises Failure."""
+        """Return the table that a visitor can have although all are taken, as the first one of its address.
+
+        Raises Failure.
+        """
         latest = time.monotonic() - self.settings.kept
         left = [table for table in dict.fromkeys(self._tables.values()) if table.moved <= latest]
-        if self._addresses[address] or not left:
+        if self._addresses[address] > 1 or not left:
             raise self._full()
         return min(left, key=lambda table: table.moved)
 

@@ -45,6 +45,10 @@ _AT_ONCE = 32
 """Limit of concurrent calls; more wait, and visitors take turns.
 
 The server has its own limit per address (`limits.address_strangers`)."""
+_UNNAMED_AT_ONCE = 2
+"""The same of calls for visitors that the server does not tell apart: it answers them in the order of their arrival.
+
+So those of one visitor must wait here, not there, for others to take turns with them."""
 
 Request = TypeVar("Request")
 Response = TypeVar("Response")
@@ -90,6 +94,7 @@ class Upstream(AsyncStubs):
         self._feed_channels = dialling.async_channels(address, apart=True)
         super().__init__(cast(grpc.aio.Channel, self._channels), cast(grpc.aio.Channel, self._feed_channels))
         self._turns = Turns(_AT_ONCE)
+        self._unnamed_turns = Turns(_UNNAMED_AT_ONCE)
         self._long_room = asyncio.Semaphore(_AT_ONCE)
         """For calls with their own deadline: uploads that wait for their trials must not block other calls."""
 
@@ -117,24 +122,14 @@ class Upstream(AsyncStubs):
         if self.site_metadata and (guest := GUEST.get("")):
             metadata = (*metadata, (GUEST_KEY, guest))
         try:
-            async with self._turn() if seconds is None else self._long_room:
+            turns = self._turns if token or self.site_metadata else self._unnamed_turns
+            async with _turn(turns) if seconds is None else self._long_room:
                 await self.connect()
                 return await method(request, timeout=seconds or DEADLINE_SECONDS, metadata=metadata)
         except grpc.aio.AioRpcError as error:
             raise self.failure(error, seconds or DEADLINE_SECONDS) from error
         except grpc.aio.UsageError as error:  # the channels are closed
             raise Failure(503, "the client is closed", "Try again in a moment.") from error
-
-    @asynccontextmanager
-    async def _turn(self) -> AsyncIterator[None]:
-        """Wait for the visitor's turn, and keep a place inside the block. The turn costs the visitor its duration."""
-        visitor = GUEST.get("")
-        async with self._turns.turn(visitor):
-            began = time.monotonic()
-            try:
-                yield
-            finally:
-                self._turns.charge(visitor, time.monotonic() - began)
 
     def failure(self, error: grpc.aio.AioRpcError, seconds: float = DEADLINE_SECONDS) -> Failure:
         """Return what the error of a call with this deadline means to a browser."""
@@ -149,3 +144,15 @@ class Upstream(AsyncStubs):
     async def close(self) -> None:
         """End all calls."""
         await asyncio.gather(self._channels.close(), self._feed_channels.close())
+
+
+@asynccontextmanager
+async def _turn(turns: Turns) -> AsyncIterator[None]:
+    """Wait for the visitor's turn, and keep a place inside the block. The turn costs the visitor its duration."""
+    visitor = GUEST.get("")
+    async with turns.turn(visitor):
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            turns.charge(visitor, time.monotonic() - began)

@@ -2,15 +2,26 @@
 
 import asyncio
 import socket
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
 import pytest
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
-from noughts_server.agents.tools import TOKEN_CALLS
+from noughts_proto.security import Dialling
+from noughts_proto.v1 import bots_pb2
+from noughts_server.agents import rules_tools
+from noughts_server.agents.http_bodies import OWNER_LONG_BODIES, SMALL_BODY, CompleteBodies
+from noughts_server.agents.tools import TOKEN_CALLS, Backend
+from noughts_server.cli.errors import explain
+from noughts_server.cli.options.server import HINTS
 from noughts_server.testing import ServerUnderTest
+from noughts_server.web.upstream import GUEST, Upstream
 from tests.support.agents import Agent, ToolFailed, over_http, tools_over_http
 
 PROXY = "127.0.0.1"
@@ -43,6 +54,73 @@ async def test_slow_bodies_stop_no_agent_elsewhere(proxied: str) -> None:
         async with httpx2.AsyncClient(timeout=60) as http:
             answer = await http.post(proxied, json=CALL, headers={"x-real-ip": "192.0.2.2", **ACCEPT})
         assert answer.status_code < 500
+
+
+LONG = {**CALL, "params": {"_meta": {"note": "x" * SMALL_BODY}}}
+MANY = {**CALL, "params": {"_meta": {"notes": [{}] * SMALL_BODY}}}
+
+
+@pytest.mark.parametrize(
+    "scopes, body, status",
+    [((), LONG, 413), (("play",), LONG, 413), (("submit",), LONG, 200), (("submit",), MANY, 413)],
+)
+async def test_long_body_needs_a_token_that_can_submit(
+    server: ServerUnderTest, url: str, scopes: tuple[str, ...], body: object, status: int
+) -> None:
+    token = {"authorization": f"Bearer {server.token('ada', *scopes)}"} if scopes else {}
+    async with httpx2.AsyncClient(timeout=60) as http:
+        answer = await http.post(url, json=body, headers={**ACCEPT, **token})
+    assert answer.status_code == status, answer.text
+
+
+async def test_long_bodies_of_one_owner_are_limited(server: ServerUnderTest) -> None:
+    begun, end = list[Scope](), asyncio.Event()
+
+    async def slow(scope: Scope, receive: Receive, send: Send) -> None:
+        begun.append(scope)
+        await end.wait()
+        await Response()(scope, receive, send)
+
+    token = {"authorization": f"Bearer {server.token('ada', 'submit')}"}
+    upstream = Upstream(server.address, Dialling(), HINTS)
+    transport = httpx2.ASGITransport(CompleteBodies(slow, Backend(upstream, explain)))
+    async with asyncio.timeout(60), httpx2.AsyncClient(transport=transport, base_url="http://here") as http:
+        async with asyncio.TaskGroup() as tasks:
+            posts = [
+                tasks.create_task(http.post("/", json=LONG, headers=token)) for _ in range(OWNER_LONG_BODIES + 1)
+            ]
+            await asyncio.wait(posts, return_when=asyncio.FIRST_COMPLETED)
+            end.set()
+        assert sorted(each.result().status_code for each in posts) == [*[200] * OWNER_LONG_BODIES, 429]
+    await upstream.close()
+
+
+async def test_agents_without_a_token_take_turns(server: ServerUnderTest) -> None:
+    upstream, order = Upstream(server.address, Dialling(), HINTS), list[str]()
+
+    async def ask(address: str) -> None:
+        GUEST.set(address)
+        await upstream.call(upstream.bots.ListBots, bots_pb2.ListBotsRequest())
+        order.append(address)
+
+    async with asyncio.TaskGroup() as tasks:
+        for address in ["192.0.2.1"] * 20 + ["192.0.2.2"]:
+            tasks.create_task(ask(address))
+    assert order.index("192.0.2.2") < 10
+    await upstream.close()
+
+
+async def test_positions_are_set_up_outside_the_event_loop(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads, set_up = list[str](), rules_tools._position
+
+    def noted(*arguments: Any) -> Any:
+        threads.append(threading.current_thread().name)
+        return set_up(*arguments)
+
+    monkeypatch.setattr(rules_tools, "_position", noted)
+    async with over_http(url) as agent:
+        await agent.call("show_position", variant="tictactoe", moves=[4])
+    assert [name.partition("_")[0] for name in threads] == ["positions"]
 
 
 async def test_waits_of_one_token_are_limited(server: ServerUnderTest, url: str) -> None:

@@ -2,13 +2,14 @@
 
 import os
 import socket
+from pathlib import Path
 from typing import Annotated
 
 from typer import Option
 
 from noughts_proto.security import Dialling, is_loopback
 from noughts_server.cli.command import command
-from noughts_server.cli.connection import read_address
+from noughts_server.cli.connection import read_address, read_token
 from noughts_server.cli.errors import UsageProblem, explain, require_extra
 from noughts_server.cli.options.listening import ProxyOption, open_listener, read_proxies
 from noughts_server.cli.options.output import OutputOptions
@@ -33,6 +34,14 @@ def mcp(
         ),
     ] = None,
     proxy: ProxyOption = None,
+    site_token_file: Annotated[
+        Path | None,
+        Option(
+            "--site-token-file",
+            metavar="FILE",
+            help="File with a token (scope `site`), so that the server limits each agent separately",
+        ),
+    ] = None,
     *,
     server: ServerOptions,
     output: OutputOptions,
@@ -47,6 +56,8 @@ def mcp(
     if listen is None:
         if proxies:
             raise UsageProblem("--proxy: expected --listen as well, because nothing else has a reverse proxy before it")
+        if site_token_file is not None:
+            raise UsageProblem("--site-token-file: expected --listen as well, because nothing else has several agents")
         token = server.read_token()
         run_loop(until_terminated(_serve_pipes(address, server.dialling(token), token)))
         return
@@ -57,8 +68,10 @@ def mcp(
             f"--listen {listen!r}: expected an address of this machine, e.g. 127.0.0.1:7490",
             "A reverse proxy with HTTPS can make it public.",
         )
+    site_token = "" if site_token_file is None else read_token(None, site_token_file, file_option="--site-token-file")
+    dialling = server.dialling(site_token)
     listener = open_listener(listen, "--listen")
-    run_loop(until_terminated(_serve_http(output, address, server.dialling(""), listener, proxies)))
+    run_loop(until_terminated(_serve_http(output, address, dialling, listener, proxies, site_token)))
 
 
 async def _serve_pipes(address: str, dialling: Dialling, token: str) -> None:
@@ -75,14 +88,19 @@ async def _serve_pipes(address: str, dialling: Dialling, token: str) -> None:
 
 
 async def _serve_http(
-    output: OutputOptions, address: str, dialling: Dialling, listener: socket.socket, proxies: tuple[str, ...]
+    output: OutputOptions,
+    address: str,
+    dialling: Dialling,
+    listener: socket.socket,
+    proxies: tuple[str, ...],
+    site_token: str,
 ) -> None:
     _shorten_errors()
     from noughts_server.agents.serving import PATH, serving_mcp
     from noughts_server.agents.tools import Backend
     from noughts_server.web.upstream import Upstream
 
-    upstream = Upstream(address, dialling, HINTS)
+    upstream = Upstream(address, dialling, HINTS, site_token)
     try:
         async with serving_mcp(Backend(upstream, explain, None), listener, proxies):
             place = f"{address_of(listener)}{PATH}"
