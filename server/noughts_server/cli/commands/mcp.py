@@ -39,7 +39,7 @@ def mcp(
         Option(
             "--site-token-file",
             metavar="FILE",
-            help="File with a token (scope `site`), so that the server limits each agent separately",
+            help="File with a token (scope `site`) for separate limits of each agent",
         ),
     ] = None,
     *,
