@@ -86,9 +86,7 @@ async def test_long_bodies_of_one_owner_are_limited(server: ServerUnderTest) -> 
     transport = httpx2.ASGITransport(CompleteBodies(slow, Backend(upstream, explain)))
     async with asyncio.timeout(60), httpx2.AsyncClient(transport=transport, base_url="http://here") as http:
         async with asyncio.TaskGroup() as tasks:
-            posts = [
-                tasks.create_task(http.post("/", json=LONG, headers=token)) for _ in range(OWNER_LONG_BODIES + 1)
-            ]
+            posts = [tasks.create_task(http.post("/", json=LONG, headers=token)) for _ in range(OWNER_LONG_BODIES + 1)]
             await asyncio.wait(posts, return_when=asyncio.FIRST_COMPLETED)
             end.set()
         assert sorted(each.result().status_code for each in posts) == [*[200] * OWNER_LONG_BODIES, 429]
