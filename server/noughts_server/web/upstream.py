@@ -46,7 +46,7 @@ _AT_ONCE = 32
 
 The server has its own limit per address (`limits.address_strangers`)."""
 _UNNAMED_AT_ONCE = 2
-"""The same of calls for visitors that the server does not tell apart: it answers them in the order of their arrival.
+"""The same of calls for visitors that the server does not distinguish: it answers them in the order of their arrival.
 
 So those of one visitor must wait here, not there, for others to take turns with them."""
 
