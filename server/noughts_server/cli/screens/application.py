@@ -35,7 +35,7 @@ class Application(App[None]):
         self.mode = mode
         self.failure: BaseException | None = None
         """The error that ended the source of moves, e.g. one of the bot."""
-        mode.source.changed = mode.show
+        mode.source.changed = self._show
         mode.source.leave = self.exit
 
     async def on_mount(self) -> None:
@@ -44,6 +44,13 @@ class Application(App[None]):
 
     def action_leave(self) -> None:
         self.mode.action_leave()
+
+    def _show(self) -> None:
+        """Redraw the mode that is on top, maybe below the help."""
+        for screen in reversed(self.screen_stack):
+            if isinstance(screen, Mode):
+                screen.show()
+                return
 
     async def _run_source(self) -> None:
         """Run the source; if it fails, close the screen and keep the error in `failure`."""
@@ -54,12 +61,15 @@ class Application(App[None]):
             self.exit()
 
 
-def run_mode(mode: Mode) -> None:
-    """Show the mode until the user leaves. Raises the error that ended its source, after the screen has closed."""
-    run_loop(show_mode(mode))
+def run_mode(mode: Mode, *, mouse: bool = True) -> None:
+    """Show the mode until the user leaves. Raises the error that ended its source, after the screen has closed.
+
+    Without `mouse` the terminal keeps it, so that the user can select text.
+    """
+    run_loop(show_mode(mode, mouse=mouse))
 
 
-async def show_mode(mode: Mode) -> None:
+async def show_mode(mode: Mode, *, mouse: bool = True) -> None:
     """The same inside a running event loop."""
     application = Application(mode)
     loop = asyncio.get_running_loop()
@@ -69,7 +79,7 @@ async def show_mode(mode: Mode) -> None:
         loop.add_signal_handler(number, application.exit)
     _when_the_terminal_closes(sys.stdin.fileno(), lambda: loop.call_soon_threadsafe(application.exit))
     try:
-        await application.run_async()
+        await application.run_async(mouse=mouse)
     finally:
         for number in signals:
             loop.remove_signal_handler(number)

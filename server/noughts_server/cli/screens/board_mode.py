@@ -43,6 +43,8 @@ class BoardMode(Mode):
         super().__init__(source)
         self._is_narrow = False
         """Whether a strip of lines replaces the panel."""
+        self._texts: dict[str, str] = {}
+        """The texts of the widgets, as markup."""
         self._is_composed = False
         """Whether the widgets exist: moves can arrive before that."""
 
@@ -103,14 +105,20 @@ class BoardMode(Mode):
             )
         )
         if self._is_narrow:
-            self.query_one("#strip", Static).update(strip(game, cursor, self.size.width - 2))
+            self._update("strip", strip(game, cursor, self.size.width - 2))
         else:
-            self.query_one("#players", Static).update(panel(game, cursor, self.size.height - _LINES_BELOW))
+            self._update("players", panel(game, cursor, self.size.height - _LINES_BELOW))
 
     def write(self, status: str, message: str) -> None:
         """Write the two lines below the board."""
-        for name, text in (("#status", status), ("#message", message)):
-            self.query_one(name, Static).update(Text(text, no_wrap=True, overflow="ellipsis"))
+        self._update("status", Text(status, no_wrap=True, overflow="ellipsis"))
+        self._update("message", Text(message, no_wrap=True, overflow="ellipsis"))
+
+    def _update(self, name: str, text: Text) -> None:
+        """Update the text of a widget, unless it is the same."""
+        if self._texts.get(name) != text.markup:
+            self._texts[name] = text.markup
+            self.query_one(f"#{name}", Static).update(text)
 
     def follow(self, cell: int) -> None:
         """Scroll to the cell if the board is larger than the screen."""

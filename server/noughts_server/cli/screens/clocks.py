@@ -72,6 +72,12 @@ class Clocks:
         return f"{left} / {_shown(max(0, limit_us - self._passed_us(player)) / MICROSECONDS)}"
 
 
+def precise(seconds: float) -> str:
+    """Return e.g. `1:05.2`; tenths are cut, not rounded, so that a minute is never 0:60.0."""
+    tenths = max(0, int(seconds * 10))
+    return f"{tenths // 600}:{tenths // 10 % 60:02}.{tenths % 10}"
+
+
 def _shown(seconds: float) -> str:
     if seconds < 10:
         return f"{int(seconds * 10) / 10:.1f} s"

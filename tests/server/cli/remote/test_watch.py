@@ -16,7 +16,7 @@ from noughts_proto.v1 import feed_pb2 as pb
 from noughts_proto.v1 import tournaments_pb2
 from noughts_referee.rules import Result, Termination, cell_names, parse_variant
 from noughts_server.cli.drawing.boards import board_lines
-from noughts_server.cli.screens.watch.feed_screen import Screen
+from noughts_server.cli.screens.watch.redrawn import RedrawnOverview
 from tests.support.background import online
 
 Ask = Callable[..., Any]
@@ -100,9 +100,9 @@ def test_what_cannot_be_watched_is_named(ask: Ask, noughts: Any, server: str, li
 def drawn(*messages: pb.WatchResponse, width: int = 100) -> str:
     console = Console(file=io.StringIO(), width=width, height=40, force_terminal=True, color_system=None)
     view = View()
-    with Screen("tournaments/cup", console) as screen:
+    with RedrawnOverview("tournaments/cup", console) as screen:
         for message in messages:
-            screen.message(message, view)
+            screen.state.message(message, view)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 

@@ -16,7 +16,7 @@ from rich.console import Console
 from noughts_proto.feed_view import View
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_server.cli.drawing.feed_lines import events
-from noughts_server.cli.screens.watch.feed_screen import Screen
+from noughts_server.cli.screens.watch.redrawn import RedrawnOverview
 
 # Plays the first free cell as soon as it is told on stdin that a game may begin; tells scores if it is called `ada`.
 TALKER = """
@@ -89,8 +89,8 @@ def game() -> pb.WatchedGame:
 
 def drawn(game: pb.WatchedGame) -> str:
     console = Console(file=io.StringIO(), width=100, height=40, force_terminal=True, color_system=None)
-    with Screen("tournaments/cup", console) as screen:
-        screen.message(pb.WatchResponse(snapshot=pb.WatchSnapshot(games=[game])), View())
+    with RedrawnOverview("tournaments/cup", console) as screen:
+        screen.state.message(pb.WatchResponse(snapshot=pb.WatchSnapshot(games=[game])), View())
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 

@@ -15,7 +15,7 @@ from rich.console import Console
 from noughts_proto.feed_view import View
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_proto.v1 import tournaments_pb2
-from noughts_server.cli.screens.watch.feed_screen import Screen
+from noughts_server.cli.screens.watch.redrawn import RedrawnOverview
 
 SIZES = [(80, 24), (120, 40), (60, 16), (40, 12)]
 
@@ -31,12 +31,12 @@ class Watched:
         columns, lines = self.size
         self._file = io.StringIO()
         self._console = Console(file=self._file, width=columns, height=lines, force_terminal=True, color_system=None)
-        self.screen = Screen("tournaments/cup", self._console, lambda: self.now)
+        self.screen = RedrawnOverview("tournaments/cup", self._console, lambda: self.now)
         self._view = View()
 
     def told(self, message: pb.WatchResponse) -> None:
         """The server says this."""
-        self.screen.message(message, self._view)
+        self.screen.state.message(message, self._view)
 
     @property
     def lines(self) -> list[str]:
@@ -47,7 +47,7 @@ class Watched:
 
     def redrawn(self) -> list[str]:
         """The same, drawn anew."""
-        self.screen._live.refresh()
+        self.screen.refresh()
         return self.lines
 
 
@@ -112,7 +112,7 @@ def test_nothing_scrolls_off_whatever_is_shown(size: tuple[int, int], variant: s
         before = watched.redrawn()
         assert before[0].startswith("cup: running")
         assert any("╭" in line for line in before)
-        watched.screen.lost("nothing listens there")
+        watched.screen.state.lost("nothing listens there")
         assert watched.redrawn()[0].startswith("Connection lost, trying again: nothing")
 
 
@@ -147,9 +147,9 @@ def test_clocks_stand_still_while_the_connection_is_lost() -> None:
     with watching((80, 24), cup(4, 1)) as watched:
         watched.now += 2
         assert "> O bob  0:48.0" in "\n".join(watched.redrawn())
-        watched.screen.lost("the connection was closed")
+        watched.screen.state.lost("the connection was closed")
         watched.now += 3
-        watched.screen.lost("nothing listens there")
+        watched.screen.state.lost("nothing listens there")
         watched.now += 5
         lines = watched.redrawn()
         assert "> O bob  0:48.0" in "\n".join(lines)

@@ -18,6 +18,7 @@ autumn: 2. rival, points 2, rating 1356
 def watch(name: WatchedArgument = "", *, server: AddressOptions, output: OutputOptions) -> None:
     """Show a game or a tournament live until it ends or you press Ctrl-C. Reconnects if the connection is lost.
 
+    With the extra `play`, arrows and Enter open a game, in which the arrows step through its moves; `q` leaves.
     Without a terminal the command prints one line per event.
     """
     show_feed(name, server, output)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from rich import box
 from rich.console import Group
 from rich.panel import Panel
 from rich.text import Text
@@ -12,8 +13,10 @@ from noughts_referee.rules import VariantError, parse_variant
 from noughts_server.cli import printing
 from noughts_server.cli.drawing.boards import STYLES, board_lines, board_width, cells_text
 from noughts_server.cli.drawing.feed_lines import clocks_of, ended_line, score_text, scores_of, short_game
+from noughts_server.cli.screens.clocks import precise
 
 _MOST_MOVES = 7
+_STATE_STYLES = {pb.GAME_STATE_ENDED: "bold green", pb.GAME_STATE_WAITING: "dim"}
 _NARROWEST = 28
 _FRAME = 2
 """Lines of a frame, and the columns of each side with their padding."""
@@ -27,18 +30,24 @@ class Picture(NamedTuple):
 
 
 def picture(
-    game: pb.WatchedGame, passed: Callable[[str], float], width: int, *, full: bool = True, height: int | None = None
+    game: pb.WatchedGame,
+    passed: Callable[[str], float],
+    width: int,
+    *,
+    full: bool = True,
+    height: int | None = None,
+    selected: bool = False,
 ) -> Picture:
     """Return the game in at most `width` columns, with all details (`full`) or as low as its board allows.
 
     `passed` returns the seconds since a game's last ply. If the board exceeds `height` lines, the picture shows the
-    part around the last move, and the title says so.
+    part around the last move, and the title says so. A selected game has a heavy frame.
     """
     room = width - 2 * _FRAME
     over = game.state == pb.GAME_STATE_ENDED
     mover = len(game.moves) & 1
     players = [_player(game, side, passed, to_move=not over and side == mover) for side in (0, 1)]
-    below = [_state(game)]
+    below = [Text(state_text(game), style=_STATE_STYLES.get(game.state, ""))]
     if full:
         if any(score is not None for score in scores_of(game)):
             below.append(_scores(game))
@@ -53,7 +62,8 @@ def picture(
         board = shown
     lines = [*players, *([Text("")] if full else []), *board, *([Text("")] if full else []), *below]
     drawn = min(width, max(_NARROWEST, board_width(game.variant, room) + 2 * _FRAME))
-    return Picture(Panel(Group(*lines), title=title, width=drawn), drawn, len(lines) + _FRAME)
+    frame = box.HEAVY if selected else box.ROUNDED
+    return Picture(Panel(Group(*lines), frame, title=title, width=drawn), drawn, len(lines) + _FRAME)
 
 
 def _window(game: pb.WatchedGame, board: Sequence[Text], most: int) -> list[Text]:
@@ -76,17 +86,18 @@ def _player(game: pb.WatchedGame, side: int, passed: Callable[[str], float], *, 
         left = clock_us / 1e6
         if to_move and game.state == pb.GAME_STATE_RUNNING:
             left -= passed(game.name)
-        text.append(f"  {_clock(left)}", style="reverse" if to_move else "")
+        text.append(f"  {precise(left)}", style="reverse" if to_move else "")
     return text
 
 
-def _state(game: pb.WatchedGame) -> Text:
+def state_text(game: pb.WatchedGame) -> str:
+    """Return e.g. `ply 12, 0.4 ms`, or how the game ended."""
     if game.state == pb.GAME_STATE_ENDED:
-        return Text(ended_line(game), style="bold green")
+        return ended_line(game)
     if game.state == pb.GAME_STATE_WAITING:
-        return Text(f"ply {len(game.moves)}, waits for its bots" if game.moves else "has not begun", style="dim")
+        return f"ply {len(game.moves)}, waits for its bots" if game.moves else "has not begun"
     took = f", {game.times_us[-1] / 1000:.1f} ms" if game.times_us else ""
-    return Text(f"ply {len(game.moves)}{took}")
+    return f"ply {len(game.moves)}{took}"
 
 
 def _scores(game: pb.WatchedGame) -> Text:
@@ -94,9 +105,3 @@ def _scores(game: pb.WatchedGame) -> Text:
     for side, score in enumerate(scores_of(game)):
         text.append("  ").append("XO"[side], style=STYLES[side]).append(f" {score_text(score)}")
     return text
-
-
-def _clock(seconds: float) -> str:
-    """Return e.g. `1:05.2`; tenths are cut, not rounded, so that a minute is never 0:60.0."""
-    tenths = max(0, int(seconds * 10))
-    return f"{tenths // 600}:{tenths // 10 % 60:02}.{tenths % 10}"

@@ -30,11 +30,20 @@ class WatchMode(BoardMode):
 
     key_line = "←→ a ply  ↑↓ ten  Home End  p n game before, after  q quit"
 
-    def __init__(self, source: WatchSource) -> None:
+    def __init__(self, source: WatchSource, *, overview: bool = False) -> None:
+        """`overview`: whether Escape leads back to a mode with all games."""
         super().__init__(source)
+        if overview:
+            self.key_line = "Esc all games  ←→ ply  ↑↓ ten  Home End  p n game  q quit"
         self._games = source
+        self._has_overview = overview
         self._ply = source.first_ply
         """The number of moves on the board; None: always the newest."""
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether the board shows another position than the newest."""
+        return self._ply is not None
 
     def draw(self, game: ShownGame) -> None:
         position = game if self._ply is None else game.at(self._ply)
@@ -46,7 +55,9 @@ class WatchMode(BoardMode):
     def on_key(self, event: events.Key) -> None:
         event.stop()
         key = event.key
-        if key in ("q", "escape"):
+        if key == "escape" and self._has_overview:
+            self.app.pop_screen()
+        elif key in ("q", "escape"):
             self.action_leave()
         elif key in ("n", "p"):
             self._turn(1 if key == "n" else -1)
