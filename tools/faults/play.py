@@ -96,12 +96,12 @@ RUNTIME = (
         wider=_RUNTIME_TESTS,
     ),
     Fault(
-        name="ended-games-are-journaled",
+        name="backlog-without-limit",
         file=f"{_RUNTIME}/recorder.py",
-        before="for game in self._advanced.values() if game.undecided]",
-        after="for game in self._advanced.values()]",
-        harm="The journal keeps games that are over, and a restart resumes them.",
-        near=("tests/server/runtime/test_journal.py",),
+        before="while self.backlog > self.backlog_limit:",
+        after="while False:",
+        harm="If the database is slow, finished games fill the memory of the server.",
+        near=("tests/server/runtime/test_recorder.py",),
         wider=_RUNTIME_TESTS,
     ),
     Fault(
@@ -110,7 +110,7 @@ RUNTIME = (
         before="                    wire.close(closed())\n                    wire.dismiss()\n",
         after="                    wire.close(closed())\n",
         harm="The opponents of a bot whose token was revoked wait for its reconnect timeout.",
-        near=("tests/server/runtime/test_sessions.py", "tests/server/services/test_callers.py"),
+        near=("tests/server/services/test_scopes.py", "tests/server/runtime/test_sessions.py"),
         wider=_RUNTIME_TESTS,
     ),
     Fault(

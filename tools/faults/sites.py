@@ -91,7 +91,7 @@ HOSTING = (
         before="                self._unsaved += charged\n",
         after="",
         harm="If the database is unavailable, the processor time of submitted bots is free.",
-        near=("tests/server/hosting/test_submitted.py",),
+        near=("tests/server/hosting/test_processor_time.py",),
         wider=_HOSTING_TESTS,
     ),
     Fault(
@@ -100,7 +100,7 @@ HOSTING = (
         before="partial(processor_time, day=day)) + self._unsaved",
         after="partial(processor_time, day=day))",
         harm="What bots use while the database answers is not counted until the next look.",
-        near=("tests/server/hosting/test_submitted.py",),
+        near=("tests/server/hosting/test_processor_time.py",),
         wider=_HOSTING_TESTS,
     ),
     Fault(

@@ -97,8 +97,8 @@ RECORDS = (
         file=f"{_RECORDS}/pgn.py",
         before='text.replace("\\\\", "\\\\\\\\").replace(',
         after="text.replace(",
-        harm="A name that ends with a backslash makes a PGN file unreadable.",
-        near=("tests/server/records",),
+        harm="A name with two backslashes is another name after a PGN file is read.",
+        near=("tests/server/records/test_pgn.py",),
         wider=_RECORD_TESTS,
     ),
     Fault(
@@ -116,7 +116,7 @@ RECORDS = (
         before="second_allowance=None if second_allowance is None else _allowance_message(second_allowance)",
         after="second_allowance=None if second_allowance is None else _allowance_message(first_allowance)",
         harm="A game shows the network allowance of the first side for both.",
-        near=("tests/server/convert", "tests/server/services/test_matches.py"),
+        near=("tests/server/convert",),
         wider=("tests/server/services", "tests/server/cli/remote/test_margins.py"),
     ),
     Fault(
@@ -125,7 +125,7 @@ RECORDS = (
         before="if tag in RESULTS and decided and decided != [tag]:",
         after="if tag in RESULTS and decided and tag not in decided:",
         harm="A PGN game with two results after its moves counts as won by one of them.",
-        near=("tests/server/records",),
+        near=("tests/server/records/test_pgn.py",),
         wider=_RECORD_TESTS,
     ),
     Fault(

@@ -105,6 +105,8 @@ def test_game_has_all_fields_of_its_message() -> None:
     message = game_message(STORED_GAME)
     assert unset(message) == set()
     assert unset(message.agreement) == unset(message.first_allowance) == unset(message.second_allowance) == set()
+    allowances = message.first_allowance, message.second_allowance
+    assert [(each.network_us, each.margin_us) for each in allowances] == [(1, 2), (3, 4)]
 
 
 def test_leaderboard_row_has_all_fields_of_its_message() -> None:

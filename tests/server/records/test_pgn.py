@@ -159,3 +159,14 @@ def test_braces_without_an_end_take_linear_time(comments: str) -> None:
     [placed] = read_pgn(['[White "a"]\n', '[Black "b"]\n', '[Result "1-0"]\n', "\n", f"{comments} 1-0\n"])
     assert "a comment from line 5 that does not end" in str(placed.game)
     assert time.process_time() - began < 5  # quadratic time is about 50 s
+
+
+@pytest.mark.parametrize("name", ["a\\b", "a\\\\b", 'a\\"b', "a\\"])
+def test_names_with_backslashes_are_read_as_written(name: str) -> None:
+    assert played(pgn_text(RecordedGame("", name, "bob", "1-0"))) == [(name, "bob", "1-0")]
+
+
+def test_two_results_after_the_moves_are_an_error_whatever_the_tag() -> None:
+    [error] = played(GAME + "\n1. e4 1-0 0-1\n")
+    assert isinstance(error, str)
+    assert "1-0 and 0-1" in error
