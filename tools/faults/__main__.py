@@ -8,6 +8,7 @@ if a fault was not found, or if its text is no longer in the code.
 
 import argparse
 import json
+import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -19,7 +20,7 @@ from typing import Any
 from tools.faults.declared import FAULTS
 from tools.faults.fault import Fault
 from tools.faults.trees import ROOT, Tree, commit, work_tree
-from tools.faults.trial import Selection, try_fault
+from tools.faults.trial import STOP, Selection, try_fault
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -101,8 +102,14 @@ def _tried(faults: Sequence[Fault], selection: Selection, *, jobs: int, near_onl
             return {"part": part_of[fault.name], **verdict._asdict(), "selection": selection.text, "commit": now}
 
         with ThreadPoolExecutor(max(1, jobs)) as pool:
-            for future in as_completed([pool.submit(tried, fault) for fault in faults]):
-                yield future.result()
+            futures = [pool.submit(tried, fault) for fault in faults]
+            try:
+                for future in as_completed(futures):
+                    yield future.result()
+            except BaseException:
+                STOP.set()
+                pool.shutdown(cancel_futures=True)
+                raise
 
 
 def _words(row: Mapping[str, Any]) -> str:
@@ -120,4 +127,5 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(main(sys.argv[1:]))

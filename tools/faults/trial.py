@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from typing import IO, NamedTuple
 
 from tools.faults.fault import Fault, present
@@ -70,6 +71,14 @@ class _Run(NamedTuple):
     failures: list[str]
     processor_seconds: float
     last_words: str
+
+
+class Stopped(Exception):
+    """The user has stopped the script."""
+
+
+STOP = Event()
+"""Ends all runs of pytest, which Ctrl+C does not reach."""
 
 
 def try_fault(fault: Fault, tree: Tree, selection: Selection, *, near_only: bool = False) -> Verdict:
@@ -139,12 +148,15 @@ def _wait(process: "subprocess.Popen[bytes]", limit_seconds: float) -> tuple[int
     end = time.monotonic() + limit_seconds
     is_late = False
     while True:
+        is_stopped = STOP.is_set()
         pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+        if pid and is_stopped:
+            raise Stopped
         if pid:
             process.returncode = os.waitstatus_to_exitcode(status)
             code = None if is_late else process.returncode
             return code, usage.ru_utime + usage.ru_stime
-        if not is_late and time.monotonic() > end:
+        if is_stopped or (not is_late and time.monotonic() > end):
             is_late = True
             os.killpg(process.pid, signal.SIGKILL)
         time.sleep(_POLL_SECONDS)
