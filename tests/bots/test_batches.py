@@ -57,7 +57,7 @@ def answered(bot: Bot, frame: pb.PlayResponse) -> pb.Moves:
     return dialogue.reply().moves
 
 
-def test_the_questions_of_a_frame_are_asked_at_once_and_answered_in_their_order() -> None:
+def test_questions_of_a_frame_are_asked_at_once_and_answered_in_order() -> None:
     bot = Batches([8, 4, 0])
     moves = answered(bot, frame_of(1, "tictactoe", [1, 2, 3]))
     assert bot.asked == [("tictactoe", [1, 2, 3])]
@@ -79,7 +79,7 @@ def test_whatever_holds_as_many_answers_will_do(answers: Any) -> None:
     assert list(answered(Batches(answers), frame_of(1, "tictactoe", [1, 2])).cell) == [3, 4]
 
 
-def test_scores_resignations_and_illegal_cells_are_what_they_are_for_choose(caplog: pytest.LogCaptureFixture) -> None:
+def test_choose_and_play_handle_scores_and_illegal_cells_alike(caplog: pytest.LogCaptureFixture) -> None:
     answers = [Move(4, score=0.5), Resign(), 99, "four", -1, 2]
     moves = answered(Batches(answers), frame_of(1, "tictactoe", [1, 2, 3, 4, 5, 6]))
     assert list(moves.resigned) == [1, 3]

@@ -25,7 +25,7 @@ def test_every_format_is_played_under_kills() -> None:
 
 
 @pytest.mark.timeout(600)
-async def test_tournaments_of_every_format_get_through_kills_and_troubles_as_if_nothing_had_been(
+async def test_kills_change_no_result_of_any_format(
     tmp_path: Path,
 ) -> None:
     others = TROUBLES.keys() - KILLS.keys() - FREEZES.keys() - {FILL_DISK}

@@ -15,7 +15,7 @@ from tests.support.namespaces import another_host
 
 
 @pytest.mark.timeout(200)
-async def test_a_referee_on_another_host_plays_and_others_take_over_when_its_cable_is_pulled() -> None:
+async def test_others_take_over_from_a_referee_whose_cable_is_pulled() -> None:
     names = ["amy", "ben", "cora"]
     with another_host() as host:
         async with (

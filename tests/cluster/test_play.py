@@ -81,7 +81,7 @@ async def at_each(cluster: Cluster) -> AsyncIterator[list[At]]:
             await channel.close()
 
 
-async def test_what_is_asked_of_one_server_holds_at_all_and_everything_is_played_and_seen_everywhere() -> None:
+async def test_a_request_to_one_server_holds_at_all_servers() -> None:
     names = ["amy", "ben", "cora", "dan"]
     async with running(referees=2) as cluster, at_each(cluster) as (here, there):
         first, second = cluster.servers
@@ -134,7 +134,7 @@ def _referees_that_played(cluster: Cluster) -> set[str]:
     return {each.said.name for each in cluster.referees if "units_claimed" in cluster.log(each)}
 
 
-async def test_a_bot_that_does_not_come_back_loses_its_games_and_the_others_play_theirs() -> None:
+async def test_a_bot_that_stays_away_loses_only_its_own_games() -> None:
     async with running(servers=1, referees=1, options=("--grace", "0.5", "--absence", "1s")) as cluster:
         leaving = cluster.start_bots(["amy"], "Unhurried")
         cluster.start_bots(["ben", "cora"])
@@ -226,7 +226,7 @@ async def test_two_servers_and_two_referees_share_by_throughput() -> None:
             await there.ask("Cancel", "less")
 
 
-async def test_a_scheduled_tournament_starts_though_the_server_that_was_to_start_it_is_gone() -> None:
+async def test_a_scheduled_tournament_starts_although_its_server_has_gone() -> None:
     async with running(referees=1) as cluster:
         cluster.start_bots(["amy", "ben"])
         await cluster.all_online(["amy", "ben"])
@@ -263,7 +263,7 @@ async def test_seasons_follow_though_the_server_that_opened_the_last_one_is_gone
         assert moments[3] - moments[0] >= 6_000
 
 
-async def test_bots_that_are_installed_at_one_referee_are_played_there_and_nowhere_else() -> None:
+async def test_bots_installed_at_one_referee_play_only_there() -> None:
     with bot_file() as path:
         offers = ("--owner", "ada", "--seats", "2", "--offers", f"here=py:{path}:Hasty")
         async with running(servers=1, referees=1) as cluster:
@@ -313,7 +313,7 @@ async def test_margins_of_tournaments_and_of_offered_bots_hold_in_a_cluster() ->
     assert found["same"] == dict.fromkeys(names, 1_500_000)
 
 
-async def test_submitted_bots_play_on_each_referee_that_accepts_them_and_a_lost_one_changes_no_game(
+async def test_submitted_bots_play_on_each_referee_that_accepts_them(
     tmp_path: Path,
 ) -> None:
     module = compiled_wasm(C_EXAMPLES / "lots.c", tmp_path, "lots")

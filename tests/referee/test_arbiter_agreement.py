@@ -81,7 +81,7 @@ def test_the_first_times_are_those_of_the_choices() -> None:
     assert game.opening_plies == 3
 
 
-def test_choices_are_charged_to_the_clock_of_who_makes_them_also_when_sides_change() -> None:
+def test_choices_are_charged_to_the_side_that_makes_them() -> None:
     table, game = begun(time="10+0")
     choose(table, game, Put(STONES), took=1_000_000)
     choose(table, game, Take(0), took=2_000_000)
@@ -156,7 +156,7 @@ def test_answers_to_what_was_not_asked_change_nothing() -> None:
     assert table.arbiter.ended == []
 
 
-def test_a_player_that_comes_back_is_asked_again_and_one_that_is_gone_loses() -> None:
+def test_a_player_that_returns_is_asked_again_and_one_that_left_loses() -> None:
     table, game = begun()
     table.player(1).resend()
     table.player(2).resend()

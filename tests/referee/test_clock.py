@@ -68,7 +68,7 @@ def test_time_controls_are_read(text: str, control: TimeControl) -> None:
         ("1e300", "at most a week"),
     ],
 )
-def test_what_is_no_time_control_is_refused_with_what_would_have_been_right(text: str, expected: str) -> None:
+def test_a_wrong_time_control_is_refused_with_what_is_right(text: str, expected: str) -> None:
     with pytest.raises(TimeControlError) as caught:
         parse_time_control(text)
     assert caught.value.got == text
@@ -138,9 +138,7 @@ def test_only_none_is_untimed() -> None:
         ("10/4+1", [4, 0.5, 4], (4, 10.5)),
     ],
 )
-def test_a_bank_is_charged_and_gets_its_increment_and_a_limit_of_a_move_stays(
-    text: str, times: list[float], left: tuple[int, int]
-) -> None:
+def test_a_bank_gets_its_increment_and_a_move_limit_stays(text: str, times: list[float], left: tuple[int, int]) -> None:
     shown = clocks_after([parse_time_control(text)] * 2, [round(seconds * SECOND) for seconds in times])
     assert shown == (left[0] * SECOND, left[1] * SECOND)
 

@@ -66,7 +66,7 @@ def test_clocks_run_from_the_first_move_of_ones_own() -> None:
     assert game.times_us == [0, 0, 0, 4_000_000]
 
 
-def test_games_without_an_opening_begin_with_the_empty_board_beside_those_with_one() -> None:
+def test_games_without_an_opening_begin_with_the_empty_board() -> None:
     table = Table()
     some = unit(conditions(), 2)._replace(openings={2: (4, 0)})
     games = [table.arbiter.start(some, slot, table.player(1), table.player(2)) for slot in some.slots]

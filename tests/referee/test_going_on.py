@@ -99,7 +99,7 @@ def told(play: Play) -> tuple[object, ...]:
     st.integers(0, 1 << 32),
     st.lists(st.tuples(st.integers(0, 40), st.integers(0, 3)), max_size=5),
 )
-def test_however_often_it_is_broken_off_it_has_the_same_moves_times_and_clocks(
+def test_an_interrupted_game_has_the_same_moves_and_clocks(
     board: str, time: str, one_is_untimed: bool, draw_after: int, seed: int, kills: Sequence[tuple[int, int]]
 ) -> None:
     own = {"bot-2": "none"} if one_is_untimed else {}
@@ -129,7 +129,7 @@ def test_however_often_it_is_broken_off_it_has_the_same_moves_times_and_clocks(
     assert told(broken) == told(whole)
 
 
-def test_what_is_journaled_is_known_after_each_ply_and_of_no_game_that_is_over() -> None:
+def test_the_journal_has_each_ply_and_no_finished_game() -> None:
     table = Table()
     game = table.start(conditions(time="1/move"))
     quick = table.start(conditions(time="0.5/move", tournament=2))
@@ -144,7 +144,7 @@ def test_what_is_journaled_is_known_after_each_ply_and_of_no_game_that_is_over()
     assert not game.undecided
 
 
-def test_a_game_that_is_broken_off_by_the_server_is_gone_on_with_and_one_that_was_lost_is_not() -> None:
+def test_a_game_that_the_server_interrupts_continues_and_a_lost_one_not() -> None:
     table = Table()
     games = [table.start(conditions(time="10+1")) for _ in range(2)]
     table.arbiter.abandon(games[:1])
@@ -153,7 +153,7 @@ def test_a_game_that_is_broken_off_by_the_server_is_gone_on_with_and_one_that_wa
     assert not games[1].undecided
 
 
-def test_an_opening_that_is_not_agreed_on_yet_begins_anew_and_an_agreed_one_stands() -> None:
+def test_an_unagreed_opening_begins_anew_and_an_agreed_one_stays() -> None:
     play = Play(conditions("gomoku+swap2", "120+1"), (), 1)
     play.step()
     assert play.game.ply < 0

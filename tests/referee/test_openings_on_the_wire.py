@@ -69,7 +69,7 @@ async def test_a_game_is_opened_in_three_choices_and_starts_with_their_stones(se
     assert unpack_moves(played.moves, 225) == [112, 113, 98, 20, 200]
 
 
-async def test_a_choice_that_names_nothing_resigns_and_one_that_was_not_asked_is_complained_about(
+async def test_an_empty_choice_resigns_and_an_unasked_one_is_reported(
     server: Loopback,
 ) -> None:
     async with raw_bot(server, 1) as first, raw_bot(server, 2) as second:
@@ -96,7 +96,7 @@ async def test_who_does_not_choose_in_time_loses(server: Loopback) -> None:
     assert (played.result, played.termination) == (Result.FIRST_WINS, Termination.TIMEOUT)
 
 
-async def test_a_choice_is_asked_for_again_after_a_lost_connection_and_its_clock_has_run_on(server: Loopback) -> None:
+async def test_a_choice_is_asked_again_and_its_clock_has_run_on(server: Loopback) -> None:
     async with raw_bot(server, 2):
         async with raw_bot(server, 1) as first:
             server.referee.add(unit(conditions("gomoku+swap", "60+0")))

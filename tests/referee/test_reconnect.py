@@ -52,9 +52,7 @@ async def gone(server: Loopback, key: int) -> None:
 # Games are sent again.
 
 
-async def test_running_games_are_sent_again_with_all_moves_and_the_open_questions(
-    server: Loopback, second: RawBot
-) -> None:
+async def test_running_games_are_sent_again_with_moves_and_questions(server: Loopback, second: RawBot) -> None:
     server.referee.add(unit(conditions("mnk:5,5,5"), [Slot(1, 0, 1), Slot(2, 0, 1), Slot(3, 1, 0)]))
     async with raw_bot(server, 1) as first:
         questions = await first.asked()
@@ -208,9 +206,7 @@ async def test_the_clock_of_a_question_runs_on_while_the_bot_is_away(server: Loo
 
 
 @pytest.mark.parametrize("time", ["none", "60+0"])
-async def test_a_question_asked_while_the_bot_was_away_costs_time_where_there_is_a_clock(
-    server: Loopback, second: RawBot, time: str
-) -> None:
+async def test_a_question_to_an_absent_bot_costs_its_clock(server: Loopback, second: RawBot, time: str) -> None:
     server.referee.add(unit(conditions("mnk:1,3,3", time=time), 1))
     async with raw_bot(server, 1) as first:
         await first.asked()
@@ -228,7 +224,7 @@ async def test_a_question_asked_while_the_bot_was_away_costs_time_where_there_is
 
 
 @pytest.mark.parametrize("time", ["none", "60+0"])
-async def test_a_question_that_waits_for_the_window_costs_time_where_there_is_a_clock(
+async def test_a_question_that_waits_for_the_window_costs_the_clock(
     server: Loopback, second: RawBot, time: str
 ) -> None:
     server.referee.add(unit(conditions("mnk:1,3,3", time=time), 1))
@@ -246,9 +242,7 @@ async def test_a_question_that_waits_for_the_window_costs_time_where_there_is_a_
     assert (took >= AWAY) is (time != "none")
 
 
-async def test_the_time_since_an_answered_question_is_not_charged_to_the_next_one(
-    server: Loopback, second: RawBot
-) -> None:
+async def test_time_since_an_answer_is_not_charged_to_the_next_question(server: Loopback, second: RawBot) -> None:
     server.referee.add(unit(conditions("mnk:1,3,3"), 1))
     async with raw_bot(server, 1) as first:
         await first.asked()
@@ -399,9 +393,7 @@ async def test_a_session_replaced_before_its_welcome_was_written_is_closed_too(s
     assert not wire.online
 
 
-async def test_what_an_older_session_answers_after_it_was_replaced_does_not_count(
-    server: Loopback, second: RawBot
-) -> None:
+async def test_answers_of_a_replaced_session_do_not_count(server: Loopback, second: RawBot) -> None:
     wire = server.wire(1)
     older, newer = ScriptedContext(), ScriptedContext()
     async with asyncio.TaskGroup() as tasks:

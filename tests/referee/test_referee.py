@@ -210,7 +210,7 @@ def test_a_seat_that_is_freed_for_someone_who_is_away_goes_to_the_next(hall: Hal
     assert ordinals(hall.running(2)) == [3]
 
 
-def test_a_seat_that_a_full_tournament_cannot_use_goes_to_another_tournament(hall: Hall) -> None:
+def test_a_seat_that_one_tournament_cannot_use_goes_to_another(hall: Hall) -> None:
     full = conditions(tournament=1, players=(1, 2, 3, 4, 5), concurrency=1)
     other = conditions(tournament=2, players=(1, 2, 3))
     for key in (1, 2, 3):
@@ -299,7 +299,7 @@ def test_withdrawing_one_tournament_leaves_the_others(hall: Hall) -> None:
     assert (hall.referee.queued(1), hall.referee.queued(2)) == (0, 0)
 
 
-def test_after_stop_starting_running_games_are_finished_and_no_other_begins(hall: Hall) -> None:
+def test_after_stop_starting_only_running_games_are_finished(hall: Hall) -> None:
     hall.join(1)
     hall.join(2)
     hall.referee.add(unit(conditions(concurrency=2), 4))
@@ -465,7 +465,7 @@ class Tournaments(RuleBasedStateMachine):
 
 
 @pytest.mark.long
-def test_no_seat_stays_empty_that_anyone_waits_for_and_everything_is_played_once() -> None:
+def test_no_awaited_seat_stays_empty_and_each_game_is_played_once() -> None:
     run_state_machine_as_test(Tournaments, settings=examples(60, steps=40))
 
 

@@ -57,7 +57,7 @@ def test_an_echo_that_may_have_waited_for_a_move_lengthens_nothing() -> None:
     assert measured(trips, 10_000, busy=True) == 10_000
 
 
-async def test_a_move_that_the_network_made_late_is_in_time_and_its_time_is_the_bots_own(server: Loopback) -> None:
+async def test_a_move_delayed_by_the_network_is_in_time(server: Loopback) -> None:
     async with raw_bot(server, 1) as far, raw_bot(server, 2):
         assert far.welcome.welcome.network_cap_us == CAP_US
         await far_away(server, far, 0.8)

@@ -193,7 +193,7 @@ async def test_a_limit_passes_while_the_bot_is_away(server: Loopback, second: Ra
     assert game.termination == Termination.TIMEOUT
 
 
-async def test_a_limit_begins_when_the_question_is_ready_though_the_window_is_shut(
+async def test_a_limit_begins_with_the_question_although_the_window_is_shut(
     server: Loopback, first: RawBot, second: RawBot
 ) -> None:
     server.referee.add(unit(conditions(time=f"{LIMIT}/move"), 1))
@@ -224,9 +224,7 @@ async def test_a_bot_that_never_acknowledges_loses_on_time(server: Loopback, fir
     assert (game.termination, unpack_moves(game.moves, 9)) == (Termination.TIMEOUT, [4, 0])
 
 
-async def test_a_bot_that_is_away_loses_on_time_by_a_question_that_it_was_not_sent(
-    server: Loopback, second: RawBot
-) -> None:
+async def test_an_absent_bot_loses_on_time_by_an_unsent_question(server: Loopback, second: RawBot) -> None:
     server.referee.add(unit(conditions(time=f"{LIMIT}/move"), 1))
     async with raw_bot(server, 1) as first:
         await first.asked()
@@ -240,7 +238,7 @@ async def test_a_bot_that_is_away_loses_on_time_by_a_question_that_it_was_not_se
     assert (game.termination, unpack_moves(game.moves, 9)) == (Termination.TIMEOUT, [4, 0])
 
 
-async def test_a_bot_that_answers_what_it_was_not_sent_is_charged_as_if_it_had_been(
+async def test_an_answer_to_a_question_that_was_not_sent_is_charged(
     server: Loopback, first: RawBot, second: RawBot
 ) -> None:
     server.referee.add(unit(conditions("mnk:1,3,3", time="60+0"), 1))

@@ -32,7 +32,7 @@ class Clock:
         return self.now
 
 
-def test_what_the_loop_is_late_by_counts_where_it_falls_into_the_time_that_is_asked_for() -> None:
+def test_lateness_of_the_loop_counts_within_the_asked_time() -> None:
     clock = Clock()
     stalls = Stalls(clock)
     stalls.expect(0.1)

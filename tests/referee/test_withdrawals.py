@@ -22,7 +22,7 @@ def hall() -> Hall:
     return hall
 
 
-def test_slots_of_who_left_are_won_by_the_opponent_and_the_others_are_played(hall: Hall) -> None:
+def test_opponents_win_the_slots_of_a_withdrawn_entry(hall: Hall) -> None:
     hall.referee.add(unit(replace(THREE, withdrawn={1: "left"}), SLOTS))
     assert {game.ordinal: (game.result, game.termination) for game in hall.finished} == {
         1: (Result.FIRST_WINS, Termination.ADJUDICATED),
@@ -57,7 +57,7 @@ def test_a_game_of_two_who_left_is_a_draw(hall: Hall) -> None:
     assert (game.result, game.fault) == (Result.DRAW, "was withdrawn")
 
 
-def test_slots_that_wait_for_a_bot_that_is_not_there_are_won_when_it_is_withdrawn(hall: Hall) -> None:
+def test_slots_that_wait_for_an_absent_bot_are_won_at_withdrawal(hall: Hall) -> None:
     hall.leave(2)
     hall.referee.add(unit(THREE, [Slot(1, 0, 1), Slot(2, 1, 2)]))
     assert hall.finished == []

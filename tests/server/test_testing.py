@@ -98,7 +98,7 @@ def test_a_program_can_dial_in_with_a_token(tmp_path: Path) -> None:
         assert server.token("ada").startswith("nou_")
 
 
-def test_bots_that_play_from_files_are_named_by_them_and_save_what_they_learn(tmp_path: Path) -> None:
+def test_bots_of_files_have_their_names_and_save_what_they_learn(tmp_path: Path) -> None:
     file = tmp_path / "it.table"
     with serving() as server:
         result = server.match(f"learner:file={file},learn=true", "random", games=20, concurrency=1)

@@ -187,9 +187,7 @@ def test_server_stops_with_0_on_sigterm_and_its_health_check_tells(host: Host, s
     assert len(list(Path(host.value("/data")).rglob("noughts.db"))) == 1
 
 
-def test_every_bot_comes_online_with_the_token_made_beside_the_server_and_stops_with_0(
-    host: Host, server: "subprocess.Popen[str]"
-) -> None:
+def test_every_bot_of_the_compose_file_comes_online_and_stops(host: Host, server: "subprocess.Popen[str]") -> None:
     beside = host.environment("server")
     host.variables["NOUGHTS_TOKEN"] = asked("token create --owner me", beside)["token"]
     health = arguments("HEALTHCHECK")[0].partition("CMD ")[2]

@@ -52,9 +52,7 @@ def _healthy(url: str) -> bool:
         return False
 
 
-def test_two_servers_and_two_referees_play_what_bots_and_the_site_ask_of_the_name_they_share(
-    tmp_path: Path, bus: str
-) -> None:
+def test_two_servers_and_two_referees_play_under_one_name(tmp_path: Path, bus: str) -> None:
     with databases_of(POSTGRESQL), ExitStack() as stack:
         places = {DATABASE: made(tmp_path / "league"), BUS: bus}
         # Each container has its own ports; whoever asks for `server` finds the first of them here.

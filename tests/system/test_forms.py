@@ -40,7 +40,7 @@ elif sys.argv[1:] == ["dial"]:
 
 
 @pytest.mark.at_length
-def test_one_bot_in_six_forms_plays_the_same_game_against_each_of_its_forms(tmp_path: Path) -> None:
+def test_a_bot_plays_the_same_game_in_each_of_its_six_forms(tmp_path: Path) -> None:
     source = tmp_path / "source"
     shutil.copytree(EXAMPLES, source)
     header = said(["bot", "header", "--folder"], environment()).stdout.strip()

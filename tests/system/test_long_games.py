@@ -153,7 +153,7 @@ def house_in(folder: Path) -> Iterator[House]:
 
 
 @pytest.mark.timeout(300)
-async def test_a_game_that_is_killed_five_times_has_its_moves_and_clocks_and_no_crash_cost_time(tmp_path: Path) -> None:
+async def test_a_game_killed_five_times_keeps_its_moves_and_clocks(tmp_path: Path) -> None:
     left: list[Row] = []
     with house_in(tmp_path) as house:
         await house.begin()

@@ -36,7 +36,7 @@ class Chooser(Bot):
         return position.free[0]
 
 
-def test_bots_are_asked_in_turn_and_the_game_begins_with_what_they_agreed_on() -> None:
+def test_bots_agree_in_turn_on_the_opening_of_their_game() -> None:
     bot = Chooser()
     with serving() as server:
         result = server.match(bot, "fives", variant="gomoku+swap2", games=2, seed=3)
@@ -67,7 +67,7 @@ def test_a_bot_that_fails_at_an_opening_resigns_that_game(failure: Exception) ->
     assert {(game.termination, result.losses) for game in result.games} == {("resigned", 2)}
 
 
-def test_what_was_agreed_is_in_the_files_of_games_and_the_same_at_any_concurrency(tmp_path: Path) -> None:
+def test_agreed_openings_are_in_the_files_at_any_concurrency(tmp_path: Path) -> None:
     files = []
     for concurrency in (1, 6):
         file = tmp_path / f"{concurrency}.jsonl"

@@ -98,7 +98,7 @@ def test_arrows_move_the_cursor_and_enter_plays_there() -> None:
         screen.until("last: a3 (first-free)")
 
 
-def test_undo_takes_back_to_the_persons_turn_and_the_point_of_a_game_with_it() -> None:
+def test_undo_returns_to_the_persons_turn_and_its_score() -> None:
     with terminal("play first-free --first me") as screen:
         screen.until("Your turn")
         screen.press("u")
@@ -203,7 +203,7 @@ def test_help_lies_on_the_board_until_a_key_is_pressed() -> None:
         assert "last:" not in screen.until_without("keypad")
 
 
-def test_a_bot_that_thinks_long_says_so_and_does_not_keep_anybody_from_leaving() -> None:
+def test_a_bot_that_thinks_long_says_so_and_people_can_leave() -> None:
     with terminal("play minimax:depth=9 --variant mnk:6,6,5 --first opponent") as screen:
         screen.until("is thinking. 1 s")
         screen.press("5")
@@ -261,7 +261,7 @@ def test_a_board_larger_than_the_screen_follows_the_cursor() -> None:
 
 
 @pytest.mark.parametrize("size", [(59, 24), (44, 24)])
-def test_on_a_narrow_screen_lines_below_the_board_take_the_place_of_the_panel(size: tuple[int, int]) -> None:
+def test_on_a_narrow_screen_the_panel_is_below_the_board(size: tuple[int, int]) -> None:
     with terminal("play first-free --variant gomoku --first me --mark O", size=size) as screen:
         shown = screen.until("> O You 0")
         for row in range(1, 16):
@@ -346,7 +346,7 @@ def test_games_and_result_can_be_written_down(tmp_path: Path) -> None:
     assert (game["result"], game["termination"]) == ("1-0", "line")
 
 
-def test_a_learner_learns_from_games_with_people_and_its_long_name_leaves_room(tmp_path: Path) -> None:
+def test_a_learner_learns_from_people_and_its_long_name_fits(tmp_path: Path) -> None:
     file = tmp_path / "it.table"
     with terminal(f"play learner:file={file},learn=true --first me --seed 1") as screen:
         shown = screen.until("Your turn")

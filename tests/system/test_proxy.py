@@ -66,7 +66,7 @@ async def test_a_tournament_is_played_through_the_proxy(tmp_path: Path) -> None:
         assert shown.games_done == 200
 
 
-async def test_the_server_learns_whom_the_proxy_was_called_by_and_not_what_they_say(
+async def test_the_server_trusts_the_proxy_about_addresses_not_visitors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[str] = []

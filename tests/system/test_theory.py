@@ -85,7 +85,7 @@ def test_another_seed_gives_other_games(tmp_path: Path) -> None:
 NEVER_LOSE = ("minimax", "minimax:faster=true", "learner", *(f"nextstep:depth={depth}" for depth in range(6, 10)))
 
 
-def test_in_a_round_robin_of_all_players_of_3x3_the_perfect_ones_never_lose(
+def test_perfect_players_of_3x3_never_lose_a_round_robin(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     table = tmp_path / "pascal.table"

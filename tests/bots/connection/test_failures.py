@@ -14,7 +14,7 @@ def raised(text: str) -> Exception:
         return error
 
 
-def test_the_same_failure_has_one_traceback_and_is_counted_at_powers_of_ten(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_repeated_failure_has_one_traceback_and_a_count(caplog: pytest.LogCaptureFixture) -> None:
     failures = Failures()
     for number in range(1, 251):
         failures.tell(f"game {number}", raised("no"))
@@ -27,7 +27,7 @@ def test_the_same_failure_has_one_traceback_and_is_counted_at_powers_of_ten(capl
     ]
 
 
-def test_failures_that_differ_in_their_words_are_told_apart_up_to_a_hundred(caplog: pytest.LogCaptureFixture) -> None:
+def test_up_to_a_hundred_different_failures_are_kept_apart(caplog: pytest.LogCaptureFixture) -> None:
     failures = Failures()
     for number in range(1_000):
         failures.tell("a game", raised(f"no {number}"))

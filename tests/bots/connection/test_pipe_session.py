@@ -86,7 +86,7 @@ def asked(frame: int, game: int, ply: int, cell: int) -> pb.PlayResponse:
     return question
 
 
-def test_what_a_bot_keeps_with_a_game_is_there_at_its_next_question_and_gone_when_it_is_asked_again() -> None:
+def test_notes_of_a_game_last_until_it_is_asked_again() -> None:
     child = Child(Counting())
     child.receive()
     first = asked(1, 7, 0, 0)

@@ -24,7 +24,7 @@ def collector() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("collector")
-def test_the_collector_looks_seldom_where_there_are_no_cycles_and_often_where_there_are() -> None:
+def test_the_collector_runs_rarely_without_cycles() -> None:
     tune_collector()
     often = gc.get_threshold()[0]
     plain: list[list[int]] = [[] for _ in range(400_000)]

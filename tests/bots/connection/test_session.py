@@ -437,7 +437,7 @@ async def test_a_bot_that_was_not_scheduled_once_stays_where_it_is(server: Loopb
     assert bot.threads[1] == threading.get_ident()
 
 
-async def test_a_bot_that_sleeps_at_every_question_does_not_stop_the_loop_for_ever(server: Loopback) -> None:
+async def test_a_bot_that_sleeps_at_each_question_does_not_stop_the_loop(server: Loopback) -> None:
     bot = Placed(*[partial(time.sleep, 0.03)] * 12)
     async with playing(server.port, bot_1=bot, bot_2=Drawn()):
         server.referee.add(unit(conditions("mnk:1,1,1"), [Slot(ordinal, 0, 1) for ordinal in range(1, 13)]))
@@ -588,9 +588,7 @@ async def test_a_refused_login_raises_with_the_words_of_the_server(server: Loopb
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_a_bot_that_was_replaced_by_a_newer_session_does_not_fight_for_its_place(
-    server: Loopback, kind: type[Bot]
-) -> None:
+async def test_a_bot_replaced_by_a_newer_session_stays_away(server: Loopback, kind: type[Bot]) -> None:
     async with asyncio.TaskGroup() as tasks:
         session = tasks.create_task(refused(kind(), login(server.port, 1)))
         await until(lambda: server.wire(1).online)

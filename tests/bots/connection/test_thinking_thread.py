@@ -57,7 +57,7 @@ def test_a_bot_that_waits_for_half_a_second_is_slow_at_once() -> None:
     assert pace.slow
 
 
-def test_a_slow_bot_is_quick_again_after_enough_quick_answers_in_a_row_and_twice_as_many_the_next_time() -> None:
+def test_a_slow_bot_is_quick_again_after_more_quick_answers_each_time() -> None:
     clocks = Clocks()
     pace = clocks.pace(quick_answers=10)
     for wanted in (10, 20, 40):

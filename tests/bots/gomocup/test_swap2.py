@@ -15,7 +15,7 @@ PUT: tuple[tuple[int, ...], ...] = ((), THREE, THREE + TWO)
 ASKED = {stones: OpeningChoice(GOMOKU, "swap2", stones) for stones in PUT}
 
 
-def test_a_question_has_the_stones_in_order_with_colours_for_engines_that_want_them() -> None:
+def test_a_question_has_ordered_stones_and_colours_on_request() -> None:
     assert question(ASKED[()]) == ["SWAP2BOARD", "DONE"]
     assert question(ASKED[THREE]) == ["SWAP2BOARD", "7,7", "8,7", "9,9", "DONE"]
     assert question(ASKED[THREE + TWO], colours=True) == [

@@ -70,7 +70,7 @@ def test_a_machine_without_a_compiler_compiles_nevertheless(
         assert child.close() == 0
 
 
-def test_without_cargo_the_test_is_named_as_not_tried_unless_rust_is_required(
+def test_without_cargo_the_test_of_rust_is_reported_as_not_tried(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))

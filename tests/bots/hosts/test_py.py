@@ -64,7 +64,7 @@ def test_a_bot_of_a_package_may_be_any_callable_that_returns_one() -> None:
         assert child.first_move() == 0
 
 
-def test_a_file_may_import_its_neighbours_and_be_called_like_a_module_of_pythons(tmp_path: Path) -> None:
+def test_a_file_imports_its_neighbours_under_any_name(tmp_path: Path) -> None:
     (tmp_path / "neighbour.py").write_text("CELL = 7\n")
     (tmp_path / "json.py").write_text(
         "from neighbour import CELL\nfrom noughts_bots import Bot\n"
@@ -157,7 +157,7 @@ def test_file_in_the_users_folder_is_named_as_it_was_typed(centre: Path) -> None
         ("import nobody_has_this", "got ModuleNotFoundError: No module named 'nobody_has_this'"),
     ],
 )
-def test_a_module_that_cannot_be_imported_is_refused_and_its_author_sees_where(
+def test_a_module_that_fails_to_import_is_refused_with_the_place(
     tmp_path: Path, first_lines: str, complaint: str
 ) -> None:
     with Hosted("py", written(tmp_path, "return 0", before=first_lines)) as child:
@@ -195,7 +195,7 @@ def test_a_bot_that_raises_resigns_that_game_and_its_author_sees_why(tmp_path: P
     assert "bot.py" in said
 
 
-def test_a_bot_with_a_coroutine_thinks_about_all_questions_of_a_frame_at_once(tmp_path: Path) -> None:
+def test_a_coroutine_gets_all_questions_of_a_frame_at_once(tmp_path: Path) -> None:
     (tmp_path / "together.py").write_text(
         """
 import asyncio

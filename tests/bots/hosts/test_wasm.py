@@ -83,7 +83,7 @@ def lots(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_a_hundred_games_of_the_c_bot_are_those_of_ours_and_so_of_the_library(lots: Path, variant: str) -> None:
+def test_a_hundred_games_of_the_c_bot_equal_those_of_ours(lots: Path, variant: str) -> None:
     plays_like_random("wasm", lots, variant)
 
 
@@ -101,7 +101,7 @@ def test_the_module_and_the_library_of_one_source_play_the_same_moves(lots: Path
 
 
 @pytest.mark.skipif(not THOROUGH, reason="builds a library of C for half a minute")
-def test_a_module_with_a_library_of_c_plays_as_the_shared_one_with_its_options(tmp_path: Path) -> None:
+def test_a_module_with_a_c_library_plays_as_the_shared_library(tmp_path: Path) -> None:
     module, source = tmp_path / "reach.wasm", C_EXAMPLES / "reach.c"
     include = ROOT / "bots" / "noughts_bots" / "include"
     target = ("-target", "wasm32-wasi", "-mexec-model=reactor", "-Wl,--export-table", "-O2", "-s")
@@ -215,7 +215,7 @@ def test_a_module_that_traps_ends_its_process_and_says_why(made: Made, parts: di
     assert why in said
 
 
-def test_a_loop_loses_on_time_when_its_fuel_is_used_up_and_the_next_game_begins_anew(made: Made) -> None:
+def test_a_loop_without_fuel_loses_on_time_and_starts_anew(made: Made) -> None:
     # It counts its calls in its memory, and loops in the second one: what it had counted is forgotten.
     counts = (
         "(i32.store (i32.const 100) (i32.add (i32.const 1) (i32.load (i32.const 100))))"

@@ -134,7 +134,7 @@ async def test_after_the_last_rethink_the_answer_counts() -> None:
     assert (move.cell, verdicts(move), len(endpoint.requests)) == (-1, ["unparsable"], 1)
 
 
-async def test_rate_limits_failures_and_lost_connections_are_waited_for_and_reported(
+async def test_rate_limits_and_lost_connections_are_waited_for(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     short = {"retry-after": "0.1"}

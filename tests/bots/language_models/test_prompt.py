@@ -32,7 +32,7 @@ def test_rules_follow_from_the_variants_data(variant: str, sentence: str) -> Non
     assert sentence in rules(usual(parse_variant(variant)))
 
 
-def test_lines_that_are_not_straight_and_stones_that_rest_on_others_are_listed() -> None:
+def test_bent_lines_and_resting_stones_are_listed() -> None:
     board = Board(3, 2)
     variant = Variant("odd", 3, 2, (0b000111, 0b100001), supports=(0, 0, 0, 0b1, 0, 0b110))
     told = rules(usual(variant))

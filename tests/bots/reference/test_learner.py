@@ -65,7 +65,7 @@ def test_trained_learner_has_no_losing_line_against_any_opponent(side: int) -> N
 
 
 @pytest.mark.long
-def test_trained_learner_does_better_against_random_than_three_stage_does_on_both_sides() -> None:
+def test_a_trained_learner_beats_random_more_than_three_stage_does() -> None:
     three_stage, opponent = bot_of("three-stage"), bot_of("random")
     learnt, other = chances(ready(), opponent, TICTACTOE), chances(three_stage, opponent, TICTACTOE)
     assert learnt.wins > other.wins
@@ -89,7 +89,7 @@ def test_exact_chances_are_those_that_are_known_of_random_against_random() -> No
     assert [str(chance) for chance in known] == ["737/1260", "8/63", "121/420"]
 
 
-def test_walk_finds_that_three_stage_can_be_beaten_and_that_nextstep_cannot() -> None:
+def test_three_stage_can_be_beaten_and_nextstep_cannot() -> None:
     assert [can_lose(bot_of(spec), 1, TICTACTOE) for spec in ("three-stage", "nextstep:depth=6")] == [True, False]
 
 
@@ -145,7 +145,7 @@ def test_each_game_corrects_the_table_as_the_oracle_does() -> None:
     assert table.games == 3_000
 
 
-def test_move_that_lost_by_force_once_is_proven_lost_and_its_opponents_move_won() -> None:
+def test_a_move_that_lost_by_force_is_proven_lost() -> None:
     table = TableFile(TICTACTOE, games=0)
     learn(table, DIAGONAL, range(1, 5, 2))
     rating = {ply: table.rows[key].ratings[cell] for ply, (key, cell) in enumerate(_made(DIAGONAL))}

@@ -44,9 +44,7 @@ def test_there_are_4520_positions_in_which_a_move_is_asked_for() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("player, options", EVERY_PLAYER, ids=str)
-def test_exchanging_the_marks_on_the_board_and_of_the_mover_changes_nothing(
-    player: str, options: dict[str, int]
-) -> None:
+def test_exchanging_all_marks_changes_nothing(player: str, options: dict[str, int]) -> None:
     exchange = str.maketrans("XO", "OX")
     for board, me in POSITIONS:
         exchanged = PLAYERS[player](board.translate(exchange), other(me), **options)
@@ -84,7 +82,7 @@ def test_three_stage_blocks_before_it_takes_the_lowest_free_cell() -> None:
     assert three_stage.consider("X...O....", "X").candidates == (1,)
 
 
-def test_three_stage_takes_the_first_of_two_lines_and_its_lines_are_not_in_numeric_order() -> None:
+def test_three_stage_takes_the_first_of_its_unordered_lines() -> None:
     assert three_stage.consider("XX.X.....", "X").candidates == (2,)
     # The column 147 comes before both diagonals; with the column closed, 159 comes before 357.
     assert three_stage.consider("XO..X.X..", "X").candidates == (3,)
@@ -147,7 +145,7 @@ def test_coursework_level_2_wins_before_it_blocks_and_else_moves_by_chance() -> 
     assert coursework.consider("....X....", "O", level=2) == Considered((0, 1, 2, 3, 5, 6, 7), (1,) * 7, {})
 
 
-def test_coursework_level_1_never_takes_cell_8_unless_it_is_the_only_one_left() -> None:
+def test_coursework_level_1_takes_cell_8_only_as_the_last() -> None:
     assert coursework.consider("XOXOXOO..", "O", level=1).candidates == (7,)
     assert coursework.consider("XOXOXOOX.", "X", level=1).candidates == (8,)
 
@@ -175,7 +173,7 @@ def test_the_empty_board_rates_one_everywhere() -> None:
         assert answer == Considered(tuple(range(9)), (1,) * 9, dict.fromkeys(range(9), 1))
 
 
-def test_all_six_cells_between_two_opposite_corners_rate_1001_and_two_of_them_lose() -> None:
+def test_cells_between_opposite_corners_rate_1001_and_two_lose() -> None:
     board = "X...O...X"
     answer = pascal.consider(board, "O", level=1)
     assert answer == Considered((1, 2, 3, 5, 6, 7), (1,) * 6, dict.fromkeys((1, 2, 3, 5, 6, 7), 1001))
@@ -207,7 +205,7 @@ def test_12_positions_choose_otherwise_when_the_lines_of_kle_are_reversed() -> N
     assert len(changed) == 12
 
 
-def test_a_third_line_with_one_opposing_mark_adds_1000_again_to_the_first_two() -> None:
+def test_a_third_line_with_an_opposing_mark_adds_1000_again() -> None:
     # The corner 0 lies on the row (with 2), the column (with 6) and the diagonal (with 8), in this order: 1 and 3
     # are counted twice for it, 4 once, and 0 itself once for the second line and once for the third.
     kl = pascal.to_position("..X...X.X", "O")
@@ -283,7 +281,7 @@ def draw_on_a_full_board_only(pos: list[int]) -> int:
     return 0 if result == 3 and 0 in pos[1:] else result
 
 
-def test_without_the_early_draw_depth_3_would_score_256_positions_and_choose_in_76_otherwise() -> None:
+def test_the_early_draw_changes_76_choices_of_depth_3() -> None:
     memory: nextstep.Memory = {}
 
     def late(board: str, me: str) -> list[int]:
@@ -300,7 +298,7 @@ def test_without_the_early_draw_depth_3_would_score_256_positions_and_choose_in_
     assert len(chosen_otherwise) == 76
 
 
-def test_the_mover_prefers_a_sure_draw_to_the_unknown_and_its_opponent_the_reverse() -> None:
+def test_each_side_prefers_a_sure_draw_to_the_unknown() -> None:
     mover = nextstep.consider(".XO...XOX", "O", depth=3)
     assert mover == Considered((0,), (1,), {0: 24, 3: 16, 4: 16, 5: 16})
     # One of the opponent's replies to cell 3 is a sure draw, the two others are unknown: it leaves it unknown.
@@ -366,7 +364,7 @@ def test_minimax_takes_the_first_of_the_best_cells() -> None:
             assert answer.candidates == (first,)
 
 
-def test_with_lines_of_both_marks_003_lets_the_human_win_and_001_takes_rows_before_columns() -> None:
+def test_programs_decide_differently_with_lines_of_both_marks() -> None:
     board = "XXXOO...."
     assert minimax.consider(board, "O").scores[5] == -10
     assert minimax.consider(board, "X").scores[5] == 10
@@ -376,7 +374,7 @@ def test_with_lines_of_both_marks_003_lets_the_human_win_and_001_takes_rows_befo
     assert minimax.consider("OOOXX....", "X", faster=True).scores[5] == -10
 
 
-def test_the_plain_recursion_of_003_makes_549946_calls_from_the_empty_board() -> None:
+def test_the_plain_recursion_makes_549946_calls() -> None:
     @cache
     def calls(board: str, player: str) -> int:
         """One for this board and those below: what the recursion costs that remembers nothing."""

@@ -121,7 +121,7 @@ def test_nextstep_scores_both_lines_at_once_with_40() -> None:
     assert NextStep().consider(Position.parse(TICTACTOE, "XXXOO.... O")).scores == {5: 40, 6: 8, 7: 8, 8: 8}
 
 
-def test_minimax_passes_over_an_immediate_win_for_an_earlier_cell_that_wins_later() -> None:
+def test_minimax_prefers_an_earlier_cell_to_an_immediate_win() -> None:
     considered = Minimax().consider(Position.parse(TICTACTOE, "X..XO..O. X"))
     assert considered.scores[6] == 10
     assert considered.candidates == (1,)
@@ -140,7 +140,7 @@ def test_faster_minimax_chooses_otherwise_in_485_positions() -> None:
 
 
 @pytest.mark.parametrize("faster, skipped", [(False, 392), (True, 0)])
-def test_minimax_skips_an_immediate_win_in_392_positions_unless_it_is_to_be_faster(faster: bool, skipped: int) -> None:
+def test_minimax_skips_392_immediate_wins_unless_faster(faster: bool, skipped: int) -> None:
     bot = Minimax(faster=faster)
     found = 0
     for position in reachable_positions():
@@ -149,7 +149,7 @@ def test_minimax_skips_an_immediate_win_in_392_positions_unless_it_is_to_be_fast
     assert found == skipped
 
 
-def test_faster_minimax_values_a_win_at_once_10_and_a_loss_at_the_next_ply_minus_9() -> None:
+def test_faster_minimax_values_near_wins_and_losses_higher() -> None:
     scores = Minimax(faster=True).consider(Position.parse(TICTACTOE, "XX.OO.... X")).scores
     assert scores[2] == 10
     assert scores[8] == -9
@@ -488,9 +488,7 @@ def test_faster_minimax_scores_other_boards_like_the_plain_recursion(position: P
 @pytest.mark.long
 @given(positions(30, from_stones=14), st.integers(1, 3), st.booleans())
 @examples(80)
-def test_minimax_with_a_depth_scores_larger_boards_like_the_plain_recursion(
-    position: Position, depth: int, faster: bool
-) -> None:
+def test_minimax_with_a_depth_equals_the_plain_recursion(position: Position, depth: int, faster: bool) -> None:
     assume(nobody_has_a_line(position))
     expected = plain_values(position, faster=faster, depth=depth)
     considered = Minimax(faster=faster, depth=depth).consider(position)

@@ -177,7 +177,7 @@ def test_a_sixth_in_a_row_is_no_threat_where_exactly_five_win() -> None:
     assert 3 not in Fives().consider(Position.parse(exact, text)).candidates
 
 
-def test_minimax_refuses_a_cube_of_27_cells_in_one_line_and_plays_it_with_a_depth() -> None:
+def test_minimax_plays_a_cube_of_27_cells_only_with_a_depth() -> None:
     cube = parse_variant("tictactoe3d")
     assert not Minimax().plays(cube)
     assert Minimax(depth=2).consider(Position(cube)).candidates
@@ -217,7 +217,7 @@ def test_fives_opens_in_the_middle_of_every_board() -> None:
     assert Fives().consider(Position(parse_variant("qubic"))).candidates == (21, 22, 25, 26, 37, 38, 41, 42)
 
 
-def test_a_threat_that_nobody_can_reach_yet_is_seen_even_where_very_many_lines_are_open() -> None:
+def test_an_unreachable_threat_is_seen_among_many_open_lines() -> None:
     variant = made(10, 4, 3, gravity=True)
     # O threatens 25, above the free cell 35; X has other moves.
     position = Position.parse(variant, "/".join(["." * 10, "." * 10, "...OO.....", "...XX.X..."]) + " X")

@@ -66,7 +66,7 @@ def at(text: str, seed: int = 0) -> Position:
 
 @pytest.mark.long
 @pytest.mark.parametrize("spec", BUILDABLE)
-def test_table_chooses_in_every_position_and_for_every_seed_what_its_bot_chooses(spec: str, tmp_path: Path) -> None:
+def test_a_table_chooses_what_its_bot_chooses_for_every_seed(spec: str, tmp_path: Path) -> None:
     file = tmp_path / "bot.table"
     save(file, built(spec))
     bot, table = make_bot(parse_spec(spec)), make_bot(parse_spec(f"table:file={file}"), TICTACTOE)
@@ -244,7 +244,7 @@ def test_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
 # Specs.
 
 
-def test_missing_file_is_found_when_the_bot_is_made_and_not_when_its_spec_is_read(tmp_path: Path) -> None:
+def test_a_missing_file_is_found_when_the_bot_is_made(tmp_path: Path) -> None:
     spec = parse_spec(f"table:file={tmp_path / 'none.table'}")
     listed = {row.syntax for row in REFERENCE_BOTS.values()}
     assert listed >= {"table:file=FILE[,level=0..1]", "learner:file=FILE[,learn=true|false]"}

@@ -43,7 +43,7 @@ def test_pascal_moving_first_never_loses_to_anybody() -> None:
     assert can_lose(PASCAL, 1, TICTACTOE)  # so the walk does find what there is to be found
 
 
-def test_pascal_moving_second_loses_to_the_ideal_opponent_with_probability_one_third() -> None:
+def test_pascal_moving_second_loses_a_third_to_the_ideal_opponent() -> None:
     wins, draws = ideal(0, 0, 1)
     assert wins == Fraction(1, 3)
     assert draws == Fraction(2, 3)

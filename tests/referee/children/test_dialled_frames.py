@@ -107,7 +107,7 @@ async def test_who_does_not_get_in_is_benched_after_three_attempts(
     assert field.survivors() == []
 
 
-async def test_behind_the_lock_it_reaches_the_referees_port_alone_and_its_ticket_is_good_once(field: Field) -> None:
+async def test_a_sandboxed_bot_reaches_only_the_referee_with_one_ticket(field: Field) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = str(other.getsockname()[1])
         outcome = await field.play(dialler(field, "tries more", port), honest(field), games=1, children=PATIENT)

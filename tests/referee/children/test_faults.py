@@ -13,7 +13,7 @@ def field(tmp_path: Path) -> Field:
     return Field(tmp_path)
 
 
-async def test_one_that_never_starts_is_benched_after_three_attempts_and_loses_without_waiting(field: Field) -> None:
+async def test_a_bot_that_never_starts_is_benched_after_three_attempts(field: Field) -> None:
     times = ChildSettings(start=0.4, stop=0.2)
     outcome = await field.play(field.player("never starts"), "first-free", games=300, concurrency=8, children=times)
     (fault,) = outcome.faults
@@ -32,7 +32,7 @@ async def test_of_two_benched_players_the_same_one_always_loses(field: Field) ->
     assert outcome.faults[0].stderr == "no licence found\n"
 
 
-async def test_a_crash_loses_all_running_games_and_the_next_life_plays_the_others(field: Field) -> None:
+async def test_a_crash_loses_the_running_games_and_no_later_ones(field: Field) -> None:
     # Four games at once: the first crash takes the other three with it.
     outcome = await field.play(field.player("crash"), "first-free", games=8, concurrency=4)
     (fault,) = outcome.faults
@@ -43,7 +43,7 @@ async def test_a_crash_loses_all_running_games_and_the_next_life_plays_the_other
     assert len(field.lives()) - fault.times in (0, 1)
 
 
-async def test_one_that_ends_in_another_way_each_time_is_told_of_in_a_bounded_number_of_lines(field: Field) -> None:
+async def test_a_bot_that_ends_in_many_ways_is_reported_in_few_lines(field: Field) -> None:
     outcome = await field.play(field.player("another code each time"), "first-free", games=22)
     *own, others = outcome.faults
     assert [fault.reason for fault in own] == [f"ended with exit code {life}" for life in range(1, 21)]
@@ -51,7 +51,7 @@ async def test_one_that_ends_in_another_way_each_time_is_told_of_in_a_bounded_nu
     assert (await field.notes_of_games())[-1]["bad"] == "it ended with exit code 22"
 
 
-async def test_one_that_comes_back_for_another_variant_loses_its_games_and_no_one_elses(field: Field) -> None:
+async def test_a_bot_that_returns_for_another_variant_loses_its_games(field: Field) -> None:
     outcome = await field.play(field.player("other variants later"), "first-free", "random", games=4)
     assert outcome.games == outcome.games_total == 12
     assert endings(outcome)["crashed"] == losses(field.games, "bad") == 8

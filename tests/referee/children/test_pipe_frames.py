@@ -125,7 +125,7 @@ async def test_what_cannot_be_a_frame_ends_the_stream_and_is_kept(ends: Ends, se
     assert await ends.frames.read() is None
 
 
-async def test_as_many_answers_as_can_be_owed_are_taken_and_a_flood_of_them_is_not(ends: Ends) -> None:
+async def test_answers_that_can_be_owed_are_taken_and_a_flood_is_not(ends: Ends) -> None:
     data = packed(MOVE.SerializeToString())
     heard = 0
     while True:

@@ -28,7 +28,7 @@ def wrong(variant: Variant, text: str, cell: int) -> str:
     return placed_wrongly(variant, position.own, position.opponent, cell, position.side)
 
 
-def test_what_is_wrong_with_a_move_is_a_phrase_with_the_cells_name_and_number() -> None:
+def test_a_phrase_about_a_wrong_move_has_the_name_of_the_cell() -> None:
     tictactoe = parse_variant("tictactoe")
     assert wrong(tictactoe, "X........", 0) == "placed a stone on a3 (cell 0), which is occupied"
     assert wrong(tictactoe, ".........", 2**32 - 1) == "placed a stone off the board, which has cells 0 to 8"

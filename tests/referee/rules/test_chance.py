@@ -92,7 +92,7 @@ def test_seeds_of_many_tournaments_take_little_memory() -> None:
     assert kept < 1 << 20
 
 
-def test_who_knows_a_seed_and_all_constants_draws_the_opponents_lots_no_better_than_chance() -> None:
+def test_a_bot_that_knows_a_seed_cannot_predict_its_opponent() -> None:
     """Every way to a seed from others that there was while seeds were sums and splitmix64, tried on many games."""
     gamma, steps = 0x9E3779B97F4A7C15, (0xA0761D6478BD642F, 0xD1342543DE82EF95)
     games, lots = 6_000, 9

@@ -56,7 +56,7 @@ def test_rows_win_as_the_definitions_say(name: str, edge: int) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["renju", "gomoku:exact", "caro", "caro:exact", "caro:20"])
-def test_the_arbiter_says_of_a_stone_on_a_dense_board_what_the_position_says(name: str) -> None:
+def test_arbiter_and_position_agree_on_dense_boards(name: str) -> None:
     variant, ends = parse_variant(name), set()
     for number, (board, points) in enumerate(positions(300, seed=7, edge=variant.columns)):
         for point in points:

@@ -17,9 +17,7 @@ from tests.support.games import Table, conditions, verdict
 
 @pytest.mark.parametrize("rule, square", [("pro", range(5, 10)), ("long-pro", range(4, 11))])
 @pytest.mark.parametrize("base", ["gomoku", "renju", "caro:exact", "mnk:15,15,6"])
-def test_black_begins_in_the_middle_and_goes_on_outside_the_square_around_it(
-    base: str, rule: str, square: range
-) -> None:
+def test_black_begins_in_the_middle_then_outside_its_square(base: str, rule: str, square: range) -> None:
     variant = parse_variant(f"{base}+{rule}")
     position = Position(variant)
     assert position.free == (112,)

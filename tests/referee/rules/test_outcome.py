@@ -29,7 +29,7 @@ def test_terminations_are_written_in_small_letters() -> None:
     assert len({str(termination) for termination in Termination}) == len(Termination)
 
 
-def test_every_termination_is_decided_on_the_board_a_players_own_doing_or_neither() -> None:
+def test_every_termination_has_one_kind_of_cause() -> None:
     assert set(Termination) - ON_THE_BOARD - FORFEITS == {Termination.ADJUDICATED, Termination.VOID}
     assert not ON_THE_BOARD & FORFEITS
     assert GONE < FAULTS < FORFEITS

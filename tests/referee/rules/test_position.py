@@ -59,7 +59,7 @@ def test_the_mover_named_in_the_text_counts_more_than_the_number_of_stones() -> 
     assert Position.parse(TICTACTOE, "X...O...X X").side == 0
 
 
-def test_a_text_without_mover_says_x_when_counts_are_equal_and_o_when_x_leads_by_one() -> None:
+def test_a_position_without_mover_is_decided_by_the_counts() -> None:
     assert Position.parse(TICTACTOE, ".........").side == 0
     assert Position.parse(TICTACTOE, " X........ ").side == 1
     assert Position.parse(TICTACTOE, "X...O....").side == 0
@@ -84,14 +84,14 @@ def test_a_text_without_mover_says_x_when_counts_are_equal_and_o_when_x_leads_by
         (".../.../.../ X", "3 rows of 3 cells"),
     ],
 )
-def test_a_text_that_is_no_position_is_refused_with_what_would_have_been_right(text: str, expected: str) -> None:
+def test_a_wrong_position_is_refused_with_what_is_right(text: str, expected: str) -> None:
     with pytest.raises(PositionError) as caught:
         Position.parse(TICTACTOE, text)
     assert caught.value.got == text
     assert expected in caught.value.expected
 
 
-def test_rows_of_a_board_that_lies_on_its_side_are_not_taken_for_rows_of_this_one() -> None:
+def test_rows_of_a_turned_board_are_not_rows_of_this_one() -> None:
     tall = parse_variant("mnk:2,3,3")
     assert Position.parse(tall, "X./O./.. X").own == 1
     with pytest.raises(PositionError, match="3 rows of 2 cells"):

@@ -165,7 +165,7 @@ def dropped(columns: list[int]) -> tuple[list[int], dict[Place, int]]:
 
 @examples(80)
 @given(st.lists(st.integers(0, 6), max_size=50))
-def test_in_connect4_stones_may_be_placed_where_dropped_ones_would_come_to_rest(columns: list[int]) -> None:
+def test_stones_of_connect4_are_placed_where_they_come_to_rest(columns: list[int]) -> None:
     moves, owner = dropped(columns)
     position = Position.after(CONNECT4, moves)
     resting = {column: [row for row in range(6) if (column, row, 0) not in owner] for column in range(7)}
@@ -177,7 +177,7 @@ def test_in_connect4_stones_may_be_placed_where_dropped_ones_would_come_to_rest(
     assert CONNECT4.has_line(mirror.own) is CONNECT4.has_line(position.own)
 
 
-def test_a_stone_is_named_by_the_cell_where_it_comes_to_rest_and_anything_else_loses() -> None:
+def test_a_stone_is_named_by_its_resting_cell_or_loses() -> None:
     def judged(moves: list[int]) -> Game:
         table = Table()
         game = table.start(conditions("connect4"))
@@ -228,9 +228,7 @@ def test_a_cube_is_won_through_its_layers() -> None:
         ([0, 3, 1, 4], ()),
     ],
 )
-def test_the_winning_cells_of_a_game_are_those_of_all_lines_that_its_last_move_completed(
-    moves: list[int], won: tuple[int, ...]
-) -> None:
+def test_winning_cells_are_all_lines_that_the_last_move_completed(moves: list[int], won: tuple[int, ...]) -> None:
     assert parse_variant("tictactoe").won_with(moves) == won
 
 

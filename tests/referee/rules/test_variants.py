@@ -35,7 +35,7 @@ def test_rules_with_a_name_of_their_own_have_one_object_and_that_name(spelling: 
         (("no such variant", "connect4"), ["connect4"], ["tictactoe"]),
     ],
 )
-def test_a_bots_names_cover_variants_by_name_in_any_spelling_or_all_mnk_games(
+def test_declared_names_cover_variants_in_any_spelling_or_all_mnk(
     names: tuple[str, ...], covered: list[str], not_covered: list[str]
 ) -> None:
     assert [name for name in (*covered, *not_covered) if covers(names, name)] == covered
@@ -132,7 +132,7 @@ def test_the_canonical_name_is_read_back_as_the_same_variant() -> None:
         ("mnk:3,4,5", "K from 1 to 4"),
     ],
 )
-def test_a_name_that_is_no_variant_is_refused_with_what_would_have_been_right(name: str, expected: str) -> None:
+def test_an_unknown_variant_is_refused_with_a_suggestion(name: str, expected: str) -> None:
     with pytest.raises(VariantError) as caught:
         parse_variant(name)
     assert caught.value.got == name
@@ -140,7 +140,7 @@ def test_a_name_that_is_no_variant_is_refused_with_what_would_have_been_right(na
     assert repr(name) in str(caught.value)
 
 
-def test_a_variant_stays_the_only_one_of_its_rules_after_many_others_were_read() -> None:
+def test_a_variant_stays_unique_after_many_others_were_read() -> None:
     square = parse_variant("mnk:5,5,3")
     for columns in range(1, 31):
         for rows in range(1, 6):

@@ -24,7 +24,7 @@ async def test_a_new_bot_passes_the_check(server: ServerUnderTest) -> None:
         assert "bot.js" in await agent.call("new_bot", name="my-bot", language="node")
 
 
-async def test_the_check_says_why_a_file_is_not_a_bot_and_keeps_it_in_the_sandbox(server: ServerUnderTest) -> None:
+async def test_a_check_says_why_a_file_is_no_bot_and_sandboxes_it(server: ServerUnderTest) -> None:
     said = {
         "print(1)": "bot 'py:bot.py': got 0 classes that are bots",
         "import socket\nsocket.create_connection(('127.0.0.1', 1))": "PermissionError",

@@ -61,7 +61,7 @@ async def heard(bus: NatsBus, subject: str, message: Any, *others: NatsBus) -> l
     return got
 
 
-async def test_a_message_reaches_subscribers_here_at_once_and_those_elsewhere_once(nats: Nats) -> None:
+async def test_a_message_reaches_each_subscriber_once(nats: Nats) -> None:
     async with two(BusSettings(nats.url)) as (here, there):
         near: list[int] = []
         far: list[int] = []
@@ -95,7 +95,7 @@ async def test_what_has_no_codec_stays_in_its_process(nats: Nats) -> None:
         assert far == []
 
 
-async def test_after_nats_was_killed_messages_pass_again_and_both_are_told_to_begin_anew(nats: Nats) -> None:
+async def test_messages_pass_again_after_nats_was_killed(nats: Nats) -> None:
     async with two(BusSettings(nats.url)) as (here, there):
         told: list[str] = []
         here.on_connected.append(lambda: told.append("here"))
@@ -110,7 +110,7 @@ async def test_after_nats_was_killed_messages_pass_again_and_both_are_told_to_be
         assert set(await heard(here, CHANGED, 3, there)) == {3}
 
 
-def test_a_report_travels_in_parts_that_nats_takes_and_is_the_same_when_it_arrives() -> None:
+def test_a_report_travels_in_parts_and_arrives_unchanged() -> None:
     games = [
         FinishedGame(
             tournament=1 + ordinal % 2,

@@ -10,7 +10,7 @@ from noughts_server.competition.formats.round_robin import RoundRobin
 
 @pytest.mark.parametrize("kind", [RoundRobin, Gauntlet])
 @pytest.mark.parametrize("entries, games", [(2, 2), (3, 4), (4, 2), (5, 5), (8, 6)])
-def test_encounters_are_numbered_without_gaps_and_hold_two_games_with_sides_swapped(
+def test_encounters_have_consecutive_numbers_and_two_games(
     kind: type[RoundRobin | Gauntlet], entries: int, games: int
 ) -> None:
     schedule = kind(entries, games)

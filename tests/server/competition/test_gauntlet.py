@@ -43,9 +43,7 @@ def test_sides_of_a_pair_and_of_the_first_entrys_cycles_are_balanced(schedule: G
 
 @settings(deadline=None)
 @given(SCHEDULES, st.data())
-def test_slots_of_an_entry_and_of_a_pair_are_those_that_hold_them_from_the_highest_down(
-    schedule: Gauntlet, data: st.DataObject
-) -> None:
+def test_slots_of_an_entry_and_of_a_pair_come_from_the_highest_down(schedule: Gauntlet, data: st.DataObject) -> None:
     one, other = (data.draw(st.integers(0, schedule.entries - 1)) for _ in range(2))
     before = data.draw(st.integers(-1, schedule.total + 3))
     numbered = list(enumerate(pairings(schedule), start=1))[::-1]

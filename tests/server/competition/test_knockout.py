@@ -69,7 +69,7 @@ def test_best_seeds_are_kept_apart_until_the_round_that_is_theirs(rounds: int) -
 
 @settings(deadline=None)
 @given(st.integers(2, 70))
-def test_where_the_better_seed_always_wins_the_first_two_meet_in_the_final_only(entries: int) -> None:
+def test_the_two_best_seeds_meet_only_in_the_final(entries: int) -> None:
     now = Field(entries)
     while (wave := KNOCKOUT.next_wave(now)) is not None:
         won = []
@@ -103,7 +103,7 @@ def test_bracket_of_eight_is_the_usual_one() -> None:
     )
 
 
-def test_drawn_match_goes_on_by_pairs_begun_in_turn_and_ends_with_the_better_seed() -> None:
+def test_a_drawn_match_continues_by_pairs_and_the_better_seed_wins() -> None:
     now, waves = Field(2, games=4), []
     while (wave := KNOCKOUT.next_wave(now)) is not None:
         waves.append(wave)
@@ -137,7 +137,7 @@ def test_fewer_forfeits_come_before_the_better_seed() -> None:
 
 @settings(deadline=None)
 @given(st.sampled_from([4, 6, 10, 20]), SEEDS)
-def test_match_that_stops_when_decided_has_not_one_pair_too_few_or_too_many(games: int, seed: int) -> None:
+def test_a_decided_match_has_exactly_the_pairs_it_needs(games: int, seed: int) -> None:
     end = played_out(Field(2, games=games, stop_when_decided=True), Chance(seed))
     assert {encounter.games for encounter in end.played} == {2}
     lead = [0.0]
@@ -163,7 +163,7 @@ def test_withdrawn_side_loses_the_match_that_it_has_not_won() -> None:
     assert KNOCKOUT.next_wave(now) is None
 
 
-def test_whoever_went_on_by_walkover_stays_in_the_bracket_when_withdrawn_later() -> None:
+def test_a_walkover_winner_stays_in_the_bracket_when_withdrawn() -> None:
     # 0 was withdrawn at once, 3 went on and met 1, then was withdrawn, too.
     now = Field(
         4,

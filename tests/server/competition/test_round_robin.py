@@ -74,7 +74,7 @@ def test_every_round_has_each_entry_at_most_once(schedule: RoundRobin) -> None:
 
 
 @given(SCHEDULES)
-def test_every_cycle_is_a_whole_round_robin_with_each_entrys_sides_balanced(schedule: RoundRobin) -> None:
+def test_every_cycle_is_a_round_robin_with_balanced_sides(schedule: RoundRobin) -> None:
     games, size = pairings(schedule), schedule.total // schedule.games_per_pair
     for begin in range(0, len(games), size):
         cycle = games[begin : begin + size]
@@ -84,9 +84,7 @@ def test_every_cycle_is_a_whole_round_robin_with_each_entrys_sides_balanced(sche
 
 
 @given(SCHEDULES, st.data())
-def test_slots_of_an_entry_and_of_a_pair_are_those_that_hold_them_from_the_highest_down(
-    schedule: RoundRobin, data: st.DataObject
-) -> None:
+def test_slots_of_an_entry_and_of_a_pair_come_from_the_highest_down(schedule: RoundRobin, data: st.DataObject) -> None:
     one, other = (data.draw(st.integers(0, schedule.entries - 1)) for _ in range(2))
     before = data.draw(st.integers(-1, schedule.total + 3))
     numbered = list(enumerate(pairings(schedule), start=1))[::-1]

@@ -42,7 +42,7 @@ async def asked(habits: str = "") -> AsyncIterator[ChildSession]:
         yield session
 
 
-async def test_a_game_is_a_conversation_and_what_is_asked_again_is_told_as_a_board(tmp_path: Path) -> None:
+async def test_a_game_is_a_conversation_and_a_repeat_shows_the_board(tmp_path: Path) -> None:
     log = tmp_path / "log"
     async with asked(f"log={log}") as session:
         variant = parse_variant("gomoku")

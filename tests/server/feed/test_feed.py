@@ -267,7 +267,7 @@ async def test_numbers_that_are_not_of_this_server_lead_to_a_resync(
 
 
 @pytest.mark.long
-async def test_a_watcher_who_never_reads_is_told_to_resync_and_costs_the_games_nothing(tmp_path: Path) -> None:
+async def test_a_watcher_that_never_reads_resyncs_and_delays_no_game(tmp_path: Path) -> None:
     settings = FeedSettings(interval=0.001, buffered_frames=50)
     # A small window, so that what is not read is not swallowed by the network.
     options = (*CLIENT_OPTIONS, ("grpc.http2.lookahead_bytes", 1024), ("grpc.http2.bdp_probe", 0))

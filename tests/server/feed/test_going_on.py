@@ -20,7 +20,7 @@ def crash(path: Path, moves: int) -> bool:
         return other.execute("SELECT length(moves) FROM journal").fetchall() == [(moves,)]
 
 
-async def test_a_watcher_sees_it_go_on_from_its_ply_and_whoever_asks_gets_its_moves(tmp_path: Path) -> None:
+async def test_a_watcher_sees_a_resumed_game_from_its_ply(tmp_path: Path) -> None:
     time = types_pb2.TimeControl(bank_us=BANK, increment_us=INCREMENT)
     async with cinema_of(tmp_path / "noughts.db") as cinema:
         token = await cinema.client.token()

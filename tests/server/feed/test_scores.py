@@ -53,9 +53,7 @@ async def until_ply(watching: Watching, plies: int) -> None:
         await watching.must()
 
 
-async def test_a_score_reaches_the_watcher_with_its_ply_and_what_is_no_number_does_not(
-    cinema: Cinema, token: str
-) -> None:
+async def test_scores_that_are_numbers_reach_watchers_with_their_ply(cinema: Cinema, token: str) -> None:
     async with cinema.playing(token, gated=True, kind=Talking, games_per_pair=1):
         watching = cinema.watch(GAME)
         await watching.must()
@@ -71,7 +69,7 @@ async def test_a_score_reaches_the_watcher_with_its_ply_and_what_is_no_number_do
 
 
 @pytest.mark.parametrize("live_scores", [False, True])
-async def test_scores_of_a_game_with_a_clock_are_told_when_it_is_over_unless_the_organiser_wants_them_at_once(
+async def test_scores_of_a_game_with_a_clock_are_shown_at_its_end(
     cinema: Cinema, token: str, live_scores: bool
 ) -> None:
     clock = types_pb2.TimeControl(bank_us=600_000_000)

@@ -15,9 +15,7 @@ def hash_of(content: bytes) -> bytes:
     return hashlib.sha256(content).digest()
 
 
-def test_programs_are_kept_by_their_hashes_and_the_ones_used_least_recently_go_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_programs_are_kept_by_hash_and_the_least_used_go_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(program_cache, "MOST_BYTES", 25)
     cache, programs = ProgramCache(tmp_path / "cache"), [bytes([number]) * 10 for number in range(3)]
     for number, content in enumerate(programs[:2]):

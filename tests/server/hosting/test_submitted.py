@@ -230,7 +230,7 @@ async def test_submitted_bot_is_online_until_it_is_retired(
     assert (retired.bot.online, await online(client)) == (False, ["bots/two"])
 
 
-async def test_a_bot_that_was_handed_in_can_be_challenged_and_leaves_when_it_is_over(tmp_path: Path) -> None:
+async def test_a_submitted_bot_can_be_challenged_and_leaves_afterwards(tmp_path: Path) -> None:
     async with hosting(tmp_path) as (client, here):
         token = await client.token("alice", *ALL)
         await submit(client, token, "mine", FIRST)
@@ -340,7 +340,7 @@ async def test_without_the_scope_nothing_is_taken(client: Client, scopes: tuple[
     assert await stored(client) == (0, 0, 0)
 
 
-async def test_what_is_too_large_cut_off_damaged_or_no_bot_is_refused_and_nothing_is_stored(client: Client) -> None:
+async def test_a_file_that_is_no_bot_is_refused_and_not_stored(client: Client) -> None:
     token = await client.token("alice", *ALL)
     for content, kind, fields, complaint in (
         ("x", "py", {"size": 64 << 20}, "bytes of a submitted bot"),
@@ -655,7 +655,7 @@ async def test_a_bot_of_a_kind_that_is_not_taken_any_more_waits(tmp_path: Path, 
         await submit(client, token, "lots", lots, "wasm")
 
 
-async def test_a_program_that_cannot_be_read_ends_no_server_and_plays_once_it_can(tmp_path: Path) -> None:
+async def test_an_unreadable_program_ends_no_server_and_plays_later(tmp_path: Path) -> None:
     async with hosting(tmp_path) as (client, _):
         token = await client.token("alice", *ALL)
         for name, content in (("one", GOOD), ("two", FIRST)):

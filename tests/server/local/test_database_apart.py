@@ -23,7 +23,7 @@ def bot(tmp_path: Path) -> Path:
     return file
 
 
-async def test_database_in_the_folder_of_a_bot_is_refused_before_anything_is_started(bot: Path) -> None:
+async def test_a_database_in_the_folder_of_a_bot_is_refused(bot: Path) -> None:
     database = bot.parent / "data" / "games.db"
     spec = parse_spec(f"exec:{shlex.join([sys.executable, str(bot)])}")
     plan = LocalPlan(

@@ -33,7 +33,7 @@ def test_every_pool_is_calibrated_and_its_bots_play_its_variant() -> None:
 
 
 @pytest.mark.parametrize("name", ["three-stage", "minimax"])
-def test_the_estimate_lies_within_its_error_of_a_round_robin_of_ten_thousand_games(name: str) -> None:
+def test_an_estimate_is_within_its_error_of_ten_thousand_games(name: str) -> None:
     (found,) = estimate(f"{name} --variants tictactoe --games 100 --seed 1")["variants"]
     assert found["games"] == 600
     assert 0 < found["error95"] < 40
@@ -53,7 +53,7 @@ def test_a_rating_explains_the_points_off_all_opponents() -> None:
     assert found["rating"] == pytest.approx(brentq(surplus, 0, 4000), abs=60)
 
 
-def test_it_tells_the_weakest_variant_faults_and_slow_moves_and_draws_a_picture(tmp_path: Path) -> None:
+def test_an_estimate_names_the_weakest_variant_and_draws_a_picture(tmp_path: Path) -> None:
     picture = tmp_path / "rating.svg"
     source = tmp_path / "mine.py"
     source.write_text(

@@ -51,7 +51,7 @@ def everything_logged() -> Iterator[None]:
         structlog.configure(**before)
 
 
-async def test_bot_that_goes_for_good_is_named_with_its_games_but_not_in_a_thousand_lines(tmp_path: Path) -> None:
+async def test_a_bot_that_leaves_is_reported_in_few_lines(tmp_path: Path) -> None:
     settings = ServerSettings("127.0.0.1:0", f"sqlite:///{tmp_path / 'noughts.db'}", grace=0.1)
     with everything_logged(), structlog.testing.capture_logs() as lines:
         async with running_server(settings) as server, asyncio.TaskGroup() as tasks:

@@ -202,7 +202,7 @@ async def test_rate_of_a_tournament_is_forgotten_when_it_is_over() -> None:
     assert counters._progress == {}
 
 
-async def test_rate_of_a_tournament_that_stands_still_comes_down_and_is_forgotten() -> None:
+async def test_the_rate_of_a_tournament_without_games_falls_to_nothing() -> None:
     class Referee:
         plies = 0
 

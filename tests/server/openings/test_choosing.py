@@ -19,7 +19,7 @@ def random_openings(plies: int, *, symmetries: bool = False) -> Openings:
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_random_openings_are_legal_repeated_by_the_seed_and_not_won_with_the_next_stone(name: str) -> None:
+def test_random_openings_are_legal_repeatable_and_undecided(name: str) -> None:
     variant, openings = parse_variant(name), random_openings(5, symmetries=True)
     found = [opening_of(openings, variant, 7, encounter) for encounter in range(40)]
     assert found == [opening_of(openings, variant, 7, encounter) for encounter in range(40)]

@@ -131,7 +131,7 @@ def test_games_that_can_be_are_right(game: dict[str, Any]) -> None:
     assert [finding for findings in check_games(read_json_lines([line])) for finding in findings] == []
 
 
-def test_a_record_of_a_form_that_does_not_know_how_games_end_is_checked_by_the_board() -> None:
+def test_a_record_without_an_ending_is_checked_by_the_board() -> None:
     (placed,) = read_json_lines(['{"variant":"tictactoe","first":"","second":"","moves":[0,3,1,4,2],"result":"*"}'])
     assert not isinstance(placed.game, Exception)
     assert faults_of(placed.game) == ["result: got *, expected 1-0: so the board shows"]

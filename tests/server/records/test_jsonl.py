@@ -111,7 +111,7 @@ def test_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["games.jsonl"]
 
 
-def test_the_first_games_take_the_name_and_others_are_added_while_it_is_read(tmp_path: Path) -> None:
+def test_the_first_games_take_the_file_name_and_others_follow(tmp_path: Path) -> None:
     target = tmp_path / "games.jsonl"
     target.write_text("old")
     more: Any = [Game()]

@@ -104,7 +104,7 @@ def test_where_chance_is_at_work_equal_games_are_results_of_their_own(tmp_path: 
     assert results.repeats == 0
 
 
-def test_games_from_different_openings_are_no_repeats_and_do_not_speak_for_each_other(tmp_path: Path) -> None:
+def test_games_from_different_openings_are_no_repeats(tmp_path: Path) -> None:
     one = game("a", "b", [4, 0, 3, 1, 5], opening=[4, 0])
     other = game("a", "b", [5, 0, 3, 1, 4], opening=[5, 0])
     results, _ = read_results(written(tmp_path, "\n".join([one, other, one])))

@@ -45,7 +45,7 @@ async def ended(client: Client) -> tournaments_pb2.Tournament:
         return await client.until(lambda tournament: tournament.state == FINISHED)
 
 
-async def test_an_entry_that_does_not_come_loses_its_games_and_the_tournament_ends(client: Client) -> None:
+async def test_an_absent_entry_loses_its_games_and_the_tournament_ends(client: Client) -> None:
     token = await client.token()
     await client.register("ada", "bob", "eve")
     async with client.online(token, "ada", "bob"):
@@ -60,7 +60,7 @@ async def test_an_entry_that_does_not_come_loses_its_games_and_the_tournament_en
     assert gone.withdraw_reason == "was away for 2 s while its games waited"
 
 
-async def test_a_silent_bot_that_holds_all_seats_is_taken_out_and_the_others_play_on(client: Client) -> None:
+async def test_a_silent_bot_with_all_seats_is_removed_and_others_play(client: Client) -> None:
     token = await client.token()
     async with client.online(token, "ada", "bob"), mute(client, token, "eve"):
         await client.create(token, games_per_pair=40, concurrency=4)

@@ -70,7 +70,7 @@ async def all_counted(arena: Arena) -> bool:
     return not await arena.store.read(unexplored)
 
 
-async def test_a_step_that_waited_for_the_database_delays_the_next_by_seconds_only(tmp_path: Path) -> None:
+async def test_a_step_that_waited_for_the_database_delays_the_next_briefly(tmp_path: Path) -> None:
     path = tmp_path / "x.sqlite"
     await play(path, "cup")
     async with open_arena(path) as arena:

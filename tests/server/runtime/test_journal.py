@@ -189,7 +189,7 @@ def _folder(database: Path, name: str) -> Path:
     return folder / database.name
 
 
-async def test_after_a_crash_the_bots_are_asked_what_was_not_committed_and_no_more(tmp_path: Path) -> None:
+async def test_after_a_crash_bots_are_asked_only_what_was_not_committed(tmp_path: Path) -> None:
     path = tmp_path / "begin.db"
     async with open_arena(path) as arena:
         await arena.tournament(bots=BOTS[:2], variant="mnk:9,9,9", time=LONG, games_per_pair=1)
@@ -238,9 +238,7 @@ async def test_a_move_counts_only_under_the_current_attempt(arena: Arena) -> Non
 
 
 @pytest.mark.parametrize("live_scores", [False, True])
-async def test_scores_and_comments_of_a_long_game_resume_and_are_secret_like_those_of_other_games(
-    arena: Arena, live_scores: bool
-) -> None:
+async def test_scores_and_comments_of_a_resumed_game_stay_secret(arena: Arena, live_scores: bool) -> None:
     tournament = await arena.tournament(time=LONG, keep_scores=True, live_scores=live_scores)
     claim = partial(claim_unit, tournament_id=tournament.id, number=0)
     await arena.store.write(claim)
@@ -252,7 +250,7 @@ async def test_scores_and_comments_of_a_long_game_resume_and_are_secret_like_tho
     assert (stored.scores, stored.comments) == ({1: 2.5} if live_scores else {}, {})
 
 
-async def test_a_row_goes_with_the_result_and_all_go_when_the_tournament_is_cancelled(arena: Arena) -> None:
+async def test_rows_leave_with_their_results_and_with_a_cancellation(arena: Arena) -> None:
     tournament = await arena.tournament(time=LONG, games_per_pair=3)
     games = await arena.play(tournament)
     await keep(arena, *(so_far(tournament.id, ordinal, 1, [4]) for ordinal in (1, 2, 3)))

@@ -125,7 +125,7 @@ async def test_games_are_kept_while_another_process_holds_the_database(arena: Ar
     assert [len(report.games) for report in reports] == [10]
 
 
-async def test_broken_database_ends_the_recorder_and_everybody_who_waits_learns_it(arena: Arena) -> None:
+async def test_a_broken_database_ends_the_recorder_and_all_that_wait(arena: Arena) -> None:
     games = await played(arena, 10)
     arena.execute("DROP TABLE pair_scores")
     recorder = Recorder(arena.store, lambda report: None, backlog_limit=5)

@@ -73,7 +73,7 @@ def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database, "_LONGEST_RETRY_SECONDS", 0.2)
 
 
-async def test_games_are_held_while_another_process_holds_the_database_and_go_on_afterwards(tmp_path: Path) -> None:
+async def test_games_wait_while_another_process_holds_the_database(tmp_path: Path) -> None:
     path = tmp_path / "noughts.db"
     with capture_logs() as logs, closing(sqlite3.connect(path, isolation_level=None)) as other:
         async with playing(path, 50_000) as (server, slug):

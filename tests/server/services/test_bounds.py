@@ -84,7 +84,7 @@ def listing(client: Client, **call: Any) -> Awaitable[bots_pb2.ListBotsResponse]
     return answer
 
 
-def test_a_bound_that_does_not_exist_or_is_no_number_that_can_be_is_refused() -> None:
+def test_an_unknown_bound_or_an_impossible_number_is_refused() -> None:
     assert Limits().changed(bots=3).bots == 3
     with pytest.raises(InvalidArgument, match="sessions"):
         Limits().changed(rockets=3)
@@ -95,7 +95,7 @@ def test_a_bound_that_does_not_exist_or_is_no_number_that_can_be_is_refused() ->
 # How often, in invented time.
 
 
-def test_calls_come_at_their_rate_and_after_a_rest_ten_seconds_worth_at_once() -> None:
+def test_a_rest_allows_calls_of_ten_seconds_at_once() -> None:
     clock = Clock()
     limiter = Limiter(Limits(address_rate=2), clock)
     for _ in range(2 * BURST_SECONDS):
@@ -212,7 +212,7 @@ async def test_health_and_reflection_streams_count_as_watchers(tmp_path: Path) -
                     await stream.read()
 
 
-async def test_bots_versions_sessions_tournaments_and_tokens_of_an_owner_are_bounded(tmp_path: Path) -> None:
+async def test_an_owner_has_bounded_bots_versions_sessions_and_tokens(tmp_path: Path) -> None:
     async with bounded(tmp_path, bots=2, versions=3, sessions=1, tournaments=1, tokens=2) as client:
         token = await client.token()
         metadata = bearing(token)
@@ -337,9 +337,7 @@ async def test_a_request_that_never_comes_ends_its_call(tmp_path: Path, monkeypa
                 await call.read()
 
 
-async def test_what_is_no_message_is_the_callers_fault_before_and_after_the_hello(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_broken_message_is_the_callers_fault(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async with bounded(tmp_path) as client, grpc.aio.insecure_channel(client.server.address) as channel:
         listed: Any = channel.unary_unary("/noughts.v1.BotService/ListBots")
         assert (await refused(listed(b"\xff\xff"))).reason == "INVALID_ARGUMENT"

@@ -105,7 +105,7 @@ async def test_every_method_that_changes_something_wants_a_token(client: Client)
         assert (await refused(call)).code is grpc.StatusCode.UNAUTHENTICATED
 
 
-async def test_the_tournament_of_another_owner_can_be_neither_started_nor_paused_nor_cancelled(client: Client) -> None:
+async def test_nobody_starts_or_cancels_the_tournament_of_another_owner(client: Client) -> None:
     alice, bob = await client.token("alice"), await client.token("bob")
     await client.register("ada", "bert")
     await client.create(alice)

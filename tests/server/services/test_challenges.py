@@ -125,7 +125,7 @@ async def test_who_is_offline_or_unknown_or_oneself_cannot_be_challenged(client:
     assert (await refused(challenge(client, token, "bob", "ada"))).info.metadata["subject"] == "bots/bob"
 
 
-async def test_a_challenger_must_be_the_callers_own_and_in_the_scope_of_the_token(client: Client) -> None:
+async def test_a_challenger_belongs_to_the_caller_and_its_token(client: Client) -> None:
     alice, bob = await client.token("alice"), await client.token("bob")
     async with client.online(alice, "ada"), client.online(bob, "bob"):
         assert (await refused(challenge(client, bob))).reason == "PERMISSION_DENIED"
@@ -179,7 +179,7 @@ async def test_a_challenge_with_an_opening_that_there_is_not_is_refused(client: 
             assert (await refused(challenge(client, token, openings=openings))).code is INVALID, text
 
 
-async def test_a_bot_with_many_open_challenges_is_left_in_peace_until_one_is_over(client: Client) -> None:
+async def test_a_bot_with_many_open_challenges_gets_no_more(client: Client) -> None:
     alice, bob = await client.token("alice"), await client.token("bob")
     names = [f"ada-{number}" for number in range(Limits().bot_challenges + 1)]
     async with client.online(alice, *names), playing(client, bob, "bob", Undecided()):
@@ -222,7 +222,7 @@ async def test_token_of_a_website_begins_challenges_beyond_the_limit_of_an_owner
                 await client.cancel(token, each.name.removeprefix("tournaments/"))
 
 
-async def test_a_challenge_whose_bot_has_left_for_good_is_cancelled_with_the_reason(client: Client) -> None:
+async def test_a_challenge_of_a_bot_that_has_left_is_cancelled(client: Client) -> None:
     token = await client.token()
     async with client.online(token, "ada"):
         async with playing(client, token, "bob", Undecided()):

@@ -71,7 +71,7 @@ async def test_organiser_cannot_win_rated_games_by_withdrawing_the_opponent(clie
         await withdraw(admin)
 
 
-async def test_organiser_withdraws_entries_of_a_rated_tournament_without_own_bots(client: Client) -> None:
+async def test_organiser_without_own_bots_withdraws_rated_entries(client: Client) -> None:
     alice, bob, cleo = await client.token("alice"), await client.token("bob"), await client.token("cleo")
     async with client.online(cleo, "cat", bot=Slow(3_600)), client.online(bob, "ben", bot=Slow(3_600)):
         await client.create(alice, variant="mnk:4,4,3", games_per_pair=10, concurrency=1)

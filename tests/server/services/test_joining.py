@@ -105,7 +105,7 @@ async def test_nobody_joins_before_the_window_and_the_refusal_names_it(client: C
     assert refusal.info.metadata["expected"] == "the join window (from 2100-01-01 00:00:00 UTC until the start)"
 
 
-async def test_after_the_window_bots_may_leave_but_not_join_and_its_owner_may_start(client: Client) -> None:
+async def test_after_the_joining_window_bots_only_leave(client: Client) -> None:
     token = await client.token()
     await client.register("ada", "bob", "cleo", "dora")
     until = client.server.store.now_ms() + HOUR
@@ -182,7 +182,7 @@ async def test_a_scheduled_tournament_starts_by_itself_and_is_played(client: Cli
     assert (await client.get("later")).state == tournaments_pb2.TOURNAMENT_STATE_OPEN
 
 
-async def test_a_scheduled_tournament_with_too_few_entries_is_cancelled_with_the_reason(client: Client) -> None:
+async def test_a_scheduled_start_with_too_few_entries_is_cancelled(client: Client) -> None:
     # By the timer itself: nobody tells the director that the moment has come.
     await client.create(await client.token(), start_at=ahead(client, 200))
     shown = await client.until(lambda each: each.state == tournaments_pb2.TOURNAMENT_STATE_CANCELLED)
@@ -309,7 +309,7 @@ async def test_renamed_bot_keeps_its_label_and_its_old_name_stays_its_owners(cli
     assert (await client.first_frame(hello(), bearing(token))).welcome.bot == "bots/ada"
 
 
-async def test_only_its_owner_renames_or_retires_a_bot_and_only_to_a_free_good_name(client: Client) -> None:
+async def test_only_its_owner_renames_or_retires_a_bot(client: Client) -> None:
     await client.register("ada", "bob")
     token, stranger = await client.token(), await client.token("mallory")
     for call in (rename(client, stranger, "ada", "eve"), retire(client, stranger, "ada")):

@@ -10,7 +10,7 @@ from noughts_proto.v1 import tournaments_pb2
 from tests.support.client import Client, bearing, refused
 
 
-async def test_creating_twice_under_one_request_id_creates_once_and_answers_the_same(client: Client) -> None:
+async def test_creating_twice_under_one_request_id_creates_once(client: Client) -> None:
     token = await client.token()
     first = await client.create(token, request_id="r1")
     assert await client.create(token, request_id="r1") == first
@@ -60,7 +60,7 @@ async def test_a_request_that_failed_may_be_tried_again_under_its_request_id(cli
     assert (await client.create(token, request_id="r1")).name == "tournaments/cup"
 
 
-async def test_joining_twice_under_one_request_id_enters_once_and_answers_the_same(client: Client) -> None:
+async def test_joining_twice_under_one_request_id_enters_once(client: Client) -> None:
     token, other = await client.token(), await client.token()
     await client.register("ada", "bert")
     await client.create(token)

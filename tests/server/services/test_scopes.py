@@ -202,7 +202,7 @@ async def test_the_last_use_is_noted_at_a_call_and_then_not_again_for_a_minute(c
 # Sessions.
 
 
-async def test_revoking_a_token_sends_its_bots_away_for_good_and_their_games_are_lost(client: Client) -> None:
+async def test_revoking_a_token_ends_its_bots_and_loses_their_games(client: Client) -> None:
     bad, good = await client.token("mallory"), await client.token("alice")
     bot = Undecided()
     async with client.online(good, "ada"), asyncio.TaskGroup() as tasks:
@@ -236,7 +236,7 @@ async def test_what_another_process_does_to_a_token_is_seen_within_seconds(
             assert said in await playing
 
 
-async def test_revoking_a_token_leaves_sessions_of_other_tokens_and_of_tickets_alone(client: Client) -> None:
+async def test_revoking_a_token_ends_no_other_sessions(client: Client) -> None:
     one, other = await client.token(), await client.token()
     async with client.online(other, "ada"):
         await client.first_frame(hello(bot="bob"), bearing(one))

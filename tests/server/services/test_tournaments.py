@@ -43,7 +43,7 @@ async def test_fields_that_are_left_out_have_the_defaults_of_the_protocol(client
     assert (await client.create(token, "most", seed=(1 << 64) - 1)).seed_hash == commitment((1 << 64) - 1)
 
 
-async def test_a_seed_is_told_when_the_tournament_has_ended_and_as_it_was_committed_to(client: Client) -> None:
+async def test_a_seed_is_published_at_the_end_as_committed(client: Client) -> None:
     token = await client.token()
     drawn = await client.create(token, "drawn")
     given = await client.create(token, "given", seed=7)
@@ -105,7 +105,7 @@ async def test_a_started_tournament_names_the_bots_that_are_missing(client: Clie
 
 
 @pytest.mark.long
-async def test_a_tournament_paused_in_the_middle_and_started_again_has_every_game_once(client: Client) -> None:
+async def test_a_tournament_paused_and_started_again_has_each_game_once(client: Client) -> None:
     token, games = await client.token(), 3_000
     async with client.online(token, "ada", "bert"):
         await client.create(token, games_per_pair=games, concurrency=8, seed=7)

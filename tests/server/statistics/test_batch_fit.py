@@ -123,7 +123,7 @@ def test_order_of_games_and_of_players_changes_no_bit() -> None:
     assert lines(rate(count_columns(names[::-1], backwards - first, backwards - second, score))) == expected
 
 
-def test_every_game_twice_divides_errors_by_the_root_of_two_and_moves_nothing() -> None:
+def test_doubled_games_divide_errors_by_the_root_of_two() -> None:
     names, first, second, score = drawn(10, 800, seed=9)
     once = rate(count_columns(names, first, second, score))
     twice = rate(count_columns(names, np.tile(first, 2), np.tile(second, 2), np.tile(score, 2)))
@@ -154,7 +154,7 @@ def los(fitted: BatchRatings, one: str, other: str) -> float | None:
     return list(fitted.los_matrix())[names.index(one)][names.index(other)]
 
 
-def test_whoever_has_won_everything_is_a_group_of_its_own_before_the_others() -> None:
+def test_a_bot_that_won_all_games_is_a_group_of_its_own() -> None:
     both_ways = [("b", "c", 1.0), ("c", "b", 1.0), ("c", "b", 0.0), ("b", "c", 0.0)]
     fitted = rate(games(*both_ways, ("champion", "b", 1), ("c", "champion", 0), ("loser", "c", 0), ("b", "loser", 1)))
     assert [sorted(group) for group in fitted.groups] == [["champion"], ["b", "c"], ["loser"]]
@@ -266,7 +266,7 @@ RESULTS = st.lists(
 @pytest.mark.long
 @examples(40)
 @given(RESULTS, st.sets(st.sampled_from("abcde"), max_size=3))
-def test_a_single_group_with_a_finite_advantage_is_where_nothing_separates_the_results(
+def test_results_that_separate_nobody_are_one_group(
     results: list[tuple[tuple[str, str], float]], anchored: set[str]
 ) -> None:
     table = games(*((*players, score) for players, score in results))

@@ -48,7 +48,7 @@ def test_pairs_of_known_counts() -> None:
     assert (pairs.normalized, pairs.normalized_error95) == pytest.approx((57.94, 28.28), abs=0.005)
 
 
-def test_pairs_that_cancel_the_first_move_have_smaller_errors_than_their_games() -> None:
+def test_pairs_have_smaller_errors_than_their_games() -> None:
     """The first mover wins nine games in ten: games scatter widely, pairs hardly."""
     pairs = estimate(Pentanomial(0, 40, 900, 60, 0))
     games = estimate(games=WinsDrawsLosses(910, 100 + 80, 910))

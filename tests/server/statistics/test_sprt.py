@@ -218,7 +218,7 @@ def test_tests_that_cannot_be_made_are_refused(parameters: dict[str, float], got
 
 
 @pytest.mark.long
-def test_tests_at_a_bound_err_as_rarely_as_promised_and_take_as_long_as_planned() -> None:
+def test_sequential_tests_keep_their_error_rates_and_lengths() -> None:
     """A thousand each; `benchmarks/sprt.py` plays ten thousand with a smaller difference."""
     test = Sprt(0, 40)
     for elo, right in ((0.0, Decision.H0), (40.0, Decision.H1)):

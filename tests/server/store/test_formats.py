@@ -74,9 +74,7 @@ def pairings(arena: Arena) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("form", WAVES)
-async def test_pairings_follow_from_results_alone_in_whatever_order_games_end_and_get_lost(
-    tmp_path: Path, form: str
-) -> None:
+async def test_pairings_follow_from_results_in_any_order_of_games(tmp_path: Path, form: str) -> None:
     seen = []
     for chance in (None, Random(1), Random(2)):
         async with open_arena(tmp_path / f"{chance is None or chance.random()}.db") as arena:
@@ -125,7 +123,7 @@ async def test_the_table_of_a_knockout_begins_with_its_winner(arena: Arena) -> N
     assert {row.number for row in table[:2]} == final
 
 
-async def test_the_bracket_of_a_knockout_is_told_with_labels_and_what_came_of_each_match(arena: Arena) -> None:
+async def test_a_bracket_has_labels_and_the_result_of_each_match(arena: Arena) -> None:
     await arena.tournament(bots=BOTS, schedule=KNOCKOUT)
     begun = (await arena.store.read(partial(crosstable, tournament=await get(arena)))).matches
     assert [(match.first, match.second, match.decision) for match in begun if match.round == 1] == [
@@ -143,7 +141,7 @@ async def test_the_bracket_of_a_knockout_is_told_with_labels_and_what_came_of_ea
     assert table.standings[0].label == over[-1].winner
 
 
-async def test_the_rounds_of_a_swiss_are_told_with_labels_and_what_came_of_each_encounter(arena: Arena) -> None:
+async def test_rounds_of_a_swiss_have_labels_and_results(arena: Arena) -> None:
     tournament = await arena.tournament(bots=BOTS, schedule=SWISS, rounds=3)
     begun = (await arena.store.read(partial(crosstable, tournament=tournament))).encounters
     assert [(each.round, each.games, each.winner, each.decision) for each in begun] == [
@@ -203,7 +201,7 @@ async def test_more_rounds_than_opponents_are_refused_at_the_start(arena: Arena)
         await arena.tournament(bots=BOTS[:4], schedule=SWISS, rounds=4)
 
 
-async def test_a_scheduled_start_that_cannot_be_cancels_the_tournament_and_says_why(arena: Arena) -> None:
+async def test_an_impossible_scheduled_start_cancels_and_says_why(arena: Arena) -> None:
     await arena.tournament(bots=BOTS[:4], schedule=SWISS, rounds=4, start=False)
     tournament = await arena.store.write(partial(start_or_cancel, slug="cup", now_ms=NOW))
     assert tournament.state is TournamentState.CANCELLED
@@ -229,7 +227,7 @@ async def test_what_a_format_has_no_use_for_is_refused(arena: Arena, others: dic
         await arena.tournament(**others)
 
 
-async def test_games_added_to_a_finished_tournament_are_those_that_it_would_have_had(tmp_path: Path) -> None:
+async def test_games_added_later_equal_those_of_a_longer_tournament(tmp_path: Path) -> None:
     played = []
     for parts in ((6,), (2, 3, 1)):
         async with open_arena(tmp_path / f"{len(parts)}.db") as arena:
@@ -252,9 +250,7 @@ async def join_late(arena: Arena, name: str) -> None:
 
 
 @pytest.mark.parametrize("kind", [ROUND_ROBIN, GAUNTLET])
-async def test_a_late_entry_meets_all_whom_it_has_to_meet_and_nobody_else_plays_again(
-    arena: Arena, kind: TournamentFormat
-) -> None:
+async def test_a_late_entry_meets_all_opponents_and_nobody_plays_again(arena: Arena, kind: TournamentFormat) -> None:
     await arena.tournament(bots=BOTS[:3], games_per_pair=2, schedule=kind)
     await arena.commit((await arena.play(await get(arena)))[:3])
     await arena.store.write(partial(pause_tournament, slug="cup"))
@@ -278,7 +274,7 @@ async def test_who_comes_after_the_end_reads_how_it_can_go_on(arena: Arena) -> N
     await join_late(arena, "zoe")
 
 
-async def test_slots_of_an_entry_and_of_a_pair_are_found_among_rows_as_among_arithmetic(arena: Arena) -> None:
+async def test_slots_found_in_rows_equal_those_of_arithmetic(arena: Arena) -> None:
     await arena.tournament(bots=BOTS[:4], games_per_pair=2)
     await arena.store.write(partial(pause_tournament, slug="cup"))
     await join_late(arena, "zoe")

@@ -79,7 +79,7 @@ async def test_games_are_listed_in_slot_order_whatever_ended_first(arena: Arena)
     assert [game.ordinal for game in games] == [1, 2, 3, 4, 5, 8, 9, 10, 11, 12]
 
 
-async def test_games_lost_by_a_fault_are_listed_page_by_page_without_reading_the_others(arena: Arena) -> None:
+async def test_pages_of_games_lost_by_a_fault_read_no_other_games(arena: Arena) -> None:
     tournament = await arena.tournament(games_per_pair=40)
     kinds = [Termination.ILLEGAL_MOVE, Termination.TIMEOUT, Termination.DISCONNECTED, Termination.CRASHED]
     kinds += [Termination.RESIGNED, Termination.ADJUDICATED]
@@ -196,7 +196,7 @@ async def test_page_token_of_another_tournament_is_an_invalid_argument(arena: Ar
         await arena.store.read(partial(list_games, slug="two", page_token=page.next_page_token))
 
 
-async def test_rating_seq_counts_over_all_tournaments_and_skips_what_is_not_rated(arena: Arena) -> None:
+async def test_rating_seq_counts_rated_games_of_all_tournaments(arena: Arena) -> None:
     one = await arena.tournament("one", games_per_pair=30)
     two = await arena.tournament("two", bots=("ada", "bob", "ada"), games_per_pair=10)
     unrated = await arena.tournament("unrated", rated=False)

@@ -128,7 +128,7 @@ async def test_what_a_referee_stores_after_others_have_taken_over_is_refused(are
 
 
 @pytest.mark.long
-async def test_units_that_have_been_played_are_given_back_and_never_claimed_again(arena: Arena) -> None:
+async def test_played_units_are_never_claimed_again(arena: Arena) -> None:
     tournament = await league(arena)
     played: list[int] = []
     while claims := await claimed(arena, tournament, ANNA, holding=(), played=tuple(played[-1:])):

@@ -43,9 +43,7 @@ async def handed_out(arena: Arena, slug: str) -> list[tuple[int, int, int, tuple
 
 
 @pytest.mark.parametrize("openings", [RANDOM, Openings(OpeningsKind.BALANCED, plies=2)])
-async def test_swapped_games_of_a_pair_have_one_opening_and_a_restart_gives_the_same(
-    arena: Arena, openings: Openings
-) -> None:
+async def test_both_games_of_a_pair_have_one_opening_after_a_restart(arena: Arena, openings: Openings) -> None:
     slots = await begun(arena, openings)
     assert [slot[0] for slot in slots] == list(range(1, 13))
     by_pair: dict[frozenset[int], list[tuple[int, ...]]] = {}

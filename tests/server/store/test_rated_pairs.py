@@ -52,7 +52,7 @@ async def test_bots_with_few_games_can_be_left_out(arena: Arena) -> None:
     assert await arena.store.read(partial(rated_pairs, min_games=1000)) == []
 
 
-async def test_lists_that_nobody_has_played_in_are_empty_and_no_lists_are_refused(arena: Arena) -> None:
+async def test_lists_without_games_are_empty_and_unknown_ones_refused(arena: Arena) -> None:
     assert await arena.store.read(partial(rated_pairs, time_class="blitz")) == []
     with pytest.raises(InvalidArgument, match="time_class"):
         await arena.store.read(partial(rated_pairs, time_class="slow"))

@@ -110,7 +110,7 @@ async def test_rebuild_fills_in_a_history_that_was_never_kept(arena: Arena) -> N
     assert arena.rows("SELECT * FROM rating_history ORDER BY 1, 2, 3") == kept
 
 
-async def test_rebuild_mends_wrong_missing_and_surplus_points_and_keeps_known_moments(arena: Arena) -> None:
+async def test_rebuild_repairs_rating_points_and_keeps_their_times(arena: Arena) -> None:
     await arena.commit(await arena.play(await arena.tournament(games_per_pair=50)))
     kept = arena.rows(POINTS)
     arena.execute("UPDATE rating_history SET rating = 1, at = 77 WHERE bot_id = 1 AND games = 3")

@@ -174,7 +174,7 @@ async def test_last_game_finishes_a_paused_tournament(arena: Arena) -> None:
     assert [progress.finished for progress in report.progress] == [True]
 
 
-async def test_cancelled_tournament_drops_later_results_and_rates_the_stored_ones(arena: Arena) -> None:
+async def test_a_cancelled_tournament_rates_only_stored_results(arena: Arena) -> None:
     tournament = await arena.tournament(games_per_pair=20)
     games = await arena.play(tournament)
     stored = [game for game in games if game.ordinal in (1, 2, 5, 9, 10, 17)]
@@ -258,7 +258,7 @@ async def commit_in_vain(arena: Arena, games: list[FinishedGame]) -> None:
         await arena.store.write(fail)
 
 
-async def test_tournaments_that_share_a_list_are_rated_in_the_order_of_their_commits(arena: Arena) -> None:
+async def test_tournaments_of_a_list_are_rated_in_order_of_commits(arena: Arena) -> None:
     one = await arena.tournament("one", bots=("ada", "bob", "cleo"), games_per_pair=10)
     two = await arena.tournament("two", bots=("cleo", "ada"), games_per_pair=20)
     games = await arena.play(one) + await arena.play(two)

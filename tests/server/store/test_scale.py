@@ -156,9 +156,7 @@ def plans(connection: Connection, query: Callable[[Connection], Any]) -> dict[st
 
 
 @pytest.mark.parametrize("name", [name for name in QUERIES if name not in RANKING])
-async def test_page_over_ten_times_the_bots_and_games_takes_less_than_twice_the_steps(
-    stores: list[Store], name: str
-) -> None:
+async def test_a_page_of_ten_times_the_games_takes_under_twice_the_steps(stores: list[Store], name: str) -> None:
     small, large = [await store.read(partial(steps, query=QUERIES[name])) for store in stores]
     assert 0 < large < 2 * small
 

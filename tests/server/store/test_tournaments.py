@@ -158,7 +158,7 @@ async def test_bot_enters_with_its_newest_version_under_its_name(arena: Arena) -
     assert pinned == ("third", "bots/ada/versions/3")
 
 
-async def test_version_enters_a_tournament_once_since_its_session_cannot_play_itself(arena: Arena) -> None:
+async def test_a_version_enters_a_tournament_once(arena: Arena) -> None:
     await arena.tournament(bots=("ada", "bob"), start=False)
     with pytest.raises(AlreadyExists, match="bots/ada/versions/1") as refused:
         await arena.store.write(partial(join_tournament, slug="cup", bot="ada", label="again"))

@@ -108,9 +108,7 @@ def test_lines_of_games_with_clocks_have_the_time_margins(site: Site, server: Se
     assert [(line["margins_ms"], line["late_moves"]) for line in lines] == [([1500, 1500], [0, 0])] * 2
 
 
-def test_a_file_of_no_tournament_is_not_found_and_one_that_cannot_be_says_why(
-    site: Site, server: ServerUnderTest
-) -> None:
+def test_a_file_that_does_not_exist_or_cannot_be_says_why(site: Site, server: ServerUnderTest) -> None:
     assert site.get("/tournaments/none/games.jsonl").status == 404
     server.match("random", "first-free", games=2, variant="qubic")
     cube = names_of(site, "qubic")

@@ -13,7 +13,7 @@ from tests.support.site import Site
 pytestmark = [pytest.mark.processes, pytest.mark.at_length]
 
 
-def test_no_request_that_follows_from_the_document_is_answered_as_it_does_not_say(site: Site, tmp_path: Path) -> None:
+def test_answers_to_requests_of_the_document_follow_it(site: Site, tmp_path: Path) -> None:
     found = subprocess.run(
         [
             *(sys.executable, "-m", "schemathesis.cli", "run", f"{site.address}{PREFIX}/openapi.json"),

@@ -167,7 +167,7 @@ def test_no_page_with_all_that_it_loads_is_heavy(site: Site, pages: dict[str, Li
     assert heaviest[0] + everything < HEAVIEST, heaviest
 
 
-def test_static_files_are_kept_for_a_year_under_an_address_that_changes_with_them(site: Site) -> None:
+def test_static_files_are_cached_for_a_year_by_content(site: Site) -> None:
     version, files = static_files()
     for name, (kind, body) in files.items():
         answer = site.get(f"/static/{version}/{name}")
@@ -189,9 +189,7 @@ def test_browsers_are_told_to_load_nothing_from_elsewhere(site: Site, cup: str) 
         assert "frame-ancestors 'self'" in site.get(path).headers["content-security-policy"], path
 
 
-def test_a_tournament_shows_standings_with_error_bars_and_a_crosstable_that_leads_to_games(
-    site: Site, cup: str
-) -> None:
+def test_a_tournament_page_has_error_bars_and_a_linked_crosstable(site: Site, cup: str) -> None:
     text = site.get(f"/{cup}").text
     assert re.search(r'aria-label="\d+ won, \d+ drawn, \d+ lost"', text)
     standings = site.get(f"/{cup}?tab=standings").text
@@ -441,9 +439,7 @@ def test_a_rating_line_needs_two_points_and_stays_in_its_picture() -> None:
     assert rating_line([rated(5, 1500.0, 0.0), rated(5, 1500.0, 0.0)]) is not None
 
 
-def test_the_page_of_a_tournament_tells_who_lost_by_a_fault_and_of_a_swiss_its_rounds(
-    server: ServerUnderTest, site: Site
-) -> None:
+def test_a_tournaments_page_has_faults_and_rounds(server: ServerUnderTest, site: Site) -> None:
     token = server.token("ada")
     cookie = f"noughts_token={token}"
     form = {"csrf": Visitor(token).csrf}
@@ -466,7 +462,7 @@ def test_the_page_of_a_tournament_tells_who_lost_by_a_fault_and_of_a_swiss_its_r
     assert re.search(r"illegal move</th><td[^>]*>0</td><td[^>]*>0</td><td[^>]*>4<", statistics)
 
 
-def test_the_page_of_a_bot_tells_results_by_opponent_and_side_endings_and_times(site: Site) -> None:
+def test_a_bots_page_has_results_by_opponent_endings_and_times(site: Site) -> None:
     text = site.get("/bots/pascal").text
     row = text.partition('<a href="/bots/pascal/against/random">')[2].partition("</tr>")[0]
     numbers = [

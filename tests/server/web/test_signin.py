@@ -46,7 +46,7 @@ def state(site: Site, place: str) -> str:
     return str(site.get(f"/api/v1{place}").document["state"])
 
 
-def test_the_cookie_is_the_token_and_out_of_reach_of_scripts_and_other_sites(site: Site, ada: str) -> None:
+def test_the_cookie_is_unreachable_for_scripts_and_other_sites(site: Site, ada: str) -> None:
     answer = site.post("/signin", {"token": f" {ada}\n", "next": "/bots"})
     assert (answer.status, answer.headers["location"]) == (303, "/bots")
     name_and_value, *flags = answer.headers["set-cookie"].split("; ")
@@ -224,9 +224,7 @@ def test_form_takes_fuel_without_a_clock(server: ServerUnderTest, site: Site) ->
     assert "Expected 0: the clock 1/move depends on the machine." in refused
 
 
-def test_a_tournament_is_paused_and_cancelled_by_forms_and_its_buttons_follow(
-    server: ServerUnderTest, site: Site
-) -> None:
+def test_forms_pause_and_cancel_a_tournament_and_its_buttons_follow(server: ServerUnderTest, site: Site) -> None:
     token = server.token("hal")
     visitor = As(site, token)
     with online(server.address, token, up="random", down="random"):

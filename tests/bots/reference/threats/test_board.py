@@ -26,7 +26,7 @@ def sets_of(cells: list[int]) -> tuple[int, int]:
 
 
 @given(played())
-def test_stones_placed_one_by_one_count_like_the_lines_read_afresh_after_each(game: tuple[Variant, list[int]]) -> None:
+def test_counts_of_lines_equal_those_that_are_read_afresh(game: tuple[Variant, list[int]]) -> None:
     variant, cells = game
     board = Board(variant)
     sides = [board.no_stones, board.no_stones]

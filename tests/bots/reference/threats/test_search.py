@@ -49,9 +49,7 @@ def test_the_empty_board_is_worth_what_plain_negamax_finds(name: str) -> None:
         ("mnk:5,4,4", 8, 80),
     ],
 )
-def test_random_positions_are_worth_what_plain_negamax_finds_to_the_half_move(
-    name: str, most_free: int, count: int
-) -> None:
+def test_random_positions_have_the_value_of_plain_negamax(name: str, most_free: int, count: int) -> None:
     variant = parse_variant(name)
     board, plain = Board(variant), PlainNegamax(variant)
     for own, other in random_positions(variant, most_free, count):

@@ -155,7 +155,7 @@ async def test_a_child_can_fill_only_its_own_disk(disk: None) -> None:
         close(child)
 
 
-async def test_when_all_children_together_use_too_much_memory_the_largest_is_ended() -> None:
+async def test_the_largest_child_is_ended_if_all_use_too_much_memory() -> None:
     hold = 'exec python3 -c "import time; held = bytearray({} * 1048576); time.sleep(600)"'
     limits = Limits(all_memory_bytes=150 * _MIB)
     async with started(hold.format(120), hold.format(60), limits=limits) as (large, small):

@@ -206,7 +206,7 @@ async def test_nobody_waits_for_the_removal_of_a_large_scratch_folder(
             assert "1" in os.listdir(os.path.join(folder, base))
 
 
-async def test_a_scratch_folder_of_folders_a_thousand_deep_is_removed_and_no_other_child_hears_of_it(
+async def test_a_scratch_folder_a_thousand_deep_is_removed(
     place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -434,7 +434,7 @@ def test_a_file_in_a_home_does_not_open_the_home(tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize("word", ["/", "/tmp", "~", "/dev", "/dev/null", "/dev/shm", "/proc/self/status"])
-def test_a_word_of_a_command_opens_no_folder_of_everybody_no_home_and_nothing_of_the_kernel(word: str) -> None:
+def test_a_word_of_a_command_opens_no_shared_or_private_folder(word: str) -> None:
     path = os.path.expanduser(word)
     assert os.path.exists(path)
     assert resolve(ChildCommand("exec", f"true {path}")).readable == resolve(ChildCommand("exec", "true")).readable

@@ -109,9 +109,7 @@ def test_build_replaces_a_table_as_a_whole_or_not_at_all(noughts: Any, folder: P
 # Learning.
 
 
-def test_learn_prints_one_json_document_and_draws_a_curve_without_scripts_or_addresses(
-    noughts: Any, folder: Path
-) -> None:
+def test_learn_prints_one_document_and_draws_a_curve(noughts: Any, folder: Path) -> None:
     line = "bot learn --file it.table --games 600 --against random --against self --seed 1 --curve it.svg --format json"
     document = json.loads(noughts(line).stdout)
     assert document["games"] == document["new_games"] == 600

@@ -14,7 +14,7 @@ def drawn(variant: str, moves: list[int], *, width: int = 80) -> list[str]:
     return [line.plain.rstrip() for line in board_lines(variant, moves, width=width)]
 
 
-def test_a_flat_board_is_drawn_row_by_row_and_a_stone_where_it_came_to_rest() -> None:
+def test_a_board_is_drawn_by_rows_with_stones_where_they_rest() -> None:
     assert drawn("connect4", [38, 31])[-3:] == ["2 . . . O . . .", "1 . . . X . . .", "  a b c d e f g"]
 
 

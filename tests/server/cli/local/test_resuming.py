@@ -112,7 +112,7 @@ def test_a_long_game_is_gone_on_with_from_its_last_move(tmp_path: Path) -> None:
     assert found(database, query) == []
 
 
-def test_an_interrupted_run_says_where_it_is_kept_and_the_command_that_goes_on_with_it(tmp_path: Path) -> None:
+def test_an_interrupted_run_names_the_command_that_resumes_it(tmp_path: Path) -> None:
     env = environment(XDG_DATA_HOME=str(tmp_path))
     words = "match random three-stage --games 3000 --seed 5 --concurrency 16"
     with started([*shlex.split(words), "--every", "10"], env) as process:
@@ -199,7 +199,7 @@ def test_resuming_takes_a_database_with_a_run(tmp_path: Path) -> None:
     assert "it does not exist" in missing.stderr
 
 
-def test_of_several_runs_in_a_database_the_one_that_was_asked_for_is_gone_on_with(tmp_path: Path) -> None:
+def test_the_named_run_of_a_database_is_resumed(tmp_path: Path) -> None:
     env = environment(XDG_DATA_HOME=str(tmp_path))
     kept = f"--seed 5 --db {tmp_path / 'kept.db'}"
     few = played(f"match random three-stage --games 4 {kept}", tmp_path / "few.jsonl", env)

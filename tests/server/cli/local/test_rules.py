@@ -21,7 +21,7 @@ LINES = [
 ]
 
 
-def test_each_line_is_answered_in_order_from_a_file_and_from_standard_input(tmp_path: Path) -> None:
+def test_each_line_of_a_file_or_of_standard_input_is_answered(tmp_path: Path) -> None:
     text = "".join(json.dumps(line) + "\n" for line, _ in LINES)
     file = tmp_path / "positions.jsonl"
     file.write_text(text)
@@ -50,7 +50,7 @@ def test_each_line_is_answered_in_order_from_a_file_and_from_standard_input(tmp_
         ),
     ],
 )
-def test_a_line_that_cannot_be_read_is_named_after_the_answers_to_those_before(line: str, said: str) -> None:
+def test_an_unreadable_line_is_reported_after_the_earlier_answers(line: str, said: str) -> None:
     good = json.dumps(LINES[0][0])
     result = invoked(["rules", "check", "-"], stdin=f"{good}\n{good}\n{line}\n{good}\n", code=2)
     assert result.stdout.count("\n") == 2

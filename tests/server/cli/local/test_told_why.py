@@ -102,7 +102,7 @@ def desk(tmp_path: Path) -> Desk:
     return Desk(tmp_path)
 
 
-def test_a_match_says_who_raised_what_when_and_how_often_with_one_traceback(desk: Desk) -> None:
+def test_a_match_counts_each_error_and_shows_one_traceback(desk: Desk) -> None:
     _, complained = desk.run("match Mine=py:bots.py:Raises first-free --games 12 --concurrency 4")
     assert f"Mine: it resigned: {EXCEPTION} (12 times); 12 games lost." in complained
     assert "First in game 1 at ply 2 (tictactoe, moving first)." in complained

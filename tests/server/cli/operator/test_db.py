@@ -158,7 +158,7 @@ def test_ratings_that_the_games_do_not_give_are_found(copy: Path, statement: str
     assert any(error in each["error"] for each in found["findings"]), found
 
 
-def test_damaged_page_is_found_and_the_other_tournament_is_looked_at_all_the_same(copy: Path) -> None:
+def test_a_damaged_page_is_found_and_other_tournaments_are_checked(copy: Path) -> None:
     damage_last_games(copy)
     found = noughts("db", "check", "--db", str(copy), code=1)
     assert found["tournaments"] == 2

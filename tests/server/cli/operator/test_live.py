@@ -27,9 +27,7 @@ def stopped(process: "subprocess.Popen[str]") -> tuple[int, str, str]:
 
 
 @pytest.mark.at_length
-def test_bots_play_on_every_board_are_stopped_by_one_interrupt_and_go_on_where_it_is_kept(
-    start: Any, tmp_path: Path
-) -> None:
+def test_one_interrupt_stops_all_bots_and_a_kept_folder_continues(start: Any, tmp_path: Path) -> None:
     line = f"live --web 127.0.0.1:0 --listen 127.0.0.1:0 --pace 0 --db {tmp_path / 'live.sqlite'} --format json"
     with start(line) as process:
         ready = json.loads(process.stdout.readline())

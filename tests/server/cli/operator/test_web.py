@@ -64,7 +64,7 @@ def test_web_says_so_where_it_cannot_listen(noughts: Any, server: str) -> None:
     assert "--listen '7480': expected HOST:PORT" in noughts(f"web --server {server} --listen 7480", code=2).stderr
 
 
-def test_a_site_that_is_killed_is_started_again_and_nobody_is_refused_meanwhile(start: Any, database: str) -> None:
+def test_a_killed_site_is_restarted_and_nobody_is_refused(start: Any, database: str) -> None:
     line = f"serve --listen 127.0.0.1:0 --web 127.0.0.1:0 --db {database} --format json --log-level warning"
     with start(line) as process:
         site = json.loads(process.stdout.readline())["web"]

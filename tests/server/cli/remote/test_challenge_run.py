@@ -24,7 +24,7 @@ from noughts_server.store.people.tokens import create_token
 from tests.support.loopback import Link, until
 
 
-async def test_a_bot_whose_connection_is_lost_at_first_challenges_when_it_is_online(
+async def test_a_bot_challenges_once_its_lost_connection_is_back(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     connections = 0

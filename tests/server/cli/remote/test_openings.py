@@ -35,7 +35,7 @@ def play(ask: Ask, name: str, bots: list[str], options: str) -> list[Any]:
     return [ask(f"game show {name}/{number}") for number in range(1, 5)]
 
 
-def test_a_list_is_stored_with_its_tournament_and_its_file_not_needed_again(
+def test_a_list_is_stored_with_its_tournament_without_its_file(
     ask: Ask, bots: list[str], noughts: Any, env: dict[str, str], tmp_path: Path
 ) -> None:
     book = tmp_path / "book.txt"

@@ -91,7 +91,7 @@ def rows_of_boards(lines: list[str]) -> list[int]:
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-def test_a_large_board_is_whole_beneath_the_heading_and_beside_or_below_the_standings(size: tuple[int, int]) -> None:
+def test_a_large_board_is_whole_beside_or_below_the_standings(size: tuple[int, int]) -> None:
     with watching(size, cup(4, 1)) as watched:
         lines = watched.redrawn()
     assert lines[0] == "cup: running, 4 of 10 games, 0 in play"
@@ -116,7 +116,7 @@ def test_nothing_scrolls_off_whatever_is_shown(size: tuple[int, int], variant: s
         assert watched.redrawn()[0].startswith("Connection lost, trying again: nothing")
 
 
-def test_a_board_that_is_higher_than_the_terminal_is_shown_around_its_last_move() -> None:
+def test_a_board_higher_than_the_terminal_shows_its_last_move() -> None:
     message = cup(0, 1, "mnk:30,30,5")
     message.snapshot.games[0].moves[:] = [0, 1, 14 * 30 + 3]
     with watching((80, 24), message) as watched:

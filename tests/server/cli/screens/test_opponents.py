@@ -83,7 +83,7 @@ def test_learner_learns_from_games_with_people(tmp_path: Path) -> None:
     assert learnt.rows[position.own, position.opponent].ratings[1] == 0
 
 
-def test_only_the_game_that_is_resigned_is_lost_when_the_next_one_has_begun_already() -> None:
+def test_a_resignation_loses_no_game_that_began_later() -> None:
     async def leaves() -> tuple[OnlineSeating, list[asyncio.Future[int]]]:
         seating = OnlineSeating(Match(TICTACTOE, (YOU, BOT)), "Waiting.")
         answers: list[asyncio.Future[int]] = [asyncio.get_running_loop().create_future() for _ in range(2)]
