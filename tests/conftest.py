@@ -1,4 +1,4 @@
-"""What holds for all tests."""
+"""Hooks and settings of all tests."""
 
 import gc
 import logging
@@ -104,7 +104,7 @@ def pytest_timeout_set_timer() -> Iterator[None]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_exception_interact(node: pytest.Item | pytest.Collector) -> None:
-    """What remains of a test that failed has no time limit otherwise: the plugin cancels its own here."""
+    """Limit the time of the rest of a failed test: the plugin cancels its own limit here."""
     if isinstance(node, pytest.Item):
         _end_within_a_minute()
 

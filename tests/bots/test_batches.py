@@ -38,7 +38,7 @@ def add_games(frame: pb.PlayResponse, variant: str, handles: Sequence[int]) -> N
 
 
 class Batches(Bot):
-    """Answers what it is told to, and remembers how it was asked."""
+    """Gives the answers it was made with, and remembers the questions."""
 
     def __init__(self, *answers: Any) -> None:
         self.answers = list(answers)

@@ -1,4 +1,4 @@
-"""What authors of bots may import, and that the page about it is true."""
+"""Authors of bots can import the public names, and the page about them is true."""
 
 import importlib
 import inspect

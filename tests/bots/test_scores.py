@@ -1,4 +1,4 @@
-"""What bots say of their positions: from the SDK over real gRPC to the referee's observer, and nowhere else."""
+"""Scores of bots travel from the SDK over real gRPC to the referee's observer, and nowhere else."""
 
 from __future__ import annotations
 

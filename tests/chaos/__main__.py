@@ -34,7 +34,7 @@ _DISK_MIB = 96
 _MOST_MIB = 500
 _WARM, _GROWTH = 0.3, 1.1
 _LEAST_SHARE, _SLOWEST_MEDIAN, _MOST_MIB_OF_COST = 0.8, 0.5, 300
-"""What holds under the attacks `OF_COST`: the share of games, seconds of an answer or page, and the server's size."""
+"""Limits under the attacks `OF_COST`: the share of games, seconds of an answer or page, and the server's size."""
 _CONSOLE = Console(soft_wrap=True)
 
 
@@ -51,7 +51,7 @@ def main() -> int:
     attacks = parts.add_parser("attacks", help="an honest match with clocks under each attack")
     attacks.add_argument("--seconds", type=float, default=30.0)
     attacks.add_argument("--only", nargs="+", choices=ATTACKS, default=list(ATTACKS), metavar="ATTACK")
-    rubbish = parts.add_parser("fuzz", help="random bytes, changed frames and wrong connections beside that match")
+    rubbish = parts.add_parser("fuzz", help="random bytes, changed frames and wrong connections during that match")
     rubbish.add_argument("--frames", type=int, default=1_000_000)
     rubbish.add_argument("--connections", type=int, default=10_000)
     rubbish.add_argument("--minutes", type=float, default=60.0)

@@ -1,7 +1,7 @@
-"""What those do who want to hurt a server, or to win by other means than play. Each goes on until it is cancelled.
+"""Attacks of clients that want to hurt a server, or to win without playing. Each runs until it is cancelled.
 
-What an attack was told is counted by status, and what it got by its own words; whether it hurt anybody is for whoever
-runs it to see: in what the server uses, and in the games of others.
+Attacks count the answers that they get by status, and their other results by words of their own. Their effects show
+elsewhere: in the resources that the server uses, and in the games of others.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ from tests.chaos import holding_attacks, http2, site_attacks, upload_attacks
 from tests.chaos.forgery import forged_messages
 
 WRITTEN_TOO_LATE = "Internal error from Core"
-"""What a client on grpc.aio makes of it when it writes to a call that has ended: no word of the server."""
+"""The message of a client of grpc.aio that writes to a call that has ended; the server does not send it."""
 _LARGE = 2 * 1024 * 1024 - 4_096
 _PAUSE = 0.05
 _CONNECTIONS, _STREAMS = 40, 50
@@ -51,7 +51,7 @@ _AUTHORS_GAMES, _BOMBS_A_FRAME, _BOMB_CHARACTERS = 64, 30, 65_000
 
 @dataclass(slots=True)
 class Target:
-    """A server, and what an attacker has: an account of its own, and the names that everybody knows."""
+    """A server, and the means of an attacker: an account of its own, and all public names."""
 
     address: str
     token: str
@@ -62,7 +62,7 @@ class Target:
     bus: str = ""
     """The address of its bus, if it has one."""
     told: Counter[str] = field(default_factory=Counter)
-    """What came of it."""
+    """The outcome, by status or by the attack's own words."""
 
     @property
     def bearing(self) -> tuple[tuple[str, str], ...]:
@@ -77,7 +77,7 @@ class Target:
             yield channel
 
     async def endless(self, attempt: Callable[[], Awaitable[object]]) -> None:
-        """Makes the attempt again and again, and counts what it is told."""
+        """Repeat the attempt, and count the answers."""
         while True:
             try:
                 await attempt()
@@ -95,7 +95,7 @@ Attack = Callable[[Target], Awaitable[None]]
 
 
 class Puppet:
-    """A bot of the attacker, frame by frame: it plays any cell that is free, unless it is told to do something else."""
+    """A bot of the attacker, frame by frame: it plays any free cell unless it has other orders."""
 
     def __init__(self, call: "grpc.aio.StreamStreamCall[pb.PlayRequest, pb.PlayResponse]") -> None:
         self.call = call
@@ -516,7 +516,7 @@ the machine what that costs. See docs/explanation/security.md; tests/system/test
 
 
 OTHER_SURFACES = tuple(ATTACKS)[tuple(ATTACKS).index("site streams") :]
-"""What needs a server with a website, with uploads, or with a bus."""
+"""Attacks that need a server with a website, with uploads, or with a bus."""
 
 
 OF_COST = (
@@ -554,7 +554,7 @@ async def _until_sent_away(attack: Attack, target: Target) -> None:
 
 
 async def attack_for(seconds: float, attack: Attack, target: Target) -> Counter[str]:
-    """Attacks for so long; what the attacker was told."""
+    """Attack for so long; return the answers to the attacker."""
     try:
         async with asyncio.timeout(seconds):
             await attack(target)

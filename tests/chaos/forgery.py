@@ -14,7 +14,7 @@ _ALWAYS = ("noughts.servers", "noughts.referees", "noughts.wants")
 
 
 async def forged_messages(target: Any) -> None:
-    """Whoever reached the bus sends wrong messages under every subject, as fast as the nodes send right ones."""
+    """An attacker on the bus sends wrong messages under every subject, as fast as the nodes send right ones."""
     bus = await nats.connect(target.bus)
     seen: dict[str, bytes] = {}
 

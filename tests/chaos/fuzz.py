@@ -108,7 +108,7 @@ class Rubbish:
         return self.number()
 
     def frame(self) -> bytes:
-        """What a bot might send, or no bot would."""
+        """Frames that a bot might send, and frames that no bot would send."""
         what = self.chance.random()
         if what < 0.15:
             return self.noise()
@@ -123,7 +123,7 @@ class Rubbish:
         return pb.PlayRequest(done_through=self.number(), moves=moves).SerializeToString()
 
     def connection(self) -> bytes:
-        """What somebody may say first who is not one of ours."""
+        """First frames of strangers."""
         preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
         return self.chance.choice(
             (
@@ -224,7 +224,7 @@ async def _fuzz_calls(target: Target, rubbish: Rubbish, calls: int) -> None:
 
 
 async def _fuzz_connections(target: Target, rubbish: Rubbish, connections: int) -> None:
-    """Connections that are cut, or closed, or left half open, after whatever was said."""
+    """Connections that are cut, closed or left half open after any frames."""
     host, _, port = target.address.rpartition(":")
     for _ in range(connections):
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""What callers do who want to hold what others need: places, memory, streams and connections."""
+"""Attacks that hold what other callers need: places, memory, streams and connections."""
 
 import asyncio
 from collections.abc import Callable

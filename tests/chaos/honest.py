@@ -1,4 +1,4 @@
-"""An honest match with clocks while somebody attacks its server: who loses on time, and what does the server use?"""
+"""An honest match with clocks during an attack on its server: losses on time, and the server's use of resources."""
 
 import asyncio
 import json
@@ -36,7 +36,7 @@ from tests.support.proxy import proxy_before
 
 _NICE = 15
 _SHARE = 0.2
-"""Of its limit that an honest bot thinks for."""
+"""The share of its limit that an honest bot thinks for."""
 _CLOCKS = {"fast": (100_000, 16), "slow": (1_000_000, 8)}
 """Microseconds a move, and games at once."""
 _LOOK = 0.1
@@ -48,18 +48,18 @@ _FAILURES = (Termination.TIMEOUT, Termination.DISCONNECTED, Termination.CRASHED)
 
 @dataclass(slots=True)
 class Siege:
-    """What an attack has done."""
+    """The effects of an attack."""
 
     attack: str
     seconds: float = 0.0
     plies: int = 0
-    """Of honest bots, in games with clocks."""
+    """The plies of honest bots, in games with clocks."""
     calm_rate: float = 0.0
     """Plies a second before the attack; 0 if that was not measured."""
     answer_seconds: list[float] = field(default_factory=list, repr=False)
-    """How long another caller of the server waited for each answer."""
+    """The waits of another caller of the server, one for each answer."""
     visit_seconds: list[float] = field(default_factory=list, repr=False)
-    """How long another visitor of the website waited for each page."""
+    """The waits of another visitor of the website, one for each page."""
     lost: int = 0
     """Games of honest bots that ended on time, or by an absence."""
     page_seconds: float = 0.0
@@ -72,9 +72,9 @@ class Siege:
     died: list[str] = field(default_factory=list)
     """The last lines of our processes that ended by themselves."""
     told: Counter[str] = field(default_factory=Counter)
-    """What the attacker was told."""
+    """The answers to the attacker, by status."""
     visits: Counter[str] = field(default_factory=Counter)
-    """What the other visitor of the website was told, by status."""
+    """The answers to the other visitor of the website, by status."""
 
     @property
     def share(self) -> float:
@@ -103,9 +103,9 @@ class HonestWorld(World):
     names = tuple(f"honest{number}" for number in range(4))
     others = ("mallory",)
     visit = b"GET /tournaments HTTP/1.0\r\n\r\n"
-    """What the other visitor of the website asks for."""
+    """The pages that the other visitor of the website requests."""
     door: tuple[str, Dialling]
-    """Where all but the organiser dial, and how."""
+    """The address and the security for all but the organiser."""
 
     async def begin(self) -> None:
         """Also opens the door: the server's own."""
@@ -244,12 +244,12 @@ class ClusterWorld(HonestWorld):
 
     @property
     def url(self) -> str:
-        """Of the database."""
+        """The address of the database."""
         return url_of(self.database)
 
     @property
     def bus(self) -> str:
-        """Of the NATS of the cluster."""
+        """The address of the NATS of the cluster."""
         return self._nats.url
 
     @property
@@ -269,11 +269,11 @@ class ClusterWorld(HonestWorld):
             self._start_referee()
 
     def log(self) -> str:
-        """What the server and the referee have logged."""
+        """Return the logs of the server and the referee."""
         return super().log() + self._referee.said.with_suffix(".log").read_text(errors="replace")
 
     def rows(self, query: str, *values: str) -> list[tuple[Any, ...]]:
-        """What another program reads in the database."""
+        """Return rows of the database, read by another program."""
         assert not values
         return rows_of(self.database, query)
 
@@ -294,7 +294,7 @@ WORLDS: Mapping[str, type[HonestWorld]] = {
     **dict.fromkeys(("source bomb", "trial queue"), UploadWorld),
     "forged messages": ClusterWorld,
 }
-"""What an attack needs; all others are for a server without a website."""
+"""The options of servers by attack; all other attacks need a server without a website."""
 
 
 def _play(address: str, dialling: Dialling, token: str, name: str) -> None:
@@ -310,7 +310,7 @@ def _attack(attack: Attack, seconds: float, target: Target, nice: int) -> None:
 
 @asynccontextmanager
 async def honest_matches(folder: Path, kind: type[HonestWorld] = HonestWorld) -> AsyncIterator[HonestWorld]:
-    """A server in this folder, at which the matches go on."""
+    """A server in this folder, at which the matches are played."""
     with databases_of(POSTGRESQL) if kind is ClusterWorld else nullcontext():
         async with going(kind(folder)) as made:
             await made.begin_matches()

@@ -11,7 +11,7 @@ from noughts_proto.security import Dialling
 from noughts_proto.transport import TOKEN_KEY
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0"
-"""What a client says first; its settings are empty."""
+"""The first bytes of a client; its settings are empty."""
 _DATA, _HEADERS, _RESET, _SETTINGS, _PING, _WINDOW, _CONTINUATION = 0, 1, 3, 4, 6, 8, 9
 _MUCH = (1 << 20).to_bytes(4, "big")
 _ACK, _END_STREAM, _END_HEADERS = 1, 1, 4
@@ -135,7 +135,7 @@ def resets() -> Iterator[bytes]:
 
 
 def trusting(dialling: Dialling) -> ssl.SSLContext | None:
-    """What a connection of HTTP/2 by TLS takes; None where it goes without."""
+    """The TLS settings of an HTTP/2 connection; None without TLS."""
     if dialling.ca is None:
         return None
     trust = ssl.create_default_context(cafile=str(dialling.ca))

@@ -37,7 +37,7 @@ _PATIENCE = 60.0
 
 
 class WallClock:
-    """What the wall clock of processes is ahead of this machine's: they look there whenever they ask for the time."""
+    """The lead of the processes' wall clock over this machine's: they read it whenever they ask for the time."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -65,7 +65,7 @@ class Forked:
 
     @property
     def alive(self) -> bool:
-        """Whether it still runs."""
+        """Does it still run?"""
         return self._process.is_alive()
 
     def last_line(self) -> str:
@@ -103,7 +103,7 @@ def noughts(
 
 
 def _become(said: str, run: Callable[..., object], arguments: tuple[object, ...]) -> None:
-    """What this process is from now on."""
+    """Turn this process into a process of `noughts`."""
     for fd, path in ((1, said), (2, f"{said}.log")):
         opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         os.dup2(opened, fd)
@@ -112,7 +112,7 @@ def _become(said: str, run: Callable[..., object], arguments: tuple[object, ...]
 
 
 def command_line(arguments: list[str], variables: dict[str, str], clock: str | None = None) -> None:
-    """What a process of `noughts` runs."""
+    """Run the command of a process of `noughts`."""
     os.environ.update(variables)
     if clock is not None:
         _follow(clock)

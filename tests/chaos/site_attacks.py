@@ -1,4 +1,4 @@
-"""What visitors do who want to hurt the website: too much, too little, or never an end of it."""
+"""Attacks of visitors on the website: requests that are too large, too many, or endless."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -177,7 +177,7 @@ async def _asked(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, req
 
 
 async def _status(reader: asyncio.StreamReader) -> str:
-    """What the first line of an answer says; what else belongs to it is read by whoever wants it."""
+    """Return the status of an answer from its first line; the rest of it stays unread."""
     line = await reader.readline()
     return line.split(b" ")[1].decode() if line.startswith(b"HTTP/") else "closed"
 

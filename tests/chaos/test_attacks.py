@@ -1,4 +1,4 @@
-"""A server at which an honest match goes on holds out against rubbish and attacks: it answers, and stays small.
+"""A server with an honest match withstands invalid input and attacks: it answers, and stays small.
 
 Whether the match loses games on time, only a machine tells that does nothing else: `make soak` asks.
 """
@@ -22,7 +22,7 @@ _NICE = 2
 
 
 def faults(siege: Siege) -> list[str]:
-    """What a server must not have said, or what became of it."""
+    """Log events and states that a server must not have after an attack."""
     said = [what for what in siege.told if what.startswith(("fault", "no answer"))]
     return said + [str(siege)] * (bool(siege.died) or siege.most_mib > _MOST_MIB)
 

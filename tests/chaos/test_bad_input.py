@@ -1,4 +1,4 @@
-"""Bytes, lines, files and arguments by chance: what is wrong is told in words, and nothing of ours falls over.
+"""Random bytes, lines, files and arguments: errors are sentences, and nothing of ours fails.
 
 `NOUGHTS_EXAMPLES=100000` tries for longer.
 """

@@ -1,4 +1,4 @@
-"""What may befall servers, bots and the network between them: each trouble is over when its function returns."""
+"""Troubles of servers, bots and the network between them: each is over when its function returns."""
 
 import asyncio
 import signal
@@ -108,7 +108,7 @@ async def stall(world: League) -> None:
 
 
 async def swallow(world: League) -> None:
-    """What is sent for a while is lost; then every connection breaks."""
+    """Messages are lost for a while; then every connection breaks."""
     world.link.swallow()
     await asyncio.sleep(world.chance.uniform(0.1, _LONGEST_STOP))
     world.link.cut()

@@ -1,4 +1,4 @@
-"""What owners do with bots that they submit who want to hurt a server."""
+"""Attacks by submitted bots whose owners want to hurt a server."""
 
 import asyncio
 import io

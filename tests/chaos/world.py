@@ -77,7 +77,7 @@ _STORED = (
 
 @dataclass(slots=True)
 class Tally:
-    """What has happened, and what must not have."""
+    """Counts of events, and of events that must not happen."""
 
     troubles: Counter[str] = field(default_factory=Counter)
     games: int = 0
@@ -93,7 +93,7 @@ class Tally:
     uploads: int = 0
     """Acknowledged uploads of other bots."""
     visits: Counter[str] = field(default_factory=Counter)
-    """What people at the website have done and seen."""
+    """Counts of what people at the website did and saw."""
     ratings: int = 0
     """That differ from a rebuild."""
     died: list[str] = field(default_factory=list)
@@ -107,7 +107,7 @@ class Tally:
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing has happened that must not."""
+        """Has nothing happened that must not?"""
         return not (self.lost or self.doubled or self.differing or self.ratings or self.left or self.traceback)
 
 
@@ -117,7 +117,7 @@ class World:
     names: tuple[str, ...] = BOTS
     """Its bots, each of an owner of that name."""
     others: tuple[str, ...] = ()
-    """Who has a token, too."""
+    """Other owners of a token."""
     served_with: tuple[str, ...] = ("--no-web",)
     """Further options of `noughts serve`."""
 
@@ -157,7 +157,7 @@ class World:
 
     @property
     def url(self) -> str:
-        """Of the database."""
+        """The address of the database."""
         return f"sqlite:///{self.database}"
 
     @property
@@ -221,7 +221,7 @@ class World:
                 self.start_bot(name)
 
     async def _announced(self, process: Forked) -> dict[str, Any]:
-        """Where a process says that it listens."""
+        """Return the address at which a process listens, by its log."""
         deadline = time.monotonic() + PATIENCE
         while not (process.said.exists() and (said := process.said.read_text()).endswith("\n")):
             assert process.alive, self.log()
@@ -231,7 +231,7 @@ class World:
         return places
 
     def log(self) -> str:
-        """What all servers have logged."""
+        """Return the logs of all servers."""
         return self.server.said.with_suffix(".log").read_text(errors="replace")
 
     # Tournaments
@@ -302,12 +302,12 @@ class World:
     # What was stored
 
     def rows(self, query: str, *values: str) -> list[tuple[Any, ...]]:
-        """What another program reads in the database."""
+        """Return rows of the file, read by another program."""
         with closing(sqlite3.connect(f"file:{self.database}?mode=ro", uri=True, timeout=PATIENCE)) as connection:
             return connection.execute(query, values).fetchall()
 
     def stored(self) -> int:
-        """How many games are stored."""
+        """Return the number of stored games."""
         return int(self.rows("SELECT count(*) FROM games")[0][0])
 
     def of(self, slug: str) -> list[list[tuple[Any, ...]]]:
@@ -317,7 +317,7 @@ class World:
 
 @asynccontextmanager
 async def going(made: Some) -> AsyncIterator[Some]:
-    """A world that goes on while the block does. What it has left when it has ended is in its tally."""
+    """A world that runs as long as the block. Its tally has the results afterwards."""
     tasks = other_tasks()
     processes = set(psutil.Process().children(recursive=True))
     await made.begin()

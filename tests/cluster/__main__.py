@@ -69,7 +69,7 @@ def told(tally: Tally) -> int:
     on_the_board = sum(tally.endings[each] for each in ON_THE_BOARD)
     table = Table("what", "", title=f"{tally.games:,} games")
     for name, seconds in tally.seconds.items():
-        table.add_row(f"seconds until play goes on: {name}", f"{seconds:.1f}")
+        table.add_row(f"seconds until play resumes: {name}", f"{seconds:.1f}")
     table.add_row(", ".join(tally.checked), ", ".join(map(str, tally.checked.values())))
     table.add_row("lost by a fault", str(sum(tally.endings.values()) - on_the_board))
     table.add_row("late writes refused", str(tally.refused))

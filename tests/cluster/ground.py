@@ -99,11 +99,11 @@ class Relay:
         self.port = self._server.sockets[0].getsockname()[1]
 
     def cut(self) -> None:
-        """Nothing passes any more, and nobody is told: as if the cable had been pulled."""
+        """Drop all packets and report it to nobody: as if the cable had been pulled."""
         self._mended.clear()
 
     def mend(self) -> None:
-        """What was underway is lost: both ends find their connections broken, and new ones can be made."""
+        """Lose the packets underway: both ends find their connections broken, and can make new ones."""
         for writer in list(self._open):
             writer.transport.abort()
         self._mended.set()
@@ -156,14 +156,14 @@ class Cluster:
         self.tokens: dict[str, str] = {}
         self.front = Relay(self._any_server)
         self.referee_options: tuple[str, ...] = ()
-        """What each referee is started with."""
+        """The options of each referee."""
         self._started = 0
         self._channel: grpc.aio.Channel | None = None
         self._turn = 0
 
     @property
     def url(self) -> str:
-        """Of the database."""
+        """The address of the database."""
         return url_of(self.database)
 
     @property
@@ -246,7 +246,7 @@ class Cluster:
         return log.read_text(errors="replace") if log.exists() else ""
 
     def logs(self) -> str:
-        """What all servers and referees have logged."""
+        """Return the logs of all servers and referees."""
         return "".join(f"--- {each.said.name}\n{self.log(each)}" for each in (*self.servers, *self.referees))
 
     async def close(self) -> None:
@@ -331,11 +331,11 @@ class Cluster:
             await asyncio.sleep(_LOOK)
 
     def stored(self) -> int:
-        """How many games are stored, as another program sees it."""
+        """Return the number of stored games, as another program sees it."""
         return int(rows_of(self.database, "SELECT coalesce(sum(games_done), 0) FROM tournaments")[0][0])
 
     def endings(self, slug: str) -> Counter[int]:
-        """How its games ended, by `Termination`."""
+        """Count how its games ended, by `Termination`."""
         return Counter(dict(rows_of(self.database, _ENDINGS.format(slug))))
 
     async def look_back(self, *slugs: str) -> None:

@@ -28,13 +28,13 @@ _LEFT = "SELECT games_total - games_done FROM tournaments WHERE slug = 'league'"
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """What is played, and what happens meanwhile."""
+    """The tournaments of a run, and the troubles meanwhile."""
 
     games: int
     """At least so many: each pair plays as many games as the others. While troubles last, games are added."""
     variant: str = "mnk:11,11,5"
     spec: str = "random"
-    """Of the remote bots."""
+    """The number of remote bots."""
     child: str = "Hasty"
     """The class of the offered bots, in `players`."""
     referees: int = 3

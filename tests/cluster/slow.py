@@ -93,7 +93,7 @@ async def run_stops(times: int) -> None:
 
 @contextmanager
 def busy_loops(count: int) -> Iterator[None]:
-    """So many processes that do nothing but take processor time, on the processors of this one."""
+    """Processes that only take processor time, on the processors of this one."""
     loops = [subprocess.Popen([sys.executable, "-c", _BUSY]) for _ in range(count)]
     try:
         yield
@@ -105,10 +105,10 @@ def busy_loops(count: int) -> Iterator[None]:
 
 @dataclass
 class Busy:
-    """What came of a run on a machine that is too busy."""
+    """The result of a run on a machine that is too busy."""
 
     games: Counter[str] = field(default_factory=Counter)
-    """By tournament."""
+    """The state of each tournament."""
     standstill: dict[str, float] = field(default_factory=dict)
     """The longest time in seconds without a new game or ply, by tournament."""
     silent: dict[str, float] = field(default_factory=dict)
@@ -118,7 +118,7 @@ class Busy:
     load: float = 0.0
     """The load of the machine at the end."""
     events: Counter[str] = field(default_factory=Counter)
-    """How often nodes logged what concerns slowness."""
+    """Count the log events that concern slowness."""
     checked: dict[str, int] = field(default_factory=dict)
     say: Callable[[str], object] = lambda line: None
 

@@ -48,6 +48,6 @@ async def _until(condition: Callable[[], bool]) -> None:
 
 
 def _units_of(cluster: Cluster, referee: Forked) -> int:
-    """How many units the referee is playing."""
+    """Return the number of units that the referee is playing."""
     held = f"SELECT count(*) FROM units WHERE holder LIKE '%-{referee.pid}-%'"
     return int(rows_of(cluster.database, held)[0][0])

@@ -112,7 +112,7 @@ async def test_a_request_to_one_server_holds_at_all_servers() -> None:
 
 
 async def _at_rest(cluster: Cluster) -> int:
-    """How many games are stored when a paused tournament is played no more."""
+    """Return the number of stored games once a paused tournament is no longer played."""
     stored, since = -1, time.monotonic()
     while time.monotonic() - since < 0.5:  # other processes tell nobody
         if cluster.stored() != stored:
@@ -130,7 +130,7 @@ async def _all_over(observers: list[Any]) -> None:
 
 
 def _referees_that_played(cluster: Cluster) -> set[str]:
-    """By their logs, which tell of each tournament that a referee plays."""
+    """Return the tournaments of each referee, by their logs."""
     return {each.said.name for each in cluster.referees if "units_claimed" in cluster.log(each)}
 
 
@@ -403,7 +403,7 @@ async def test_every_part_is_replaced_while_it_plays_and_no_game_is_broken_off()
 
 
 async def _more(cluster: Cluster) -> None:
-    """Play goes on."""
+    """Wait until games are stored again."""
     before = cluster.stored()
     async with asyncio.timeout(20):
         while True:

@@ -1,4 +1,4 @@
-"""What `python -m tests.cluster` prints of a run."""
+"""The output of `python -m tests.cluster` about a run."""
 
 from __future__ import annotations
 

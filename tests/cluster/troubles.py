@@ -1,4 +1,4 @@
-"""What a cluster must get through, one trouble after the other, while it plays."""
+"""The troubles that a cluster must survive, one after the other, while it plays."""
 
 import asyncio
 import re
@@ -16,14 +16,14 @@ from tests.support.databases import rows_of
 
 FROZEN_SECONDS = 6.0
 MOST_SECONDS = 10.0
-"""So long play may stand still, on a machine without other work."""
+"""The longest pause of play, on a machine without other work."""
 _COMPUTED_SECONDS = 0.01
 _LOOK = 0.05
 
 
 @dataclass
 class Tally:
-    """What came of it."""
+    """The results of a run with troubles."""
 
     seconds: dict[str, float] = field(default_factory=dict)
     """From each trouble to the next game that was stored."""
@@ -35,16 +35,16 @@ class Tally:
     again: int = 0
     """Units that were claimed more than once."""
     endings: Counter[int] = field(default_factory=Counter)
-    """How games ended, by `Termination`."""
+    """The endings of games, by `Termination`."""
     checked: dict[str, int] = field(default_factory=dict)
-    """What must not be, as `Cluster.counted` counts it."""
+    """Counts of errors, as `Cluster.counted` has them."""
     say: Callable[[str], object] = lambda line: None
     slowness: float = 1.0
-    """How much longer this machine takes for a computation than the computation needs, because others compute too."""
+    """The time of a computation on this machine, divided by the processor time that it needs."""
 
     @property
     def most_seconds(self) -> float:
-        """So long play may stand still on this machine."""
+        """The longest pause of play on this machine."""
         return MOST_SECONDS * self.slowness
 
     async def measure_slowness(self) -> None:
@@ -61,12 +61,12 @@ class Tally:
 
     @property
     def gaps(self) -> list[str]:
-        """What watchers missed."""
+        """The messages that watchers missed."""
         return [gap for each in self.observers for gap in each.gaps]
 
     @property
     def messages(self) -> int:
-        """To all watchers."""
+        """The messages to all watchers."""
         return sum(each.messages for each in self.observers)
 
     @property
@@ -76,7 +76,7 @@ class Tally:
 
     @property
     def resyncs(self) -> int:
-        """How often watchers had to begin anew."""
+        """The number of restarts of watchers."""
         return sum(each.resyncs for each in self.observers)
 
 
@@ -111,7 +111,7 @@ async def kill_database(cluster: Cluster) -> None:
 
 
 async def freeze_referee(cluster: Cluster) -> None:
-    """A referee stands still, long enough to be taken for dead, and goes on."""
+    """Stop a referee long enough for it to count as lost, then let it continue."""
     referee = next(each for each in cluster.referees if each.alive)
     referee.signal(signal.SIGSTOP)
     await asyncio.sleep(FROZEN_SECONDS)
@@ -141,7 +141,7 @@ async def suffer(cluster: Cluster, tally: Tally, troubles: Sequence[str], rest: 
 
 
 async def _measure(cluster: Cluster, tally: Tally, name: str, began: float) -> None:
-    """How long it takes until games are stored again."""
+    """Return the seconds until games are stored again."""
     before = _stored_or(cluster, 0)
     # What was underway when it began does not count.
     await asyncio.sleep(0.6)
@@ -151,7 +151,7 @@ async def _measure(cluster: Cluster, tally: Tally, name: str, began: float) -> N
 
 
 async def _goes_on(cluster: Cluster, tally: Tally, games: int) -> float:
-    """When more than so many games are stored: the moment."""
+    """Return the moment at which more than so many games are stored."""
     began = time.monotonic()
     while time.monotonic() - began < 2 * tally.most_seconds:
         try:
@@ -188,7 +188,7 @@ async def _cut_link(cluster: Cluster, tally: Tally) -> None:
 
 @asynccontextmanager
 async def observed(cluster: Cluster, slug: str, ordinals: Sequence[int] = ()) -> AsyncIterator[list[Observer]]:
-    """Somebody watches the tournament at each server, and some of its games at each."""
+    """Watch the tournament at each server, and some of its games at each."""
     name = f"tournaments/{slug}"
     names = [name, *(f"{name}/games/{ordinal}" for ordinal in ordinals)]
     observers = [Observer(address, each) for address in cluster.addresses.values() for each in names]

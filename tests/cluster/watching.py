@@ -1,4 +1,4 @@
-"""Watchers of a cluster, who must miss nothing: each message follows the one before it, or begins anew."""
+"""Watchers of a cluster must miss nothing: each message follows the one before it, or starts again."""
 
 import asyncio
 from contextlib import suppress

@@ -15,7 +15,7 @@ from noughts_proto.v1 import status_pb2, status_pb2_grpc
 
 
 def said(address: str) -> str:
-    """What gRPC says of a call there."""
+    """Return the message of gRPC about a call to that address."""
     with grpc.insecure_channel(address) as channel, pytest.raises(grpc.RpcError) as failed:
         status_pb2_grpc.StatusServiceStub(channel).GetStatus(status_pb2.GetStatusRequest(), timeout=20)
     return str(failed.value.details())
@@ -23,7 +23,7 @@ def said(address: str) -> str:
 
 @contextmanager
 def answering(answer: bytes) -> Iterator[str]:
-    """HOST:PORT of a program that gives everybody this answer."""
+    """HOST:PORT of a program that gives every caller this answer."""
 
     def serve() -> None:
         while True:

@@ -21,7 +21,7 @@ def begun(rule: str = "swap2", time: str = "none") -> tuple[Table, Game]:
 
 
 def choose(table: Table, game: Game, *choices: Choice | None, took: int = 0) -> None:
-    """Whoever is to choose does."""
+    """The side that must choose does so."""
     for choice in choices:
         assert table.arbiter.chosen(game.mover, game.handle, game.opening.step, choice, took) == []
 

@@ -17,7 +17,7 @@ MARGIN = 50_000
 
 
 class Act(NamedTuple):
-    """What a side does when it is asked."""
+    """The action of a side when it is asked."""
 
     cell: int
     took: int

@@ -16,7 +16,7 @@ from tests.support.settings import examples
 
 
 def corners(name: str) -> Variant:
-    """As a plugin might make it: the corners of any square on 4x4 win, none of them beside the middle of the square."""
+    """A variant as a plugin might make it: the corners of any square on 4x4 win, unless one is next to the middle."""
     squares = [
         sum(1 << (row + y) * 4 + column + x for x in (0, edge) for y in (0, edge))
         for edge in (1, 2, 3)

@@ -1,4 +1,4 @@
-"""What travels between a referee and bots that dial in: raw frames over real gRPC."""
+"""Raw frames over real gRPC between a referee and bots that connect."""
 
 from collections.abc import AsyncIterator
 

@@ -1,4 +1,4 @@
-"""Games that begin with moves on the board: who is asked, what is told, what is kept; also after a lost connection."""
+"""Games that begin with moves on the board: questions, messages and records, also after a lost connection."""
 
 from collections.abc import AsyncIterator
 

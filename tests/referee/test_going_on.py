@@ -43,7 +43,7 @@ def test_a_game_is_journaled_where_forty_moves_may_take_a_second_each(text: str,
 
 
 class Play:
-    """A game, and whoever plays in it: always in the same way, however often it is taken up again."""
+    """A game with two players that always move in the same way, however often it is resumed."""
 
     def __init__(self, shared: GameConditions, opening: tuple[int, ...], seed: int) -> None:
         self.shared = shared
@@ -62,7 +62,7 @@ class Play:
         self.game: Game = self.table.arbiter.start(slots, SLOT, first, second)
 
     def step(self) -> None:
-        """Whoever is asked answers."""
+        """The player that is asked answers."""
         game, arbiter = self.game, self.table.arbiter
         draws = Draws(self.seed, game.ply & 0xFFFF)
         took = draws.below(2_500_000)

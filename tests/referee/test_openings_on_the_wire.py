@@ -1,4 +1,4 @@
-"""Choices for openings in frames: asked beside the columns, answered, timed, asked again after a lost connection."""
+"""Choices for openings in frames: asked next to the columns, answered, timed, asked again after a lost connection."""
 
 from collections.abc import AsyncIterator
 

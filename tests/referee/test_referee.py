@@ -443,7 +443,7 @@ class Tournaments(RuleBasedStateMachine):
             assert full or any(self.full(key, shared.time.timed) for key in players)
 
     def full(self, key: int, timed: bool) -> bool:
-        """Whether a player has no place for another game: a timed game needs one for timed games, too."""
+        """Does a player have no place for another game? A timed game needs one for timed games, too."""
         running = self.hall.running(key)
         if not timed:
             return len(running) >= self.capacity(key, timed)
@@ -452,7 +452,7 @@ class Tournaments(RuleBasedStateMachine):
         return of_clocks >= self.capacity(key, timed) or len(running) >= most
 
     def teardown(self) -> None:
-        """Everybody comes, and everything is played: once."""
+        """All players come, and each game is played once."""
         if self.shared:
             for key in KEYS:
                 self.join(key, 2, 5)

@@ -1,4 +1,4 @@
-"""What the network takes of a move is measured, and not charged, up to a cap."""
+"""The network's share of a move's time is measured, and not charged, up to a cap."""
 
 from collections.abc import AsyncIterator
 
@@ -13,7 +13,7 @@ from tests.support.loopback import Loopback, RawBot, loopback, raw_bot, until
 
 SECOND, CAP_US, MARGIN_US = 1_000_000, 1_000_000, 200_000
 SLACK_US = 400_000
-"""What this machine may add to a time that leaps."""
+"""The most that this machine may add to a time that leaps."""
 
 
 def measured(trips: RoundTrips, took_us: int, *, busy: bool = False) -> int:

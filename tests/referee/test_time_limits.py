@@ -63,7 +63,7 @@ def late_ply(sides: Sequence[Model], times_us: Sequence[int]) -> int | None:
 
 
 def seated(first: Limits, second: Limits) -> tuple[Table, GameConditions]:
-    """A table of two players with these limits; the first one's are everybody's, the second has its own."""
+    """A table of two players with these limits; the first player's are the general ones, the second has its own."""
     own = {} if str(first) == str(second) else {"bot-2": str(second)}
     table = Table()
     table.player(1).margin_us, table.player(2).margin_us = first.margin_us, second.margin_us

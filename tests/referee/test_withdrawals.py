@@ -1,4 +1,4 @@
-"""Entries that left a tournament: whoever was to meet them has won, without a game."""
+"""Entries that left a tournament: their opponents win without a game."""
 
 from dataclasses import replace
 

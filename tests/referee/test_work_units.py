@@ -1,4 +1,4 @@
-"""How moves and times are stored."""
+"""The stored form of moves and times."""
 
 import pytest
 from hypothesis import given

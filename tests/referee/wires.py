@@ -10,7 +10,7 @@ from noughts_referee.work_units import FinishedGame
 
 
 class ScriptedConnection:
-    """Counts how often it is woken; takes as many games as it is told to."""
+    """Counts its wake-ups; takes the given number of games."""
 
     def __init__(self, timed: int, untimed: int) -> None:
         self.capacity_timed = timed

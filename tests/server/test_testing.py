@@ -1,4 +1,4 @@
-"""What authors test their bots with."""
+"""The module with which authors test their bots."""
 
 import asyncio
 import os

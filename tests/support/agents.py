@@ -26,7 +26,7 @@ TIMED = "keeps a short time limit"
 
 
 class ToolFailed(Exception):
-    """What a tool reports as an error."""
+    """Return the error of a tool."""
 
 
 class Agent:

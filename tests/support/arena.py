@@ -73,11 +73,11 @@ class Arena:
         return report
 
     def rows(self, statement: str) -> list[tuple[Any, ...]]:
-        """What another program reads in the file."""
+        """Return rows of the file, read by another program."""
         return rows_of(self.path, statement)
 
     def execute(self, statement: str) -> None:
-        """What another program does to the file."""
+        """Change the file by another program."""
         change(self.path, statement)
 
     def ratings(self) -> list[tuple[Any, ...]]:

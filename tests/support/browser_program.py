@@ -39,7 +39,7 @@ _FONTS = """<?xml version="1.0"?>
 
 @dataclass(frozen=True)
 class BrowserProgram:
-    """A Chromium and the variables that its process needs beside those of this process."""
+    """A Chromium and the further variables that its process needs."""
 
     path: Path
     variables: dict[str, str] = field(default_factory=dict)

@@ -68,7 +68,7 @@ def bearing(token: str) -> Metadata:
 
 
 class Refusal(NamedTuple):
-    """What a refused call was told."""
+    """The error of a refused call."""
 
     code: grpc.StatusCode
     info: ErrorInfo
@@ -90,7 +90,7 @@ class Refusal(NamedTuple):
 
 
 async def refused(call: Awaitable[object]) -> Refusal:
-    """How the call is refused: whatever the reason, with one status and an ErrorInfo of ours first in its details."""
+    """Check that the call is refused with one status and with our ErrorInfo first in its details."""
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await call
     error = caught.value
@@ -191,7 +191,7 @@ class Client:
                 await asyncio.sleep(0.02)
 
     async def at_rest(self) -> int:
-        """How many games of `cup` are stored when none is being played any more."""
+        """Return the number of stored games of `cup` once none is being played any more."""
         async with asyncio.timeout(20):
             while True:
                 if not self.server.referee.in_flight():
@@ -217,12 +217,12 @@ class Client:
                 return numbers
 
     async def serving(self, service: str) -> str:
-        """What the health service says."""
+        """Return the answer of the health service."""
         answer = await self.health.Check(health_pb2.HealthCheckRequest(service=service))
         return health_pb2.HealthCheckResponse.ServingStatus.Name(answer.status)
 
     async def first_frame(self, frame: play_pb2.PlayRequest | None, metadata: Metadata) -> play_pb2.PlayResponse:
-        """What a bot is answered that begins its stream with this frame; None: it ends the stream at once."""
+        """Return the answer to a bot that begins its stream with this frame; None: it ends the stream at once."""
         call = self.play.Play(metadata=metadata)
         try:
             # A stream that is refused before the frame is written says why when it is read.

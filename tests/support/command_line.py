@@ -15,7 +15,7 @@ from noughts_server.cli.app import application
 def invoked(
     words: Sequence[str], *, code: int | None = 0, stdin: str | None = None, env: Mapping[str, str | None] | None = None
 ) -> Result:
-    """What `noughts` with these words says; the test fails unless it exits with `code`. `env`: changed variables."""
+    """Return the output of `noughts` with these words; fail unless it exits with `code`. `env`: changed variables."""
     with _own_logging():
         result = CliRunner().invoke(application(), words, input=stdin, env=env, prog_name="noughts")
     assert code is None or result.exit_code == code, f"{words}: {result.exit_code}\n{result.stdout}\n{result.stderr}"
@@ -24,7 +24,7 @@ def invoked(
 
 @contextmanager
 def _own_logging() -> Iterator[None]:
-    """What a command sets up ends with it: bots of other threads would write to its closed standard error."""
+    """End all that a command set up: bots of other threads would write to its closed standard error."""
     root, events = logging.getLogger(), structlog.get_config()
     handlers, level, raising = root.handlers[:], root.level, logging.raiseExceptions
     logging.raiseExceptions = False

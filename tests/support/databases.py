@@ -28,11 +28,11 @@ _SHAPE = """
 
 
 class Place:
-    """Where the databases of a test lie: changed by the fixture `database_kind`."""
+    """The place of a test's databases, set by the fixture `database_kind`."""
 
     kind = SQLITE
     host = ""
-    """Of PostgreSQL: the folder of its socket."""
+    """The folder of PostgreSQL's socket."""
     made: ClassVar[list[str]] = []
     """Names of databases with our tables that this test has made there."""
     free: ClassVar[list[str]] = []
@@ -88,7 +88,7 @@ def place() -> str:
 
 
 def rows_of(path: Path, statement: str) -> list[tuple[Any, ...]]:
-    """What another program reads in the database."""
+    """Return rows of the database, read by another program."""
     if Place.kind == SQLITE:
         with closing(sqlite3.connect(path)) as file:
             return file.execute(statement).fetchall()
@@ -97,7 +97,7 @@ def rows_of(path: Path, statement: str) -> list[tuple[Any, ...]]:
 
 
 def change(path: Path, statement: str) -> None:
-    """What another program does to the database."""
+    """Change the database by another program."""
     if Place.kind == SQLITE:
         with closing(sqlite3.connect(path)) as file, file:
             file.execute(statement)
@@ -122,7 +122,7 @@ def databases_of(kind: str, *, reused: bool = False) -> Iterator[None]:
 
 
 def _emptied(names: list[str]) -> None:
-    """Others may have these databases now, unless somebody is in them still or their tables are not ours any more."""
+    """Let other tests have these databases, unless they are still in use or have foreign tables."""
     for name in names:
         free = f"noughts_free_{name}"
         with suppress(psycopg.OperationalError), closing(_connect(name)) as connection:

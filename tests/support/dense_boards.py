@@ -16,7 +16,7 @@ _GAPS = (-4, -3, -2, -1, 1, 2, 3, 4)
 
 
 def positions(count: int, seed: int, edge: int = 15) -> Iterator[tuple[Stones, list[Point]]]:
-    """So many boards, each with a few free points worth asking about."""
+    """Dense boards, each with a few free points to ask about."""
     chance = random.Random(seed)
     for number in range(count):
         yield (_woven if number % 2 else _strewn)(chance, edge)

@@ -14,7 +14,7 @@ class Diagram(NamedTuple):
     variant: str
     board: Stones
     asked: dict[Point, str]
-    """What is said of each letter's point."""
+    """The remark about each letter's point."""
 
     def __str__(self) -> str:
         return f"{self.variant} {' '.join(self.asked.values())}"

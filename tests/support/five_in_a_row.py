@@ -65,7 +65,7 @@ def _reversed(direction: Point) -> Point:
 
 
 def makes_five(board: Stones, point: Point) -> bool:
-    """Whether an own stone there stands in a row of exactly five."""
+    """Does an own stone there stand in a row of exactly five?"""
     after = board.placed(point)
     return any(len(after.run(point, direction)) == 5 for direction in DIRECTIONS)
 
@@ -89,7 +89,7 @@ def fours(board: Stones, point: Point) -> set[tuple[Point, frozenset[Point]]]:
 
 
 def is_straight_four(board: Stones, point: Point, direction: Point) -> bool:
-    """Whether the row through an own stone is an unbroken four that a stone at either end turns into a five."""
+    """Is the row through an own stone an unbroken four that a stone at either end turns into a five?"""
     return len(board.run(point, direction)) == 4 and all(
         board.empty(end) and len(board.placed(end).run(end, direction)) == 5 for end in board.ends(point, direction)
     )
@@ -131,8 +131,8 @@ def kinds(board: Stones, point: Point, depth: int = EVER) -> set[str]:
 
 
 def wins(board: Stones, point: Point, *, exact: bool, caro: bool) -> bool:
-    """Whether an own stone on the free point wins: by five or, unless `exact`, more; in `caro` a five counts for
-    nothing with the other side's stones at both its ends."""
+    """Does an own stone on the free point win? By five or, unless `exact`, more; in `caro` a five does not count with
+    the other side's stones at both its ends."""
     after = board.placed(point)
     for direction in DIRECTIONS:
         length = len(after.run(point, direction))

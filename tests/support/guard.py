@@ -19,7 +19,7 @@ sys.addaudithook(_refuse)
 
 @contextmanager
 def processes_allowed(allowed: bool) -> Iterator[None]:
-    """Whether a process may be started in the block."""
+    """May a process be started in the block?"""
     global _allowed
     before, _allowed = _allowed, allowed
     try:

@@ -104,7 +104,7 @@ class Hosted:
         return answers
 
     def first_move(self, variant: str = "tictactoe") -> int | None:
-        """What it plays on the empty board."""
+        """Return its move on the empty board."""
         return self.ask(variant, {1: ()}, seeds={1: 5})[1]
 
     def close(self) -> int:
@@ -118,7 +118,7 @@ class Hosted:
         return self.process.wait(_PATIENCE)
 
     def said(self) -> str:
-        """What it has printed so far."""
+        """Return its output so far."""
         return os.pread(self._stderr.fileno(), 1 << 20, 0).decode()
 
 

@@ -22,7 +22,7 @@ class LeapingLoop(asyncio.SelectorEventLoop):
 
 
 async def leap(seconds: float) -> None:
-    """So many seconds pass. Whatever is due then has been done, as far as it waits for nobody else."""
+    """Let so many seconds pass. All due callbacks have run, as far as they wait for nothing else."""
     loop = asyncio.get_running_loop()
     assert isinstance(loop, LeapingLoop)
     loop.leap(seconds)
@@ -31,5 +31,5 @@ async def leap(seconds: float) -> None:
 
 
 def loop_microseconds() -> int:
-    """What time it is on the running loop, in microseconds."""
+    """Return the time of the running loop, in microseconds."""
     return round(asyncio.get_running_loop().time() * MICROSECONDS)

@@ -43,9 +43,9 @@ class Loopback(play_pb2_grpc.PlayServiceServicer):
         self.referee = Referee(self.finished.extend, margin_us=margin_us)
         self.counts = WireCounts()
         self.failures: list[BaseException] = []
-        """What must not have happened while a stream was served."""
+        """Errors while a stream was served."""
         self.agents: dict[int, str] = {}
-        """What software each bot says that it is."""
+        """The software of each bot, by its own words."""
         self._wires: dict[int, FrameConnection] = {}
 
     @property
@@ -179,7 +179,7 @@ class RawBot:
         return questions
 
     async def quiet(self, seconds: float) -> bool:
-        """Whether nothing numbered arrives for so long."""
+        """Does nothing numbered arrive for so long?"""
         try:
             async with asyncio.timeout(seconds):
                 while not (await self._arrived.get() or pb.PlayResponse()).frame:  # type: ignore[union-attr]
@@ -265,7 +265,7 @@ class Link:
             writer.transport.abort()
 
     def swallow(self) -> None:
-        """Nothing arrives any more, and neither end is told."""
+        """Drop all packets, and report it to neither end."""
         self._swallows = True
 
     def stall(self) -> None:
@@ -273,12 +273,12 @@ class Link:
         self._flowing.clear()
 
     def restore(self) -> None:
-        """What is sent from now on arrives."""
+        """Deliver all packets from now on."""
         self._swallows = False
         self._flowing.set()
 
     def half_close(self) -> None:
-        """One end of every connection is told that the other has no more to say."""
+        """Close one direction of every connection."""
         for writer in list(self._ends)[::2]:
             if not writer.transport.is_closing():
                 writer.write_eof()

@@ -17,7 +17,7 @@ Request = dict[str, Any]
 
 @dataclass(frozen=True)
 class Reply:
-    """What the endpoint does with one request."""
+    """The endpoint's reaction to one request."""
 
     text: str | None = None
     tool: str | None = None
@@ -26,15 +26,15 @@ class Reply:
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     tokens: tuple[int, int] | None = (100, 10)
-    """Of the prompt and of the answer; None reports none."""
+    """The tokens of the prompt and of the answer; None reports none."""
     seconds: float = 0.0
-    """How long it takes."""
+    """The seconds that it takes."""
     body: str | None = None
-    """What it sends instead of a completion."""
+    """The body that it sends instead of a completion."""
     cut: bool = False
-    """Whether the connection ends in the middle of the answer."""
+    """Does the connection end in the middle of the answer?"""
     endless: bytes = b""
-    """What it sends again and again, without an end, every `seconds`."""
+    """The bytes that it sends without an end, every `seconds`."""
 
 
 def cell(name: str) -> Reply:
@@ -73,7 +73,7 @@ def question_of(request: Request) -> str:
 class ModelEndpoint:
     url: str
     answering: dict[str, Answering]
-    """By model."""
+    """The requests by model."""
     requests: list[Request] = field(default_factory=list)
     keys: set[str] = field(default_factory=set)
     """The keys that clients have sent."""

@@ -16,7 +16,7 @@ class Disk:
 
     def __init__(self, folder: Path, keeper: int) -> None:
         self.folder = folder
-        """Where those processes find it."""
+        """The path at which those processes find it."""
         user = () if os.geteuid() == 0 else ("--user", "--preserve-credentials")
         self.enter = ("nsenter", "--target", str(keeper), *user, "--mount", "--")
         """Before a command: it sees the disk."""

@@ -37,7 +37,7 @@ class Host:
         _ip("-n", self.name, "link", "set", "lo", "up")
 
     def cut(self) -> None:
-        """Pulls the cable: packets go nowhere, and nobody is told."""
+        """Pull the cable: packets are lost, and no end learns it."""
         _ip("link", "set", self._end, "down")
 
     def mend(self) -> None:
@@ -52,7 +52,7 @@ class Host:
 
 @contextmanager
 def another_host() -> Iterator[Host]:
-    """A host beside this one; the test is skipped, and the run says so, where there cannot be one."""
+    """A second host on this machine; without the rights for one, the test is skipped, and the run says so."""
     number = next(_numbers)
     host = Host(f"n{os.getpid()}x{number}", number)
     if shutil.which("ip") is None:

@@ -32,7 +32,7 @@ class Started(subprocess.Popen[str]):
     """A process whose lines may be read before `communicate`, which of itself loses what was read ahead of them."""
 
     def communicate(self, input: str | None = None, timeout: float | None = None) -> tuple[str, str]:
-        """What it prints from now on; one that has not ended in time is killed."""
+        """Return its output from now on; one that has not ended in time is killed."""
         assert input is None
         assert self.stdout is not None
         assert self.stderr is not None
@@ -68,7 +68,7 @@ def started(
 
 
 def said(arguments: Sequence[str], env: Mapping[str, str], *, code: int = 0) -> "subprocess.CompletedProcess[str]":
-    """What `noughts` with these arguments says; the test fails unless it exits with `code`."""
+    """Return the output of `noughts` with these arguments; the test fails unless it exits with `code`."""
     done = subprocess.run(
         [*PROGRAM, *arguments], env=dict(env), capture_output=True, text=True, timeout=60, check=False
     )
@@ -85,13 +85,13 @@ def install_package(example: Path, folder: Path) -> None:
 
 
 def with_packages(folder: Path) -> dict[str, str]:
-    """The environment of somebody who has installed what lies in this folder."""
+    """The environment of a user who has installed the packages of this folder."""
     variables = environment()
     return {**variables, "PYTHONPATH": f"{folder}:{variables.get('PYTHONPATH', '')}".rstrip(":")}
 
 
 def told(arguments: Sequence[str], env: Mapping[str, str], *, code: int = 0, stdin: str | None = None) -> Result:
-    """What `noughts` with these arguments says in this process; the test fails unless it exits with `code`."""
+    """Return the output of `noughts` with these arguments in this process; fail unless it exits with `code`."""
     changes = {name: env.get(name) for name in {*os.environ, *env}}
     return invoked(arguments, code=code, stdin=stdin, env=changes)
 
@@ -115,7 +115,7 @@ def first_line(process: "subprocess.Popen[str]") -> str:
 
 
 def ended(process: "subprocess.Popen[str]") -> tuple[int, str]:
-    """Exit code and stderr of a process that was told to stop."""
+    """Return the exit code and stderr of a process that was asked to stop."""
     _, errors = process.communicate(timeout=30)
     return process.returncode, errors
 

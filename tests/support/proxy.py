@@ -56,7 +56,7 @@ def proxy_before(server: str, folder: Path, website: str = "", public: str = "")
 
 
 def the_setting_of_the_page() -> str:
-    """What the page shows as the setting of nginx."""
+    """Return the configuration of nginx that the page shows."""
     found = re.search(r"(?s)```nginx\n(.*?)```", _PAGE.read_text(encoding="utf-8"))
     assert found is not None
     return found[1]

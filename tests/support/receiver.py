@@ -29,14 +29,14 @@ class Request(NamedTuple):
         return self.headers["Noughts-Delivery"]
 
     def is_signed(self, secret: str) -> bool:
-        """Whether the signature is that of the timestamp and the body, computed here independently."""
+        """Is the signature that of the timestamp and the body, computed here independently?"""
         signed = self.headers["Noughts-Timestamp"].encode() + b"." + self.body
         expected = "sha256=" + hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()
         return hmac.compare_digest(self.headers["Noughts-Signature"], expected)
 
 
 class Receiver:
-    """What it has answered, and the status of the next answer; None: it hangs until `released`."""
+    """Its answers, and the status of the next one; None: it hangs until `released`."""
 
     def __init__(self) -> None:
         self.url = ""

@@ -1,4 +1,4 @@
-"""Where the project lies."""
+"""The path of the project."""
 
 from pathlib import Path
 

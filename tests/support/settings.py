@@ -1,4 +1,4 @@
-"""How much is tried: the same every time, a part of it in `make test` and `make test-long`, all of it in `make soak`.
+"""The amount of work: the same every time, a part of it in `make test` and `make test-long`, all of it in `make soak`.
 
 `NOUGHTS_THOROUGH=1` tries all.
 """
@@ -28,7 +28,7 @@ def examples(count: int, *, steps: int = 50) -> settings:
 
 
 def often(count: int) -> int:
-    """How often to try something that is drawn: ten times as often where all is tried."""
+    """Return how often to try a random case: ten times as often in thorough runs."""
     return _TIMES * count
 
 

@@ -1,4 +1,4 @@
-"""What is dear to make and never changed: made once a run, however many workers want it."""
+"""Expensive things that never change: made once a run for all workers."""
 
 import fcntl
 import os

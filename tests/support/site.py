@@ -30,11 +30,11 @@ PATIENCE = 60.0
 
 
 class Answer(NamedTuple):
-    """What the site answered."""
+    """An answer of the site."""
 
     status: int
     headers: dict[str, str]
-    """By names in small letters."""
+    """The headers, by lower-case name."""
     body: bytes
 
     @property
@@ -67,7 +67,7 @@ class Site:
             response.close()
 
     def post(self, path: str, form: dict[str, str], **headers: str) -> Answer:
-        """What a form there is answered with; nothing is followed."""
+        """Return the answer to a form there, without following redirects."""
         sent = {"content_type": "application/x-www-form-urlencoded", **headers}
         response = self._asked(path, "POST", sent, urlencode(form))
         try:
@@ -198,7 +198,7 @@ class Second(Told):
 
 
 class LiveGame:
-    """A game that goes on as the test says."""
+    """A game whose course the test decides."""
 
     def __init__(self, moves: "tuple[queue.Queue[int], queue.Queue[int]]") -> None:
         self._moves = moves

@@ -13,7 +13,7 @@ from tests.support.browser_program import BrowserProgram, find_browser
 from tests.support.root import ROOT
 
 NOT_TRIED = "not tried: "
-"""How the reason of a test begins that needs what this machine lacks; the run ends with all of them."""
+"""The beginning of a skip's reason if this machine lacks a tool; the run ends with a list of them."""
 _COMPILERS = {"cc": ("cc", "gcc", "clang"), "c++": ("c++", "g++", "clang++")}
 # Zig builds its runtime once for each level of optimisation, and checks for undefined behaviour bring one of megabytes.
 # Its headers of the C library are newer than C99.

@@ -15,7 +15,7 @@ class Chance:
     draws: float = 0.2
     """The chance that a game is drawn."""
     withdrawals: float = 0.0
-    """The chance after each wave that somebody is withdrawn."""
+    """The chance after each wave that an entry is withdrawn."""
     _random: Random = field(init=False)
 
     def __post_init__(self) -> None:
@@ -32,7 +32,7 @@ class Chance:
         return Played(number, *encounter, points, games - points, games)
 
     def gone(self, entries: int) -> frozenset[int]:
-        """Who is withdrawn now."""
+        """The entry that is withdrawn now."""
         return frozenset({self._random.randrange(entries)} if self._random.random() < self.withdrawals else ())
 
 

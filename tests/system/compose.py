@@ -41,7 +41,7 @@ class Host:
     def __init__(self, folder: Path) -> None:
         self.variables: dict[str, str] = {}
         self.places: dict[str, str] = {}
-        """What is elsewhere here than the file says."""
+        """The settings that differ here from the file's."""
         self._folder = folder
         self._ports: dict[str, str] = {}
 
@@ -54,7 +54,7 @@ class Host:
         return re.sub(r"(server|0\.0\.0\.0|127\.0\.0\.1):(\d+)", lambda found: self.address(found[2]), text)
 
     def address(self, port: str) -> str:
-        """Where that port of the containers is here."""
+        """Return the address of that port of the containers here."""
         if port not in self._ports:
             # Below those that the kernel gives away: nobody takes it before our server does.
             for number in range(10_000 + os.getpid() % 10_000, 32_768):
@@ -72,5 +72,5 @@ class Host:
         return environment(**{name: self.value(value) for name, value in given.items()})
 
     def command(self, service: str) -> list[str]:
-        """What the service runs, after the entry point."""
+        """Return the command of the service, after the entry point."""
         return [self.value(argument) for argument in SERVICES[service]["command"]]

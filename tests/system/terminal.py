@@ -29,7 +29,7 @@ CTRL_C = "\x03"
 
 
 class Terminal:
-    """A program and its screen. What the program writes is read while somebody waits for it."""
+    """A program and its screen. The output of the program is read while the test waits for it."""
 
     def __init__(self, program: Sequence[str], env: Mapping[str, str], size: tuple[int, int]) -> None:
         self.size = columns, lines = size
@@ -38,7 +38,7 @@ class Terminal:
         self._own, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
         self.mode_before = termios.tcgetattr(theirs)
-        """How the terminal was set before the program began."""
+        """The settings of the terminal before the program began."""
         self.written = b""
         """Everything that the program has written."""
         kept = {name: value for name, value in environment().items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
@@ -64,7 +64,7 @@ class Terminal:
 
     @property
     def text(self) -> str:
-        """What is on the screen, a line a row."""
+        """Return the text of the screen, a line a row."""
         return "\n".join(line.rstrip() for line in self._screen.display)
 
     def until(self, wanted: str | Callable[[str], bool]) -> str:
@@ -92,13 +92,13 @@ class Terminal:
         deadline = time.monotonic() + PATIENCE
         while self.process.poll() is None:
             self._read(min(deadline, time.monotonic() + 0.05))
-            assert time.monotonic() < deadline, f"the program goes on; the screen shows\n{self.text}"
+            assert time.monotonic() < deadline, f"the program still runs; the screen shows\n{self.text}"
         while self._read(time.monotonic()):
             pass
         return self.process.returncode
 
     def mode(self) -> list[Any]:
-        """How the terminal is set now."""
+        """Return the settings of the terminal now."""
         return termios.tcgetattr(self._theirs)
 
     def characters(self) -> Iterator[tuple[int, int, Any]]:
@@ -114,7 +114,7 @@ class Terminal:
         return self.process.wait(PATIENCE)
 
     def close(self) -> None:
-        """Ends the program if it goes on, and closes the terminal."""
+        """End the program if it runs, and close the terminal."""
         if self.process.poll() is None:
             self.process.kill()
         self.hang_up()

@@ -22,7 +22,7 @@ def blocks(page: str) -> list[str]:
 
 
 def newcomers_environment(tmp_path: Path) -> dict[str, str]:
-    """Somebody with an empty home and no settings; how pip reaches its packages is the machine's business."""
+    """A user with an empty home and no settings; pip's way to its packages is that of the machine."""
     home = tmp_path / "home"
     home.mkdir()
     ours = {name: value for name, value in os.environ.items() if not name.startswith(("NOUGHTS_", "XDG_", "PYTHON"))}

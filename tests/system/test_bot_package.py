@@ -16,7 +16,7 @@ EXAMPLE = ROOT / "examples" / "bot-patient"
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The environment of somebody who has installed the example, and a package whose module cannot be imported."""
+    """The environment of a user who has installed the example, and a package whose module cannot be imported."""
     return with_packages(made_once(tmp_path_factory, "bots", install))
 
 

@@ -25,7 +25,7 @@ DATABASE, BUS = "postgresql://noughts@postgres/noughts", "nats://nats:4222"
 
 @pytest.fixture
 def bus(tmp_path: Path) -> Iterator[str]:
-    """Where the file's NATS is here, healthy by its own check."""
+    """The address of the file's NATS here, healthy by its own check."""
     host = Host(tmp_path)
     command = [re.sub(r"port=(\d+)", lambda found: "port=" + _port(host, found[1]), word) for word in _command("nats")]
     check = SERVICES["nats"]["healthcheck"]["test"][-1]

@@ -146,7 +146,7 @@ async def test_program_that_noughts_starts_plays_every_game(tmp_path: Path) -> N
 
 
 async def session_of_a_game(ground: Ground) -> list[str]:
-    """What goes up and down when a bot that takes the lowest free cell plays a game against `random`."""
+    """Return the messages to and from a bot that takes the lowest free cell in a game against `random`."""
     lines: list[str] = []
 
     def note(way: str, frame: Message) -> None:

@@ -1,4 +1,4 @@
-"""What docs/how-to/writing-a-bot.md shows of Gomocup engines is what happens."""
+"""The dialogue of Gomocup engines in docs/how-to/writing-a-bot.md is the real one."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""A server that is stopped and goes on takes nobody's time."""
+"""A pause of the server's process costs no player time."""
 
 import json
 import os

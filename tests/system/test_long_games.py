@@ -82,7 +82,7 @@ class House:
         self._processes: dict[str, subprocess.Popen[str]] = {}
 
     async def begin(self) -> None:
-        """Makes the database, with a tournament of one game that goes on when a server is there."""
+        """Make the database, with a tournament of one game that resumes when a server is there."""
         new = NewTournament("long", TournamentSettings(VARIANT, LIMIT, games_per_pair=1))
         async with open_arena(self.path) as arena:
             await arena.store.write(partial(make_tournament, new=new, bots=("left", "right"), start=True))

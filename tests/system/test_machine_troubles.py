@@ -23,7 +23,7 @@ class Mine(Bot):
 
 
 def logging_to(log: Path, before: str = "") -> tuple[str, ...]:
-    """What runs a program whose stderr is this file, after a command of the shell."""
+    """The command that runs a program whose stderr is this file, after a command of the shell."""
     return ("sh", "-c", f'{before}exec "$@" 2>"{log}"', "sh")
 
 

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.timeout(INSTALL_SECONDS + 3 * STEP_SECONDS), pytest.ma
 
 
 def terminals() -> list[str]:
-    """What the tutorial says for each of the three."""
+    """The tutorial's commands for each of the three."""
     found = blocks("docs/tutorials/first-league.md")
     assert len(found) == 3
     return found

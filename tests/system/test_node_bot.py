@@ -98,7 +98,7 @@ async def relay_to(server: str) -> AsyncIterator[Relay]:
 
 
 def points(games: list[games_pb2.Game]) -> float:
-    """What the bot has scored, of one point a game."""
+    """Return the score of the bot, of one point a game."""
     worth = {types_pb2.RESULT_FIRST_WINS: 1.0, types_pb2.RESULT_DRAW: 0.5, types_pb2.RESULT_SECOND_WINS: 0.0}
     return sum(worth[game.result] if game.first == "node" else 1 - worth[game.result] for game in games)
 

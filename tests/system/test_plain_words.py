@@ -18,6 +18,13 @@ def test_code_may_have_any_wording() -> None:
     assert list(findings("page.md", text)) == []
 
 
+def test_names_of_tests_have_at_most_70_characters() -> None:
+    text = f"def test_{'a' * 65}() -> None: ...\nasync def test_{'b' * 67}() -> None: ...\n"
+    assert list(findings("test_names.py", text)) == [
+        f"test_names.py:2: 'test_{'b' * 67}'. Fix: leave out 2 characters."
+    ]
+
+
 def test_docstrings_and_texts_of_a_program_are_read_but_not_its_names() -> None:
     text = 'def anew():\n    """Play until told.\n\n    The bot goes on.\n    """\n    print(f"{anew} hand in {1}")\n'
     assert [found.split(". Fix: ")[0] for found in findings("bot.py", text)] == [

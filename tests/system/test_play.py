@@ -34,7 +34,7 @@ def winning_colours(screen: Terminal) -> set[str]:
 
 
 def shows(name: str, games: int) -> Callable[[str], bool]:
-    """Whether the score says that."""
+    """Does the score say that?"""
     return lambda shown: re.search(rf"{name} +{games}\n", shown) is not None
 
 
@@ -43,7 +43,7 @@ def colours(screen: Terminal) -> set[str]:
 
 
 def is_as_before(screen: Terminal) -> bool:
-    """Whether the program has left the terminal as it found it."""
+    """Has the program left the terminal as it found it?"""
     after = screen.written.rpartition(LEFT_ALTERNATE_SCREEN)
     return bool(after[1]) and CURSOR_SHOWN in screen.written and screen.mode() == screen.mode_before
 

@@ -151,14 +151,14 @@ async def test_a_flood_of_frames_ends_at_the_proxy(
 
 
 def mebibytes() -> int:
-    """What this process, in which the server runs, and the proxy take."""
+    """The addresses of this process, in which the server runs, and of the proxy."""
     this = psutil.Process()
     taken: int = sum(process.memory_info().rss for process in (this, *this.children(recursive=True)))
     return taken >> 20
 
 
 def sent_until_it_hangs_up(address: str, dialling: Dialling, frames: http2.Flood) -> int:
-    """How many bytes of the flood are taken, of 20 MB."""
+    """Return how many bytes of the flood are taken, of 20 MB."""
     trust = http2.trusting(dialling)
     assert trust is not None
     host, _, port = address.rpartition(":")

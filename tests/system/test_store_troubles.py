@@ -1,4 +1,4 @@
-"""The store in trouble, seen from outside: on disks that are really full, read-only or failing; and without memory."""
+"""A store that is unavailable, seen from outside: disks that are really full, read-only or failing; and no memory."""
 
 import json
 import resource
@@ -30,7 +30,7 @@ SERVE = ("serve", "--no-web", "--listen", "127.0.0.1:0", "--format", "json", "--
 
 
 def one_line(errors: str) -> str:
-    """What went wrong, without a traceback: a line, and what to do next."""
+    """Return the error without a traceback: a line, and a fix."""
     assert "Traceback" not in errors, errors
     lines = errors.strip().splitlines()
     assert len(lines) <= 3, errors

@@ -1,4 +1,4 @@
-"""What a release consists of: bills of materials that the schema allows, checksums, signatures, and the audit."""
+"""The parts of a release: bills of materials that the schema allows, checksums, signatures, and the audit."""
 
 import hashlib
 import json

@@ -74,7 +74,7 @@ async def games_of(spec: str, field: Field) -> list[ExportedGame]:
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """What every example should have played: the games of `first-free`, as text."""
+    """The games of `first-free` as text, which every example should play."""
 
     def play(folder: Path) -> None:
         (folder / "games").write_text(repr(asyncio.run(games_of("first-free", Field(folder)))))

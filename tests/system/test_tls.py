@@ -32,7 +32,7 @@ class First(Bot):
 
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    """One whom everybody trusts."""
+    """An authority that all parties trust."""
     return Authority(tmp_path_factory.mktemp("authority"))
 
 
@@ -242,7 +242,7 @@ def test_everything_works_with_certificates_of_both_sides(
 
 
 def is_answered(server: str, context: ssl.SSLContext) -> bool:
-    """Whether the server lets a client in: it then sends its settings. TLS 1.3 refuses only after the handshake."""
+    """Does the server accept a client? It then sends its settings. TLS 1.3 refuses only after the handshake."""
     host, _, port = server.rpartition(":")
     try:
         with (

@@ -1,4 +1,4 @@
-"""What the tests bring themselves: a Node for playwright, and a PostgreSQL that may fail to start."""
+"""Tools of the tests: a Node for playwright, and a PostgreSQL that may fail to start."""
 
 import signal
 import subprocess
@@ -41,7 +41,7 @@ def test_failed_start_of_postgresql_fails_only_its_own_tests(monkeypatch: pytest
 
 @pytest.mark.parametrize("ignored", ["SIGINT", "SIGHUP"])
 def test_signals_that_a_shell_ignores_reach_the_programs_of_tests(ignored: str) -> None:
-    """As under `nohup`, or in the background of a shell: what is ignored is inherited."""
+    """Ignore signals as `nohup` and the background of a shell do: child processes inherit that."""
     program = (
         "import signal, subprocess; from tests.conftest import pytest_configure; "
         f"signal.signal(signal.{ignored}, signal.SIG_IGN); pytest_configure(); "

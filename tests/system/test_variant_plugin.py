@@ -1,4 +1,4 @@
-"""A variant from another package: built and installed for real, beside faulty ones, in a folder of its own."""
+"""A variant from another package: built and really installed, next to faulty ones, in a folder of its own."""
 
 import json
 import shutil
@@ -61,7 +61,7 @@ class Centre(Bot):
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The environment of somebody who has installed the example, and a package full of faults."""
+    """The environment of a user who has installed the example, and a package full of faults."""
     return with_packages(made_once(tmp_path_factory, "variants", install))
 
 

@@ -1,4 +1,4 @@
-"""What people get is the wheel, not the tree: build it, look inside, run it where the tree cannot be seen."""
+"""Users get the wheel, not the tree: build it, look inside, run it where the tree is out of reach."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Centre(Bot):
 
 
 def files_of_the_tree() -> list[Path]:
-    """What a commit of the tree as it stands would hold, by path from its root."""
+    """Return the files of a commit of the tree as it stands, by path from its root."""
     listed = run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", cwd=ROOT)
     return [Path(name) for name in listed.split("\0") if name and (ROOT / name).is_file()]
 
@@ -129,7 +129,7 @@ def link(name: str, packages: Path) -> Distribution:
 
 @pytest.fixture
 def environment(scripts: Path, tmp_path: Path) -> dict[str, str]:
-    """The environment variables of somebody who has just installed the wheel: an empty home, no settings."""
+    """The environment variables of a user who has just installed the wheel: an empty home, no settings."""
     variables = {"PATH": f"{scripts}{os.pathsep}{os.defpath}"}
     kinds = (
         "HOME",

@@ -41,7 +41,7 @@ def agent(observation, configuration):
 
 
 def played(variant: str, *bots: Any, seed: int = 1) -> Position:
-    """A game to its end; the loser of an illegal move is told by an assertion."""
+    """Plays a game to its end; an assertion reports the loser of an illegal move."""
     position = Position(parse_variant(variant), seed=seed)
     while position.outcome() is None:
         chosen = bots[position.side].choose(position)
@@ -81,7 +81,7 @@ def test_what_a_pettingzoo_agent_sees_is_what_its_environment_shows() -> None:
 
 
 class Model:
-    """What a learnt policy looks like."""
+    """Stands for a learned policy."""
 
     def predict(self, seen: Any, deterministic: bool = False) -> tuple[Any, None]:
         assert deterministic

@@ -110,7 +110,7 @@ class Followed:
 
     position: Position
     alone: bool
-    """Whether there is no opponent."""
+    """Is there no opponent?"""
 
     @classmethod
     def begun(cls, rules: Variant, planes: Observation, alone: bool) -> "Followed":

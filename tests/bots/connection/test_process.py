@@ -1,4 +1,4 @@
-"""What a process that plays, or lets players in, sets up."""
+"""Signals, signs of life and logs of a process that plays."""
 
 import gc
 from collections.abc import Iterator

@@ -397,7 +397,7 @@ async def test_a_frame_is_acknowledged_while_the_bot_ponders(server: Loopback) -
 
 
 class Placed(Bot):
-    """Remembers in which threads it thinks; its first thoughts are as long as they are told to be."""
+    """Remembers the threads in which it thinks; its first thoughts take the given times."""
 
     def __init__(self, *thoughts: Callable[[], None]) -> None:
         self.threads: list[int] = []

@@ -1,4 +1,4 @@
-"""When a bot counts as slow: its processor time decides, and waiting that comes again; when it is quick once more."""
+"""A bot counts as slow by its processor time and by repeated waits, and later as quick again."""
 
 from noughts_bots.connection.thinking_thread import Pace
 
@@ -10,7 +10,7 @@ class Clocks:
         self.wall = self.processor = 0.0
 
     def thought(self, wall: float, processor: float) -> None:
-        """What a thought takes of either."""
+        """The seconds that a thought takes of each clock."""
         self.wall += wall
         self.processor += processor
 

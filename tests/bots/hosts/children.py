@@ -104,7 +104,7 @@ class Child:
 
     @property
     def stderr(self) -> str:
-        """What it has written there so far."""
+        """Return the text that it has written there so far."""
         size = os.fstat(self._stderr.fileno()).st_size
         return os.pread(self._stderr.fileno(), size, 0).decode()
 

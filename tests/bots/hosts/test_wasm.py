@@ -56,7 +56,7 @@ def made(tmp_path: Path) -> Made:
 
 
 def ends_in(module: Path) -> str:
-    """What the module's host says when its first move has ended it."""
+    """Return the messages of the module's host after the first move has ended it."""
     with Hosted("wasm", module) as child:
         child.hello()
         child.send(question())

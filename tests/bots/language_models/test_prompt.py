@@ -1,4 +1,4 @@
-"""What a model gets to read: rules that follow from the variant's data, a board with names, and the moves."""
+"""The prompt of a model: rules from the variant's data, a board with names, and the moves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `noughts bot ask` prints about a position."""
+"""The output of `noughts bot ask` for a position."""
 
 import json
 from typing import Any

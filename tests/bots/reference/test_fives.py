@@ -14,7 +14,7 @@ GOMOKU = parse_variant("mnk:15,15,5")
 
 
 def random_board(chance: random.Random, variant: Variant) -> str:
-    """As many of either mark as chance wills, sparse as often as dense, and at least one cell free."""
+    """Random marks, sometimes few and sometimes many, with at least one free cell."""
     density = chance.random()
     board = [chance.choice("XO") if chance.random() < density else "." for _ in range(variant.cells)]
     board[chance.randrange(variant.cells)] = "."

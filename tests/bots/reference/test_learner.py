@@ -40,7 +40,7 @@ def at(text: str) -> Position:
 
 
 def trained(file: Path, games: int, *against: str, seed: int = 1, variant: Variant = TICTACTOE) -> Learner:
-    """What `noughts bot learn` does, without saving."""
+    """Train as `noughts bot learn` does, without saving."""
     learner = Learner(file, learn=True)
     opponents = [None if spec == "self" else bot_of(spec, variant) for spec in against]
     trainer = Trainer(learner, variant, opponents, seed)
@@ -174,7 +174,7 @@ def test_average_forgets_half_of_what_was_counted_when_1024_games_were() -> None
     assert (row.visits[1], row.points[1]) == (512, 0)
 
 
-# In games that somebody else organises.
+# In games that another owner organises.
 
 
 def game(number: int, side: int = 0) -> GameInfo:

@@ -102,7 +102,7 @@ def test_the_printed_values_of_k_fit_the_pairs_of_cells_in_only_one_way() -> Non
     every_pair = {frozenset(pair) for line in LINES for pair in combinations(line, 2)}
 
     def questions(starts: tuple[int, ...]) -> list[tuple[frozenset[int], int]] | None:
-        """What `check` would ask, in order, if its groups started from these cells: two marks, and the blank."""
+        """The questions of `check`, in order, if its groups started from these cells: two marks, and the blank."""
         asked = []
         for a, values in zip(starts, coursework.PRINTED_K, strict=True):
             for c in values:

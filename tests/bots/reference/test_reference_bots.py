@@ -188,7 +188,7 @@ def test_three_stage_never_opens_in_the_first_row() -> None:
 
 
 def moves_of(bot: CachingBot, position: Position, count: int) -> Counter[int]:
-    """How often each cell is chosen over so many seeds."""
+    """Count how often each cell is chosen over so many seeds."""
     chosen: Counter[int] = Counter()
     for seed in range(count):
         position.seed = seed

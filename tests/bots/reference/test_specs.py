@@ -1,4 +1,4 @@
-"""Specs are read the same everywhere, and what is wrong with one is said on one line."""
+"""Specs are read the same everywhere, and an error about one is a single line."""
 
 import re
 from importlib.util import find_spec

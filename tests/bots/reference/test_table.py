@@ -1,4 +1,4 @@
-"""A table plays exactly like the bot it was built from, until somebody edits it; a faulty one says where and why."""
+"""A table plays exactly like its bot until it is edited; a faulty one is refused with the place and the reason."""
 
 from functools import cache
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the articles' theory says of `pascal:level=1`, by going through the whole tree with exact chances."""
+"""The articles' theory of `pascal:level=1`, checked on the whole tree with exact chances."""
 
 from fractions import Fraction
 from functools import cache

@@ -1,4 +1,4 @@
-"""What happens to a bot that misbehaves: every fault by every kind of bot, in one table.
+"""The result of each fault of each kind of bot, in one table.
 
 `test_matrix.py` plays each cell, and compares `docs/reference/faults.md` with this table.
 """
@@ -13,10 +13,10 @@ CHILDREN = KINDS[:-1]
 
 
 class Verdict(NamedTuple):
-    """How the games of such a bot end, and what its owner reads."""
+    """The ending of such a bot's games, and the reason that its owner reads."""
 
     termination: str
-    """Of each of its games, which it loses. `plays on`: it loses none so; `waits`: its games do not end."""
+    """The ending of each game, which it loses. `plays on`: it loses none so; `waits`: its games do not end."""
     reason: str = ""
     """A part of why its process, or its stream, ended; empty: it lives on."""
     told: str = ""
@@ -50,11 +50,11 @@ class Fault(NamedTuple):
     """A phrase that follows "a bot that"."""
     habit: str
     cells: tuple[Cell, Cell, Cell, Cell, Cell]
-    """Of `exec:`, `py:`, `dll:`, `gomocup:` and remote bots; JSON, LINES and WASM have those of the others."""
+    """Verdicts of `exec:`, `py:`, `dll:`, `gomocup:` and remote bots; JSON, LINES and WASM have those of the others."""
     time: str = "none"
     times: ChildSettings = PATIENT
     unlocked: bool = False
-    """It is played without the lock, too: the verdicts are the same code, and some rows show it."""
+    """It is also played without the sandbox: the verdicts are the same code, and some rows show it."""
 
     def cell(self, kind: str) -> Cell:
         if kind == "json":
@@ -93,12 +93,12 @@ def crash(reason: str, told: str = "") -> Verdict:
 
 
 def cut_off(reason: str) -> Verdict:
-    """Of a remote bot whose stream the server ends."""
+    """The reason for a remote bot whose stream the server ends."""
     return Verdict("disconnected", reason)
 
 
 def refused(reason: str) -> Verdict:
-    """Of a remote bot that is not let in."""
+    """The reason for a remote bot that is refused."""
     return Verdict("waits", reason)
 
 
@@ -334,7 +334,7 @@ JSON: dict[str, Cell] = {
     "no answer": crash(NO_JSON, "what it sent began with b'hello'"),
     "print": crash(NO_JSON, "what it sent began with b'MESSAGE My move is the centre"),
 }
-"""By habit: programs that speak JSON, `exec{frames=json}:`; the others fare as those that speak frames."""
+"""Verdicts by habit of programs that speak JSON, `exec{frames=json}:`; the others equal those of frames."""
 
 LIKE_HANGING = NotApplicable("it looks like a bot that hangs")
 LINES: dict[str, Cell] = {
@@ -374,7 +374,7 @@ LINES: dict[str, Cell] = {
     "old protocol": HOST_WRITES,
     "wrong ticket": NO_TICKET,
 }
-"""By habit, or what it does: programs that read lines, `lines:`."""
+"""Verdicts by habit or action of programs that read lines, `lines:`."""
 
 NOTHING_ELSE = NotApplicable("a module has only its memory")
 REFUSED_BEFORE = NotApplicable("Noughts refuses a module that does not start before any game")
@@ -416,7 +416,7 @@ WASM: dict[str, Cell] = {
     "old protocol": HOST_WRITES,
     "wrong ticket": NO_TICKET,
 }
-"""By habit, or what it does: modules of WebAssembly, `wasm:`."""
+"""Verdicts by habit or action of modules of WebAssembly, `wasm:`."""
 
 _HEADINGS = {"json": "exec{frames=json}"}
 _WORDS = {

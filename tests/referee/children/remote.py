@@ -1,4 +1,4 @@
-"""A bot that dials in over gRPC and misbehaves: the streams are real, the server too; nobody starts its process."""
+"""A bot that connects over gRPC and misbehaves: the streams and the server are real; no referee starts its process."""
 
 import asyncio
 from collections.abc import AsyncIterator, Collection
@@ -42,7 +42,7 @@ class RemoteField:
         self.server = server
         self.tournament = tournament
         self.statuses: list[str] = []
-        """How each stream of the bad bot ended, if the server ended it."""
+        """The end of each stream of the bad bot, if the server ended it."""
         self.done = 0
         """Games that are over."""
         self.tried = asyncio.Event()
@@ -54,7 +54,7 @@ class RemoteField:
         return self.server.referee.player(self.tournament.bots[LABEL].id).games
 
     async def games(self) -> list[ExportedGame]:
-        """What has been stored."""
+        """Return the stored games."""
         await self.server.recorder.flush()
         slug = self.tournament.slug
         return await self.server.store.read(
@@ -62,7 +62,7 @@ class RemoteField:
         )
 
     async def misbehave(self, habit: str) -> None:
-        """The bad bot, life after life. Whoever left its games comes back when they are lost."""
+        """The bad bot, life after life. One that left its games returns when they are lost."""
         while True:
             async with self._port(habit) as (port, link):
                 self.statuses.append(await _Life(self, habit, link).play(port))

@@ -1,4 +1,4 @@
-"""Programs that the referee starts and that dial in: the same verdicts as on pipes, and one port behind the lock."""
+"""Programs that the referee starts and that connect: the same verdicts as on pipes, and one port from the sandbox."""
 
 import shlex
 import socket
@@ -48,7 +48,7 @@ class Fault(NamedTuple):
     printed: str = ""
     """Part of what its owner reads."""
     lives: int = 1
-    """As many games are played, one after the other."""
+    """Play as many games, one after the other."""
     times: ChildSettings = replace(PATIENT, stop=0.2)
     """The process lives on, mostly, and has to be ended."""
 

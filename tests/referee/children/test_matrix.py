@@ -24,8 +24,8 @@ from .remote import GRACE, LABEL, remote_field
 
 HONEST = ("first-free", "random")
 GAMES, GAMES_WITH_CLOCKS = 2, 4
-"""Of each misbehaving bot against the first honest one. Who hangs has lost some on time before that is found: then each
-has about one at a time."""
+"""Games of each misbehaving bot against the first honest one. One that hangs loses some on time before the referee
+finds it slow: it then has about one game at a time."""
 PAGE = ROOT / "docs" / "reference" / "faults.md"
 MARK = "<!-- the table: tests/referee/children/matrix.py -->"
 

@@ -1,4 +1,4 @@
-"""A machine that refuses to start processes is waited for, and people are told."""
+"""A machine that refuses to start processes is tried again, and people can read about it."""
 
 import asyncio
 import errno

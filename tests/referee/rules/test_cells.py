@@ -1,4 +1,4 @@
-"""What cells are called, and what is wrong with a move, for people."""
+"""Names of cells, and phrases about wrong moves, for people."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def chi_square(counts: Counter[int], expected: dict[int, float]) -> float:
 
 
 def is_plausible(statistic: float, freedom: int) -> bool:
-    """Whether the statistic lies within five standard deviations of its mean (one in a million lies outside)."""
+    """Does the statistic lie within five standard deviations of its mean (one in a million does not)?"""
     return abs(statistic - freedom) < 5 * math.sqrt(2 * freedom)
 
 
@@ -120,7 +120,7 @@ def test_a_bot_that_knows_a_seed_cannot_predict_its_opponent() -> None:
 
 
 def unmixed(mixed: int) -> int:
-    """What splitmix64 made this number of."""
+    """Return the output of splitmix64 for this number."""
     z = mixed
     for shift, factor in ((31, 0x94D049BB133111EB), (27, 0xBF58476D1CE4E5B9), (30, 1)):
         start = z

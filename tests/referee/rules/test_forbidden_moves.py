@@ -1,4 +1,4 @@
-"""What a side may not play although the cell is free."""
+"""Free cells that a side may not take."""
 
 from noughts_referee.rules import DRAWN, Position, won
 from tests.support.forbidding import centre_later, corners_only, no_overline

@@ -1,4 +1,4 @@
-"""What the last of some moves did, compared with positions and games, and what cannot have been played."""
+"""The last move of a sequence, compared with positions and games, and sequences that nobody can have played."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Who has won: compared with a search that knows nothing of precomputed lines, and with published counts."""
+"""Winners, compared with a search that knows nothing of precomputed lines, and with published counts."""
 
 from collections import Counter
 from collections.abc import Callable

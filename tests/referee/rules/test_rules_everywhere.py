@@ -61,7 +61,7 @@ class Rules(NamedTuple):
         return run
 
     def winning(self, place: Place) -> set[Place]:
-        """What a stone placed there last has completed: of a run that is longer, every window that holds the stone."""
+        """Return the windows that the last stone completed: of a longer run, each window that holds the stone."""
         won: set[Place] = set()
         for step in DIRECTIONS:
             run = self.run(place, step)
@@ -150,7 +150,7 @@ CONNECT4 = parse_variant("connect4")
 
 
 def dropped(columns: list[int]) -> tuple[list[int], dict[Place, int]]:
-    """Where stones come to rest that are dropped into these columns one after the other, as long as there is room."""
+    """Return the cells where stones come to rest that are dropped into these columns in turn, while there is room."""
     height = [0] * 7
     moves: list[int] = []
     owner: dict[Place, int] = {}

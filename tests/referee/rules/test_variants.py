@@ -1,4 +1,4 @@
-"""Names of variants: which there are, which are the same, and what is said about those that are wrong."""
+"""Names of variants: those that exist, those that are equal, and the errors about wrong ones."""
 
 import pytest
 

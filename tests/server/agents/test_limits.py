@@ -1,4 +1,4 @@
-"""What agents can take from each other over HTTP."""
+"""Agents over HTTP cannot take each other's share."""
 
 import asyncio
 import socket

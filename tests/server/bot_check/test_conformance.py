@@ -1,4 +1,4 @@
-"""`noughts bot check` and `bot ask` of bots in children: games against chance, and what is said of each fault."""
+"""`noughts bot check` and `bot ask` of bots in children: games against random moves, and the report of each fault."""
 
 import os
 from collections.abc import AsyncIterator

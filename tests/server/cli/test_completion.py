@@ -1,4 +1,4 @@
-"""What a shell offers at Tab."""
+"""Completions of a shell at Tab."""
 
 from __future__ import annotations
 

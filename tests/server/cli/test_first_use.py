@@ -1,4 +1,4 @@
-"""What new users met: words that differ between commands, broken names, and files that a refused command left."""
+"""Words that differ between commands, broken names, and files that a refused command left."""
 
 from __future__ import annotations
 

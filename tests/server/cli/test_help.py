@@ -1,4 +1,4 @@
-"""What `noughts --help` and its like say, and how soon."""
+"""The texts of `noughts --help` and of the commands' help, and their speed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the server's log is written."""
+"""The forms of the server's log."""
 
 from __future__ import annotations
 

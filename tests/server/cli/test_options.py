@@ -1,4 +1,4 @@
-"""How the texts of options are read."""
+"""Reading the texts of options."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ async def two(settings: BusSettings) -> AsyncIterator[tuple[NatsBus, NatsBus]]:
 
 
 async def heard(bus: NatsBus, subject: str, message: Any, *others: NatsBus) -> list[Any]:
-    """What the others hear when a message is published here, until each has heard of it."""
+    """Return the messages that others receive when one is published here, once each has received it."""
     got: list[Any] = []
     subscriptions = [other.subscribe(subject, got.append) for other in others]
     async with asyncio.timeout(20):

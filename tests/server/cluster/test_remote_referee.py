@@ -1,4 +1,4 @@
-"""What a server of a cluster does with asks that it cannot handle at once, or that are wrong."""
+"""A server of a cluster and requests that are wrong, or that it cannot handle at once."""
 
 import asyncio
 from pathlib import Path

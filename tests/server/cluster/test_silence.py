@@ -1,4 +1,4 @@
-"""How long nodes of a cluster may be silent on the bus."""
+"""The longest silence of a node of a cluster on the bus."""
 
 from noughts_server.cluster.silence import Silence
 

@@ -1,4 +1,4 @@
-"""What is known of a tournament before it begins."""
+"""Facts about a tournament before it begins."""
 
 import pytest
 from hypothesis import given, settings

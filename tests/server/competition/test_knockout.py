@@ -26,7 +26,7 @@ def played_out(begin: Field, chance: Chance) -> Field:
 
 
 def matches(tree: tuple[BracketRound, ...]) -> list[frozenset[int | None]]:
-    """Of two entries, byes left out."""
+    """The matches of two entries, without byes."""
     return [
         frozenset((match.first, match.second))
         for match in chain.from_iterable(tree)

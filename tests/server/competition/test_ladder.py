@@ -56,7 +56,7 @@ class Simulation:
     over: dict[int, Played] = field(default_factory=dict)
     now: float = 0.0
     widest: int = 0
-    """The largest difference in encounters between bots that are there, after everybody had one."""
+    """The largest difference in encounters between present bots, after each had one."""
 
     def __post_init__(self) -> None:
         self.ladder, self.chance = Ladder(), Random(self.seed)

@@ -1,4 +1,4 @@
-"""Who plays whom."""
+"""Pairings of a round robin."""
 
 from collections import Counter
 from itertools import chain, combinations, islice

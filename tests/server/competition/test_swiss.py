@@ -28,7 +28,7 @@ SEEDS = st.integers(0, 2**64 - 1)
 CHANCES = st.builds(Chance, SEEDS, st.sampled_from([0.0, 0.2, 1.0]))
 
 Costs = tuple[int, float]
-"""Of a round: the points of whoever has the bye, above the lowest; the sum of differences in points."""
+"""The costs of a round: the points of the entry with the bye, above the lowest; the sum of differences in points."""
 
 
 def costs(field: Field, wave: PairingBatch) -> Costs:
@@ -41,7 +41,7 @@ def costs(field: Field, wave: PairingBatch) -> Costs:
 
 
 def all_costs(field: Field) -> Iterator[Costs]:
-    """Of every pairing that is allowed, found by trying all."""
+    """The least cost of all allowed pairings, found by trying all."""
     points = scores(field)
     met = {frozenset(encounter[1:3]) for encounter in field.played}
     rested = {entry for _, entry in field.byes}
@@ -141,7 +141,7 @@ def test_pairs_that_are_far_apart_need_not_be_looked_at(entries: int, chance: Ch
 
 
 def tournament_report(field: Field, done: int) -> ParsedTrf:
-    """The field as FIDE's report file would have it: an encounter is a game, whoever began it had White."""
+    """The field in FIDE's report file: an encounter is a game in which the first mover has White."""
     results: list[list[RoundResult]] = [[] for _ in range(field.entries)]
     tokens = {2.0: ResultToken.WIN, 1.0: ResultToken.DRAW, 0.0: ResultToken.LOSS}
     for number in range(1, done + 1):

@@ -34,7 +34,7 @@ def field(tmp_path: Path) -> Field:
 
 
 def lines_of(log: Path) -> list[tuple[Any, ...]]:
-    """All that was said in all games, in the order of time; of one moment as it was written."""
+    """All messages of all games, in order of time; those of one moment as they were written."""
     split = (line.split(maxsplit=3) for path in log.iterdir() for line in path.read_text().splitlines())
     return sorted(((float(at), who, how, *text) for at, who, how, *text in split), key=lambda line: line[0])
 

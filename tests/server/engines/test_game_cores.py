@@ -38,7 +38,7 @@ def engines() -> Iterator[list[int]]:
 
 
 def cores_of(process: int) -> list[set[int]]:
-    """Of a process and its children."""
+    """The cores of a process and its children."""
     with open(f"/proc/{process}/task/{process}/children") as file:
         family = [process, *map(int, file.read().split())]
     return [os.sched_getaffinity(each) for each in family]

@@ -31,7 +31,7 @@ def engine(habits: str = "", label: str = "odd", options: str = "") -> str:
 
 
 def told(log: Path) -> list[str]:
-    """What the engine was told, but for the folder, which is another each time."""
+    """The messages to the engine, except for the folder, which differs each time."""
     return [line for line in log.read_text().splitlines() if not line.startswith("INFO folder")]
 
 

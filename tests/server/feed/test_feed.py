@@ -27,7 +27,7 @@ from .cinema import CUP, GAME, Cinema, cinema_of
 
 
 class Observers:
-    """Who looks over the referee's shoulder."""
+    """Observers of the referee."""
 
     def __init__(self, referee: Any) -> None:
         self._referee = referee

@@ -1,4 +1,4 @@
-"""A long game whose server has gone: who asks for it, or watches it, finds its moves, and sees it go on from there."""
+"""A long game whose server has gone: readers and watchers get its moves, and its continuation."""
 
 import sqlite3
 from contextlib import closing
@@ -14,7 +14,7 @@ BANK, INCREMENT = 120_000_000, 1_000_000
 
 
 def crash(path: Path, moves: int) -> bool:
-    """Whether the journal has so many moves; then a copy of the database is what a crash would leave now."""
+    """Does the journal have so many moves? Then a copy of the database is what a crash would leave now."""
     with closing(sqlite3.connect(path)) as one, closing(sqlite3.connect(path.with_name("left.db"))) as other:
         one.backup(other)
         return other.execute("SELECT length(moves) FROM journal").fetchall() == [(moves,)]

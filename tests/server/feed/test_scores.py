@@ -36,7 +36,7 @@ async def token(cinema: Cinema) -> str:
 
 
 def scores(watching: Watching) -> list[float | None]:
-    """Of every ply that was told."""
+    """The scores of every published ply."""
     plies = [ply for message in watching.messages for ply in message.increments.plies]
     return [ply.score if ply.HasField("score") else None for ply in plies]
 

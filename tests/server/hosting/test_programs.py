@@ -1,4 +1,4 @@
-"""What is handed in as a file is looked through before anything of it runs."""
+"""A submitted file is inspected before any of it runs."""
 
 import io
 import signal

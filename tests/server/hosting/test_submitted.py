@@ -1,4 +1,4 @@
-"""Bots that are handed in over a socket: tried, stored, played when they are needed, replaced and retired."""
+"""Bots that are submitted over a socket: tried, stored, played when they are needed, replaced and retired."""
 
 import asyncio
 import hashlib

@@ -39,7 +39,7 @@ async def relayed(
     wait: float = math.inf,
     lines: str = "",
 ) -> AsyncIterator[list[RelayEvent]]:
-    """The player with this habit as the bot `mine`, and what was told of it."""
+    """The player with this habit as the bot `mine`, and the events about it."""
     events: list[RelayEvent] = []
     spec = BotSpec(None, "exec", shlex.join([sys.executable, str(PLAYER), str(notes), habit]))
     if lines:

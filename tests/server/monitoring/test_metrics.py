@@ -1,4 +1,4 @@
-"""What a server counts, scraped from a real one during a real tournament."""
+"""The counters of a server, scraped from a real one during a real tournament."""
 
 import asyncio
 import contextlib

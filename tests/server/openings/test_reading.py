@@ -1,4 +1,4 @@
-"""Openings from files: every form, and what is said of a line that is none."""
+"""Openings from files: every form, and the error for a wrong line."""
 
 import runpy
 from itertools import islice

@@ -1,4 +1,4 @@
-"""Whether openings suffice: estimates against exact numbers of positions."""
+"""Sufficient openings: estimates against exact numbers of positions."""
 
 import pytest
 

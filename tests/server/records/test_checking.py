@@ -1,4 +1,4 @@
-"""What is wrong with games in files is found: each fault with its line, and no more."""
+"""Faults of games in files are found, each with its line, and no others."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ PLANTED: dict[str, tuple[Any, str]] = {
     "an opening that ends the game": ({**WON, "opening": [0, 3, 1, 4, 2]}, "the opening ends the game (line)"),
     "a game that is there twice": (WON, "seed: got 1, which a game of the same two had before"),
     "times of other moves": ({**WON, "times_ms": [1.0, 2.0]}, "times_ms: got 2 of them, expected 5"),
-    "a seed that is told otherwise": ({**WON, "seed_text": "0"}, "seed_text: got '0', expected the seed"),
+    "a seed that contradicts its text": ({**WON, "seed_text": "0"}, "seed_text: got '0', expected the seed"),
     "a line that was not won": (
         {**WON, "winning_cells": [0, 4, 8]},
         "winning_cells: got [0, 4, 8], expected [0, 1, 2]",

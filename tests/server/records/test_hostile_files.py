@@ -101,7 +101,7 @@ def write_everywhere(folder: Path, game: RecordedGame, *, with_moves: bool) -> N
 
 
 def written_is_right(file: Path, game: RecordedGame) -> bool:
-    """Whether `records check` accepts the game as this file holds it."""
+    """Does `records check` accept the game in this file?"""
     written(file, [game])
     assert all(isinstance(placed.game, RecordedGame) for placed in read_games(str(file)))
     return not errors_of(file)

@@ -1,4 +1,4 @@
-"""What is written in a format and read again is the same, as far as the format can hold it."""
+"""A game that is written in a format and read again is the same, as far as the format can hold it."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ MICROSECONDS = st.integers(0, 10**10).map(lambda microseconds: microseconds / 10
 
 @st.composite
 def records(draw: st.DrawFn, variants: tuple[str, ...] = FLAT) -> RecordedGame:
-    """A game that was really played, by lot, and ended in any way."""
+    """A game that was really played, at random, and ended in any way."""
     name = draw(st.sampled_from(variants))
     variant, draws = variant_of(name), Draws(draw(st.integers(0, 2**64 - 1)), 0)
     longest = draw(st.integers(0, 60))

@@ -23,7 +23,7 @@ def a_game(first: str, second: str, result: str = "1-0", **more: Any) -> Recorde
 
 
 def a_round_robin(labels: Iterable[str], **more: Any) -> list[RecordedGame]:
-    """Everybody against everybody on both sides; who comes first in the list wins most games."""
+    """Every pairing on both sides; the first in the list wins most games."""
     names = list(labels)
     times = tuple((ply + 1) / 10 for ply in range(len(WON)))
     return [

@@ -1,4 +1,4 @@
-"""What is kept of games while they pass."""
+"""Facts that a report keeps of passing games."""
 
 from __future__ import annotations
 

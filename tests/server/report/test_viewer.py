@@ -23,12 +23,12 @@ pytestmark = pytest.mark.processes
 
 
 def node(script: str, *arguments: str) -> Any:
-    """What a script after that of the page prints, as JSON."""
+    """Return the JSON that a script after that of the page prints."""
     return json.loads(run(NODE, "--input-type=module", "-e", f"{viewer_script()}\n{script}", *arguments))
 
 
 def played(variant: str, draw: random.Random) -> RecordedGame:
-    """A game by lot to its end, or to the last cell."""
+    """A random game to its end, or to the last cell."""
     board = parse_variant(variant)
     moves: list[int] = []
     for cell in draw.sample(range(board.cells), board.cells):

@@ -50,7 +50,7 @@ async def test_an_absent_entry_loses_its_games_and_the_tournament_ends(client: C
     await client.register("ada", "bob", "eve")
     async with client.online(token, "ada", "bob"):
         created = await client.create(token, games_per_pair=4)
-        assert created.absence_limit.ToMilliseconds() == 2_000, "it is told before"
+        assert created.absence_limit.ToMilliseconds() == 2_000, "the tournament shows it before the start"
         for name in ("ada", "bob", "eve"):
             await client.join(token, name)
         await client.start(token)

@@ -1,4 +1,4 @@
-"""One damaged page: its tournament stops and is told, the others go on."""
+"""One damaged page stops its tournament, which says so, and no other."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Long games that are cut off anywhere go on from their last committed move, in tournaments of any kind."""
+"""Long games that are interrupted anywhere resume from their last committed move, in tournaments of any kind."""
 
 import asyncio
 import random
@@ -114,7 +114,7 @@ async def life(path: Path, answers: int) -> AsyncIterator[tuple[Store, Referee, 
 
 
 def copied(path: Path, copy: Path) -> None:
-    """What a crash would leave now: all that has been committed."""
+    """Return what a crash would leave now: all that has been committed."""
     with closing(sqlite3.connect(path)) as one, closing(sqlite3.connect(copy)) as other:
         one.backup(other)
 

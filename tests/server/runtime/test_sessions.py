@@ -1,4 +1,4 @@
-"""Who is online, and what is kept of those who are not."""
+"""Bots that are online, and what a server keeps of the others."""
 
 from pathlib import Path
 

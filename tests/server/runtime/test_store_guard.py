@@ -1,4 +1,4 @@
-"""A server whose database cannot be used for a while: what is held, what is told, and that all goes on."""
+"""A server whose database is unusable for a while: it holds games, reports, and resumes."""
 
 import asyncio
 import os
@@ -111,7 +111,7 @@ def writing(path: Path) -> Iterator[None]:
 
 @contextmanager
 def reading_beside(path: Path) -> Iterator[None]:
-    """Another process holds a read lock on the file beside it: whoever may read that can take it."""
+    """Another process holds a read lock on the file of the database, as any reader can."""
     holds = "import fcntl, sys; file = open(sys.argv[1], 'rb'); fcntl.lockf(file, fcntl.LOCK_SH); print(flush=True)"
     command = (sys.executable, "-c", f"{holds}; input()", f"{path}-shm")
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:

@@ -1,4 +1,4 @@
-"""Every method of every service, called without a token, with wrong ones, and by somebody who may not."""
+"""Every method of every service, called without a token, with wrong ones, and by an owner without permission."""
 
 import re
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""What answers cost: who builds them, and what callers are charged."""
+"""The cost of answers: the threads that build them, and the charge to callers."""
 
 import asyncio
 import threading

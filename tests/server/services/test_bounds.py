@@ -1,4 +1,4 @@
-"""What callers may have and do at most: each bound is reached, told of and counted; and what strangers may send."""
+"""Bounds of callers: each is reached, reported and counted; and the limits of strangers' messages."""
 
 import asyncio
 import gc
@@ -181,7 +181,7 @@ async def again(call: Callable[[], Awaitable[object]]) -> None:
 
 @asynccontextmanager
 async def watching(client: Client, count: int, metadata: Any = ()) -> AsyncIterator[None]:
-    """So many streams of the feed are open."""
+    """Wait until so many streams of the feed are open."""
     async with grpc.aio.insecure_channel(client.server.address, options=CLIENT_OPTIONS) as channel:
         stub: Any = feed_pb2_grpc.FeedServiceStub(channel)
         calls = [stub.Watch(feed_pb2.WatchRequest(name="featured"), metadata=metadata) for _ in range(count)]

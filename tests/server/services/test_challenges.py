@@ -1,4 +1,4 @@
-"""Challenges: a few unrated games against whoever is online and accepts."""
+"""Challenges: a few unrated games against an online bot that accepts."""
 
 import asyncio
 from collections.abc import AsyncIterator

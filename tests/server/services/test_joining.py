@@ -32,7 +32,7 @@ def moment(milliseconds: int) -> Timestamp:
 
 
 def ahead(client: Client, milliseconds: int) -> Timestamp:
-    """So far from now."""
+    """The moment that is so far from now."""
     return moment(client.server.store.now_ms() + milliseconds)
 
 

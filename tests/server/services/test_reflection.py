@@ -1,4 +1,4 @@
-"""What a caller learns who has nothing but the address: by reflection, without stubs."""
+"""A caller with only the address learns the services by reflection, without stubs."""
 
 import asyncio
 import json

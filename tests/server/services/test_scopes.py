@@ -1,4 +1,4 @@
-"""What tokens permit, how long, and what becomes of the sessions of those that permit nothing any more."""
+"""Permissions and lifetimes of tokens, and the sessions of tokens that permit nothing any more."""
 
 import asyncio
 import sqlite3

@@ -36,7 +36,7 @@ async def begin(client: Client, token: str, slug: str, **fields: Any) -> None:
 
 
 async def stored(client: Client, enough: Callable[[list[int]], bool] = lambda games: True) -> list[int]:
-    """How many games of each match are stored, when they are enough."""
+    """Return the number of stored games of each match, once they are enough."""
     async with asyncio.timeout(60):
         while True:
             games = [(await client.get(slug)).games_done for slug in BOTS]
@@ -46,7 +46,7 @@ async def stored(client: Client, enough: Callable[[list[int]], bool] = lambda ga
 
 
 async def played(client: Client, number: int) -> list[int]:
-    """How many of the next games are of each match, when at least so many are stored."""
+    """Return how many of the next games are of each match, once at least so many are stored."""
     before = await stored(client)
     after = await stored(client, lambda games: sum(games) >= sum(before) + number)
     return [now - then for now, then in zip(after, before, strict=True)]

@@ -225,8 +225,8 @@ def test_advantage_is_bounded_by_a_cycle_of_three_bots() -> None:
 
 
 def by_linear_programming(table: RatedGames, anchors: Collection[str] = ()) -> bool:
-    """Whether the maximum is finite and only one: no direction separates the results (Albert and Anderson, 1984), and
-    none but a shift of all ratings leaves every game as it is. Anchors cannot move."""
+    """Is there exactly one finite maximum? No direction separates the results (Albert and Anderson, 1984), and only a
+    shift of all ratings leaves every game as it is. Anchors cannot move."""
     from scipy.optimize import linprog
 
     number = len(table.players)

@@ -1,4 +1,4 @@
-"""How the games of a match are counted: pairs in slot order, repetitions once."""
+"""Games of a match count as pairs in slot order, repetitions once."""
 
 from __future__ import annotations
 

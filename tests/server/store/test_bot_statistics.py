@@ -1,4 +1,4 @@
-"""What a bot has scored against whom, how its games ended, how long its moves took: against counting by hand."""
+"""Scores of a bot by opponent, endings and times of its moves, against counts by hand."""
 
 from functools import partial
 from random import Random

@@ -25,7 +25,7 @@ from tests.support.arena import NOW, Arena, open_arena
 
 BOTS = ("base", "ada", "bob", "cleo")
 WINS = {1: 3, 2: 6, 3: 4}
-"""Of 10 games, those that a candidate wins; it draws two."""
+"""The games that a candidate wins of 10; it draws two."""
 TEST: dict[str, Any] = {"schedule": CANDIDATES, "games_per_pair": 2_000, "sprt": "elo0=0,elo1=120,alpha=0.1"}
 
 

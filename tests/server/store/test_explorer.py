@@ -45,7 +45,7 @@ asyncio.run(count())
 Stones = tuple[int, int]
 """The cells of both sides, as sets of bits."""
 Tally = dict[Stones, Counter[tuple[int, int]]]
-"""By position, up to symmetry: how often which result came of which move."""
+"""Count the results of each move by position, up to symmetry."""
 
 
 @cache
@@ -154,7 +154,7 @@ async def count_all(arena: Arena, most: int = 500) -> None:
 
 
 def stored(arena: Arena, variant: str) -> dict[int, Counter[tuple[int, int]]]:
-    """What the table has of a variant, by position: as a Tally, with moves of its own boards."""
+    """Return the table's counts of a variant, by position: a Tally, with moves of its own boards."""
     found: dict[int, Counter[tuple[int, int]]] = defaultdict(Counter)
     rows = arena.rows(
         "SELECT position, move, result, games FROM explorer_moves"

@@ -1,4 +1,4 @@
-"""What a server deletes by itself."""
+"""A server deletes old rows by itself."""
 
 from pathlib import Path
 from typing import Any

@@ -18,7 +18,7 @@ from tests.support.arena import NOW, Arena
 
 
 async def mixed(arena: Arena, *, own_rated: bool) -> Tournament:
-    """A tournament of alice's ada and bob, and of somebody else's eve; all its games are stored."""
+    """A tournament of alice's ada and bob, and of eve of another owner; all its games are stored."""
 
     def begin(connection: Connection) -> Tournament:
         owner = create_owner(connection, "mallory")

@@ -1,4 +1,4 @@
-"""What is asked of PostgreSQL again and again finds its rows by an index, however much is stored."""
+"""Frequent queries of PostgreSQL find their rows by an index, however much is stored."""
 
 import asyncio
 import re
@@ -57,7 +57,7 @@ async def _copied(source: str, target: str) -> None:
 
 
 def plans(connection: Connection, work: Callable[[Connection], Any]) -> Plans:
-    """How PostgreSQL carries out each statement of the work."""
+    """Return PostgreSQL's plan of each statement of the work."""
     executed: list[tuple[str, Any]] = []
 
     def remember(_: Any, __: Any, statement: str, parameters: Any, ___: Any, many: bool) -> None:
@@ -102,7 +102,7 @@ async def test_neither_claims_nor_commits_scan_a_table_that_grows(large: str) ->
 
 
 def _claim_and_commit(connection: Connection) -> None:
-    """What a referee of a cluster does to the database while it plays."""
+    """Do what a referee of a cluster does to the database while it plays."""
     beat(connection, REFEREE)
     tournament: Tournament = get_tournament(connection, "fresh")
     claims = claim_next(connection, tournament.id, REFEREE.name, holding=(), played=(), most=2)

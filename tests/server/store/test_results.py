@@ -223,7 +223,7 @@ def stored_after(
 async def play_two_tournaments(
     path: Path, order: random.Random | None, sizes: list[int], restarts: set[int], failures: set[int]
 ) -> dict[str, list[tuple[object, ...]]]:
-    """What is stored in the end, after commits of these sizes with crashes and rolled back transactions between."""
+    """Return the stored rows after commits of these sizes with crashes and rolled back transactions between."""
     async with open_arena(path) as arena:
         # One rated, one not: the order between two rated tournaments is rightly that of their commits.
         rated = await arena.tournament("rated", bots=BOTS, games_per_pair=12)

@@ -129,7 +129,7 @@ def traced(connection: Connection) -> Iterator[list[str]]:
 
 
 def steps(connection: Connection, query: Callable[[Connection], Any]) -> int:
-    """How many instructions of SQLite's machine the query takes."""
+    """Return how many instructions of SQLite's machine the query takes."""
     count = 0
 
     def step() -> None:
@@ -145,7 +145,7 @@ def steps(connection: Connection, query: Callable[[Connection], Any]) -> int:
 
 
 def plans(connection: Connection, query: Callable[[Connection], Any]) -> dict[str, list[str]]:
-    """How SQLite carries out each statement of the query."""
+    """Return SQLite's plan of each statement of the query."""
     with traced(connection) as statements:
         query(connection)
     return {

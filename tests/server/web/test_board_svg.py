@@ -34,7 +34,7 @@ DIGESTS = """async ([module, wanted]) => {
 
 
 class Wanted(NamedTuple):
-    """What to draw."""
+    """A board to draw."""
 
     game: Document
     ply: int

@@ -1,4 +1,4 @@
-"""What one visitor may have of the site: heads, forms, connections, streams of events. Others notice nothing."""
+"""Bounds of one visitor of the site: headers, forms, connections, event streams. Others notice nothing."""
 
 import asyncio
 import logging
@@ -62,7 +62,7 @@ def test_endless_headers_are_cut_off(site: Site, endless: bytes) -> None:
 
 
 def peeked(connection: socket.socket) -> bytes:
-    """What has arrived, which stays there."""
+    """Return the bytes that have arrived, without consuming them."""
     connection.settimeout(0.01)
     try:
         return connection.recv(4096, socket.MSG_PEEK)
@@ -73,7 +73,7 @@ def peeked(connection: socket.socket) -> bytes:
 
 
 def is_given_up(connection: socket.socket) -> bool:
-    """Whether the site, which runs in this process, has closed its end of the connection."""
+    """Has the site, which runs in this process, closed its end of the connection?"""
     here = connection.getsockname()
     return not any(each.raddr == here for each in psutil.Process().net_connections("tcp4"))
 

@@ -28,7 +28,7 @@ def browser() -> Iterator[Browser]:
 
 
 def stones(page: Page) -> int:
-    """How many stones lie on the large board."""
+    """Return the number of stones on the large board."""
     return page.locator("#board .stone").count()
 
 

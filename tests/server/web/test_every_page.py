@@ -1,4 +1,4 @@
-"""What holds for every page: people can use it, it is HTML, it is light, it stays where it is, it asks nobody else."""
+"""Requirements of every page: accessible, valid, light, steady, and without requests to other sites."""
 
 import re
 import time
@@ -32,7 +32,7 @@ VALUES = {
     "{test}": "first",
     "{tournament}": "{tournament}",
 }
-"""What stands for each parameter of an address; those in braces are known when the site runs."""
+"""Values of the parameters of addresses; those in braces are known when the site runs."""
 
 
 def address_of(path: str) -> str:
@@ -117,7 +117,7 @@ def table(site: Site) -> str:
 
 @pytest.fixture(scope="module")
 def names(cup: str, opened: str, table: str, tested: str) -> dict[str, str]:
-    """What stands for the parameters of addresses in braces, when all tournaments and the table are there."""
+    """Return the values of parameters in braces, when all tournaments and the table are there."""
     assert (opened, tested) == ("tournaments/autumn", "/tests/first")
     return {"tournament": cup.removeprefix("tournaments/"), "key": table.removeprefix("/play/")}
 
@@ -256,7 +256,7 @@ def _hear(said: list[str], message: ConsoleMessage) -> None:
 
 
 def hindrances(page: Page, *rules: str) -> list[str]:
-    """What axe finds serious or critical: by all its rules, or these."""
+    """Return the serious and critical findings of axe: by all its rules, or these."""
     options: dict[str, object] = {"resultTypes": ["violations"]}
     if rules:
         options["runOnly"] = list(rules)
@@ -269,7 +269,7 @@ def hindrances(page: Page, *rules: str) -> list[str]:
 
 
 def mistakes(text: str) -> list[str]:
-    """What a strict reader of HTML stumbles over first."""
+    """Return the first error of a strict reader of HTML."""
     try:
         html5lib.HTMLParser(strict=True).parse(text)
     except ParseError as error:

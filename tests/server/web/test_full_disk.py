@@ -12,7 +12,7 @@ from tests.support.site import Site
 from .test_signin import As
 
 SIZE, LIMIT = 7 << 20, 4 << 20
-"""Of the upload, which the website does not keep in memory, and of the largest file."""
+"""The sizes of the upload, which the website does not keep in memory, and of the largest file."""
 
 
 @pytest.fixture

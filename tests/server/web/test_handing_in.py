@@ -1,4 +1,4 @@
-"""A bot as a file from the browser: handed in, refused with a reason, played, handed in again."""
+"""A bot as a file from the browser: submitted, refused with a reason, played, submitted again."""
 
 import json
 from collections.abc import Iterator

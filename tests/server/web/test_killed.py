@@ -1,4 +1,4 @@
-"""The site and its server killed in the middle of a game that a browser watches: it goes on, and nobody reloads."""
+"""The site and its server are killed during a game that a browser watches: it continues without a reload."""
 
 import json
 import re
@@ -39,7 +39,7 @@ class League(NamedTuple):
 
     server: "subprocess.Popen[str]"
     arguments: list[str]
-    """What the server was started with, its port included."""
+    """The options of the server, its port included."""
     address: str
     site: str
     game: str

@@ -43,7 +43,7 @@ def ply(number: int, score: float | None = None) -> pb.WatchResponse:
 
 
 async def read(watcher: Watcher, number: int) -> list[tuple[str, str, Any]]:
-    """So many events."""
+    """Wait for so many events."""
     found = []
     async with asyncio.timeout(PATIENCE):
         events: AsyncIterator[bytes] = watcher.events()

@@ -39,7 +39,7 @@ HEAVIEST = 52_000
 
 
 class Links(HTMLParser):
-    """What a page leads to and loads, and whether it breaks the policy that it is sent with."""
+    """Return the links and resources of a page, and its breaches of the policy that it is sent with."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Playing in a real browser: won, lost and drawn, by mouse, keyboard and touch, alone and with somebody else."""
+"""Games in a real browser: won, lost and drawn, by mouse, keyboard and touch, alone and with another person."""
 
 import asyncio
 import re

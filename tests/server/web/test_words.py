@@ -1,4 +1,4 @@
-"""What the pages call things."""
+"""Words of the pages."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A program that dials in by itself, with our SDK or with grpc alone, and misbehaves as it is told.
+"""A program that connects by itself, with our SDK or with grpc alone, and misbehaves on demand.
 
     python dialler.py NOTES HABIT [PORT]
 

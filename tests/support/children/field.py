@@ -54,15 +54,15 @@ class Field:
     folder: Path
     locking: Locking = Locking.OFF
     games: list[ExportedGame] = field(default_factory=list)
-    """Of the last tournament, in slot order."""
+    """The games of the last tournament, in slot order."""
     said: list[str] = field(default_factory=list)
     """The notes of the last tournament, for people."""
     sessions: list[int] = field(default_factory=list)
-    """Of all child players so far, each the leader of one."""
+    """The first processes of all child players so far."""
 
     @property
     def notes(self) -> Path:
-        """Where players write their process IDs."""
+        """The file in which players write their process IDs."""
         return self.folder / "pids"
 
     @property
@@ -125,7 +125,7 @@ class Field:
             yield Attentive(launcher, self.sessions)
 
     async def notes_of_games(self) -> list[dict[str, str]]:
-        """What is kept with each game of the only tournament, by the label of the side."""
+        """Return the notes of each game of the only tournament, by the label of the side."""
         store = await Store.open(self.database)
         try:
             slug = await store.read(lambda connection: str(connection.exec_driver_sql(_SLUG).scalar()))
@@ -156,7 +156,7 @@ class Field:
 
 
 def endings(outcome: LocalOutcome) -> dict[str, int]:
-    """How many games ended in which way."""
+    """Count how games ended."""
     return outcome.terminations
 
 

@@ -1,7 +1,7 @@
 """Bad habits of bots in Python, whatever form they come in: as a program, as a plugin, as a Gomocup engine.
 
-A process has one of them, and misbehaves with its second move of each game. What it may try only where nobody locked
-it in, it plays on after being refused, and resigns otherwise: then its games say that the lock does not hold.
+A process has one of them, and misbehaves with its second move of each game. After a forbidden action it plays on if
+it was refused, and resigns otherwise: its games then show that the sandbox has no effect.
 """
 
 import contextlib
@@ -21,11 +21,11 @@ LINE_BYTES = 50_000_000
 BREATH = 0.002
 """Seconds between hundreds of lines without end: the cores are others', too."""
 _said: list[str] = []
-"""What is said only once."""
+"""Words that are printed only once."""
 
 
 class Allowed(Exception):
-    """What should have been refused was not."""
+    """An action that should have been refused had an effect."""
 
 
 def wait_for_ever() -> NoReturn:
@@ -41,13 +41,13 @@ def wait_for_the_end() -> NoReturn:
 
 
 def write(data: bytes) -> None:
-    """To standard output, all of it."""
+    """Write all of it to standard output."""
     while data:
         data = data[os.write(1, data) :]
 
 
 def begin(habit: str) -> None:
-    """What the process does before it is ready."""
+    """Act before the process is ready."""
     match habit:
         case "never starts":
             wait_for_ever()
@@ -61,7 +61,7 @@ def begin(habit: str) -> None:
 
 
 def misbehave(habit: str, ground: str) -> None:
-    """What it does before its second move. `ground` is FOLDER:PORT, where it tries what it must not.
+    """Act before the second move. `ground` is FOLDER:PORT, where it tries forbidden actions.
 
     Raises Allowed.
     """

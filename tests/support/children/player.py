@@ -1,4 +1,4 @@
-"""A player without our SDK: protobuf and two pipes. It takes the lowest free cell, and misbehaves as it is told.
+"""A player without our SDK: protobuf and two pipes. It takes the lowest free cell, and misbehaves on demand.
 
     python player.py NOTES HABIT [GROUND [json]]
 
@@ -51,13 +51,13 @@ def receive() -> pb.PlayResponse:
 
 
 def lives() -> int:
-    """How many players have been started with these notes."""
+    """Return how many players have been started with these notes."""
     with open(sys.argv[1]) as file:
         return len(file.readlines())
 
 
 def misbehave(habit: str, ground: str) -> int | None:
-    """What it does instead of an answer; a cell if that is one. Raises Allowed."""
+    """Act instead of answering; return a cell if the action is one. Raises Allowed."""
     match habit:
         case "crash once" | "other variants later" if lives() == 1:
             os._exit(3)

@@ -1,4 +1,4 @@
-"""What all transcriptions share: how a board is written down, and the form of an answer."""
+"""The notation of boards and the form of an answer that all transcriptions share."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -9,7 +9,7 @@ LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4
 
 
 class Considered(NamedTuple):
-    """What a player makes of a board: the cells it draws its move from, their chances, and its scores.
+    """A player's view of a board: the cells it draws its move from, their chances, and its scores.
 
     `weights` are in proportion to the chances of `candidates`; a fair lot has the weight 1 everywhere, a player
     that takes the first best cell has one candidate. `scores` gives every free cell its score in the article's

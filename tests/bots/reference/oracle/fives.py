@@ -57,7 +57,7 @@ def priorities(field: list[list[int]], k: int = 5) -> list[list[int]]:
 
 
 def from_edge(place: int, size: int) -> int:
-    """How many cells lie between this row or column and the nearer edge."""
+    """Return the number of cells between this row or column and the nearer edge."""
     return min(place, size - 1 - place)
 
 

@@ -2,9 +2,9 @@
 
 002 describes the root as a loop of its own: a cross into each empty cell in turn, the score of what follows, the
 cross taken back, and the first cell that is better than all before. 003 does the same inside its function, after
-a test whether the board it is given is terminal already. For a board on which somebody has a line that test would
-give a score and no move; a bot that is asked has to move, so the loop of 002 is used, and 003's tests begin with
-the first call below it. On every board of a game that is not over the two are one.
+a test whether its board is terminal already. On a board with a complete line that test would give a score and no
+move; a bot that is asked has to move, so this module uses the loop of 002, and 003's tests begin with the first call
+below it. On every board of a game that is not over, both are equal.
 """
 
 from .boards import Considered, check_question, fair_lot, free_cells, has_line, other, put

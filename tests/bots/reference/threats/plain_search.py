@@ -1,4 +1,4 @@
-"""What the tests of `threats` compare with: the rules read line by line, and search without any cleverness."""
+"""The rules read line by line and a plain search: the tests of `threats` compare with them."""
 
 from noughts_referee.rules import Variant
 
@@ -6,7 +6,7 @@ WON = 1_000_000
 
 
 def missing(line: int, own: int, other: int) -> int | None:
-    """How many stones of its owner a line misses; None if the other side holds a cell of it."""
+    """Return how many stones a line of its owner lacks; None if the other side holds a cell of it."""
     return None if line & other else (line & ~own).bit_count()
 
 

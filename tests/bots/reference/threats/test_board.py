@@ -1,4 +1,4 @@
-"""What `threats` counts on its lines and cells, against the rules read line by line, on boards of any kind."""
+"""The counts of `threats` on its lines and cells, against the rules read line by line, on boards of any kind."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -207,7 +207,7 @@ def test_more_nodes_make_a_different_bot() -> None:
 
 
 class Ticking:
-    """A clock that goes on by `step` seconds each time somebody looks at it."""
+    """A clock that advances by `step` seconds at each look."""
 
     def __init__(self, step: float) -> None:
         self.now = 0.0
@@ -233,7 +233,7 @@ def game(number: int, time: TimeLimits) -> GameInfo:
 def thinking_time(
     left: float, time: TimeLimits, *, step: float = 0.001, prepare: Callable[[ThreatsBot], None] = lambda bot: None
 ) -> float:
-    """How long the bot thinks about a position in which nothing ends its thinking but its clock."""
+    """Return how long the bot thinks about a position in which only its clock ends its thinking."""
     clock = Ticking(step)
     bot = ThreatsBot(clock=clock)
     bot.start(game(1, time))

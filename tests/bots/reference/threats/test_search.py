@@ -90,7 +90,7 @@ def test_a_win_found_by_threats_is_one_for_plain_negamax_too(name: str) -> None:
 
 
 def wins_within(board: Board, variant: Variant, own: int, other: int, plies: int) -> bool:
-    """Whether `own`, to move, wins in so many half-moves by threats, whatever free cell the other side takes."""
+    """Does `own`, to move, win in so many half-moves by threats, for every reply?"""
     stones = board.stones(own), board.stones(other)
     if board.winning_cells(*stones):
         return plies >= 1

@@ -1,6 +1,6 @@
-"""Starts children behind the lock and tells what they wrote: `python drive.py PLAN`, a program of its own.
+"""Start children in the sandbox and print their output: `python drive.py PLAN`, a program of its own.
 
-So the tests try the lock as root and, with `user` in the plan, as a plain user.
+So the tests try the sandbox as root and, with `user` in the plan, as an ordinary user.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ PATIENCE = 30.0
 
 @dataclass
 class Outcome:
-    """How a child ended."""
+    """The end of a child."""
 
     out: str
     err: str
@@ -30,7 +30,7 @@ class Outcome:
 
 
 async def read_all(fd: int) -> str:
-    """What comes until the pipe ends; closes it."""
+    """Read the pipe to its end, and close it."""
     loop, got = asyncio.get_running_loop(), b""
     while True:
         readable = asyncio.Event()

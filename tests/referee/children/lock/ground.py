@@ -1,4 +1,4 @@
-"""What lies outside the lock: somebody's home, an open folder, listening sockets, another process."""
+"""Things outside the sandbox: a private folder, an open one, listening sockets, another process."""
 
 import ctypes
 import os
@@ -41,7 +41,7 @@ def refuse_mounts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @contextmanager
 def _system_v() -> Iterator[tuple[int, int]]:
-    """Shared memory and a message queue for everybody, by their numbers."""
+    """Shared memory and a message queue that every user can open, by their numbers."""
     libc = ctypes.CDLL(None)
     memory, queue = libc.shmget(0, 4096, 0o1666), libc.msgget(0, 0o1666)
     try:
@@ -53,7 +53,7 @@ def _system_v() -> Iterator[tuple[int, int]]:
 
 @contextmanager
 def ground(user: int | None) -> Iterator[dict[str, Any]]:
-    """Things that nothing but the lock keeps a child from. `user`: whose the files and the victim are."""
+    """Things that only the sandbox keeps from a child. `user`: the owner of the files and of the victim."""
     with ExitStack() as stack:
         base = Path(tempfile.mkdtemp(prefix="noughts-ground-"))
         stack.callback(shutil.rmtree, base)

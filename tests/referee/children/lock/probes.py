@@ -1,4 +1,4 @@
-"""What a child tries: the entry of `py` children (`probes:main`), and a program (`python probes.py PROBE GROUND`).
+"""Forbidden actions of a child: the entry of `py` children (`probes:main`), or `python probes.py PROBE GROUND`.
 
 Each probe prints what it got. It ends with 0 whatever that was: whether it should have been refused, the tests know.
 """
@@ -24,7 +24,7 @@ from typing import Any
 from noughts_referee.children import system_calls
 
 Ground = dict[str, Any]
-"""Where to try it: paths, ports and processes outside."""
+"""The targets outside: paths, ports and processes."""
 
 MIB = 1024 * 1024
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -110,7 +110,7 @@ def look_at_memory(ground: Ground) -> str:
 
 
 def take_contexts(ground: Ground) -> str:
-    """Of asynchronous input and output: the machine has 65,536."""
+    """The contexts of asynchronous input and output that it takes: the machine has 65,536."""
     return _called(_libc.syscall(ctypes.c_long({"x86_64": 206, "aarch64": 0}[os.uname().machine]), 1, _buffer(8)))
 
 
@@ -194,7 +194,7 @@ def delay_who_opens(ground: Ground) -> str:
 
 
 def flag_a_file(ground: Ground) -> str:
-    """So that it is not dumped, which needs no right to write."""
+    """Avoid a core dump, which needs no right to write."""
     with Path(ground["bot"], "weights.txt").open() as file:
         return f"allowed: {fcntl.ioctl(file, 0x40086602, struct.pack('=q', 0x40))!r}"
 
@@ -204,14 +204,14 @@ def hide_its_files(ground: Ground) -> str:
 
 
 def pass_a_file(ground: Ground) -> str:
-    """To a socket, where no limit counts it."""
+    """Write to a socket, where no limit counts the bytes."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         return f"allowed: {socket.send_fds(ours, [b'.'], [0])}"
 
 
 def leave_its_processors(ground: Ground) -> str:
-    """To compute on that of its opponent."""
+    """Compute on the core of its opponent."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(before)})
     return _changed(os.sched_getaffinity(0) != before)

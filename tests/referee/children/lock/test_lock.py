@@ -1,6 +1,6 @@
-"""What a locked child is refused, and what it may do: each tried by the child itself, as root and as a plain user.
+"""Actions that the sandbox refuses and allows: each tried by the child itself, as root and as an ordinary user.
 
-A kernel without Landlock or seccomp fails these tests: there the lock does not hold.
+A kernel without Landlock or seccomp fails these tests: the sandbox has no effect there.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""What the runtimes of languages need, the list of allowed system calls has: threads, files, programs, clocks."""
+"""The list of allowed system calls has what the runtimes of languages need: threads, files, programs, clocks."""
 
 import shlex
 import shutil

@@ -1,4 +1,4 @@
-"""What no limit of the kernel binds: threads that spin, a scratch folder that is filled, the memory of all together."""
+"""Limits that the kernel does not have: threads that spin, a full scratch folder, the memory of all children."""
 
 import os
 import re
@@ -33,7 +33,7 @@ def disk() -> None:
 
 @pytest.fixture(params=["a disk of its own", "a folder"])
 def scratch(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """What a child can write to: a machine can refuse mounts."""
+    """The folder that a child can write to: a machine can refuse mounts."""
     kind: str = request.param
     if kind == "a folder":
         refuse_mounts(monkeypatch)
@@ -42,7 +42,7 @@ def scratch(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 @asynccontextmanager
 async def started(*scripts: str, limits: Limits | None = None) -> AsyncIterator[list[LockedChild]]:
-    """Shells that run these scripts behind the lock."""
+    """Shells that run these scripts in the sandbox."""
     launcher = LockedLauncher("noughts_bots.hosts.warm:main", limits)
     try:
         yield [await launcher.start(ChildCommand("exec", f"sh -c '{script}'")) for script in scripts]
@@ -62,7 +62,7 @@ def niceness(pid: int) -> int:
 
 
 def may_trace() -> bool:
-    """Whether this process has the capability CAP_SYS_PTRACE."""
+    """Does this process have the capability CAP_SYS_PTRACE?"""
     (capabilities,) = re.findall(r"^CapEff:\s*(\w+)$", Path("/proc/self/status").read_text(), re.MULTILINE)
     return bool(int(capabilities, 16) >> 19 & 1)
 

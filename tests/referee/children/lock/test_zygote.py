@@ -355,7 +355,7 @@ async def test_a_zygote_that_cannot_start_is_an_error(capfd: pytest.CaptureFixtu
 
 
 def held_by(pid: int) -> list[str]:
-    """What a process has open."""
+    """Return the open files of a process."""
     found = []
     for descriptor in os.listdir(f"/proc/{pid}/fd"):
         with suppress(FileNotFoundError):

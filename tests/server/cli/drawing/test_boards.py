@@ -1,4 +1,4 @@
-"""Boards as text, and winning cells where a game's result is told."""
+"""Boards as text, and winning cells next to the result of a game."""
 
 from __future__ import annotations
 

@@ -248,7 +248,7 @@ def test_file_that_cannot_be_written_is_found_out_before_the_games(noughts: Any,
 
 
 def _games_done(file: Path) -> int:
-    """What the tournament in a database counts while it is being played."""
+    """Return the counts of the tournament in a database while it is being played."""
     if not file.exists():
         return 0
     with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection, suppress(sqlite3.OperationalError):

@@ -21,7 +21,7 @@ import time
 from noughts_bots import Bot
 
 class Told(Bot):
-    '''Resigns unless it is told: its own limit of a move, and the opponent's, in seconds.'''
+    '''Resigns unless a question has both limits of a move: its own and the opponent's, in seconds.'''
 
     def __init__(self, own="0", opponent="0"):
         self.expected = float(own), float(opponent)

@@ -51,7 +51,7 @@ def written(file: Path) -> list[str]:
 
 
 def stored(database: Path) -> int:
-    """How many games another program finds there."""
+    """Return the number of games that another program finds there."""
     rows = found(database, "SELECT count(*) FROM games")
     return int(rows[0][0]) if rows else 0
 

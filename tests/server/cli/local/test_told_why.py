@@ -1,4 +1,4 @@
-"""What authors read when their bots fail: the command line as they use it."""
+"""Texts that authors read when their bots fail, on the command line as they use it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ EXCEPTION = "IndexError: list index out of range"
 
 
 class Desk:
-    """A folder with somebody's bots, and a terminal there."""
+    """A folder with a user's bots, and a terminal there."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -70,7 +70,7 @@ class Desk:
         )
 
     def run(self, line: str, *, code: int = 0, stdin: str = "") -> tuple[str, str]:
-        """What it says and what it complains of; in this process, because it is much that is asked here."""
+        """Return its output and its errors; in this process, because the tests run many commands."""
         with chdir(self.folder):
             done = told(shlex.split(line), self.environment, code=code, stdin=stdin)
         return done.stdout, done.stderr

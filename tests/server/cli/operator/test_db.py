@@ -1,4 +1,4 @@
-"""`noughts db`: a real database is checked, copied beside its server, and pruned."""
+"""`noughts db`: a real database is checked, copied while its server runs, and pruned."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def execute(database: Path, *statements: str) -> None:
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ServerUnderTest, Path]]:
-    """A server with a match of a hundred games, and a copy that was made beside it."""
+    """A server with a match of a hundred games, and a copy of its database."""
     copy = tmp_path_factory.mktemp("db") / "copy.db"
     with serving() as server:
         server.match("random", "three-stage", games=100)

@@ -1,4 +1,4 @@
-"""`noughts live`: a server, its site, and bots that go on playing."""
+"""`noughts live`: a server, its site, and bots that play until it stops."""
 
 import json
 import signal
@@ -15,7 +15,7 @@ LADDERS = {"noughts-and-crosses", "four-in-a-row", "five-in-a-row", "in-a-cube"}
 
 
 def games_done(site: str) -> dict[str, int]:
-    """By tournament, as the site tells it."""
+    """The state of each tournament, by the site."""
     with urlopen(f"{site}/api/v1/tournaments", timeout=60) as answer:
         return {each["name"].partition("/")[2]: each["games_done"] for each in json.load(answer)["tournaments"]}
 

@@ -1,4 +1,4 @@
-"""`noughts referee`, and the options of the bus: what is wrong is said before anything is done."""
+"""`noughts referee` and the options of the bus: errors come before anything is done."""
 
 from collections.abc import Sequence
 from pathlib import Path

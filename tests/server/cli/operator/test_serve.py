@@ -1,4 +1,4 @@
-"""`noughts serve` tells callers what it offers, unless it is told not to."""
+"""`noughts serve` shows callers what it offers, unless its options forbid that."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoRe
 
 
 def services(start: Any, database: str, options: str) -> list[str]:
-    """What a caller is told by a server with these options."""
+    """Return the answer of a server with these options to a caller."""
     line = f"serve --no-web --listen 127.0.0.1:0 --db {database} --format json --log-level error {options}"
     with start(line) as process:
         address = json.loads(process.stdout.readline())["grpc"]

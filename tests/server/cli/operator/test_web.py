@@ -27,7 +27,7 @@ CHILD = "noughts_server.web.child"
 
 
 def status(site: str) -> int:
-    """What the site answers to a question that only its server can answer; 0: it does not."""
+    """Return the site's status for a page that only its server can answer; 0 without an answer."""
     try:
         with urlopen(f"{site}/api/v1/status", timeout=60) as answer:
             return int(answer.status)

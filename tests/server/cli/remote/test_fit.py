@@ -10,7 +10,7 @@ import pytest
 
 @pytest.fixture
 def played(noughts: Any, database: str) -> Any:
-    """What three reference bots have come to that have played each other 40 times each in the database."""
+    """The ratings of three reference bots that have played each other 40 times each in the database."""
     path = database.removeprefix("sqlite:///")
     line = f"tournament run random pascal nextstep:depth=1 --games 40 --concurrency 32 --seed 3 --db {path}"
     return json.loads(noughts(f"{line} --fit --format json").stdout)

@@ -17,7 +17,7 @@ from tests.support.model_endpoint import ModelEndpoint, Reply, Request, cell, fr
 Ask = Callable[..., Any]
 
 PRICES = Fraction("2.5"), Fraction("0.7")
-"""Of a million tokens, in the specs below."""
+"""The price of a million tokens, in the specs below."""
 RETHINKS = 2
 
 
@@ -26,7 +26,7 @@ class Models:
 
     def __init__(self) -> None:
         self.verdicts: dict[str, list[list[str]]] = {"good": [], "clumsy": [], "prose": []}
-        """Of each question: those that the answers must get."""
+        """The limits of each question that the answers must get."""
         self.tokens: dict[str, list[tuple[int, int]]] = {name: [] for name in self.verdicts}
 
     def answer(self, name: str, request: Request) -> Reply:

@@ -380,7 +380,7 @@ def test_serve_says_where_it_is_and_stops_politely(start: Any, database: str, nu
 
 
 def _seen(noughts: Any, env: dict[str, str]) -> tuple[int, int]:
-    """How many games are over on the server, and how many are running."""
+    """Return how many games are over on the server, and how many are running."""
     status = json.loads(noughts("status --once --format json", env=env).stdout)
     return status["games"], status["games_in_flight"]
 

@@ -1,4 +1,4 @@
-"""What a command prints while it waits for a tournament."""
+"""The output of a command that waits for a tournament."""
 
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_server.cli.tournament_end import progress_line

@@ -1,4 +1,4 @@
-"""What `tournament verify` finds in games whose seeds do not follow from their tournament's."""
+"""Findings of `tournament verify` in games whose seeds do not follow from their tournament's."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What stands on a terminal of a given size while somebody watches."""
+"""The screen of a terminal of a given size during a watch."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SIZES = [(80, 24), (120, 40), (60, 16), (40, 12)]
 
 @dataclass
 class Watched:
-    """A screen that is being watched, and time, which stands still until it is told to pass."""
+    """A watched screen, and a clock that only the test moves."""
 
     size: tuple[int, int]
     now: float = 100.0
@@ -40,13 +40,13 @@ class Watched:
 
     @property
     def lines(self) -> list[str]:
-        """What is on the terminal, a line a row."""
+        """Return the text of the terminal, a line a row."""
         terminal = pyte.Screen(*self.size)
         pyte.Stream(terminal).feed(self._file.getvalue().replace("\n", "\r\n"))
         return [line.rstrip() for line in terminal.display]
 
     def redrawn(self) -> list[str]:
-        """The same, drawn anew."""
+        """Draw the same again."""
         self.screen.refresh()
         return self.lines
 

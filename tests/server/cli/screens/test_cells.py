@@ -1,4 +1,4 @@
-"""How people name cells, and what they type."""
+"""Names of cells, as people write and type them."""
 
 import pytest
 
