@@ -27,7 +27,7 @@ from rich.table import Table
 
 from noughts_bots.connection.event_loop import run_loop
 from noughts_proto.v1 import tournaments_pb2, tournaments_pb2_grpc
-from tests.chaos.nursery import Forked
+from tests.chaos.child_processes import Forked
 from tests.cluster.ground import Cluster, running
 from tests.cluster.run import bot_file
 from tests.cluster.troubles import observed

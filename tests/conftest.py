@@ -42,7 +42,7 @@ WITH_PROCESSES = (
 """Folders of tests that start processes. Elsewhere a test that does so fails unless it has the mark `processes`."""
 
 
-MOSTLY_WAITING = ("cluster", "chaos", "system/test_newcomer.py")
+MOSTLY_WAITING = ("cluster", "chaos", "system/test_quick_starts.py")
 """Those come first: what waits for minutes leaves the cores to others, unless it is the last."""
 
 

@@ -21,7 +21,7 @@ from rich.table import Table
 
 from tests.chaos.attacks import ATTACKS, OF_COST
 from tests.chaos.fuzz import fuzz
-from tests.chaos.honest import WORLDS, HonestWorld, ProxiedWorld, Siege, besiege, honest_matches
+from tests.chaos.honest import WORLDS, AttackResult, HonestWorld, ProxiedWorld, honest_matches, measure_attack
 from tests.chaos.run import run_chaos
 from tests.chaos.troubles import TROUBLES
 from tests.chaos.world import Tally
@@ -128,16 +128,16 @@ async def _fuzz(folder: Path, options: argparse.Namespace) -> int:
                 frames=round(options.frames * share),
                 connections=round(options.connections * share),
             )
-            siege = await besiege(made, part, work, options.minutes * 60)
-            _CONSOLE.print(siege, markup=False)
-    grew = siege.after_mib > siege.before_mib * _GROWTH
-    faults = [what for what in siege.told if what.startswith(("fault", "no answer", "ended by"))]
+            result = await measure_attack(made, part, work, options.minutes * 60)
+            _CONSOLE.print(result, markup=False)
+    grew = result.after_mib > result.before_mib * _GROWTH
+    faults = [what for what in result.counts if what.startswith(("fault", "no answer", "ended by"))]
     _CONSOLE.print(
-        ", ".join(f"{siege.told[what]:,} {what}" for what in ("frames", "requests", "connections")) + ";"
-        f" {siege.plies / siege.seconds:.0f} honest plies/s, {siege.lost} games lost on time;"
-        f" {siege.before_mib:.0f} MiB before, {siege.most_mib:.0f} most, {siege.after_mib:.0f} after"
+        ", ".join(f"{result.counts[what]:,} {what}" for what in ("frames", "requests", "connections")) + ";"
+        f" {result.plies / result.seconds:.0f} honest plies/s, {result.lost} games lost on time;"
+        f" {result.before_mib:.0f} MiB before, {result.most_mib:.0f} most, {result.after_mib:.0f} after"
     )
-    return int(bool(faults or grew or siege.died or siege.lost or made.tally.traceback))
+    return int(bool(faults or grew or result.died or result.lost or made.tally.traceback))
 
 
 async def _attacks(folder: Path, options: argparse.Namespace) -> int:
@@ -154,37 +154,37 @@ async def _attacks(folder: Path, options: argparse.Namespace) -> int:
         "page, s",
         "answers to the attacker",
     )
-    sieges: list[Siege] = []
+    results: list[AttackResult] = []
     for name in options.only:
         (within := folder / name.replace(" ", "-")).mkdir()
         kind = WORLDS.get(name, HonestWorld)
         async with honest_matches(within, kind) as made:
             shown = f"{name}{', at the proxy' * (kind is ProxiedWorld)}"
-            siege = await besiege(made, shown, ATTACKS[name], options.seconds, calm_seconds=options.seconds / 2)
-        siege.died += [made.tally.traceback] * bool(made.tally.traceback)
-        sieges.append(siege)
-        told = ", ".join(f"{what}: {times:,}" for what, times in siege.told.items())
+            result = await measure_attack(made, shown, ATTACKS[name], options.seconds, calm_seconds=options.seconds / 2)
+        result.died += [made.tally.traceback] * bool(made.tally.traceback)
+        results.append(result)
+        told = ", ".join(f"{what}: {times:,}" for what, times in result.counts.items())
         table.add_row(
-            siege.attack + (" (the server died)" if siege.died else ""),
-            f"{siege.plies / siege.seconds:.0f}",
-            f"{siege.share:.0%}",
-            f"{siege.median_seconds:.2f}",
-            str(siege.lost),
-            *(f"{mib:.0f}" for mib in (siege.before_mib, siege.most_mib, siege.after_mib, siege.child_mib)),
-            f"{siege.page_seconds:.2f}" if siege.visits else "",
+            result.attack + (" (the server died)" if result.died else ""),
+            f"{result.plies / result.seconds:.0f}",
+            f"{result.share:.0%}",
+            f"{result.median_seconds:.2f}",
+            str(result.lost),
+            *(f"{mib:.0f}" for mib in (result.before_mib, result.most_mib, result.after_mib, result.child_mib)),
+            f"{result.page_seconds:.2f}" if result.visits else "",
             told,
         )
-        _CONSOLE.print(siege, markup=False)
+        _CONSOLE.print(result, markup=False)
     _CONSOLE.print(table)
-    return int(any(map(_is_hurt, sieges)))
+    return int(any(map(_is_hurt, results)))
 
 
-def _is_hurt(siege: Siege) -> bool:
-    if siege.died or siege.lost or siege.most_mib > _MOST_MIB:
+def _is_hurt(result: AttackResult) -> bool:
+    if result.died or result.lost or result.most_mib > _MOST_MIB:
         return True
-    if siege.attack not in OF_COST:
+    if result.attack not in OF_COST:
         return False
-    return siege.share < _LEAST_SHARE or siege.median_seconds > _SLOWEST_MEDIAN or siege.most_mib > _MOST_MIB_OF_COST
+    return result.share < _LEAST_SHARE or result.median_seconds > _SLOWEST_MEDIAN or result.most_mib > _MOST_MIB_OF_COST
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ class Target:
     """HOST:PORT of its website, if it has one."""
     bus: str = ""
     """The address of its bus, if it has one."""
-    told: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
     """The outcome, by status or by the attack's own words."""
 
     @property
@@ -81,20 +81,20 @@ class Target:
         while True:
             try:
                 await attempt()
-                self.told["OK"] += 1
+                self.counts["OK"] += 1
             except grpc.aio.AioRpcError as error:
                 ended = error.details() == WRITTEN_TOO_LATE
-                self.told["written to a call that has ended" if ended else error.code().name] += 1
+                self.counts["written to a call that has ended" if ended else error.code().name] += 1
                 await asyncio.sleep(_PAUSE)
             except (asyncio.InvalidStateError, OSError) as error:
-                self.told[type(error).__name__] += 1
+                self.counts[type(error).__name__] += 1
                 await asyncio.sleep(_PAUSE)
 
 
 Attack = Callable[[Target], Awaitable[None]]
 
 
-class Puppet:
+class AttackerBot:
     """A bot of the attacker, frame by frame: it plays any free cell unless it has other orders."""
 
     def __init__(self, call: "grpc.aio.StreamStreamCall[pb.PlayRequest, pb.PlayResponse]") -> None:
@@ -155,7 +155,7 @@ class Puppet:
 
 
 @asynccontextmanager
-async def puppet(target: Target, name: str, **hello: Any) -> AsyncIterator[Puppet]:
+async def attacker_bot(target: Target, name: str, **hello: Any) -> AsyncIterator[AttackerBot]:
     """A bot of the attacker that has logged in."""
     compression = hello.pop("compression", None)
     async with target.channel() as channel:
@@ -166,7 +166,7 @@ async def puppet(target: Target, name: str, **hello: Any) -> AsyncIterator[Puppe
         if not isinstance(welcome, pb.PlayResponse):
             raise EOFError("the server has ended the stream")
         try:
-            yield Puppet(call)
+            yield AttackerBot(call)
         finally:
             call.cancel()
 
@@ -199,7 +199,7 @@ async def anonymous_memory(target: Target) -> None:
                 await call.write(frame)
                 await call.read()
                 if (code := await call.code()) is not grpc.StatusCode.OK:
-                    target.told[code.name] += 1
+                    target.counts[code.name] += 1
 
             for _ in range(_STREAMS):
                 tasks.create_task(target.endless(hello))
@@ -214,8 +214,8 @@ async def free_thinking(target: Target) -> None:
     for number in count():
         names = (f"thinker{number}", f"partner{number}")
         async with (
-            puppet(target, names[0]) as thinker,
-            puppet(target, names[1]) as partner,
+            attacker_bot(target, names[0]) as thinker,
+            attacker_bot(target, names[1]) as partner,
             asyncio.TaskGroup() as tasks,
         ):
             playing = tasks.create_task(partner.play())
@@ -232,10 +232,10 @@ async def free_thinking(target: Target) -> None:
                     asked = await thinker.questions()
                     await thinker.answer(asked, acknowledge=False)
                     await asyncio.sleep(_STOLEN_SECONDS)
-                    target.told["thought for free"] += not thinker.ends
+                    target.counts["thought for free"] += not thinker.ends
                     await thinker.acknowledge()
             for termination, games in thinker.ends.items():
-                target.told[f"ended: {types_pb2.Termination.Name(types_pb2.Termination.ValueType(termination))}"] += (
+                target.counts[f"ended: {types_pb2.Termination.Name(types_pb2.Termination.ValueType(termination))}"] += (
                     games
                 )
             playing.cancel()
@@ -250,8 +250,8 @@ async def late_answers(target: Target) -> None:
     async def flood() -> None:
         compression = next(attempts, grpc.Compression.NoCompression)
         async with (
-            puppet(target, "late", compression=compression) as late,
-            puppet(target, "later") as later,
+            attacker_bot(target, "late", compression=compression) as late,
+            attacker_bot(target, "later") as later,
             asyncio.TaskGroup() as tasks,
         ):
             playing = tasks.create_task(later.play())
@@ -263,7 +263,7 @@ async def late_answers(target: Target) -> None:
             frame = pb.PlayRequest(moves=pb.Moves(game=[late.over[0]] * _ROWS, ply=[0] * _ROWS, cell=[0] * _ROWS))
             while not reading.done():
                 await late.call.write(frame)
-                target.told["frames of late rows"] += 1
+                target.counts["frames of late rows"] += 1
 
     async def attempt() -> None:
         try:
@@ -279,7 +279,7 @@ async def late_answers(target: Target) -> None:
 
 async def seats(target: Target) -> None:
     """Untimed challenges to bots that are in tournaments, whose challenger never moves."""
-    async with puppet(target, "challenger", max_games=1_000), target.channel() as channel:
+    async with attacker_bot(target, "challenger", max_games=1_000), target.channel() as channel:
         stub: Any = challenges_pb2_grpc.ChallengeServiceStub(channel)
         numbers = count()
 
@@ -300,7 +300,7 @@ async def seats(target: Target) -> None:
 async def guest_tests(target: Target) -> None:
     """Tests with the longest clocks against bots that are in tournaments, by a bot that never moves."""
     minute, hour = types_pb2.TimeControl(move_us=60_000_000), types_pb2.TimeControl(move_us=3_600_000_000)
-    async with puppet(target, "tester", max_games=1_000) as silent, target.channel() as channel:
+    async with attacker_bot(target, "tester", max_games=1_000) as silent, target.channel() as channel:
         stub: Any = tests_pb2_grpc.TestServiceStub(channel)
         numbers = count()
 
@@ -319,7 +319,7 @@ async def guest_tests(target: Target) -> None:
             with suppress(EOFError):
                 while True:
                     await silent.questions()
-                    target.told["questions not answered"] += 1
+                    target.counts["questions not answered"] += 1
 
 
 async def refused_calls(target: Target) -> None:
@@ -350,7 +350,10 @@ async def large_settings(target: Target) -> None:
 
 async def silence(target: Target) -> None:
     """A bot takes as many untimed games as it is given, and never says a word in them."""
-    async with puppet(target, "mute", max_games=64) as mute, puppet(target, "waiting", max_games=64) as waiting:
+    async with (
+        attacker_bot(target, "mute", max_games=64) as mute,
+        attacker_bot(target, "waiting", max_games=64) as waiting,
+    ):
         await _tournament(
             target, "silence", ("mute", "waiting"), variant="tictactoe", games_per_pair=20_000, concurrency=64
         )
@@ -364,7 +367,7 @@ async def silence(target: Target) -> None:
                     await mute.call.write(pb.PlayRequest(heartbeat=frame.heartbeat))
                 elif frame.frame:
                     await mute.call.write(pb.PlayRequest(done_through=frame.frame))
-                target.told["questions not answered"] += len(frame.turns.game)
+                target.counts["questions not answered"] += len(frame.turns.game)
 
 
 async def listing(target: Target) -> None:
@@ -373,8 +376,8 @@ async def listing(target: Target) -> None:
 
     async def log_in() -> None:
         number = next(numbers)
-        async with puppet(target, f"crowd{number % 200}", version=str(number)):
-            target.told["logins"] += 1
+        async with attacker_bot(target, f"crowd{number % 200}", version=str(number)):
+            target.counts["logins"] += 1
 
     async def attempt() -> None:
         with suppress(EOFError):
@@ -394,13 +397,13 @@ async def comment_bombs(target: Target) -> None:
 
     async def write(name: str) -> None:
         with suppress(EOFError):
-            async with puppet(target, name, max_games=_AUTHORS_GAMES) as author:
+            async with attacker_bot(target, name, max_games=_AUTHORS_GAMES) as author:
                 for number in count():
                     questions = await author.questions()
                     for each in range(0, len(questions), _BOMBS_A_FRAME):
                         text = f"{number}{'x' * _BOMB_CHARACTERS}"
                         await author.answer(questions[each : each + _BOMBS_A_FRAME], comment=text)
-                    target.told["moves with a bomb"] += len(questions)
+                    target.counts["moves with a bomb"] += len(questions)
 
     async with target.channel() as channel, asyncio.TaskGroup() as tasks:
         for name in names:
@@ -437,7 +440,9 @@ async def long_lists(target: Target) -> None:
 async def _flood(target: Target, frames: http2.Flood) -> None:
     async with asyncio.TaskGroup() as tasks:
         for _ in range(_FLOODS):
-            tasks.create_task(target.endless(lambda: http2.flood(target.address, target.dialling, frames, target.told)))
+            tasks.create_task(
+                target.endless(lambda: http2.flood(target.address, target.dialling, frames, target.counts))
+            )
 
 
 async def nothing_said(target: Target) -> None:
@@ -451,13 +456,13 @@ async def nothing_said(target: Target) -> None:
             await asyncio.sleep(20)
         finally:
             writer.transport.abort()
-            target.told[f"connections kept for {time.monotonic() - began:.0f} s"] += 1
+            target.counts[f"connections kept for {time.monotonic() - began:.0f} s"] += 1
 
     async def say_nothing(channel: grpc.aio.Channel) -> None:
         call = play_pb2_grpc.PlayServiceStub(channel).Play(metadata=target.bearing)
         await call.read()
         if (code := await call.code()) is not grpc.StatusCode.OK:
-            target.told[code.name] += 1
+            target.counts[code.name] += 1
 
     async with target.channel() as channel, asyncio.TaskGroup() as tasks:
         for _ in range(400):
@@ -550,7 +555,7 @@ async def _until_sent_away(attack: Attack, target: Target) -> None:
     try:
         await attack(target)
     except* (grpc.aio.AioRpcError, EOFError, asyncio.InvalidStateError) as group:
-        target.told[f"ended by {group.exceptions[0]!r:.100}"] += 1
+        target.counts[f"ended by {group.exceptions[0]!r:.100}"] += 1
 
 
 async def attack_for(seconds: float, attack: Attack, target: Target) -> Counter[str]:
@@ -561,7 +566,7 @@ async def attack_for(seconds: float, attack: Attack, target: Target) -> Counter[
     except TimeoutError:
         pass
     except BaseExceptionGroup as group:
-        target.told[f"ended by {group.exceptions[0]!r:.100}"] += 1
+        target.counts[f"ended by {group.exceptions[0]!r:.100}"] += 1
     except (grpc.aio.AioRpcError, EOFError) as error:
-        target.told[f"ended by {error.details() if isinstance(error, grpc.aio.AioRpcError) else error}"] += 1
-    return target.told
+        target.counts[f"ended by {error.details() if isinstance(error, grpc.aio.AioRpcError) else error}"] += 1
+    return target.counts

@@ -31,7 +31,7 @@ async def forged_messages(target: Any) -> None:
                 for message in forged(subject, seen.get(subject, b"")):
                     sent.add(message)
                     await bus.publish(subject, message)
-                    target.told["messages"] += 1
+                    target.counts["messages"] += 1
                     await asyncio.sleep(_PAUSE)
             seen.clear()
             sent.clear()

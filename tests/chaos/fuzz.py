@@ -151,9 +151,9 @@ async def fuzz(target: Target, *, seed: int, frames: int, connections: int) -> N
 
 
 def _count(target: Target, error: grpc.aio.AioRpcError, sent: str) -> None:
-    target.told[error.code().name] += 1
+    target.counts[error.code().name] += 1
     if error.code() in _OURS and error.details() != WRITTEN_TOO_LATE:
-        target.told[f"fault: {sent} {error.code().name} {error.details()}"[:200]] += 1
+        target.counts[f"fault: {sent} {error.code().name} {error.details()}"[:200]] += 1
 
 
 async def _fuzz_streams(target: Target, name: str, rubbish: Rubbish, budget: Iterator[int]) -> None:
@@ -172,7 +172,7 @@ async def _fuzz_streams(target: Target, name: str, rubbish: Rubbish, budget: Ite
                         await reading
                     for _ in zip(range(rubbish.chance.randrange(_FRAMES_OF_A_STREAM)), budget, strict=False):
                         await call.write(rubbish.frame() if rubbish.chance.random() < 0.2 else rubbish.moves())
-                        target.told["frames"] += 1
+                        target.counts["frames"] += 1
                     await call.done_writing()
                     if reads:
                         while await call.read():
@@ -181,7 +181,7 @@ async def _fuzz_streams(target: Target, name: str, rubbish: Rubbish, budget: Ite
             except grpc.aio.AioRpcError as error:
                 _count(target, error, "Play")
             except (asyncio.InvalidStateError, TimeoutError) as error:
-                target.told[type(error).__name__] += 1
+                target.counts[type(error).__name__] += 1
                 if call.done():
                     await _ended(target, call)
             finally:
@@ -190,9 +190,9 @@ async def _fuzz_streams(target: Target, name: str, rubbish: Rubbish, budget: Ite
 
 async def _ended(target: Target, call: Any) -> None:
     code = await call.code()
-    target.told[code.name] += 1
+    target.counts[code.name] += 1
     if code in _OURS:
-        target.told[f"fault: Play {code.name} {await call.details()}"[:200]] += 1
+        target.counts[f"fault: Play {code.name} {await call.details()}"[:200]] += 1
 
 
 async def _fuzz_calls(target: Target, rubbish: Rubbish, calls: int) -> None:
@@ -209,18 +209,18 @@ async def _fuzz_calls(target: Target, rubbish: Rubbish, calls: int) -> None:
             what = rubbish.chance.random()
             request = rubbish.noise() if what < 0.15 else rubbish.mutated(filled) if what < 0.4 else filled
             metadata = target.bearing if rubbish.chance.random() < 0.8 else ()
-            target.told["requests"] += 1
+            target.counts["requests"] += 1
             try:
                 async with asyncio.timeout(_SECONDS_OF_A_CALL):
                     method: Any = channel.unary_stream(path) if streams else channel.unary_unary(path)
                     call = method(request, metadata=metadata)
                     await (call.read() if streams else call)
                     call.cancel()
-                target.told["OK"] += 1
+                target.counts["OK"] += 1
             except grpc.aio.AioRpcError as error:
                 _count(target, error, path)
             except TimeoutError:
-                target.told[f"no answer: {path}"] += 1
+                target.counts[f"no answer: {path}"] += 1
 
 
 async def _fuzz_connections(target: Target, rubbish: Rubbish, connections: int) -> None:
@@ -236,4 +236,4 @@ async def _fuzz_connections(target: Target, rubbish: Rubbish, connections: int) 
             ends: tuple[Callable[[], object], ...] = (writer.close, writer.transport.abort, writer.write_eof)
             rubbish.chance.choice(ends)()
             writer.transport.abort()
-        target.told["connections"] += 1
+        target.counts["connections"] += 1

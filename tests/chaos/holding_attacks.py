@@ -65,7 +65,7 @@ async def agent_waits(target: Any) -> None:
             try:
                 await agent.call("wait_for_turn", bot="idler", seconds=60)
             except ToolFailed as failed:
-                target.told[str(failed)[:40]] += 1
+                target.counts[str(failed)[:40]] += 1
             await asyncio.sleep(_PAUSE)
 
     async with over_http(url, target.token) as agent, asyncio.TaskGroup() as tasks:
@@ -83,7 +83,7 @@ async def _slow_body(target: Any) -> None:
         with suppress(OSError):
             reader, writer = await asyncio.open_connection(host, int(port))
             writer.write(head.encode())
-            target.told[f"slow body: {(await reader.read(12))[9:].decode() or 'closed'}"] += 1
+            target.counts[f"slow body: {(await reader.read(12))[9:].decode() or 'closed'}"] += 1
             writer.transport.abort()
         await asyncio.sleep(_PAUSE)
 
@@ -97,8 +97,8 @@ async def _many(target: Any, clients: list[tuple[str, bool]], act: Callable[[Dea
                 async with deaf(target.address, source, reads=reads) as client:
                     act(client)
                     await client.closed.wait()
-                    target.told["connections closed"] += 1
-                    target.told["answers"] += client.answered
+                    target.counts["connections closed"] += 1
+                    target.counts["answers"] += client.answered
             await asyncio.sleep(_PAUSE)
 
     async with asyncio.TaskGroup() as tasks:

@@ -27,7 +27,7 @@ from noughts_proto.v1 import bots_pb2, status_pb2, status_pb2_grpc, tournaments_
 from noughts_referee.rules import Position, Termination, parse_variant
 from noughts_referee.work_units import pack_moves, pack_times
 from tests.chaos.attacks import ENDS_AT_THE_PROXY, OTHER_SURFACES, Attack, Target, attack_for
-from tests.chaos.nursery import Forked, noughts
+from tests.chaos.child_processes import Forked, noughts
 from tests.chaos.world import ORGANISER, World, going
 from tests.cluster.ground import Nats
 from tests.support.arena import open_arena
@@ -47,7 +47,7 @@ _FAILURES = (Termination.TIMEOUT, Termination.DISCONNECTED, Termination.CRASHED)
 
 
 @dataclass(slots=True)
-class Siege:
+class AttackResult:
     """The effects of an attack."""
 
     attack: str
@@ -71,7 +71,7 @@ class Siege:
     after_mib: float = 0.0
     died: list[str] = field(default_factory=list)
     """The last lines of our processes that ended by themselves."""
-    told: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
     """The answers to the attacker, by status."""
     visits: Counter[str] = field(default_factory=Counter)
     """The answers to the other visitor of the website, by status."""
@@ -319,7 +319,7 @@ async def honest_matches(folder: Path, kind: type[HonestWorld] = HonestWorld) ->
             yield made
 
 
-async def _visit(made: HonestWorld, siege: Siege) -> None:
+async def _visit(made: HonestWorld, result: AttackResult) -> None:
     """Another visitor of the website asks for one page after the other."""
     host, _, port = made.website.rpartition(":")
     while True:
@@ -329,13 +329,13 @@ async def _visit(made: HonestWorld, siege: Siege) -> None:
             with closing(writer):
                 writer.write(made.visit)
                 status = (await reader.read(12)).decode().partition(" ")[2]
-        siege.visits[status] += 1
-        siege.visit_seconds.append(time.monotonic() - began)
-        siege.page_seconds = max(siege.visit_seconds)
+        result.visits[status] += 1
+        result.visit_seconds.append(time.monotonic() - began)
+        result.page_seconds = max(result.visit_seconds)
         await asyncio.sleep(_LOOK)
 
 
-async def _call(made: HonestWorld, siege: Siege) -> None:
+async def _call(made: HonestWorld, result: AttackResult) -> None:
     """The organiser asks for the state of the server, again and again."""
     async with grpc.aio.insecure_channel(made.address) as channel:
         status: Any = status_pb2_grpc.StatusServiceStub(channel)
@@ -344,13 +344,13 @@ async def _call(made: HonestWorld, siege: Siege) -> None:
             with suppress(grpc.aio.AioRpcError):
                 metadata = ((TOKEN_KEY, f"Bearer {made.tokens[ORGANISER]}"),)
                 await status.GetStatus(status_pb2.GetStatusRequest(), metadata=metadata, timeout=20)
-            siege.answer_seconds.append(time.monotonic() - began)
+            result.answer_seconds.append(time.monotonic() - began)
             await asyncio.sleep(_LOOK)
 
 
-async def besiege(
+async def measure_attack(
     made: HonestWorld, name: str, attack: Attack, seconds: float, nice: int = _NICE, *, calm_seconds: float = 0.0
-) -> Siege:
+) -> AttackResult:
     """Attack for so long, or until the attack is done. Before, measure for `calm_seconds` what the bots play.
 
     With the default `nice` the attacker leaves the cores to the matches; on a busy machine it hardly runs at all.
@@ -369,29 +369,29 @@ async def besiege(
                     sizes.append(child.memory_info().rss)
         return max(sizes) / 2**20
 
-    siege = Siege(name, before_mib=memory())
+    result = AttackResult(name, before_mib=memory())
     if calm_seconds:
         began, (plies, _) = time.monotonic(), made.counts()
         await asyncio.sleep(calm_seconds)
-        siege.calm_rate = (made.counts()[0] - plies) / (time.monotonic() - began)
+        result.calm_rate = (made.counts()[0] - plies) / (time.monotonic() - began)
     began, (plies, lost) = time.monotonic(), made.counts()
     address, dialling = made.door
     target = Target(address, made.tokens["mallory"], made.names, dialling, made.website, made.bus)
     attacker = Forked(made.folder / "attacker", _attack, attack, seconds, target, nice)
     async with asyncio.TaskGroup() as tasks:
-        visiting = tasks.create_task(_visit(made, siege) if made.website else asyncio.sleep(0))
-        calling = tasks.create_task(_call(made, siege))
+        visiting = tasks.create_task(_visit(made, result) if made.website else asyncio.sleep(0))
+        calling = tasks.create_task(_call(made, result))
         while attacker.alive:
             await asyncio.sleep(_LOOK)
-            siege.most_mib = max(siege.most_mib, memory())
-            siege.child_mib = max(siege.child_mib, largest_child())
+            result.most_mib = max(result.most_mib, memory())
+            result.child_mib = max(result.child_mib, largest_child())
         visiting.cancel()
         calling.cancel()
-    siege.seconds = time.monotonic() - began
-    siege.died += [each.last_line() for each in made.ours if not each.alive]
+    result.seconds = time.monotonic() - began
+    result.died += [each.last_line() for each in made.ours if not each.alive]
     made.mend()
     now = made.counts()
-    siege.plies, siege.lost = now[0] - plies, now[1] - lost
-    siege.after_mib = memory()
-    siege.told.update(json.loads(attacker.said.read_text() or '{"the attacker died": 1}'))
-    return siege
+    result.plies, result.lost = now[0] - plies, now[1] - lost
+    result.after_mib = memory()
+    result.counts.update(json.loads(attacker.said.read_text() or '{"the attacker died": 1}'))
+    return result

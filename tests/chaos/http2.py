@@ -143,7 +143,7 @@ def trusting(dialling: Dialling) -> ssl.SSLContext | None:
     return trust
 
 
-async def flood(address: str, dialling: Dialling, frames: Flood, told: Counter[str]) -> None:
+async def flood(address: str, dialling: Dialling, frames: Flood, counts: Counter[str]) -> None:
     """Sends what the flood says on one connection until that is closed."""
     host, _, port = address.rpartition(":")
     reader, writer = await asyncio.open_connection(host, int(port), ssl=trusting(dialling))
@@ -162,10 +162,10 @@ async def flood(address: str, dialling: Dialling, frames: Flood, told: Counter[s
                 while not reading.done():
                     writer.write(b"".join(next(sending) for _ in range(_AT_ONCE)))
                     await writer.drain()
-                    told["frames"] += _AT_ONCE
+                    counts["frames"] += _AT_ONCE
                     await asyncio.sleep(0)
         finally:
             writer.transport.abort()
             reading.cancel()
-    told["connections closed"] += 1
+    counts["connections closed"] += 1
     await asyncio.sleep(_PAUSE)

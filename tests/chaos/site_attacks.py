@@ -189,7 +189,7 @@ async def _many(target: Any, at_once: int, sending: Sending, source: str = "127.
     async def attempt() -> None:
         reader, writer = await asyncio.open_connection(host, int(port), local_addr=(source, 0))
         try:
-            target.told[await sending(reader, writer)] += 1
+            target.counts[await sending(reader, writer)] += 1
         finally:
             writer.transport.abort()
 
@@ -198,7 +198,7 @@ async def _many(target: Any, at_once: int, sending: Sending, source: str = "127.
             try:
                 await attempt()
             except OSError as error:
-                target.told[type(error).__name__] += 1
+                target.counts[type(error).__name__] += 1
             await asyncio.sleep(_PAUSE)
 
     async with asyncio.TaskGroup() as tasks:

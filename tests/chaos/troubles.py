@@ -7,8 +7,8 @@ from contextlib import suppress
 
 import psutil
 
+from tests.chaos.child_processes import Forked
 from tests.chaos.league import League
-from tests.chaos.nursery import Forked
 from tests.chaos.world import PATIENCE
 
 Trouble = Callable[[League], Awaitable[None]]

@@ -23,7 +23,7 @@ from noughts_server.store.engine.database import Store
 from noughts_server.store.people.scopes import DEFAULT_SCOPES
 from noughts_server.store.people.tokens import create_token
 from noughts_server.store.ratings.rating_lists import rebuild_ratings
-from tests.chaos.nursery import Forked, WallClock, noughts
+from tests.chaos.child_processes import Forked, WallClock, noughts
 from tests.support.loopback import Link, link_to, other_tasks
 
 Returned = TypeVar("Returned")

@@ -26,7 +26,7 @@ from noughts_server.store.checking import check_database
 from noughts_server.store.engine.database import Store
 from noughts_server.store.people.tokens import create_token
 from noughts_server.store.ratings.rating_lists import rebuild_ratings
-from tests.chaos.nursery import Forked, command_line, noughts
+from tests.chaos.child_processes import Forked, command_line, noughts
 from tests.cluster import players
 from tests.support.databases import POSTGRESQL, change, databases_of, killed, made, place, rows_of, url_of
 from tests.support.namespaces import enter

@@ -15,7 +15,7 @@ from typing import Any
 import grpc.aio
 
 from noughts_proto.v1.tournaments_pb2 import TOURNAMENT_STATE_RUNNING
-from tests.chaos.nursery import Forked
+from tests.chaos.child_processes import Forked
 from tests.cluster.ground import PATIENCE, Cluster, running
 from tests.support.databases import rows_of
 

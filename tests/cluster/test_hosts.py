@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from noughts_referee.rules import ON_THE_BOARD
-from tests.chaos.nursery import Forked
+from tests.chaos.child_processes import Forked
 from tests.cluster.ground import Cluster, far_away, running
 from tests.cluster.troubles import MOST_SECONDS
 from tests.support.databases import rows_of

@@ -1,6 +1,6 @@
 """The result of each fault of each kind of bot, in one table.
 
-`test_matrix.py` plays each cell, and compares `docs/reference/faults.md` with this table.
+`test_fault_matrix.py` plays each cell, and compares `docs/reference/faults.md` with this table.
 """
 
 from typing import NamedTuple

@@ -22,8 +22,8 @@ class Watched:
 
     def __init__(self, store: Store) -> None:
         self.bus = MemoryBus()
-        self.desk = RemoteReferee(store, self.bus, "server", margin_us=0)
-        self.observer = RemoteObserver(self.desk, self.bus, "server")
+        self.folder_of_user = RemoteReferee(store, self.bus, "server", margin_us=0)
+        self.observer = RemoteObserver(self.folder_of_user, self.bus, "server")
         self.heard: list[int] = []
         self.hearing = self.observer.listening(self._hear)
 
@@ -91,8 +91,8 @@ async def test_what_nobody_wants_is_told_nobody(watched: Watched) -> None:
 async def test_a_game_that_two_referees_play_is_one(watched: Watched) -> None:
     for name in ("frozen", "instead of it"):
         played = cluster_pb2.ClusterTournament(tournament=SLOT.tournament, ordinals=[SLOT.ordinal])
-        watched.desk.referees[name] = cluster_pb2.RefereePresence(referee=name, tournaments=[played])
+        watched.folder_of_user.referees[name] = cluster_pb2.RefereePresence(referee=name, tournaments=[played])
     assert list(watched.observer.running(SLOT.tournament)) == []
     watched.stands(2)
     assert list(watched.observer.running(SLOT.tournament)) == [SLOT]
-    assert watched.desk.slots(SLOT.tournament) == [SLOT.ordinal]
+    assert watched.folder_of_user.slots(SLOT.tournament) == [SLOT.ordinal]

@@ -92,7 +92,7 @@ async def test_token_of_somebody_else_cannot_be_revoked(arena: Arena) -> None:
 
 
 async def test_tokens_are_listed_oldest_first_and_by_owner(arena: Arena) -> None:
-    for owner, label in (("alice", "laptop"), ("bob", ""), ("alice", "desk")):
+    for owner, label in (("alice", "laptop"), ("bob", ""), ("alice", "folder_of_user")):
         await make(arena, owner, label)
     await arena.store.write(partial(touch_token, token_id=3, now_ms=NOW + 5))
 
@@ -102,7 +102,7 @@ async def test_tokens_are_listed_oldest_first_and_by_owner(arena: Arena) -> None
         assert [token.last_used_at for token in everybody] == [None, None, NOW + 5]
         return [token.owner for token in everybody], [token.label for token in hers]
 
-    assert await arena.store.read(both) == (["alice", "bob", "alice"], ["laptop", "desk"])
+    assert await arena.store.read(both) == (["alice", "bob", "alice"], ["laptop", "folder_of_user"])
 
 
 @pytest.mark.parametrize("owner", ["", "a/b", "x" * 64])

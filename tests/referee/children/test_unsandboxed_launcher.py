@@ -1,4 +1,4 @@
-"""The unlocked launcher: what a child gets, and what it does not get."""
+"""The launcher without a sandbox: things that a child gets, and things that it does not get."""
 
 import asyncio
 import gc

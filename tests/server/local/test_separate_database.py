@@ -1,4 +1,4 @@
-"""A database that a child could read: who may read it could hold its locks, and everything up."""
+"""A database that a child can read is refused: a reader could hold its locks, and stop all games."""
 
 import re
 import shlex

@@ -1,4 +1,4 @@
-"""Games of long time controls that are taken up again from their journal end as if nothing had been."""
+"""Games of long time controls that resume from their journal end as without an interruption."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

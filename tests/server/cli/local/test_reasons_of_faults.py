@@ -50,7 +50,7 @@ class Unmade(Bot):
 EXCEPTION = "IndexError: list index out of range"
 
 
-class Desk:
+class UserFolder:
     """A folder with a user's bots, and a terminal there."""
 
     def __init__(self, folder: Path) -> None:
@@ -83,7 +83,7 @@ class Desk:
 
     @contextmanager
     def serving(self) -> Iterator[None]:
-        """A server of whose operator this desk is, too."""
+        """A server of whose operator this folder_of_user is, too."""
         database = f"sqlite:///{self.folder / 'server.db'}"
         made = self.json(f"token create --owner ada --db {database}")
         self.environment["NOUGHTS_TOKEN"] = made["token"]
@@ -98,12 +98,12 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
+def folder_of_user(tmp_path: Path) -> UserFolder:
+    return UserFolder(tmp_path)
 
 
-def test_a_match_counts_each_error_and_shows_one_traceback(desk: Desk) -> None:
-    _, complained = desk.run("match Mine=py:bots.py:Raises first-free --games 12 --concurrency 4")
+def test_a_match_counts_each_error_and_shows_one_traceback(folder_of_user: UserFolder) -> None:
+    _, complained = folder_of_user.run("match Mine=py:bots.py:Raises first-free --games 12 --concurrency 4")
     assert f"Mine: it resigned: {EXCEPTION} (12 times); 12 games lost." in complained
     assert "First in game 1 at ply 2 (tictactoe, moving first)." in complained
     assert "noughts bot check 'py:bots.py:Raises'" in complained
@@ -112,36 +112,36 @@ def test_a_match_counts_each_error_and_shows_one_traceback(desk: Desk) -> None:
     assert "[1, 2][position.ply + 5]" in complained
 
 
-def test_a_match_says_which_cell_was_wrong_by_the_name_that_people_read(desk: Desk) -> None:
-    _, complained = desk.run("match Mine=py:bots.py:Occupied first-free --games 4 --variant gomoku")
+def test_a_match_says_which_cell_was_wrong_by_the_name_that_people_read(folder_of_user: UserFolder) -> None:
+    _, complained = folder_of_user.run("match Mine=py:bots.py:Occupied first-free --games 4 --variant gomoku")
     assert "Mine: it made an illegal move (4 times); 4 games lost." in complained
     where = "First in game 1 at ply 2 (gomoku, moving first)"
     assert f"{where}: it placed a stone on a15 (cell 0), which is occupied." in complained
-    _, complained = desk.run("match Mine=py:bots.py:Off first-free")
+    _, complained = folder_of_user.run("match Mine=py:bots.py:Off first-free")
     assert "it placed a stone off the board, which has cells 0 to 8." in complained
 
 
-def test_the_document_and_the_file_of_games_have_the_faults(desk: Desk) -> None:
-    document = desk.json("match A=py:bots.py:Raises B=py:bots.py:Occupied --games 2 -o games.jsonl --seed 1")
+def test_the_document_and_the_file_of_games_have_the_faults(folder_of_user: UserFolder) -> None:
+    document = folder_of_user.json("match A=py:bots.py:Raises B=py:bots.py:Occupied --games 2 -o games.jsonl --seed 1")
     (fault,) = document["faults"]
     assert (fault["bot"], fault["reason"], fault["times"]) == ("B", "made an illegal move", 2)
     reason = "placed a stone on a3 (cell 0), which is occupied"
     assert fault["first"] == {"game": 1, "ply": 1, "variant": "tictactoe", "side": "second", "reason": reason}
-    first, second = desk.games()
+    first, second = folder_of_user.games()
     assert first["fault"] == {"bot": "B", "side": "second", "ply": 1, "reason": reason}
     assert (second["fault"]["side"], second["fault"]["ply"]) == ("first", 2)
 
 
-def test_a_crash_is_told_in_the_file_of_games(desk: Desk) -> None:
-    (desk.folder / "dies.py").write_text("import sys; sys.exit(3)")
-    desk.run(f"match 'Dies=exec:{sys.executable} dies.py' random --games 2 -o games.jsonl", code=1)
-    for game in desk.games():
+def test_a_crash_is_told_in_the_file_of_games(folder_of_user: UserFolder) -> None:
+    (folder_of_user.folder / "dies.py").write_text("import sys; sys.exit(3)")
+    folder_of_user.run(f"match 'Dies=exec:{sys.executable} dies.py' random --games 2 -o games.jsonl", code=1)
+    for game in folder_of_user.games():
         assert game["fault"]["bot"] == "Dies"
         assert game["fault"]["reason"].endswith("ended with exit code 3")
 
 
-def test_games_without_a_fault_are_written_as_ever(desk: Desk) -> None:
-    desk.run("match py:bots.py:Fine random --games 10 --seed 3 -o games.jsonl")
+def test_games_without_a_fault_are_written_as_ever(folder_of_user: UserFolder) -> None:
+    folder_of_user.run("match py:bots.py:Fine random --games 10 --seed 3 -o games.jsonl")
     usual = (
         "variant",
         "first",
@@ -154,19 +154,19 @@ def test_games_without_a_fault_are_written_as_ever(desk: Desk) -> None:
         "seed_text",
         "scores",
     )
-    *others, last = map(tuple, desk.games())
+    *others, last = map(tuple, folder_of_user.games())
     assert set(others) == {usual}
     assert last == (*usual, "tournament")
 
 
-def test_the_same_seed_gives_the_same_faults_at_any_concurrency(desk: Desk) -> None:
+def test_the_same_seed_gives_the_same_faults_at_any_concurrency(folder_of_user: UserFolder) -> None:
     for concurrency, name in ((1, "one"), (16, "many")):
-        desk.run(
+        folder_of_user.run(
             f"tournament run py:bots.py:Raises py:bots.py:Occupied random --games 20 --seed 5"
             f" --concurrency {concurrency} -o {name}"
         )
-    assert (desk.folder / "one").read_bytes() == (desk.folder / "many").read_bytes()
-    assert sum("fault" in game for game in desk.games("one")) >= 20
+    assert (folder_of_user.folder / "one").read_bytes() == (folder_of_user.folder / "many").read_bytes()
+    assert sum("fault" in game for game in folder_of_user.games("one")) >= 20
 
 
 @pytest.mark.parametrize(
@@ -182,11 +182,15 @@ def test_the_same_seed_gives_the_same_faults_at_any_concurrency(desk: Desk) -> N
         ("exec:./gone", "got program './gone', expected one that can be run"),
     ],
 )
-def test_what_is_wrong_with_a_spec_is_said_before_a_game_is_played(desk: Desk, spec: str, complaint: str) -> None:
-    said, complained = desk.run(f"match '{spec}' random --games 1000000 --variant gomoku -o games.jsonl", code=2)
+def test_what_is_wrong_with_a_spec_is_said_before_a_game_is_played(
+    folder_of_user: UserFolder, spec: str, complaint: str
+) -> None:
+    said, complained = folder_of_user.run(
+        f"match '{spec}' random --games 1000000 --variant gomoku -o games.jsonl", code=2
+    )
     assert complaint in complained
     assert said == ""
-    assert not (desk.folder / "games.jsonl").exists()
+    assert not (folder_of_user.folder / "games.jsonl").exists()
 
 
 @pytest.mark.parametrize("kind", ["gomocup", "exec", "lines", "gtp"])
@@ -199,13 +203,13 @@ def test_what_is_wrong_with_a_spec_is_said_before_a_game_is_played(desk: Desk, s
     ],
 )
 def test_programs_that_the_sandbox_refuses_are_named_before_a_game(
-    desk: Desk, kind: str, command: str, refused: str
+    folder_of_user: UserFolder, kind: str, command: str, refused: str
 ) -> None:
     for name, begin in (("wine", b"#!/bin/sh\n"), ("engine.exe", b"MZ\x90"), ("old", b"\x7fELF\x01\x01")):
-        (desk.folder / name).write_bytes(begin)
-        (desk.folder / name).chmod(0o755)
+        (folder_of_user.folder / name).write_bytes(begin)
+        (folder_of_user.folder / name).chmod(0o755)
     for line in (f"match '{kind}:{command}' random --games 2 --variant gomoku", f"bot check '{kind}:{command}'"):
-        _, complained = desk.run(line, code=2)
+        _, complained = folder_of_user.run(line, code=2)
         assert refused in complained
         assert "--no-lock" in complained
 
@@ -219,17 +223,19 @@ def test_programs_that_the_sandbox_refuses_are_named_before_a_game(
         "bot ask py:bots.py:Fin",
     ],
 )
-def test_the_commands_of_a_single_bot_refuse_such_a_spec_too(desk: Desk, line: str) -> None:
-    said, complained = desk.run(line, code=2)
+def test_the_commands_of_a_single_bot_refuse_such_a_spec_too(folder_of_user: UserFolder, line: str) -> None:
+    said, complained = folder_of_user.run(line, code=2)
     assert "got name 'Fin', expected a class" in complained or "which is not a file" in complained
     assert said == ""
 
 
-def test_lines_that_are_no_answers_are_one_fault_whatever_they_say(desk: Desk) -> None:
-    (desk.folder / "odd.py").write_text("import sys\nfor line in sys.stdin: print('odd', len(line), flush=True)\n")
-    said = desk.run(f"match 'lines:{sys.executable} {desk.folder / 'odd.py'}' random --games 6 --seed 1 --format json")[
-        0
-    ]
+def test_lines_that_are_no_answers_are_one_fault_whatever_they_say(folder_of_user: UserFolder) -> None:
+    (folder_of_user.folder / "odd.py").write_text(
+        "import sys\nfor line in sys.stdin: print('odd', len(line), flush=True)\n"
+    )
+    said = folder_of_user.run(
+        f"match 'lines:{sys.executable} {folder_of_user.folder / 'odd.py'}' random --games 6 --seed 1 --format json"
+    )[0]
     faults = json.loads(said)["faults"]
     assert [(fault["reason"], fault["times"]) for fault in faults] == [
         ("resigned: the program answered with an invalid line", 6)
@@ -237,68 +243,68 @@ def test_lines_that_are_no_answers_are_one_fault_whatever_they_say(desk: Desk) -
     assert faults[0]["first"]["reason"].startswith("resigned: the program answered 'odd ")
 
 
-def test_a_program_that_ends_before_its_first_answer_is_benched(desk: Desk) -> None:
-    said, _ = desk.run("match 'lines:false' random --games 20 --seed 1 --format json", code=1)
+def test_a_program_that_ends_before_its_first_answer_is_benched(folder_of_user: UserFolder) -> None:
+    said, _ = folder_of_user.run("match 'lines:false' random --games 20 --seed 1 --format json", code=1)
     faults = json.loads(said)["faults"]
     assert [(fault["reason"], fault["times"], fault["games"], fault["benched"]) for fault in faults] == [
         ("ended with exit code 1", 3, 20, True)
     ]
 
 
-def test_a_run_in_which_a_bot_was_benched_exits_with_1_and_has_its_results(desk: Desk) -> None:
-    (desk.folder / "dies.py").write_text("import sys; sys.exit('no licence found')")
-    said, complained = desk.run(f"match 'Dies=exec:{sys.executable} dies.py' random --games 4", code=1)
+def test_a_run_in_which_a_bot_was_benched_exits_with_1_and_has_its_results(folder_of_user: UserFolder) -> None:
+    (folder_of_user.folder / "dies.py").write_text("import sys; sys.exit('no licence found')")
+    said, complained = folder_of_user.run(f"match 'Dies=exec:{sys.executable} dies.py' random --games 4", code=1)
     assert "4 games: 4 crashed" in said
     assert "It failed to start three times in a row" in complained
     assert "| no licence found" in complained
 
 
 @pytest.mark.parametrize("guard", ["", "if __name__ == '__main__':\n    "])
-def test_a_bot_whose_file_calls_run_plays_as_a_plugin_too(desk: Desk, guard: str) -> None:
-    (desk.folder / "bots.py").write_text(f"{BOTS}\n{guard}run(Fine(), name='fine')\n")
-    assert desk.json("match py:bots.py:Fine random --games 4")["faults"] == []
-    checked, _ = desk.run("bot check py:bots.py:Fine")
+def test_a_bot_whose_file_calls_run_plays_as_a_plugin_too(folder_of_user: UserFolder, guard: str) -> None:
+    (folder_of_user.folder / "bots.py").write_text(f"{BOTS}\n{guard}run(Fine(), name='fine')\n")
+    assert folder_of_user.json("match py:bots.py:Fine random --games 4")["faults"] == []
+    checked, _ = folder_of_user.run("bot check py:bots.py:Fine")
     assert ("run() does nothing here" in checked) == (guard == "")
     assert ('guard the call by `if __name__ == "__main__":`' in checked) == (guard == "")
 
 
-def test_check_says_a_traceback_once_with_its_count(desk: Desk) -> None:
-    checked, _ = desk.run("bot check py:bots.py:Raises --games 20", code=1)
+def test_check_says_a_traceback_once_with_its_count(folder_of_user: UserFolder) -> None:
+    checked, _ = folder_of_user.run("bot check py:bots.py:Raises --games 20", code=1)
     assert checked.count("Traceback (most recent call last)") == 1
     assert f"it resigned with {EXCEPTION} in 20 of 20 games, first in game 1 at ply 2." in checked
-    checked, _ = desk.run("bot check py:bots.py:Off --games 20", code=1)
+    checked, _ = folder_of_user.run("bot check py:bots.py:Off --games 20", code=1)
     assert checked.count("Wrong: ") == 1
     assert "it made an illegal move in 20 of 20 games, first in game 1 at ply 0" in checked
 
 
-def test_ask_reads_the_score_that_a_plugin_gives(desk: Desk) -> None:
-    answer = json.loads(desk.run("bot ask py:bots.py:Fine --format json", stdin="X...O...X O\n")[0])
+def test_ask_reads_the_score_that_a_plugin_gives(folder_of_user: UserFolder) -> None:
+    answer = json.loads(folder_of_user.run("bot ask py:bots.py:Fine --format json", stdin="X...O...X O\n")[0])
     assert (answer["move"], answer["scores"]) == (7, {"7": 0.25})
-    assert "b1:0.25" in desk.run("bot ask py:bots.py:Fine", stdin="X...O...X O\n")[0]
+    assert "b1:0.25" in folder_of_user.run("bot ask py:bots.py:Fine", stdin="X...O...X O\n")[0]
 
 
 @pytest.mark.parametrize("spec", ["minimax", "py:bots.py:Fine"])
-def test_ask_says_when_a_position_is_over_already(desk: Desk, spec: str) -> None:
-    said, complained = desk.run(f"bot ask {spec} --format json", stdin="X........\nXXX.OO...\n", code=1)
+def test_ask_says_when_a_position_is_over_already(folder_of_user: UserFolder, spec: str) -> None:
+    said, complained = folder_of_user.run(f"bot ask {spec} --format json", stdin="X........\nXXX.OO...\n", code=1)
     assert said.count("\n") == 1
     assert "line 2: position 'XXX.OO...': expected a game that is not over: X has won already" in complained
-    assert "the board is full" in desk.run(f"bot ask {spec}", stdin="XOXXOOOXX O\n", code=1)[1]
+    assert "the board is full" in folder_of_user.run(f"bot ask {spec}", stdin="XOXXOOOXX O\n", code=1)[1]
 
 
-def test_ask_says_why_a_bot_resigns(desk: Desk) -> None:
+def test_ask_says_why_a_bot_resigns(folder_of_user: UserFolder) -> None:
     assert (
         f"line 1: the bot resigns: {EXCEPTION}"
-        in desk.run("bot ask py:bots.py:Raises", stdin="X...O...X O\n", code=1)[1]
+        in folder_of_user.run("bot ask py:bots.py:Raises", stdin="X...O...X O\n", code=1)[1]
     )
 
 
-def test_people_at_a_server_read_names_of_cells_and_why_a_game_was_lost(desk: Desk) -> None:
-    with desk.serving():
+def test_people_at_a_server_read_names_of_cells_and_why_a_game_was_lost(folder_of_user: UserFolder) -> None:
+    with folder_of_user.serving():
         for kind, name in (("Occupied", "taken"), ("Raises", "raises")):
-            with desk.start(f"bot run py:bots.py:{kind} --name {name}") as running:
+            with folder_of_user.start(f"bot run py:bots.py:{kind} --name {name}") as running:
                 assert running.stdout is not None
                 running.stdout.readline()
-                desk.run(f"challenge bot:{name} --with first-free --games 2 --variant gomoku")
+                folder_of_user.run(f"challenge bot:{name} --with first-free --games 2 --variant gomoku")
                 running.terminate()
                 _, complained = running.communicate(timeout=30)
             if kind == "Raises":
@@ -307,33 +313,37 @@ def test_people_at_a_server_read_names_of_cells_and_why_a_game_was_lost(desk: De
             else:
                 assert "at ply 1 (gomoku): it placed a stone on a15 (cell 0), which is occupied" in complained
         games = {}
-        for row in desk.json("tournament list --challenges")["tournaments"]:
+        for row in folder_of_user.json("tournament list --challenges")["tournaments"]:
             name = row["tournament"].removeprefix("tournaments/")
-            listed = desk.run(f"game list {name}")[0]
+            listed = folder_of_user.run(f"game list {name}")[0]
             assert "a15" in listed
-            game = desk.json(f"game show {name}/1")
+            game = folder_of_user.json(f"game show {name}/1")
             games[game["fault"]["bot"]] = game
-            text, _ = desk.run(f"game show {name}/1")
+            text, _ = folder_of_user.run(f"game show {name}/1")
             assert f"{game['fault']['bot']} at ply {game['fault']['ply']}: it {game['fault']['reason']}" in text
             assert "moves: a15" in text
             assert "15 X" in text
             assert "a b c d e f g h i j k l m n o" in text
-            watched, _ = desk.run(f"watch {name}/1")
+            watched, _ = folder_of_user.run(f"watch {name}/1")
             assert "moves a15" in watched
         assert games["taken"]["fault"]["reason"] == "placed a stone on a15 (cell 0), which is occupied"
         assert games["raises"]["fault"]["reason"] == f"resigned: {EXCEPTION}"
         assert games["taken"]["moves"] == [0]
 
 
-def test_a_program_in_python_reads_on_its_own_terminal_what_it_did(desk: Desk) -> None:
-    with desk.serving():
-        (desk.folder / "mine.py").write_text(f"{BOTS}\nrun(Occupied(), name='mine')\n")
+def test_a_program_in_python_reads_on_its_own_terminal_what_it_did(folder_of_user: UserFolder) -> None:
+    with folder_of_user.serving():
+        (folder_of_user.folder / "mine.py").write_text(f"{BOTS}\nrun(Occupied(), name='mine')\n")
         with subprocess.Popen(
-            [sys.executable, "mine.py"], cwd=desk.folder, env=desk.environment, stderr=subprocess.PIPE, text=True
+            [sys.executable, "mine.py"],
+            cwd=folder_of_user.folder,
+            env=folder_of_user.environment,
+            stderr=subprocess.PIPE,
+            text=True,
         ) as process:
             assert process.stderr is not None
             process.stderr.readline()
-            desk.run("challenge bot:mine --with first-free --games 2")
+            folder_of_user.run("challenge bot:mine --with first-free --games 2")
             process.terminate()
             complained = process.communicate(timeout=30)[1]
     assert "it placed a stone on a3 (cell 0), which is occupied" in complained
