@@ -45,7 +45,7 @@ class Feed:
         self.state.message(message, self._view)
 
     def move(self, cell: int) -> None:
-        """Let the first game go on."""
+        """Let the first game continue."""
         ply = pb.WatchedPly(game=self.games[0].name, ply=2, cell=cell, time_us=1_000)
         self.send(pb.WatchResponse(increments=pb.Increments(plies=[ply])))
 
