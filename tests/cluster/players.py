@@ -2,7 +2,7 @@
 
 import time
 
-from noughts_bots import Bot, Position
+from noughts_bots import Bot, Move, Position
 
 
 class Unhurried(Bot):
@@ -31,3 +31,12 @@ class Silent(Unhurried):
     """Does not answer while a test runs."""
 
     seconds = 3_600.0
+
+
+class Talkative(Bot):
+    """Comments each of the moves of thousands of games at length."""
+
+    max_games = 4_000
+
+    def choose(self, position: Position) -> Move:
+        return Move(position.free[0], comment="x" * 2_000)

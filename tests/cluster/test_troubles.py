@@ -52,3 +52,16 @@ async def test_forged_messages_of_the_bus_end_nothing() -> None:
         await bus.close()
         assert "bus_messages_dropped" in cluster.logs()
         assert "Traceback" not in cluster.logs()
+
+
+async def test_long_texts_of_bots_cost_other_bots_nothing() -> None:
+    async with running(servers=1, referees=1) as cluster:
+        cluster.start_bots(["loud", "louder"], "Talkative")
+        cluster.start_bots(["amy", "ben"], "Hasty")
+        await cluster.all_online(["loud", "louder", "amy", "ben"])
+        await cluster.organise("noise", ["loud", "louder"], games_per_pair=1_000)
+        await cluster.organise("league", ["amy", "ben"], games_per_pair=200)
+        await cluster.finished("league")
+        await cluster.finished("noise")
+        assert "bus_message_too_large" not in cluster.logs()
+        await cluster.look_back("league", "noise")

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
+from itertools import count
 from typing import Any
 
 import nats.errors
@@ -20,6 +21,7 @@ from nats.aio.msg import Msg
 from noughts_server.cluster.bus_settings import BusSettings
 from noughts_server.cluster.codecs import codec
 from noughts_server.cluster.dropped_messages import DroppedMessages
+from noughts_server.cluster.message_parts import HEADER, MOST_BYTES, MessageParts, parts_of
 from noughts_server.core.errors import BusUnusable
 from noughts_server.runtime.bus import Handler, MemoryBus
 from noughts_server.runtime.endless_work import running
@@ -35,6 +37,9 @@ _RECONNECT_SECONDS = 0.25
 _MOST_WAITING = 50_000
 _LONGEST_SUBJECT = 300
 _PENDING_BYTES = 64 * 1024 * 1024
+
+_PART_BYTES = 500_000
+"""The largest message that is sent whole, and the largest part of others; less if NATS takes less."""
 
 _LARGER = "Give NATS a larger max_payload: docs/how-to/cluster.md has its settings."
 
@@ -57,6 +62,8 @@ class NatsBus:
         self._subjects: set[str] = set()
         """The subjects with a codec that have or had a subscription here."""
         self._waiting: deque[tuple[str, bytes]] = deque()
+        self._serials = count()
+        """Numbers of the messages that are sent in parts."""
         self._wanted: deque[str] = deque()
         """Subjects whose subscription has not reached NATS yet."""
         self._work = asyncio.Event()
@@ -157,7 +164,7 @@ class NatsBus:
                 if not client.is_connected:
                     self.lost += 1
                     continue
-                await client.publish(_on_the_wire(subject), data)
+                await self._send(_on_the_wire(subject), data)
         except nats.errors.MaxPayloadError:
             self.lost += 1
             logger.error("bus_message_too_large", subject=subject, bytes=len(data), hint=_LARGER)
@@ -168,16 +175,31 @@ class NatsBus:
             self._work.set()
             await asyncio.sleep(_RECONNECT_SECONDS)
 
+    async def _send(self, subject: str, data: bytes) -> None:
+        # Headers count, too.
+        most = min(_PART_BYTES, self._client.max_payload // 2)
+        if len(data) <= most:
+            await self._client.publish(subject, data)
+            return
+        if len(data) > MOST_BYTES:
+            raise nats.errors.MaxPayloadError
+        for part, headers in parts_of(data, self._name, next(self._serials), most):
+            await self._client.publish(subject, part, headers=headers)
+
     def _handler(self, subject: str) -> Callable[[Msg], Any]:
         how = codec(subject)
         assert how is not None
         decode = how.decode
         publish = self._local.publish
+        parts = MessageParts()
 
         async def handle(message: Msg) -> None:
             # Any client of the bus can send anything: a wrong message must not end this loop.
             try:
-                publish(subject, decode(message.data))
+                header = (message.headers or {}).get(HEADER)
+                data = message.data if header is None else parts.join(header, message.data)
+                if data is not None:
+                    publish(subject, decode(data))
             except Exception as error:
                 self._dropped.add(subject=subject, error=repr(error))
 

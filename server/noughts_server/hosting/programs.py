@@ -333,7 +333,7 @@ def _check_import(name: str, place: str, own: set[str], packages: frozenset[str]
     if not (top in own or top in _OURS or top in packages or top in sys.stdlib_module_names):
         allowed = ", ".join(sorted(packages))
         expected = "the standard library" + (f", {allowed}" if allowed else "")
-        hint = "The operator chooses the other packages: noughts serve --python-packages numpy"
+        hint = "Leave it out, or ask the operator of the server (in a course, the teacher) to allow the package."
         raise InvalidArgument.of("import", f"{name} at {place}", expected, hint=hint)
 
 

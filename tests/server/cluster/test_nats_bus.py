@@ -17,7 +17,8 @@ from noughts_proto.v1 import cluster_pb2 as pb
 from noughts_referee.rules import Result, Termination
 from noughts_referee.work_units import FinishedGame
 from noughts_server.cluster.bus_settings import BusSettings
-from noughts_server.cluster.codecs import REFEREES, TO_REFEREE, codec
+from noughts_server.cluster.codecs import REFEREES, SERVERS, TO_REFEREE, codec
+from noughts_server.cluster.message_parts import MOST_BYTES
 from noughts_server.cluster.nats_bus import NatsBus
 from noughts_server.core.errors import BadBusUrl, BusUnusable
 from noughts_server.runtime.recorder import COMMITTED
@@ -141,11 +142,35 @@ def test_a_report_travels_in_parts_and_arrives_unchanged() -> None:
         assert [each.tournament for each in found[last].progress] == [key]
 
 
+async def test_message_larger_than_nats_takes_arrives_whole(nats: Nats) -> None:
+    bots = [pb.BotPresence(version=number, variants=["x" * 200] * 100) for number in range(250)]
+    message = pb.ServerPresence(server="here", bots=bots, complete=True)
+    assert message.ByteSize() > 5_000_000
+    async with two(BusSettings(nats.url)) as (here, there):
+        first, *_ = await heard(here, SERVERS, message, there)
+        assert first == message
+        assert here.lost == 0
+
+
+async def test_message_in_parts_of_a_small_max_payload_arrives_whole(tmp_path: Path) -> None:
+    config = tmp_path / "nats.conf"
+    config.write_text("max_payload: 20000\n")
+    nats = Nats(tmp_path, "--config", str(config))
+    nats.start()
+    try:
+        message = pb.ClusterAnswers(server="here", bots=[pb.BotAnswers(comment=["é" * 1_000] * 100)])
+        async with two(BusSettings(nats.url)) as (here, there):
+            first, *_ = await heard(here, f"{TO_REFEREE}:there", message, there)
+            assert first == message
+    finally:
+        nats.kill()
+
+
 async def test_a_message_that_is_too_large_is_said_so_and_the_others_pass(
     nats: Nats, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async with two(BusSettings(nats.url)) as (here, there):
-        here.publish(REFEREES, pb.RefereePresence(referee="x" * 2_000_000))
+        here.publish(REFEREES, pb.RefereePresence(referee="x" * (MOST_BYTES + 1)))
         assert set(await heard(here, CHANGED, 3, there)) == {3}
         assert here.lost == 1
 

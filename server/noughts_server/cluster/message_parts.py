@@ -1,0 +1,58 @@
+"""Messages of the bus that are larger than NATS takes: they travel in parts, which the receiver joins."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+HEADER = "Noughts-Part"
+MOST_BYTES = 64 << 20
+"""Bytes of a message, and of all messages of one subject that are not complete."""
+_MOST_SENDERS = 1_000
+
+
+def parts_of(data: bytes, sender: str, serial: int, part_bytes: int) -> Iterator[tuple[bytes, dict[str, str]]]:
+    """Yield the parts of a large message, each with its headers; `serial` differs for each message of the sender."""
+    count = -(-len(data) // part_bytes)
+    for index in range(count):
+        part = data[index * part_bytes : (index + 1) * part_bytes]
+        yield part, {HEADER: f"{sender} {serial} {index} {count}"}
+
+
+@dataclass
+class _Begun:
+    serial: str
+    parts: list[bytes] = field(default_factory=list)
+
+
+class MessageParts:
+    """Joins the parts of one subject. NATS keeps the order of each sender's messages, but can lose some."""
+
+    def __init__(self) -> None:
+        self._begun: dict[str, _Begun] = {}
+        self._bytes = 0
+
+    def join(self, header: str, part: bytes) -> bytes | None:
+        """Return the message that this part completes, or None. Raises ValueError for a part that does not fit."""
+        sender, serial, index, count = header.split(" ")
+        if index == "0":
+            self._discard(sender)
+            if len(self._begun) >= _MOST_SENDERS:
+                self._discard(next(iter(self._begun)))
+            self._begun[sender] = _Begun(serial)
+        begun = self._begun.get(sender)
+        if begun is None or begun.serial != serial or len(begun.parts) != int(index):
+            self._discard(sender)
+            raise ValueError(f"part {index} of {count} does not follow the part before it")
+        begun.parts.append(part)
+        self._bytes += len(part)
+        if self._bytes > MOST_BYTES:
+            self._discard(sender)
+            raise ValueError(f"its parts have more than {MOST_BYTES:,} bytes")
+        if len(begun.parts) < int(count):
+            return None
+        self._discard(sender)
+        return b"".join(begun.parts)
+
+    def _discard(self, sender: str) -> None:
+        begun = self._begun.pop(sender, None)
+        if begun is not None:
+            self._bytes -= sum(map(len, begun.parts))

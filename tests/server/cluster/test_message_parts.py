@@ -1,0 +1,41 @@
+"""Messages of the bus in parts."""
+
+import pytest
+
+from noughts_server.cluster.message_parts import HEADER, MessageParts, parts_of
+
+DATA = bytes(range(256)) * 40
+
+
+def parts(sender: str, serial: int = 1) -> list[tuple[str, bytes]]:
+    return [(headers[HEADER], part) for part, headers in parts_of(DATA, sender, serial, 1_000)]
+
+
+def test_parts_of_several_senders_are_joined_for_each() -> None:
+    joined = MessageParts()
+    found = [joined.join(*part) for pair in zip(parts("a"), parts("b"), strict=True) for part in pair]
+    assert [each for each in found if each is not None] == [DATA, DATA]
+
+
+def test_message_with_a_lost_part_is_dropped_and_the_next_one_arrives() -> None:
+    joined = MessageParts()
+    one, _, three, *_ = parts("a")
+    assert joined.join(*one) is None
+    with pytest.raises(ValueError, match="does not follow"):
+        joined.join(*three)
+    assert [joined.join(*part) for part in parts("a", 2)][-1] == DATA
+
+
+@pytest.mark.parametrize("header", ["", "a 1 0", "a 1 x 2", "a 1 3 4", "a 1 -1 2"])
+def test_invalid_part_is_an_error(header: str) -> None:
+    with pytest.raises(ValueError, match=r"unpack|literal|follow"):
+        MessageParts().join(header, b"")
+
+
+def test_parts_of_incomplete_messages_are_limited() -> None:
+    joined = MessageParts()
+    for index in range(64):
+        assert joined.join(f"a 1 {index} 1000", bytes(1 << 20)) is None
+    with pytest.raises(ValueError, match="more than"):
+        joined.join("a 1 64 1000", b"x")
+    assert [joined.join(*part) for part in parts("b")][-1] == DATA
