@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,7 +22,7 @@ from tests.support.tools import NOT_TRIED, run
 from tools.audit import problem_of
 from tools.locks import LOCKS, LockedPackage, read_lock
 
-VERSION = "1.1.0.dev0"
+VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
 WHEEL = f"noughts-{VERSION}-py3-none-any.whl"
 PURPOSES = {*LOCKS, "image"}
 PAGE = (ROOT / "docs" / "contributing" / "supply-chain.md").read_text(encoding="utf-8")
