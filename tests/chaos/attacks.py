@@ -107,7 +107,7 @@ class AttackerBot:
         self._taken: dict[int, set[int]] = {}
 
     async def questions(self) -> list[tuple[int, int]]:
-        """Games and plies that are asked for in the next frame that asks any. Raises AioRpcError, EOFError."""
+        """Games and plies of the questions in the next frame that has any. Raises AioRpcError, EOFError."""
         while True:
             frame: object = await self.call.read()
             if not isinstance(frame, pb.PlayResponse):

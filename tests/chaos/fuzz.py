@@ -116,7 +116,7 @@ class Rubbish:
         return self.mutated(frame) if what < 0.4 else frame
 
     def moves(self) -> bytes:
-        """Answers in columns of equal length, to what was asked or never was."""
+        """Answers in columns of equal length, to open questions or to none."""
         rows = range(self.chance.randrange(30))
         columns = [[self.number() % 2**32 for _ in rows] for _ in range(3)]
         moves = pb.Moves(game=columns[0], ply=columns[1], cell=columns[2])

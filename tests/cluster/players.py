@@ -1,4 +1,4 @@
-"""A bot for tests of clusters, as a file of its own: locked children read it, too."""
+"""A bot for tests of clusters, as a file of its own, because sandboxed children read it, too."""
 
 import time
 

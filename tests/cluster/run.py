@@ -58,7 +58,7 @@ async def run(scenario: Scenario, tally: Tally) -> None:
 
 @contextmanager
 def bot_file() -> Iterator[Path]:
-    """The file `players`, where locked children may read it."""
+    """The file `players`, where sandboxed children can read it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "players.py"
         shutil.copyfile(players.__file__, path)

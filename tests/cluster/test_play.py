@@ -1,4 +1,4 @@
-"""A cluster as its organisers and authors meet it: whatever is asked of one server holds at the others, too."""
+"""A cluster as its organisers and authors use it: a request to one server holds at the others, too."""
 
 import asyncio
 import json
@@ -422,7 +422,7 @@ async def test_the_end_of_a_server_costs_its_bots_no_time() -> None:
         await asyncio.sleep(2)
         await cluster.start_server()
         await cluster.finished("league")
-        # It was longer away than their clocks had left: the question that was open is asked anew.
+        # It was away for longer than their clocks had left, so the open question is asked again.
         assert cluster.endings("league").keys() <= ON_THE_BOARD
 
 

@@ -64,7 +64,7 @@ def test_the_only_cell_of_the_smallest_board_wins(table: Table) -> None:
     assert verdict(game) == ("1-0", "line")
 
 
-# What players are told.
+# Messages to players.
 
 
 def test_both_are_told_of_the_start_and_the_first_is_asked(table: Table) -> None:

@@ -61,7 +61,7 @@ def test_whoever_took_x_has_moved_first_and_o_is_asked(choices: tuple[Choice, ..
         assert player.outbox.starts == [game]
     assert table.told(3 - first) == [(game.handle, game.ply, game.moves[-1])]
     assert table.told(first) == []
-    # X has 112 and 98; the game goes on by the rules of Gomoku.
+    # X has 112 and 98; the game continues by the rules of Gomoku.
     table.play(game, [0, 84, 1, 70, 2, 56])
     assert verdict(game) == ("1-0", "line")
 

@@ -17,7 +17,7 @@ MARGIN = 50_000
 
 
 class Act(NamedTuple):
-    """The action of a side when it is asked."""
+    """A side's response to a question."""
 
     cell: int
     took: int

@@ -21,7 +21,7 @@ async def server() -> AsyncIterator[Loopback]:
 
 
 async def opened(bot: RawBot) -> pb.Opening:
-    """The choice that the bot is asked for next; acknowledged."""
+    """Return the next choice that the server asks of the bot; acknowledge it."""
     while not (frame := await bot.taken()).openings:
         pass
     (opening,) = frame.openings

@@ -410,7 +410,7 @@ async def test_answers_of_a_replaced_session_do_not_count(server: Loopback, seco
         await until(lambda: len(newer.written) == 2)
         frame = newer.written[1]
         (starts,) = frame.starts
-        # Whichever came first: what the newer session is told must fit together.
+        # In either order, the messages to the newer session must be consistent.
         assert turns(frame) == ([Question(1, 0, 0)] if not starts.moves else [])
         newer.leave()
     assert session.result() is None

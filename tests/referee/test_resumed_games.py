@@ -62,7 +62,7 @@ class Play:
         self.game: Game = self.table.arbiter.start(slots, SLOT, first, second)
 
     def step(self) -> None:
-        """The player that is asked answers."""
+        """Answer as the player to move."""
         game, arbiter = self.game, self.table.arbiter
         draws = Draws(self.seed, game.ply & 0xFFFF)
         took = draws.below(2_500_000)

@@ -34,7 +34,7 @@ def chromium() -> Iterator[Browser]:
 
 @contextmanager
 def page_in(browser: Browser, base: str, **options: Any) -> Iterator[Page]:
-    """A page of a visitor of their own. Fails when a script fails, or something is asked of another host."""
+    """A page of a visitor of their own. Fails if a script fails or a request goes to another host."""
     wrong: list[str] = []
     context = browser.new_context(base_url=base, **options)
     page = context.new_page()

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from tests.support.five_in_a_row import DIRECTIONS, Point, Stones
 
-# What lies beside a point in a line, so that a stone there makes a three, a four or more: own stones by distance.
+# The points next to a point in a line, so that a stone there makes a three, a four or more: own stones by distance.
 _SHAPES = (
     (1, 2), (-1, 1), (-1, 2), (1, 3), (-2, -1), (2, 3), (-3, -2), (-3, -1), (-2, 1),
     (1, 2, 3), (-1, 1, 2), (-2, -1, 1), (2, 3, 4), (1, 3, 4), (1, 2, 4), (-1, 2, 3), (-2, -1, 2),

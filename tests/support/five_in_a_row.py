@@ -13,7 +13,7 @@ DIRECTIONS = ((1, 0), (0, 1), (1, 1), (1, -1))
 
 
 class Stones(NamedTuple):
-    """A square board; `own` are the stones of the side that is asked about, Black's where the rules are renju's."""
+    """A square board; `own` are the stones of the side in question, in renju Black's."""
 
     edge: int
     own: frozenset[Point]

@@ -49,7 +49,7 @@ def unit(shared: GameConditions, slots: int | Iterable[Slot] = 1, *, attempt: in
 
 
 class Question(NamedTuple):
-    """One row of what a player was asked."""
+    """One question to a player."""
 
     game: int
     ply: int

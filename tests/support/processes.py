@@ -115,7 +115,7 @@ def first_line(process: "subprocess.Popen[str]") -> str:
 
 
 def ended(process: "subprocess.Popen[str]") -> tuple[int, str]:
-    """Return the exit code and stderr of a process that was asked to stop."""
+    """Return the exit code and stderr of a process after a request to stop."""
     _, errors = process.communicate(timeout=30)
     return process.returncode, errors
 

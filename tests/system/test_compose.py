@@ -89,7 +89,7 @@ def test_every_service_is_bounded_and_without_rights() -> None:
         assert service["restart"] == "unless-stopped", name
         assert service["deploy"]["resources"]["limits"].keys() == {"cpus", "memory", "pids"}, name
         assert service["profiles"], name
-    # The others' images run as root unless they are told otherwise; ours does not.
+    # Other images run as root by default; ours does not.
     assert all(SERVICES[name]["user"] for name in OTHERS)
     for name in ("server", *NODES, *OTHERS):
         assert "healthcheck" in SERVICES[name], name

@@ -55,7 +55,7 @@ def _healthy(url: str) -> bool:
 def test_two_servers_and_two_referees_play_under_one_name(tmp_path: Path, bus: str) -> None:
     with databases_of(POSTGRESQL), ExitStack() as stack:
         places = {DATABASE: made(tmp_path / "league"), BUS: bus}
-        # Each container has its own ports; whoever asks for `server` finds the first of them here.
+        # Each container has its own ports; a client of `server` finds the first of them here.
         hosts = {f"{name}-{number}": Host(tmp_path) for name in NODES for number in (1, 2)}
         for host in hosts.values():
             host.places = places

@@ -61,7 +61,7 @@ def test_a_course_from_the_class_list_to_the_reports(tmp_path: Path) -> None:
             bot = tmp_path / f"{login}.py"
             bot.write_text("import numpy\n" + BOT.format(cell))
             asked(f"bot submit {bot} --name {login}-bot", {**env, "NOUGHTS_TOKEN": tokens[login]["token"]})
-        # A student may neither organise nor hand in under the name of another one's bot.
+        # A student can neither organise nor submit under the name of another student's bot.
         student = {**env, "NOUGHTS_TOKEN": tokens["eve"]["token"]}
         assert "organise" in said(["tournament", "create", "mine"], student, code=1).stderr
         assert (

@@ -72,7 +72,7 @@ def test_a_bot_plays_the_same_game_in_each_of_its_six_forms(tmp_path: Path) -> N
         eventually(lambda: asked("tournament show forms", env)["games"], lambda games: games == 2 * pairs, 60)
         lines = said(["game", "list", "forms", "--format", "json"], env).stdout.splitlines()
     assert len(lines) == 2 * pairs
-    # The sixth is for referees that start it: the very program that has dialled in to the server is now told where.
+    # Referees start the sixth form: the program that connected to the server now gets the address from the referee.
     called = f"exec{{dial=true}}:{sys.executable} {plugin} dial"
     there = tmp_path / "called.jsonl"
     said(["match", called, specs["program"], "--variant", "gomoku", "-o", str(there)], environment())

@@ -1,4 +1,4 @@
-"""Openings by agreement on a real server: what bots are asked, who plays which side, and what is kept of it."""
+"""Openings by agreement on a real server: questions to bots, the side of each bot, and the stored games."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.support.command_line import invoked
 
 
 class Chooser(Bot):
-    """Puts two more stones where it may, takes O, and remembers what it was asked."""
+    """Puts two more stones where it may, takes O, and remembers its questions."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, int, int]] = []

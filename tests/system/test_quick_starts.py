@@ -51,7 +51,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 async def test_the_tutorial_of_a_league_works_as_written(folder: Path, environment: dict[str, str]) -> None:
     began = time.monotonic()
     serving, playing, organising = terminals()
-    # Any free port takes the place of the one that everybody knows without being told: two runs may meet here.
+    # A free port replaces the default one, because two runs can be on one machine.
     assert f"# {DEFAULT_SERVER}" in serving
     serving, asked = re.subn(
         r"^noughts serve\b", "noughts serve --no-web --listen 127.0.0.1:0", serving, flags=re.MULTILINE

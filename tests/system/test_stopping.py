@@ -1,4 +1,4 @@
-"""A server that is asked to stop, seen from outside."""
+"""A server after a request to stop, seen from outside."""
 
 import json
 import re

@@ -87,7 +87,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> str:
 async def test_an_example_in_any_language_plays_as_it_should(tmp_path: Path, example: str, expected: str) -> None:
     command = shlex.join(map(str, COMMANDS[example](tmp_path)))
     kind = "exec{frames=json}" if example.startswith("json") else "lines"
-    # Node reserves more addresses than a locked child may.
+    # Node reserves more addresses than a sandboxed child can.
     field = Field(tmp_path, Locking.OFF if example.endswith(".js") else Locking.REQUIRED)
     assert repr(await games_of(f"{kind}:{command}", field)) == expected
     assert field.survivors() == []

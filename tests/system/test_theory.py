@@ -104,7 +104,7 @@ def test_perfect_players_of_3x3_never_lose_a_round_robin(
     assert outcome["games"] == len(specs) * (len(specs) - 1) // 2 * 2
     losses = {row["name"]: row["losses"] for row in outcome["standings"]}
     assert [losses[name] for name in NEVER_LOSE] == [0] * len(NEVER_LOSE)
-    # Somebody does lose: whoever looks ahead less.
+    # Bots that search less deeply do lose.
     assert losses["nextstep:depth=1"] > 0
     played = [json.loads(line) for line in games.read_text(encoding="utf-8").splitlines()]
     assert [game for game in played if game["first"] == "pascal:level=1" and game["result"] == "0-1"] == []

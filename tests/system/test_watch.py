@@ -15,7 +15,7 @@ LEFT_ALTERNATE_SCREEN = b"\x1b[?1049l"
 
 
 def printed_afterwards(screen: Terminal) -> str:
-    """What is on the terminal after the application."""
+    """Return the terminal's text after the application."""
     left, _, rest = screen.written.rpartition(LEFT_ALTERNATE_SCREEN)
     assert left, "no application was opened"
     return rest.decode()

@@ -250,7 +250,7 @@ async def test_a_bot_without_choose_is_told_what_it_lacks(server: Loopback, capl
     assert "Bot needs a method `choose(self, position)`" in caplog.text
 
 
-# What a bot is told.
+# Messages to a bot.
 
 
 class Listening(Drawn):

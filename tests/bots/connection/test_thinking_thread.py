@@ -64,7 +64,7 @@ def test_a_slow_bot_is_quick_again_after_more_quick_answers_each_time() -> None:
         watch(pace, clocks, wall=0.03, processor=0.03)
         watch(pace, clocks, wall=0.001, processor=0.001, times=wanted - 1)
         assert pace.slow
-        watch(pace, clocks, wall=0.03, processor=0.001)  # begins anew: not in a row
+        watch(pace, clocks, wall=0.03, processor=0.001)  # restarts the count: not in a row
         watch(pace, clocks, wall=0.001, processor=0.001, times=wanted - 1)
         assert pace.slow
         watch(pace, clocks, wall=0.001, processor=0.001)

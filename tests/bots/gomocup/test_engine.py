@@ -11,7 +11,7 @@ from noughts_referee.rules import members
 
 
 class Recorder(Bot):
-    """Takes the lowest free cell, and keeps what it was asked."""
+    """Takes the lowest free cell, and keeps its questions."""
 
     def __init__(self) -> None:
         self.asked: list[Position] = []
@@ -151,7 +151,7 @@ def test_bot_that_does_not_play_the_board_says_what_it_plays() -> None:
 def test_the_rule_and_the_size_make_the_variant(size: int, rule: int, name: str | None) -> None:
     bot = Recorder()
     machine = engine(bot)
-    # A problem with an info is told when a move is asked for.
+    # The engine reports a problem with an info at the next request for a move.
     assert say(machine, f"START {size}", f"INFO rule {rule}") == ["OK", None]
     answer = str(machine.answer("BEGIN"))
     assert answer == "0,0" if name else answer.startswith(f"ERROR {size}x{size} with rule {rule}: expected rule 0")

@@ -1,4 +1,4 @@
-"""SWAP2BOARD: openings by agreement in the words of the Gomocup protocol, and our bots as engines that are asked."""
+"""SWAP2BOARD: openings by agreement in the words of the Gomocup protocol, with our bots as engines."""
 
 import pytest
 

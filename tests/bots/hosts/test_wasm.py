@@ -182,7 +182,7 @@ def test_fuel_that_is_no_number_is_refused(made: Made) -> None:
     assert "option fuel: got much, expected a whole number" in refused("wasm", made(), "fuel=much")
 
 
-# What it does when it is asked.
+# Its answers to questions.
 
 
 @pytest.mark.parametrize(

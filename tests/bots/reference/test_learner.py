@@ -301,7 +301,7 @@ def test_two_learners_cannot_write_one_file(tmp_path: Path) -> None:
     one.correct(TICTACTOE, DIAGONAL, range(0))
     one.close()
     two.prepare()
-    assert two.games == 1  # it goes on with what the first has learnt
+    assert two.games == 1  # it continues with what the first has learnt
     two.close()
     assert [path.name for path in tmp_path.iterdir()] == ["it.table"]
 

@@ -130,7 +130,7 @@ def test_coursework_looks_at_every_line_and_takes_the_last_match() -> None:
         missing = {cell for cell in free_cells(board) if has_line(put(board, cell, me), me)}
         if not has_line(board, me):
             assert (coursework.check(x, 2) in missing) if missing else (coursework.check(x, 2) == -1)
-    # 0 and 1 miss 2, 0 and 3 miss 6; 6 is asked about later.
+    # 0 and 1 miss 2, 0 and 3 miss 6; 6 comes later.
     assert coursework.consider("OO.OX.X..", "O", level=2).candidates == (2,)
     assert coursework.consider("OO.OX....", "O", level=2).candidates == (6,)
 
@@ -368,7 +368,7 @@ def test_programs_decide_differently_with_lines_of_both_marks() -> None:
     board = "XXXOO...."
     assert minimax.consider(board, "O").scores[5] == -10
     assert minimax.consider(board, "X").scores[5] == 10
-    # In 001 the upper row is found first, whoever owns it.
+    # 001 finds the upper row first, no matter which side owns it.
     assert minimax.consider(board, "O", faster=True).scores[5] == -10
     assert minimax.consider(board, "X", faster=True).scores[5] == 10
     assert minimax.consider("OOOXX....", "X", faster=True).scores[5] == -10

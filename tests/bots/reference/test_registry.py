@@ -1,4 +1,4 @@
-"""The table of reference bots names classes without loading them; here it is held against them."""
+"""The table of reference bots names classes without loading them; these tests compare it with the classes."""
 
 from __future__ import annotations
 

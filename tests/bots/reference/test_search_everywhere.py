@@ -158,7 +158,7 @@ def test_threats_found_move_by_move_are_those_of_the_whole_board(variant: Varian
 
 def test_nextstep_does_not_open_the_cell_above_for_a_win_of_the_other_side() -> None:
     variant = parse_variant("connect4")
-    # O has three in the second row from below, open at column d only: whoever plays the bottom of d opens it.
+    # O has three in the second row from below, open at column d only: a stone at its bottom opens it for the next one.
     rows = [".......", ".......", ".......", ".......", "OOO....", "XXO.X.."]
     position = Position.parse(variant, "/".join(rows) + " X")
     scores = NextStep(depth=2).consider(position).scores

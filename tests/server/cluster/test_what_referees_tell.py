@@ -1,4 +1,4 @@
-"""What a server of a cluster does with what referees and other servers tell it."""
+"""A server of a cluster handles messages from referees and other servers."""
 
 import asyncio
 from collections.abc import AsyncIterator

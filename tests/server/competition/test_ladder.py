@@ -127,7 +127,7 @@ class Simulation:
 def test_bounds_hold_over_ten_thousand_games(entries: int, room: int, duration: Duration) -> None:
     done = Simulation(entries, room, duration).run()
     assert max(map(abs, done.balance.values())) <= 3
-    # Nobody waits for one that is held up, which is one in 400 of exponential durations: it may fall back further.
+    # No bot waits for a slow one (1 in 400 of exponential durations), so a slow one can fall further behind.
     assert done.widest <= AHEAD + 1 if duration is not exponential else done.widest <= 2 * AHEAD
 
 

@@ -53,7 +53,7 @@ async def assert_plays(field: Field, habits: str, *, games: int = 6, time: str =
 @pytest.mark.parametrize(
     "habits",
     [
-        pytest.param("grumble", id="says ERROR before each move, for it was busy when it was asked"),
+        pytest.param("grumble", id="says ERROR before each move, because it was busy"),
         pytest.param("complain", id="complains about all infos"),
         pytest.param("complain=time_left", id="complains about the time that is left"),
         pytest.param("raw", id="writes its depth as a raw byte that may be 13"),

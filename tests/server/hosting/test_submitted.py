@@ -164,7 +164,7 @@ async def test_a_bot_is_handed_in_tried_played_replaced_and_retired(client: Clie
     first = await submit(client, token, "mine", FIRST)
     assert first.version.submission.entry == "bot.py:Mine"
     await eventually(lambda: online(client), lambda names: names == ["bots/lots", "bots/mine"])
-    # Nobody plays before somebody is needed.
+    # No bot starts before a game needs it.
     await client.create(token, games_per_pair=10, variant="mnk:5,5,4")
     for bot in ("lots", "mine"):
         await client.join(token, bot)

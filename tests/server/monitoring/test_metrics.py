@@ -221,7 +221,7 @@ async def test_the_rate_of_a_tournament_without_games_falls_to_nothing() -> None
         assert counters.tournament_rate(1) == 25
         now += 60
         assert counters.tournament_rate(1) == 0
-        # What has been standing still for long is not counted in when it goes on.
+        # A long idle time is not counted after a tournament continues.
         done(1, 1_200)
         assert counters.tournament_rate(1) == 0
         now += 10

@@ -1,4 +1,4 @@
-"""The opening of an encounter: always the same for a seed, legal, and what was asked for."""
+"""The opening of an encounter: always the same for a seed, legal, and as requested."""
 
 from collections import Counter
 

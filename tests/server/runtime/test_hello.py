@@ -1,4 +1,4 @@
-"""What a hello can contain."""
+"""The content of a hello and its limits."""
 
 import pytest
 

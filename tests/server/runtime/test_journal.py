@@ -230,7 +230,7 @@ async def test_a_move_counts_only_under_the_current_attempt(arena: Arena) -> Non
     await keep(arena, so_far(tournament.id, 1, 1, [4]))
     again = await arena.store.write(claim)
     assert again.begun == {1: so_far(tournament.id, 1, 2, [4])}
-    # The first is somebody's who has been fenced off, the second of a unit that nobody has claimed.
+    # The first comes from a node whose claim has expired, the second from a unit that no node has claimed.
     await keep(arena, so_far(tournament.id, 1, 1, [4, 0]), so_far(tournament.id, 2, 1, [8]))
     assert kept(arena) == [(1, bytes([4]))]
     await keep(arena, so_far(tournament.id, 1, 2, [4, 1]))

@@ -56,7 +56,7 @@ SERVICERS: dict[Any, type] = {
 }
 
 _TEST: dict[str, Any] = {"name": "tests/try", "new_version": "bots/ada", "base_version": "bots/bob"}
-# What each method is asked with: enough to come as far as the question who is asking.
+# The request of each method: enough to reach the check of the caller.
 _REQUESTS: dict[str, dict[str, Any]] = {
     "Play": {"hello": hello().hello},
     "UpdateBot": {"name": "bots/ada", "new_name": "eve"},

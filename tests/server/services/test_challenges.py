@@ -92,7 +92,7 @@ async def test_challenging_twice_under_one_request_id_plays_once(client: Client)
         one, other = [await challenge(client, token, request_id="r1") for _ in range(2)]
         assert one.name == other.name
         assert (await until(client, one.name, FINISHED)).games_done == 2
-        # Also when it is long over, and whoever played it has left.
+        # Also long after its end, when its players have left.
     assert (await challenge(client, token, request_id="r1")).name == one.name
 
 

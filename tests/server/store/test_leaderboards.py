@@ -130,7 +130,7 @@ async def test_retired_bots_are_left_out_unless_asked_for(arena: Arena) -> None:
 async def test_paging_visits_every_bot_once_while_ratings_do_not_change(arena: Arena) -> None:
     await arena.commit(await arena.play(await arena.tournament(bots=("ada", "bob", "cleo", "dora"))))
     first = await arena.store.read(partial(leaderboard, size=2))
-    # Newcomers enter in the middle; they are weaker than whoever was shown, or were missed, but nobody comes twice.
+    # New bots enter in the middle; a page can miss one, but no bot appears twice.
     await arena.commit(await arena.play(await arena.tournament("two", bots=("emil", "fay"), games_per_pair=1)))
     rest = await arena.store.read(partial(leaderboard, size=9, page_token=first.next_page_token))
     bots = [row.bot for row in first.items + rest.items]

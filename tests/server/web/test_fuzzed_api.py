@@ -1,4 +1,4 @@
-"""The API answers as its own document says, whatever it is asked: by schemathesis, which knows the document alone."""
+"""The API answers as its own document says, for any request: by schemathesis, which knows only the document."""
 
 import subprocess
 import sys

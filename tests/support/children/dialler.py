@@ -26,7 +26,7 @@ if HABIT == "never dials":
 if HABIT == "dies at once":
     sys.exit("no licence found")
 
-import asyncio  # noqa: E402  # only those who dial in pay for the rest
+import asyncio  # noqa: E402  # only programs that connect need the rest
 import queue  # noqa: E402
 import socket  # noqa: E402
 from collections.abc import Callable  # noqa: E402

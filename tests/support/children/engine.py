@@ -3,7 +3,7 @@
 import os
 import sys
 
-import habits  # type: ignore[import-not-found]  # it lies beside this program
+import habits  # type: ignore[import-not-found]  # it lies next to this program
 
 HABIT, GROUND = sys.argv[1:]
 

@@ -11,7 +11,7 @@ import struct
 import sys
 from typing import Any
 
-import habits  # type: ignore[import-not-found]  # it lies beside this program
+import habits  # type: ignore[import-not-found]  # it lies next to this program
 from google.protobuf.json_format import MessageToJson, Parse
 
 from noughts_proto.pipes import LARGEST_UP
@@ -19,7 +19,7 @@ from noughts_proto.v1 import play_pb2 as pb
 
 JSON = sys.argv[4:] == ["json"]
 BAD_PLIES = {2, 3}
-"""It misbehaves when it is asked for one of these: each game once, whichever side it has."""
+"""It misbehaves at a question of one of these: each game once, whichever side it has."""
 
 
 def read(size: int) -> bytes:

@@ -4,7 +4,7 @@ import os
 import threading
 from typing import Any
 
-import habits  # type: ignore[import-not-found]  # it lies beside this program
+import habits  # type: ignore[import-not-found]  # it lies next to this program
 
 from noughts_bots import Bot, Position, Resign
 

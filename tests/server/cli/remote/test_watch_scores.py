@@ -18,7 +18,7 @@ from noughts_proto.v1 import feed_pb2 as pb
 from noughts_server.cli.drawing.feed_lines import events
 from noughts_server.cli.screens.watch.redrawn import RedrawnOverview
 
-# Plays the first free cell as soon as it is told on stdin that a game may begin; tells scores if it is called `ada`.
+# Plays the first free cell as soon as a line on stdin allows a game to begin; sends scores if it is called `ada`.
 TALKER = """
 import asyncio, sys
 from noughts_bots import Bot, Move
