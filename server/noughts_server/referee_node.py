@@ -17,7 +17,7 @@ from noughts_referee.referee import Referee
 from noughts_referee.work_units import GameConditions
 from noughts_server.cluster.bus_settings import BusSettings
 from noughts_server.cluster.codecs import REFEREES, WANTS
-from noughts_server.cluster.membership import Membership, node_name
+from noughts_server.cluster.heartbeats import BEAT_SECONDS, Membership, node_name
 from noughts_server.cluster.nats_bus import NatsBus
 from noughts_server.cluster.remote_bots import RemoteBots
 from noughts_server.cluster.silence import Limit, Silence, usual_limit
@@ -38,7 +38,7 @@ from noughts_server.runtime.sessions import OnlineBot, Sessions
 from noughts_server.runtime.store_guard import StoreGuard
 from noughts_server.server import bare_errors
 from noughts_server.store.engine.database import Store
-from noughts_server.store.nodes import BEAT_SECONDS, Node, NodeKind
+from noughts_server.store.nodes import Node, NodeKind
 
 logger = structlog.get_logger("noughts.referee")
 # At most this many running games of a tournament are reported to servers that follow it.

@@ -12,8 +12,8 @@ import typer
 
 from noughts_server.cli.app import application
 from noughts_server.cli.command import hide_former_names
-from noughts_server.cli.command_table import FORMER_NAMES
 from noughts_server.cli.commands import GROUP
+from noughts_server.cli.lazy_commands import FORMER_NAMES
 from tools.generated_pages.markdown import code, fenced, prose, sentence, table
 
 _HERE = "reference/commands"

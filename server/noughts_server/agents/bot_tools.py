@@ -18,7 +18,7 @@ from pydantic import Field
 from noughts_proto.interpreter import environment, python
 from noughts_proto.v1 import bots_pb2, games_pb2, tokens_pb2
 from noughts_server.agents.arguments import BotName, Content, Entry, GameName, NumberOfGame, TournamentOfGame
-from noughts_server.agents.tools import Backend, Caller, tournament_and_number
+from noughts_server.agents.tool_calls import Backend, Caller, tournament_and_number
 from noughts_server.client.submissions import TRIAL_SECONDS, kind_of, submission_requests
 from noughts_server.core.resource_names import game_name, tournament_name
 from noughts_server.core.turns import Turns

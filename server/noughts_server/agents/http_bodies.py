@@ -9,7 +9,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from noughts_proto.v1 import tokens_pb2
-from noughts_server.agents.tools import Backend
+from noughts_server.agents.tool_calls import Backend
 from noughts_server.store.people.scopes import SUBMIT, permits
 from noughts_server.web.upstream import Failure
 from noughts_server.web.visitors import add

@@ -7,7 +7,7 @@ from pydantic import Field
 from noughts_proto.v1 import challenges_pb2, tests_pb2, tournaments_pb2, types_pb2
 from noughts_referee.clock import parse_time_control
 from noughts_server.agents.arguments import OptionalVariant, Repeat, Schedule, Test, Time, Tournament, UInt32, UInt64
-from noughts_server.agents.tools import Backend, Caller, full_name
+from noughts_server.agents.tool_calls import Backend, Caller, full_name
 from noughts_server.convert.times import time_control_message
 from noughts_server.web.documents import Document, enum_value
 

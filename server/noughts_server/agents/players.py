@@ -12,7 +12,7 @@ from noughts_bots.sdk.bot import GameEnd, GameInfo
 from noughts_proto.v1 import tokens_pb2
 from noughts_referee.rules import Position, Result, cell_name, cell_names, read_cell
 from noughts_server.agents.arguments import BotName, ConnectedBot, Seconds
-from noughts_server.agents.tools import Backend, Caller
+from noughts_server.agents.tool_calls import Backend, Caller
 from noughts_server.core.board_geometry import board_text
 from noughts_server.web.documents import Document
 from noughts_server.web.play_rooms import BrowserPlayer, log_in

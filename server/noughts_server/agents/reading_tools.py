@@ -30,7 +30,7 @@ from noughts_server.agents.arguments import (
     UInt64,
     Variant,
 )
-from noughts_server.agents.tools import Backend, Caller, full_name, tournament_and_number
+from noughts_server.agents.tool_calls import Backend, Caller, full_name, tournament_and_number
 from noughts_server.core.resource_names import game_name, tournament_name
 from noughts_server.web.documents import Document, enum_value
 

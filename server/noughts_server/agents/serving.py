@@ -15,7 +15,7 @@ from noughts_server.agents.pipes import serve_connection
 from noughts_server.agents.players import Players
 from noughts_server.agents.reading_tools import ReadingTools
 from noughts_server.agents.rules_tools import PositionTools, all_pages, docs, read_docs
-from noughts_server.agents.tools import Backend
+from noughts_server.agents.tool_calls import Backend
 from noughts_server.core.version import software_version
 from noughts_server.web.serving import serving_http
 from noughts_server.web.visitors import SiteLimits

@@ -12,9 +12,9 @@ import typer
 from typer.core import TyperCommand
 
 from noughts_server.cli.bundles import bundles, spread
-from noughts_server.cli.command_table import Command
 from noughts_server.cli.config_file import Configuration, name_variables, print_config
 from noughts_server.cli.errors import reporting, require_extra
+from noughts_server.cli.lazy_commands import Command
 
 _Function = TypeVar("_Function", bound=Callable[..., None])
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from noughts_referee.comments import CommentLimits
 from noughts_server.cluster.bus_settings import BusSettings
-from noughts_server.cluster.membership import Membership, node_name
+from noughts_server.cluster.heartbeats import Membership, node_name
 from noughts_server.cluster.nats_bus import NatsBus
 from noughts_server.cluster.presence import Presence
 from noughts_server.cluster.remote_observer import RemoteObserver

@@ -19,7 +19,7 @@ from noughts_referee.monotonic import microseconds
 from noughts_referee.referee import ConnectedPlayer, Referee
 from noughts_referee.rules import FAULTS, Termination
 from noughts_server.cluster.codecs import SERVERS, TO_REFEREE, TO_SERVER
-from noughts_server.cluster.membership import Membership
+from noughts_server.cluster.heartbeats import Membership
 from noughts_server.cluster.silence import Silence
 from noughts_server.runtime.bus import Bus, listening
 

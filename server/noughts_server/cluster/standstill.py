@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import structlog
 
-from noughts_server.cluster.membership import Membership
+from noughts_server.cluster.heartbeats import Membership
 from noughts_server.cluster.remote_referee import RemoteReferee
 from noughts_server.core.resource_names import tournament_name
 from noughts_server.runtime.bus import Bus

@@ -16,7 +16,7 @@ from noughts_proto.v1 import cluster_pb2 as pb
 from noughts_referee.referee import Referee
 from noughts_referee.work_units import FinishedGame, GameConditions, Unit
 from noughts_server.cluster.codecs import REFEREES
-from noughts_server.cluster.membership import Membership
+from noughts_server.cluster.heartbeats import Membership
 from noughts_server.cluster.remote_bots import RemoteBots
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.endless_work import set_within

@@ -13,8 +13,6 @@ from noughts_server.store.engine import dialect
 from noughts_server.store.engine.bulk import upsert
 from noughts_server.store.engine.schema import SILENCE_MS, nodes, units
 
-BEAT_SECONDS = 1.0
-"""The interval between heartbeats, in the database and on the bus."""
 LONGEST_SILENCE_MS = 30_000
 """The silence limit of the slowest node."""
 _INTERVALS = 3

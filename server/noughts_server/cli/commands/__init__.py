@@ -1,7 +1,7 @@
 """The commands of `noughts`, in the order of its help."""
 
-from noughts_server.cli.command_table import FORMER_NAMES, Command, Group
 from noughts_server.cli.commands import bot, course, db, game, ratings, records, rules, test, token, tournament, webhook
+from noughts_server.cli.lazy_commands import FORMER_NAMES, Command, Group
 
 GROUP = Group(
     summary=(

@@ -77,7 +77,7 @@ def mcp(
 async def _serve_pipes(address: str, dialling: Dialling, token: str) -> None:
     _shorten_errors()
     from noughts_server.agents.serving import serve_pipes
-    from noughts_server.agents.tools import Backend
+    from noughts_server.agents.tool_calls import Backend
     from noughts_server.web.upstream import Upstream
 
     upstream = Upstream(address, dialling, HINTS)
@@ -97,7 +97,7 @@ async def _serve_http(
 ) -> None:
     _shorten_errors()
     from noughts_server.agents.serving import PATH, serving_mcp
-    from noughts_server.agents.tools import Backend
+    from noughts_server.agents.tool_calls import Backend
     from noughts_server.web.upstream import Upstream
 
     upstream = Upstream(address, dialling, HINTS, site_token)

@@ -1,7 +1,7 @@
 """The commands of `noughts bot`, in the order of its help."""
 
-from noughts_server.cli.command_table import Command, Group
 from noughts_server.cli.commands.bot import table
+from noughts_server.cli.lazy_commands import Command, Group
 
 GROUP = Group(
     summary="Write, check, run, submit and look up bots.",

@@ -1,7 +1,7 @@
 """The commands of `noughts db`, in the order of its help."""
 
-from noughts_server.cli.command_table import Command, Group
 from noughts_server.cli.commands.db import explorer
+from noughts_server.cli.lazy_commands import Command, Group
 
 GROUP = Group(
     summary="Check, back up, copy, export and prune databases, on the server's machine.",

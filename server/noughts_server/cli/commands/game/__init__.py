@@ -1,6 +1,6 @@
 """The commands of `noughts game`, in the order of its help."""
 
-from noughts_server.cli.command_table import Command, Group
+from noughts_server.cli.lazy_commands import Command, Group
 
 GROUP = Group(
     summary="List, show and explain games on a server.",

@@ -1,6 +1,6 @@
 """The commands of `noughts ratings`, in the order of its help."""
 
-from noughts_server.cli.command_table import Command, Group
+from noughts_server.cli.lazy_commands import Command, Group
 
 GROUP = Group(
     summary="Maintain the rating lists of a database, and find suspicious results on a server.",

@@ -1,6 +1,6 @@
 """The commands of `noughts token`, in the order of its help."""
 
-from noughts_server.cli.command_table import Command, Group
+from noughts_server.cli.lazy_commands import Command, Group
 
 GROUP = Group(
     summary="Create, list and revoke tokens in a database, or your own tokens on a server (--server).",

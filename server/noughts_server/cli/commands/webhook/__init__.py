@@ -1,6 +1,6 @@
 """The commands of `noughts webhook`, in the order of its help."""
 
-from noughts_server.cli.command_table import Command, Group
+from noughts_server.cli.lazy_commands import Command, Group
 
 GROUP = Group(
     summary="Let a server report events to your own address, Discord or Slack.",

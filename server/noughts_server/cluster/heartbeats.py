@@ -15,10 +15,12 @@ from noughts_server.core.errors import DatabaseTrouble, Draining
 from noughts_server.runtime.endless_work import running
 from noughts_server.store.engine.database import Store
 from noughts_server.store.engine.schema import SILENCE_MS
-from noughts_server.store.nodes import BEAT_SECONDS, Beat, Node, NodeKind, beat, leave
+from noughts_server.store.nodes import Beat, Node, NodeKind, beat, leave
 
 logger = structlog.get_logger("noughts.cluster")
 
+BEAT_SECONDS = 1.0
+"""The interval between heartbeats, in the database and on the bus."""
 _MOST_HOST = 40
 
 
