@@ -179,7 +179,7 @@ async def test_bot_comes_back_when_the_server_is_back(bot: Path, tmp_path: Path)
                 )
                 done = (await first.until("cup", lambda each: each.games_done > 0)).games_done
                 assert done < 800, "the tournament ended before the server: play more games"
-        await node.until("UNAVAILABLE: the server is shutting down")
+        await node.until("connection lost")
         async with ground_at(tmp_path, listen=first.address, token=first.token) as second:
             await node.until("playing as")
             async with second.opponent("random"):

@@ -11,14 +11,13 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from noughts_proto.security import Dialling
-from noughts_proto.v1 import bots_pb2, types_pb2
+from noughts_proto.v1 import bots_pb2
 from noughts_server.client.client import connected
 from noughts_server.testing import ServerUnderTest
-from noughts_server.web.play_rooms import BrowserPlayer, PlayRoom, PlayRooms, TableSettings, Wish
+from noughts_server.web.play_rooms import BrowserPlayer, TableSettings
 from noughts_server.web.signin import Visitor
-from noughts_server.web.upstream import Upstream
 from tests.support.browser import chromium, page_in
-from tests.support.site import PATIENCE, Site, site_of
+from tests.support.site import Site, site_of
 
 pytestmark = pytest.mark.processes
 
@@ -286,20 +285,6 @@ def test_new_visitor_gets_the_table_that_has_had_no_move_for_long(server: Server
         assert site.post("/play", form, x_real_ip="192.0.2.3").status == 303
         assert (site.get(first).status, site.get(second).status) == (200, 404)
         assert site.post("/play", form, x_real_ip="192.0.2.4").status == 429
-
-
-async def test_visitor_who_asks_for_many_tables_at_once_gets_no_more(server: ServerUnderTest) -> None:
-    wish = Wish("house:random", "tictactoe", "you", "begins", types_pb2.TimeControl())
-    settings = TableSettings(most=4, address_most=2, kept=0.0, pause=0.0)
-    async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
-        upstream = Upstream(server.address, Dialling())
-        rooms = PlayRooms(upstream, tasks, server.token("crowd"), settings)
-        for number in range(4):
-            await rooms.open(wish, f"192.0.2.{number}")
-        opened = await asyncio.gather(*(rooms.open(wish, "192.0.2.9") for _ in range(8)), return_exceptions=True)
-        assert sum(isinstance(each, PlayRoom) for each in opened) == 1
-        await rooms.close()
-        await upstream.close()
 
 
 def test_name_that_belongs_to_another_owner_does_not_stop_visitors(server: ServerUnderTest) -> None:
