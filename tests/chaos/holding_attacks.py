@@ -5,6 +5,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from mcp.shared.exceptions import MCPError
+
 from noughts_proto.v1 import feed_pb2, games_pb2, leaderboards_pb2
 from tests.chaos.http2 import Deaf, deaf
 from tests.support.agents import ToolFailed, over_http
@@ -64,7 +66,7 @@ async def agent_waits(target: Any) -> None:
         while True:
             try:
                 await agent.call("wait_for_turn", bot="idler", seconds=60)
-            except ToolFailed as failed:
+            except (ToolFailed, MCPError) as failed:
                 target.counts[str(failed)[:40]] += 1
             await asyncio.sleep(_PAUSE)
 
@@ -89,7 +91,7 @@ async def _slow_body(target: Any) -> None:
 
 
 async def _many(target: Any, clients: list[tuple[str, bool]], act: Callable[[Deaf], None]) -> None:
-    """Go on with these clients, each with its address and whether it reads; a closed connection is opened again."""
+    """Run these clients, each with its address and whether it reads; a closed connection is opened again."""
 
     async def endless(source: str, reads: bool) -> None:
         while True:

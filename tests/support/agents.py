@@ -26,7 +26,7 @@ TIMED = "keeps a short time limit"
 
 
 class ToolFailed(Exception):
-    """Return the error of a tool."""
+    """The error of a tool."""
 
 
 class Agent:

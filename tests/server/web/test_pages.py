@@ -39,7 +39,7 @@ HEAVIEST = 52_000
 
 
 class Links(HTMLParser):
-    """Return the links and resources of a page, and its breaches of the policy that it is sent with."""
+    """The links and resources of a page, and its breaches of the policy that it is sent with."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

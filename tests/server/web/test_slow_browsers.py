@@ -34,7 +34,7 @@ def slow_browser(site: Site, path: str) -> Iterator[Events]:
 
 
 class Seen:
-    """Return the state of a game that a browser sees."""
+    """The state of a game that a browser sees."""
 
     def __init__(self, events: Events) -> None:
         self._events = events
