@@ -23,6 +23,9 @@ PATIENCE = 30.0
 BETWEEN_PIECES, LONGEST_DRAWING = 0.03, 0.3
 """Seconds without anything new after which a screen is complete, and after which it is looked at in any case."""
 
+LAST_MARK = b"\x1b]2;noughts has ended\x07"
+"""Sets the title of the terminal, which no test reads; the end of a program's output is found by it."""
+
 UP, DOWN, RIGHT, LEFT = (f"\x1b[{letter}" for letter in "ABCD")
 ENTER = "\r"
 CTRL_C = "\x03"
@@ -93,8 +96,11 @@ class Terminal:
         while self.process.poll() is None:
             self._read(min(deadline, time.monotonic() + 0.05))
             assert time.monotonic() < deadline, f"the program still runs; the screen shows\n{self.text}"
-        while self._read(time.monotonic()):
-            pass
+        # The kernel hands on what a program wrote some time later: everything stands before a mark that is written now.
+        os.write(self._theirs, LAST_MARK)
+        while not self.written.endswith(LAST_MARK):
+            assert self._read(deadline), "the end of the output did not arrive"
+        self.written = self.written.removesuffix(LAST_MARK)
         return self.process.returncode
 
     def mode(self) -> list[Any]:
