@@ -136,9 +136,9 @@ async def test_a_flood_of_frames_ends_at_the_proxy(
     calls: list[str] = []
     visit = Admission.visit
 
-    def counted(self: Admission, access: Access, context: Context) -> Any:
+    def counted(self: Admission, access: Access, context: Context, method: str) -> Any:
         calls.append(context.peer())
-        return visit(self, access, context)
+        return visit(self, access, context, method)
 
     monkeypatch.setattr(Admission, "visit", counted)
     async with behind_the_proxy(tmp_path) as (client, address, dialling):

@@ -34,15 +34,15 @@ class Computing:
         caller: Hashable,
         work: Callable[[], Result],
         disturbs: Callable[[], bool] = lambda: True,
-        expected_seconds: float = 0.0,
+        names: tuple[Hashable, ...] = (),
     ) -> Result:
         """Return or raise what `work` does, when it is this caller's turn. If it is cancelled, the work is finished.
 
         The thread does not rest if `disturbs` says, after the work, that it slows nobody down. Work that is expected to
-        take long waits for that of others which is not.
+        take long, by its `names`, waits for that of others which is not; see `Turns.take`.
         """
-        await self._turns.take(caller, expected_seconds)
-        return await self._work(caller, work, disturbs)
+        await self._turns.take(caller, names)
+        return await self._work(caller, work, disturbs, names)
 
     async def run_on(
         self, caller: Hashable, load: Callable[[], Awaitable[Loaded]], work: Callable[[Loaded], Result]
@@ -60,7 +60,11 @@ class Computing:
         return await self._work(caller, partial(work, loaded))
 
     async def _work(
-        self, caller: Hashable, work: Callable[[], Result], disturbs: Callable[[], bool] = lambda: True
+        self,
+        caller: Hashable,
+        work: Callable[[], Result],
+        disturbs: Callable[[], bool] = lambda: True,
+        names: tuple[Hashable, ...] = (),
     ) -> Result:
         loop = asyncio.get_running_loop()
         used = 0.0
@@ -75,7 +79,7 @@ class Computing:
 
         def ended(done: "asyncio.Future[Result]") -> None:
             done.exception()  # so that asyncio does not report it if the caller has left
-            self._turns.charge(caller, used)
+            self._turns.charge(caller, used, names)
             rest = min(self._rest * used, _LONGEST_REST_SECONDS) if disturbs() else 0
             if rest:
                 loop.call_later(rest, self._turns.give_back)

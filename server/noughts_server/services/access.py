@@ -84,6 +84,8 @@ class Visitor:
     """The owner of the website that asks for a visitor: it has limits of its own, and no rights."""
     guest: str = ""
     """The address of that visitor, as the website reports it."""
+    method: str = ""
+    """The method that it calls."""
 
     @property
     def account(self) -> str:
@@ -96,6 +98,13 @@ class Visitor:
     def payer(self) -> str:
         """Return the caller that answers take turns by and are charged to: each visitor of a website is one."""
         return f"{self.account} for {self.guest}" if self.guest else self.account
+
+    @property
+    def group(self) -> str:
+        """Return the group that takes turns with others: owners, visitors of websites, and all other clients."""
+        if self.caller is not None:
+            return "owners"
+        return "websites" if self.site else ""
 
 
 VISITOR: ContextVar[Visitor] = ContextVar("visitor")

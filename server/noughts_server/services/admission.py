@@ -59,8 +59,8 @@ class Admission:
         """Return the connections with a running call."""
         return set(self._of_tickets).union(*self._calls.values())
 
-    async def visit(self, access: Access, context: Context) -> Visitor:
-        """Admit a call, which counts until its caller has its status.
+    async def visit(self, access: Access, context: Context, method: str) -> Visitor:
+        """Admit a call of this method, which counts until its caller has its status.
 
         Raises LimitReached, Unauthenticated, TokenRevoked, TokenExpired, ScopeMissing. If the scope depends on the
         request, the method calls `access.require` later.
@@ -73,7 +73,7 @@ class Admission:
         if access is Access.PLAY and secret and self._sessions.has_ticket(secret):
             # The server issued this ticket to a bot that it called itself.
             held.enter_context(_counted(self._of_tickets, peer))
-            VISITOR.set(visitor := Visitor(address, None, ticket=True))
+            VISITOR.set(visitor := Visitor(address, None, ticket=True, method=method))
             return visitor
         limiter = self.limiter
         site_secret = _site_secret(context)
@@ -93,7 +93,7 @@ class Admission:
         if site_secret and not site:
             site = await self._new_site(site_secret)
         guest = _told(context, GUEST_KEY)[:_LONGEST_ADDRESS] if site else ""
-        VISITOR.set(visitor := Visitor(address, who, site=site, guest=guest))
+        VISITOR.set(visitor := Visitor(address, who, site=site, guest=guest, method=method))
         return visitor
 
     @contextmanager

@@ -17,7 +17,9 @@ STRANGERS_PAGE = 250
 async def answered(store: Store, build: Callable[[Connection], Answer]) -> Answer:
     """Return what `build` reads and makes for the caller of this method, in a thread and in the caller's turn."""
     visitor = VISITOR.get(None)
-    return await store.answer(build, "" if visitor is None else visitor.payer)
+    if visitor is None:
+        return await store.answer(build, "")
+    return await store.answer(build, visitor.payer, kind=visitor.method, group=visitor.group)
 
 
 def page_rows(size: int) -> int:

@@ -69,18 +69,18 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         if access is None:
             undeclared = TypeError(f"{method} does not declare who may call it: @open_to is missing")
             return grpc.stream_stream_rpc_method_handler(self._guarded(_refusing(undeclared), method))
-        guarded = self._guarded(self._answering(handler, call, access), method)
+        guarded = self._guarded(self._answering(handler, call, access, method), method)
         streams = handler.request_streaming and not method.startswith(_FOREIGN)
         parse = self._charged(handler.request_deserializer, None if streams else most_bytes_of(call))
         serialise = handler.response_serializer if handler.response_streaming else None
         return grpc.stream_stream_rpc_method_handler(guarded, request_deserializer=parse, response_serializer=serialise)
 
-    def _answering(self, handler: Any, call: Callable[..., Any], access: Access) -> Callable[..., Any]:
+    def _answering(self, handler: Any, call: Callable[..., Any], access: Access, method: str) -> Callable[..., Any]:
         admission, delivery, serialise = self._admission, self._delivery, handler.response_serializer
 
         async def answer(requests: Any, context: Context) -> None:
             try:
-                visitor = await admission.visit(access, context)
+                visitor = await admission.visit(access, context, method)
             except NoughtsError:
                 if handler.request_streaming:
                     await asyncio.sleep(_REFUSAL_SECONDS)

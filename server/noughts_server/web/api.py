@@ -44,14 +44,15 @@ def _reading(
     async def read(request: Request) -> Response:
         wanted = request_for(route, request.path_params, request.query_params.multi_items())
         kind = _kind(request, bool(route.rows))
-        got = await upstream.call(route.method(upstream), wanted)
+        async with upstream.one_place(route.path):
+            got = await upstream.call(route.method(upstream), wanted)
 
-        def render() -> Response:
-            shown = document(got)[route.within] if route.within else document(got)
-            body = csv_text(shown[route.rows]).encode() if kind == CSV else json_bytes(shown)
-            return answer(request, body, kind, _HEADERS | _next_page(request, shown))
+            def render() -> Response:
+                shown = document(got)[route.within] if route.within else document(got)
+                body = csv_text(shown[route.rows]).encode() if kind == CSV else json_bytes(shown)
+                return answer(request, body, kind, _HEADERS | _next_page(request, shown))
 
-        return await rendering.in_turn(request, route.path, render)
+            return await rendering.in_turn(request, route.path, render)
 
     return read
 

@@ -44,6 +44,8 @@ register_url_convertor("int", _Number())
 _A_YEAR = "public, max-age=31536000, immutable"
 _HTTPS_ONLY = "max-age=31536000"
 _A_DAY = "public, max-age=86400"
+_COMPRESSED_IN_A_THREAD = 16 << 10
+"""Bytes of a body from which on its compression would delay others."""
 _AT_ROOT = ("favicon.ico", "robots.txt")
 """Static files that programs look for at fixed addresses."""
 
@@ -85,7 +87,7 @@ def site(
 
     routes = [
         *page_routes(website, signing_in=signing_in),
-        *Downloads(upstream).routes(),
+        *Downloads(upstream, views.rendering).routes(),
         *api_routes(upstream, hub, views.rendering),
         *handbook_routes(),
         Route("/static/{version}/{name}", static),
@@ -93,7 +95,9 @@ def site(
     ]
     application = Starlette(routes=routes, exception_handlers=_handlers(views))
     # Compression cannot leak secrets: the cookie is SameSite=Strict, so no other site can make a signed-in request.
-    return _SafeHeaders(GZipMiddleware(application, compresslevel=6), secure=secure)
+    return _SafeHeaders(
+        GZipMiddleware(application, compresslevel=6, thread_minimum_size=_COMPRESSED_IN_A_THREAD), secure=secure
+    )
 
 
 @cache

@@ -1,27 +1,29 @@
 """Boards as PNG files for previews of links, because most services do not show SVG.
 
 The renderer (resvg) gets only numbers and our own style sheet: no names, no fonts and no addresses. Each picture has a
-process of its own, one at a time, because the renderer would block the website's event loop for a tenth of a second.
+process of its own, one at a time in the turns of the visitors, because the renderer would block the website's event
+loop for a tenth of a second.
 The process has the lowest priority: pictures that visitors ask for again and again must not take processors from games.
 """
 
 import asyncio
 import re
 import subprocess
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from importlib.resources import files
 from importlib.util import find_spec
 
 from noughts_proto.interpreter import environment, python
+from noughts_server.core.computing import Computing
 from noughts_server.web.board_svg import board_svg
 from noughts_server.web.documents import Document
-from noughts_server.web.upstream import Failure
+from noughts_server.web.upstream import GUEST, Failure
 
 _SECONDS = 10
 _KEPT = 64
 _drawn: dict[str, bytes] = {}
-# One thread, so that two pictures are never drawn at once, even if a request gives up.
-_drawer = ThreadPoolExecutor(1, "png")
+# Two pictures are never drawn at once, even if a request gives up.
+_drawing = Computing("png")
 _RENDER = (
     "import os, sys; os.nice(19) if hasattr(os, 'nice') else None; import resvg_py;"
     " sys.stdout.buffer.write(resvg_py.svg_to_bytes(svg_string=sys.stdin.read(), skip_system_fonts=True))"
@@ -43,7 +45,7 @@ async def board_png(svg: str) -> bytes:
         return known
     try:
         async with asyncio.timeout(_SECONDS):
-            return await asyncio.get_running_loop().run_in_executor(_drawer, _rendered, svg)
+            return await _drawing.run(GUEST.get(""), partial(_rendered, svg))
     except (TimeoutError, subprocess.TimeoutExpired):
         raise Failure(503, "The website is drawing too many pictures.", "Try again in a minute.") from None
     except (subprocess.SubprocessError, OSError) as error:

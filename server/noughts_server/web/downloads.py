@@ -1,7 +1,7 @@
 """All games of a tournament as a file in a format of game records, streamed page by page to limit memory."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
@@ -20,6 +20,7 @@ from noughts_server.records.server_games import about_tournament, recorded_game
 from noughts_server.records.sgf import sgf_text
 from noughts_server.tables.recorded_game import RecordedGame, occasion
 from noughts_server.web.documents import csv_text, document
+from noughts_server.web.rendering import Rendering
 from noughts_server.web.upstream import Failure, Upstream
 
 _PAGE = 250
@@ -29,8 +30,8 @@ _COLUMNS = (
     *("opening_plies", "moves", "times_us", "seed", "rating_seq", "end_time", "round"),
 )
 
-_Facts = Callable[[], Awaitable[dict[str, Any]]]
-"""Returns what no game says of its tournament."""
+_Facts = dict[str, Any]
+"""What no game says of its tournament."""
 
 
 class FileFormat(Protocol):
@@ -48,10 +49,14 @@ class FileFormat(Protocol):
     def has_comments(self) -> bool:
         """Return whether the file has the comments of bots, which lists of games leave out otherwise."""
 
-    async def text(self, games: Sequence[games_pb2.Game], before: int, facts: _Facts | None) -> str:
-        """Return the next games of a file that holds `before` games so far; `facts` comes with the last ones.
+    @property
+    def has_facts(self) -> bool:
+        """Return whether the last game of the file has the facts about the tournament."""
 
-        Raises Failure.
+    def text(self, games: Sequence[games_pb2.Game], before: int, facts: _Facts | None) -> str:
+        """Return the next games of a file that holds `before` games so far; `facts` come with the last ones.
+
+        This can take some hundredths of a second. Raises Failure.
         """
 
 
@@ -61,8 +66,9 @@ class CsvFile:
     suffix = "csv"
     media_type = "text/csv; charset=utf-8"
     has_comments = False
+    has_facts = False
 
-    async def text(self, games: Sequence[games_pb2.Game], before: int, facts: _Facts | None) -> str:
+    def text(self, games: Sequence[games_pb2.Game], before: int, facts: _Facts | None) -> str:
         rows = [document(game) | {"round": game.round or ""} for game in games]  # no format counts rounds from 0
         return csv_text(rows, _COLUMNS, head=not before)
 
@@ -76,11 +82,12 @@ class RecordFile:
     write: Callable[[RecordedGame, int], str]
     """Returns the text of a game with its number. Raises RecordError."""
     has_comments: bool = False
+    has_facts = True
 
-    async def text(self, games: Sequence[games_pb2.Game], before: int, facts: _Facts | None) -> str:
+    def text(self, games: Sequence[games_pb2.Game], before: int, facts: _Facts | None) -> str:
         records = list(map(_with_occasion, games))
         if records and facts is not None:
-            records[-1] = replace(records[-1], more={**records[-1].more, "tournament": await facts()})
+            records[-1] = replace(records[-1], more={**records[-1].more, "tournament": facts})
         return "".join(self.game(record, number) for number, record in enumerate(records, before + 1))
 
     def game(self, game: RecordedGame, number: int) -> str:
@@ -104,8 +111,9 @@ _FORMATS: tuple[FileFormat, ...] = (
 class Downloads:
     """The downloads of games, one for each format."""
 
-    def __init__(self, upstream: Upstream) -> None:
+    def __init__(self, upstream: Upstream, rendering: Rendering) -> None:
         self._upstream = upstream
+        self._rendering = rendering
 
     def routes(self) -> list[Route]:
         one = Route("/tournaments/{tournament}/games/{number:int}.sgf", self._game)
@@ -126,7 +134,7 @@ class Downloads:
     def _file(self, written: FileFormat) -> "Callable[[Request], object]":
         async def file(request: Request) -> Response:
             name = request.path_params["tournament"]
-            texts = self._texts(tournament_name(name), written)
+            texts = self._texts(tournament_name(name), written, request)
             # Errors in the tournament or the format appear before the file begins.
             first = await anext(texts, "")
             disposition = f'attachment; filename="{name}.{written.suffix}"'
@@ -135,8 +143,13 @@ class Downloads:
 
         return file
 
-    async def _texts(self, parent: str, written: FileFormat) -> AsyncIterator[str]:
-        """Yield the file, one text for each page of games. Raises Failure."""
+    async def _texts(self, parent: str, written: FileFormat, visit: Request) -> AsyncIterator[str]:
+        """Yield the file, one text for each page of games, written in the visitor's turn. Raises Failure."""
+
+        async def text(games: Sequence[games_pb2.Game], facts: _Facts | None) -> str:
+            write = partial(written.text, games, before, facts)
+            return await self._rendering.in_turn(visit, f"games.{written.suffix}", write)
+
         request = games_pb2.ListGamesRequest(parent=parent, page_size=_PAGE, with_comments=written.has_comments)
         before = 0
         # The last game so far: only after the next page is it known to be the last of all.
@@ -145,12 +158,13 @@ class Downloads:
             page = await self._page(request)
             games = [*held, *page.games]
             if not page.next_page_token:
-                yield await written.text(games, before, partial(self._facts, parent, before + len(games)))
+                facts = await self._facts(parent, before + len(games)) if games and written.has_facts else None
+                yield await text(games, facts)
                 return
             request.page_token = page.next_page_token
             games, held = games[:-1], games[-1:]
             if games:
-                yield await written.text(games, before, None)
+                yield await text(games, None)
                 before += len(games)
 
     async def _page(self, request: games_pb2.ListGamesRequest) -> games_pb2.ListGamesResponse:
@@ -164,7 +178,7 @@ class Downloads:
             await asyncio.sleep(_PAUSE_SECONDS)
         return await self._upstream.call(self._upstream.games.ListGames, request)
 
-    async def _facts(self, name: str, games: int) -> dict[str, Any]:
+    async def _facts(self, name: str, games: int) -> _Facts:
         """Return what no game says of its tournament, for the last one of so many. Raises Failure."""
         methods = self._upstream.tournaments
         shown = await self._upstream.call(methods.GetTournament, pb.GetTournamentRequest(name=name))

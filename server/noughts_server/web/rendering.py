@@ -1,7 +1,6 @@
 """A thread that renders responses in the turns of the visitors, by the processor time that each used and will use."""
 
-import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import TypeVar
 
 from starlette.requests import Request
@@ -10,9 +9,6 @@ from noughts_server.core.computing import Computing
 from noughts_server.web.upstream import GUEST
 
 Rendered = TypeVar("Rendered")
-
-_REMEMBERED = 2_000
-"""Addresses of responses whose processor time is remembered."""
 
 
 class Rendering:
@@ -24,8 +20,6 @@ class Rendering:
 
     def __init__(self) -> None:
         self._computing = Computing("pages")
-        self._seconds: dict[Hashable, float] = {}
-        """The processor time of the last response of each address and kind; the newest are at the end."""
 
     async def in_turn(self, request: Request, kind: str, render: Callable[[], Rendered]) -> Rendered:
         """Return or raise what `render` does in the thread, when it is this visitor's turn.
@@ -33,20 +27,4 @@ class Rendering:
         The response is expected to take as long as the last one of its address, or else as the last one of its kind.
         """
         address = hash((kind, request.url.path, request.url.query))
-
-        def timed() -> Rendered:
-            began = time.thread_time()
-            try:
-                return render()
-            finally:
-                self._remember((kind, address), time.thread_time() - began)
-
-        expected = self._seconds.get(address, self._seconds.get(kind, 0.0))
-        return await self._computing.run(GUEST.get(""), timed, expected_seconds=expected)
-
-    def _remember(self, names: tuple[Hashable, ...], seconds: float) -> None:
-        for name in names:
-            self._seconds.pop(name, None)
-            self._seconds[name] = seconds
-        while len(self._seconds) > _REMEMBERED:
-            del self._seconds[next(iter(self._seconds))]
+        return await self._computing.run(GUEST.get(""), render, names=(address, kind))

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Hashable, Mapping
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from types import MappingProxyType
@@ -14,6 +14,7 @@ from google.protobuf.message import Message
 
 from noughts_proto.security import Dialling, SecurityProblem
 from noughts_proto.transport import GUEST_KEY, SITE_KEY, TOKEN_KEY
+from noughts_proto.v1 import leaderboards_pb2
 from noughts_server.client.failures import DEADLINE_SECONDS, explain_call
 from noughts_server.client.stubs import AsyncStubs
 from noughts_server.core.turns import Turns
@@ -41,14 +42,20 @@ _STATUSES = {
 
 GUEST: ContextVar[str] = ContextVar("guest")
 """The address of the visitor whose request this task answers. The server shares its time among visitors."""
-_AT_ONCE = 32
-"""Limit of concurrent calls; more wait, and visitors take turns.
+_AT_ONCE = 16
+"""Limit of requests of visitors that call the server or hold its answers; more wait, and visitors take turns.
 
 The server has its own limit per address (`limits.address_strangers`)."""
 _UNNAMED_AT_ONCE = 2
 """The same of calls for visitors that the server does not distinguish: it answers them in the order of their arrival.
 
 So those of one visitor must wait here, not there, for others to take turns with them."""
+_CALLS_OF_A_REQUEST = 2
+"""Concurrent calls of one request, so that all have fewer than the server's limit."""
+_COMPUTED = leaderboards_pb2.GetBatchRatingsRequest
+_COMPUTED_AT_ONCE = 8
+"""The same of calls that wait for a long computation at the server: other calls must not wait for these."""
+_LONG_AT_ONCE = 32
 
 Request = TypeVar("Request")
 Response = TypeVar("Response")
@@ -95,7 +102,8 @@ class Upstream(AsyncStubs):
         super().__init__(cast(grpc.aio.Channel, self._channels), cast(grpc.aio.Channel, self._feed_channels))
         self._turns = Turns(_AT_ONCE)
         self._unnamed_turns = Turns(_UNNAMED_AT_ONCE)
-        self._long_room = asyncio.Semaphore(_AT_ONCE)
+        self._computed_turns = Turns(_COMPUTED_AT_ONCE)
+        self._long_room = asyncio.Semaphore(_LONG_AT_ONCE)
         """For calls with their own deadline: uploads that wait for their trials must not block other calls."""
 
     async def ask(
@@ -122,14 +130,50 @@ class Upstream(AsyncStubs):
         if self.site_metadata and (guest := GUEST.get("")):
             metadata = (*metadata, (GUEST_KEY, guest))
         try:
-            turns = self._turns if token or self.site_metadata else self._unnamed_turns
-            async with _turn(turns) if seconds is None else self._long_room:
+            if seconds is not None:
+                async with self._long_room:
+                    await self.connect()
+                    return await method(request, timeout=seconds, metadata=metadata)
+            async with self._turn(request, token) as place, place.calls:
                 await self.connect()
-                return await method(request, timeout=seconds or DEADLINE_SECONDS, metadata=metadata)
+                return await method(request, timeout=DEADLINE_SECONDS, metadata=metadata)
         except grpc.aio.AioRpcError as error:
             raise self.failure(error, seconds or DEADLINE_SECONDS) from error
         except grpc.aio.UsageError as error:  # the channels are closed
             raise Failure(503, "the client is closed", "Try again in a moment.") from error
+
+    @asynccontextmanager
+    async def one_place(self, *work: Hashable) -> AsyncIterator[None]:
+        """Have all calls inside the block share one place, which they keep until its end.
+
+        So few visitors at a time have answers in memory that are not shown yet, which can be megabytes. `work` are
+        names of what the block does; see `Turns.take`.
+        """
+        place = _Place(self._turns if self.site_metadata else self._unnamed_turns, work)
+        token = _PLACE.set(place)
+        try:
+            yield
+        finally:
+            _PLACE.reset(token)
+            place.leave()
+
+    @asynccontextmanager
+    async def _turn(self, request: object, token: str) -> "AsyncIterator[_Place]":
+        """Wait for the visitor's turn, and yield its place, which it keeps as long as the block or `one_place`."""
+        turns = self._turns if token or self.site_metadata else self._unnamed_turns
+        if isinstance(request, _COMPUTED):
+            turns = self._computed_turns
+        place = _PLACE.get(None)
+        if place is not None and place.turns is turns and not place.is_over():
+            await place.take()
+            yield place
+            return
+        place = _Place(turns, (type(request).__name__,))
+        try:
+            await place.take()
+            yield place
+        finally:
+            place.leave()
 
     def failure(self, error: grpc.aio.AioRpcError, seconds: float = DEADLINE_SECONDS) -> Failure:
         """Return what the error of a call with this deadline means to a browser."""
@@ -146,13 +190,40 @@ class Upstream(AsyncStubs):
         await asyncio.gather(self._channels.close(), self._feed_channels.close())
 
 
-@asynccontextmanager
-async def _turn(turns: Turns) -> AsyncIterator[None]:
-    """Wait for the visitor's turn, and keep a place inside the block. The turn costs the visitor its duration."""
-    visitor = GUEST.get("")
-    async with turns.turn(visitor):
-        began = time.monotonic()
-        try:
-            yield
-        finally:
-            turns.charge(visitor, time.monotonic() - began)
+class _Place:
+    """A place for all calls of a visitor's request."""
+
+    def __init__(self, turns: Turns, work: tuple[Hashable, ...]) -> None:
+        self.calls = asyncio.Semaphore(_CALLS_OF_A_REQUEST)
+        self.turns = turns
+        self._work = work
+        self._visitor = GUEST.get("")
+        self._taking = asyncio.Lock()
+        self._is_taken = self._is_over = False
+        self._began = 0.0
+
+    def is_over(self) -> bool:
+        """Return whether the request is answered: a later call of a task that it created needs its own place."""
+        return self._is_over
+
+    async def take(self) -> None:
+        """Wait for the visitor's turn, unless an earlier call has taken the place."""
+        async with self._taking:
+            if self._is_taken or self.is_over():
+                return
+            await self.turns.take(self._visitor, self._work)
+            if self.is_over():
+                self.turns.give_back()
+            else:
+                self._is_taken, self._began = True, time.monotonic()
+
+    def leave(self) -> None:
+        """Give the place back, and charge the visitor for the time of its use."""
+        self._is_over = True
+        if self._is_taken:
+            self.turns.charge(self._visitor, time.monotonic() - self._began, self._work)
+            self.turns.give_back()
+
+
+_PLACE: ContextVar[_Place] = ContextVar("place")
+"""The place of the request that this task answers, in the block of `Upstream.one_place`."""

@@ -58,6 +58,41 @@ async def test_a_new_caller_is_next_although_many_others_wait() -> None:
     assert order == ["new", *(caller for caller in greedy[1:] for _ in range(2)), greedy[0], greedy[0]]
 
 
+async def test_work_turns_out_to_be_costly_while_others_wait_with_it() -> None:
+    turns, order = Turns(1), list[str]()
+
+    async def call(caller: str, work: str, seconds: float) -> None:
+        async with turns.turn(caller, (work,)):
+            order.append(caller)
+            turns.charge(caller, seconds, (work,))
+
+    turns.charge("known", 0.05, ("short",))
+    async with asyncio.TaskGroup() as tasks, turns.turn("first"):
+        for number in range(5):
+            tasks.create_task(call(f"new {number}", "long", 1.0))
+        tasks.create_task(call("known", "short", 0.05))
+        await asyncio.sleep(0)
+    assert order == ["new 0", "known", "new 1", "new 2", "new 3", "new 4"]
+
+
+async def test_groups_of_callers_get_one_turn_after_the_other() -> None:
+    turns, order = Turns(1), list[str]()
+
+    async def call(caller: str, group: str) -> None:
+        async with turns.turn(caller, group=group):
+            order.append(group)
+
+    turns.charge("ada", 5.0)
+    async with asyncio.TaskGroup() as tasks, turns.turn("first"):
+        for number in range(3):
+            tasks.create_task(call(f"address {number}", "strangers"))
+        tasks.create_task(call("ada", "owners"))
+        tasks.create_task(call("visitor", "websites"))
+        await asyncio.sleep(0)
+    assert order == ["strangers", "owners", "websites", "strangers", "strangers"]
+    assert not turns.busy
+
+
 async def test_a_cancelled_turn_costs_what_its_thread_used(store: Store) -> None:
     started, order = threading.Event(), list[str]()
     all_threads = threading.Barrier(ANSWERERS)

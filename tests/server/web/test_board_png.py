@@ -3,6 +3,7 @@
 import asyncio
 import struct
 import subprocess
+import threading
 from contextlib import suppress
 from typing import Any
 
@@ -13,8 +14,8 @@ from noughts_server.core.board_geometry import geometry
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web import board_png
 from noughts_server.web.documents import Document
-from noughts_server.web.upstream import Failure
-from tests.support.site import Site
+from noughts_server.web.upstream import GUEST, Failure
+from tests.support.site import PATIENCE, Site
 
 pytestmark = pytest.mark.processes
 SIZE = (1200, 630)
@@ -130,3 +131,24 @@ def test_without_the_renderer_previews_are_svg_and_the_address_says_why(
     assert ".png?ply=" not in text
     assert f'<meta property="og:image" content="{site.address}{path}.svg?ply=' in text
     assert '<meta name="twitter:card" content="summary">' in text
+
+
+async def test_visitors_take_turns_to_have_pictures_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    order, go_on = list[str](), threading.Event()
+
+    def rendered(svg: str) -> bytes:
+        go_on.wait(PATIENCE)
+        order.append(svg)
+        return b""
+
+    async def draw(visitor: str) -> None:
+        GUEST.set(visitor)
+        await board_png.board_png(visitor)
+
+    monkeypatch.setattr(board_png, "_rendered", rendered)
+    async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
+        for visitor in ("192.0.2.1",) * 5 + ("192.0.2.2",):
+            tasks.create_task(draw(visitor))
+        await asyncio.sleep(0)
+        go_on.set()
+    assert order.index("192.0.2.2") == 1

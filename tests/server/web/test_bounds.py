@@ -13,14 +13,14 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from noughts_proto.security import Dialling
-from noughts_proto.v1 import bots_pb2, status_pb2
+from noughts_proto.v1 import bots_pb2, leaderboards_pb2, status_pb2
 from noughts_server.core.limits import Limits
 from noughts_server.server import running_server
 from noughts_server.settings import ServerSettings
 from noughts_server.store.people.tokens import create_token
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.event_streams import LiveSettings
-from noughts_server.web.upstream import Upstream
+from noughts_server.web.upstream import GUEST, Upstream
 from noughts_server.web.visitors import SiteLimits, Visitors
 from tests.support.processes import eventually
 from tests.support.site import PATIENCE, Site, connected, live_game, site_of
@@ -285,6 +285,45 @@ async def test_uploads_leave_room_for_pages(tmp_path: Path) -> None:
         for upload in uploads:
             upload.cancel()
         await upstream.close()
+
+
+async def test_few_requests_at_a_time_hold_answers_of_the_server(server: ServerUnderTest) -> None:
+    upstream, holding, go_on = Upstream(server.address, Dialling()), asyncio.Queue[int](), asyncio.Event()
+
+    async def page(number: int) -> None:
+        GUEST.set(f"192.0.2.{number}")
+        async with upstream.one_place("page"):
+            asked = (upstream.call(upstream.bots.ListBots, bots_pb2.ListBotsRequest()) for _ in range(5))
+            await asyncio.gather(*asked)
+            holding.put_nowait(number)
+            await go_on.wait()
+
+    async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
+        pages = [tasks.create_task(page(number)) for number in range(4)]
+        first = {await holding.get() for _ in range(2)}  # two places, as the server cannot tell the visitors apart
+        await upstream.call(upstream.bots.ListBots, bots_pb2.ListBotsRequest(), server.token())
+        assert holding.empty()
+        pages[first.pop()].cancel()
+        await holding.get()
+        go_on.set()
+    await upstream.close()
+
+
+async def test_ratings_that_are_computed_do_not_delay_other_calls(server: ServerUnderTest) -> None:
+    upstream, answered = Upstream(server.address, Dialling()), asyncio.Event()
+
+    async def compute(request: object, **_: object) -> leaderboards_pb2.GetBatchRatingsResponse:
+        await answered.wait()
+        return leaderboards_pb2.GetBatchRatingsResponse()
+
+    method: Any = compute
+    async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
+        for _ in range(40):
+            tasks.create_task(upstream.call(method, leaderboards_pb2.GetBatchRatingsRequest()))
+        await asyncio.sleep(0)
+        await upstream.call(upstream.status.GetStatus, status_pb2.GetStatusRequest())
+        answered.set()
+    await upstream.close()
 
 
 def _watch_and_look(address: str) -> None:

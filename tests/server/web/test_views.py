@@ -77,7 +77,8 @@ def test_everything_that_is_rendered_takes_turns(site: Site, cup: str, monkeypat
     pages = ["/", f"/{cup}", f"/{cup}/games", f"/{cup}/games/1", f"/{cup}/parts", "/explorer", "/bots", "/api"]
     pictures = [f"/{cup}/games/1.svg", f"/{cup}/games/1.png"]
     feeds = ["/tournaments.atom", "/tests.atom", "/tournaments.ics", "/api/v1/tournaments", f"/api/v1/{cup}/games"]
-    paths = pages + pictures + feeds
+    files = [f"/{cup}/games.{suffix}" for suffix in ("jsonl", "sgf", "pgn", "csv")]
+    paths = pages + pictures + feeds + files
     assert [site.get(path).status for path in paths] == [200] * len(paths)
     assert rendered == paths
 

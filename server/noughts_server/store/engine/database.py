@@ -150,13 +150,17 @@ class Store:
         """
         return await self._run(self._readers, self._read, function)
 
-    async def answer(self, function: Callable[[Connection], Result], caller: Hashable) -> Result:
+    async def answer(
+        self, function: Callable[[Connection], Result], caller: Hashable, *, kind: str = "", group: str = ""
+    ) -> Result:
         """Run `function`, which reads and builds the answer to a caller, as `read` does, but in the caller's turn.
 
         While other calls wait, `give_way` makes the thread rest. The caller's turns cost the processor time of the
-        thread, also if the call is cancelled: the thread finishes its work.
+        thread, also if the call is cancelled: the thread finishes its work. `kind` tells what the answer is expected to
+        cost, and `group` is the caller's; see `Turns.take`.
         """
         loop = asyncio.get_running_loop()
+        work = (kind,) if kind else ()
 
         def answer(function: Callable[[Connection], Result]) -> Result:
             began = time.thread_time()
@@ -165,9 +169,9 @@ class Store:
                     return self._read(function)
             finally:
                 with suppress(RuntimeError):  # the loop is closed
-                    loop.call_soon_threadsafe(self._turns.charge, caller, time.thread_time() - began)
+                    loop.call_soon_threadsafe(self._turns.charge, caller, time.thread_time() - began, work)
 
-        async with self._turns.turn(caller):
+        async with self._turns.turn(caller, work, group):
             return await self._run(self._answerers, answer, function)
 
     async def identify(self, function: Callable[[Connection], Result]) -> Result:

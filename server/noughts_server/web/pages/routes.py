@@ -1,5 +1,6 @@
 """The addresses of all pages and forms, with their handlers."""
 
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 from starlette.requests import Request
@@ -43,7 +44,6 @@ PAGES: tuple[tuple[str, Handler], ...] = (
     ("/tournaments/{tournament}/games/{number:int}", games.game_page),
     ("/tournaments/{tournament}/games/{number:int}/embed", games.embedded_game),
     ("/tournaments/{tournament}/games/{number:int}.svg", games.board_as_svg),
-    ("/tournaments/{tournament}/games/{number:int}.png", games.board_as_png),
     ("/tests", tests.tests_page),
     ("/tests.atom", feeds.tests_atom),
     ("/tests/{test}", tests.test_page),
@@ -68,6 +68,9 @@ OWN_PAGES: tuple[tuple[str, OwnHandler], ...] = (
     ("/suspicious", suspicious.suspicious_page),
 )
 """Pages of signed-in users; the website redirects others to the sign-in page."""
+
+_DRAWN: tuple[tuple[str, Handler], ...] = (("/tournaments/{tournament}/games/{number:int}.png", games.board_as_png),)
+"""What other processes draw, one after the other: while these requests wait for that, they must not keep a place."""
 
 _FORMS: tuple[tuple[str, Handler], ...] = (
     ("/play", play.open_table),
@@ -101,11 +104,15 @@ _OWN_FORMS: tuple[tuple[str, OwnHandler], ...] = (
 
 def page_routes(website: Website, *, signing_in: bool) -> list[Route]:
     """Return the routes for starlette. Without `signing_in`, the sign-in page explains that nobody can sign in."""
-    routes = [Route(path, partial(page, website), methods=["GET"]) for path, page in PAGES]
+    routes = [Route(path, partial(_in_one_place, path, page, website), methods=["GET"]) for path, page in PAGES]
+    routes += [Route(path, partial(page, website), methods=["GET"]) for path, page in _DRAWN]
     routes += [Route(path, partial(answer, website), methods=["POST"]) for path, answer in _FORMS]
     if signing_in:
         routes += [Route(path, partial(answer, website), methods=["POST"]) for path, answer in _SIGN_IN_FORMS]
-        routes += [Route(path, partial(_for_person, page, website), methods=["GET"]) for path, page in OWN_PAGES]
+        routes += [
+            Route(path, partial(_in_one_place, path, partial(_for_person, page), website), methods=["GET"])
+            for path, page in OWN_PAGES
+        ]
         routes += [Route(path, partial(_for_person, answer, website), methods=["POST"]) for path, answer in _OWN_FORMS]
     return routes
 
@@ -114,3 +121,11 @@ async def _for_person(handler: OwnHandler, website: Website, request: Request) -
     """Answer a signed-in user; redirect others to the sign-in page."""
     person = await website.person(request)
     return to_sign_in(request) if person is None else await handler(website, request, person)
+
+
+async def _in_one_place(
+    path: str, handler: Callable[[Website, Request], Awaitable[Response]], website: Website, request: Request
+) -> Response:
+    """Answer a request to a route's path. It holds what the server answers until the page is rendered."""
+    async with website.upstream.one_place(hash((request.url.path, request.url.query)), path):
+        return await handler(website, request)
