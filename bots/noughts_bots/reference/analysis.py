@@ -35,6 +35,10 @@ class Analyst:
         proves = covers(ThreatsBot.variants, variant.name) and not (rules.forbids or rules.blocked_ends)
         self._threats = ThreatsBot(nodes=nodes) if proves else None
 
+    def allow(self, positions: int) -> None:
+        """Let the exact search visit so many positions from now on."""
+        self._solver.allow(Effort(positions))
+
     def verdict(self, position: Position) -> Verdict | None:
         """Return the value of the position; None if no solver reaches it."""
         if can_solve(position):

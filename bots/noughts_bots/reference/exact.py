@@ -1,16 +1,27 @@
 """The exact value of a position: a search to the end of the game, for boards with few free cells.
 
-`FullSearch` has the scores. Games of columns have a faster search of the same scores. Source of that search, and of its
-board of columns with a free row on top: P. Pons, "Solving Connect 4: how to build a perfect AI", 2015.
+`FullSearch` has the scores. Games of columns, such as Connect Four, have faster searches of the same scores.
 """
 
-from typing import NamedTuple
+from functools import cache
+from importlib.util import find_spec
+from typing import NamedTuple, Protocol
 
+from noughts_bots.reference.columns.column_search import ColumnSearch
+from noughts_bots.reference.columns.opening_book import BOOK_COLUMNS, BOOK_ROWS, OpeningBook, installed_book
 from noughts_bots.reference.minimax import FullSearch
 from noughts_bots.reference.threats.effort import Effort
-from noughts_referee.rules import Board, Position, Variant, members
+from noughts_referee.rules import Board, Position, Variant
 
-MOST_FREE_CELLS = 28  # of a position that can be solved
+MOST_FREE_CELLS = 28
+"""Free cells of a position that can be solved without the extra `connect4`."""
+_MOST_FREE_COMPILED = 34
+"""The same in games of columns for the compiled search, which needs about a second for the first of these positions."""
+_MOST_REMEMBERED = 1 << 20
+"""Positions that a search remembers between two efforts: some hundreds of megabytes."""
+_COMPILED_BITS = 63
+"""A board of the compiled search has at most so many bits: a free one above each column, and no sign."""
+_COMPILED_COLUMNS = 16
 
 
 class Verdict(NamedTuple):
@@ -22,10 +33,29 @@ class Verdict(NamedTuple):
     exact: bool = True
 
 
+class _Search(Protocol):
+    """Tests what the side to move can reach; see `FullSearch` for the scores."""
+
+    effort: Effort
+
+    def reaches(self, score: int, own: int, other: int, /) -> bool:
+        """Return whether the side to move, which has the stones `own`, gets at least the score. Raises Spent."""
+
+
 def can_solve(position: Position) -> bool:
     """Return whether a solver can be used: few cells are free, and no moves are forbidden and no lines blocked."""
     variant = position.variant
-    return variant.cells - position.ply <= MOST_FREE_CELLS and not (variant.forbids or variant.blocked_ends)
+    return variant.cells - position.ply <= most_free_cells(variant) and not (variant.forbids or variant.blocked_ends)
+
+
+@cache
+def most_free_cells(variant: Variant) -> int:
+    """Return the number of free cells of the largest positions that can be solved, with the installed extras."""
+    if not _has_columns(variant):
+        return MOST_FREE_CELLS
+    if _book_of(variant):
+        return variant.cells
+    return _MOST_FREE_COMPILED if _is_compiled(variant) else MOST_FREE_CELLS
 
 
 class Solver:
@@ -35,13 +65,17 @@ class Solver:
     """
 
     def __init__(self, variant: Variant, effort: Effort) -> None:
-        board = Board(variant.columns, variant.rows)
-        falls = variant.supports == board.beneath() and set(variant.lines) == set(board.lines(4)) and not variant.beside
-        self._search = (_ColumnSearch if falls else FullSearch)(variant, effort)
         self._variant = variant
+        self._search = _new_search(variant, effort)
+        self._searched = 0
+        """The effort that was spent since the search had nothing to remember, but not the current one."""
 
     def allow(self, effort: Effort) -> None:
-        """Replace the effort that the methods can spend."""
+        """Replace the effort that the methods can spend; forget what was searched if it is much."""
+        self._searched += self._search.effort.nodes
+        if self._searched > _MOST_REMEMBERED:
+            self._searched = 0
+            self._search = _new_search(self._variant, effort)
         self._search.effort = effort
 
     def result(self, position: Position) -> int:
@@ -70,66 +104,27 @@ class Solver:
         return Verdict(result, free + 1 - abs(score) if score else None, best)
 
 
-class _ColumnSearch:
-    """Searches four in a row with gravity. Bit `column * (rows + 1) + height` is a cell, and the top row stays free."""
+def _new_search(variant: Variant, effort: Effort) -> _Search:
+    if not _has_columns(variant):
+        return FullSearch(variant, effort)
+    if not _is_compiled(variant):
+        return ColumnSearch(variant, effort, _book_of(variant))
+    from noughts_bots.reference.columns.compiled_search import CompiledSearch
 
-    def __init__(self, variant: Variant, effort: Effort) -> None:
-        columns, rows = variant.columns, variant.rows
-        self.effort = effort
-        self._cells = variant.cells
-        # By number of the cell, from the top row.
-        self._bit = [1 << column * (rows + 1) + rows - 1 - row for row in range(rows) for column in range(columns)]
-        self._bottom = sum(1 << column * (rows + 1) for column in range(columns))
-        self._board = self._bottom * ((1 << rows) - 1)
-        middle = sorted(range(columns), key=lambda column: abs(2 * column - columns + 1))
-        self._columns = [((1 << rows) - 1) << column * (rows + 1) for column in middle]
-        self._steps = (rows, rows + 1, rows + 2)
-        # Per position, the score that the side to move gets at least, and at most.
-        self._known: dict[int, tuple[int, int]] = {}
+    return CompiledSearch(variant, effort, _book_of(variant))
 
-    def reaches(self, score: int, own: int, other: int) -> bool:
-        mine = sum(self._bit[cell] for cell in members(own))
-        taken = mine | sum(self._bit[cell] for cell in members(other))
-        free = self._cells - taken.bit_count()
-        if self._winning(mine) & (taken + self._bottom) & self._board:
-            return score <= free
-        return self._reaches(score, mine, taken, self._winning(taken ^ mine) & ~taken, free)
 
-    def _reaches(self, score: int, mine: int, taken: int, danger: int, free: int) -> bool:
-        """Do the same if the side to move cannot win at once; `danger` is where the other side completes a line."""
-        if score > max(free - 2, 0) or score <= 1 - free:
-            return score <= 1 - free
-        moves = (taken + self._bottom) & self._board
-        if forced := moves & danger:
-            moves = forced if not forced & (forced - 1) else 0
-        # A stone below a cell that wins for the other side loses.
-        moves &= ~(danger >> 1)
-        if not moves or free <= 2:
-            return moves != 0 and score <= 0
-        # In each column, a bit above the stones ends them, so one number identifies both sides' stones.
-        key = taken + self._bottom + mine
-        least, most = self._known.get(key, (1 - free, free))
-        if score <= least or score > most:
-            return score <= least
-        self.effort.spend()
-        rows: list[tuple[int, int, int, int]] = []
-        for column in self._columns:
-            if move := moves & column:
-                threats = self._winning(mine | move) & ~(taken | move)
-                rows.append((-threats.bit_count(), len(rows), taken | move, threats))
-        for _, _, occupied, threats in sorted(rows):
-            if not self._reaches(1 - score, taken ^ mine, occupied, threats, free - 1):
-                self._known[key] = (score, most)
-                return True
-        self._known[key] = (least, score - 1)
-        return False
+def _has_columns(variant: Variant) -> bool:
+    """Return whether the game is four in a row with gravity."""
+    board = Board(variant.columns, variant.rows)
+    return variant.supports == board.beneath() and set(variant.lines) == set(board.lines(4)) and not variant.beside
 
-    def _winning(self, stones: int) -> int:
-        """Return the cells, taken or not, that complete a line of these stones."""
-        cells = stones << 1 & stones << 2 & stones << 3
-        for step in self._steps:
-            pair = stones << step & stones << 2 * step
-            cells |= pair & (stones << 3 * step | stones >> step)
-            pair = stones >> step & stones >> 2 * step
-            cells |= pair & (stones << step | stones >> 3 * step)
-        return cells & self._board
+
+def _is_compiled(variant: Variant) -> bool:
+    bits = variant.columns * (variant.rows + 1)
+    return bits <= _COMPILED_BITS and variant.columns <= _COMPILED_COLUMNS and find_spec("wasmtime") is not None
+
+
+def _book_of(variant: Variant) -> OpeningBook | None:
+    is_connect4 = (variant.columns, variant.rows) == (BOOK_COLUMNS, BOOK_ROWS)
+    return installed_book() if is_connect4 else None

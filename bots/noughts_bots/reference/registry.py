@@ -139,6 +139,11 @@ _REFERENCE_BOTS = (
         ),
     ),
     BuiltIn(
+        name="perfect",
+        place="perfect:Perfect",
+        description="plays the best value of a solved variant; random among the shortest wins or the longest losses",
+    ),
+    BuiltIn(
         name="fives",
         place="fives:Fives",
         description="adds up what each run of k cells open to one side gives to its free cells; random among the best",

@@ -49,6 +49,7 @@ _EXTRAS = {
         "psycopg",
     ),
     "wasm": ("wasmtime",),
+    "connect4": ("bitbully_databases", "wasmtime"),
     "llm": ("openai",),
     "mcp": ("mcp",),
     "parquet": ("pyarrow",),

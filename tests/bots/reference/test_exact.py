@@ -138,6 +138,6 @@ def test_the_caller_can_stop_a_search(name: str, plies: int) -> None:
         solve(played(parse_variant(name), plies, random.Random(6)), effort=100)
 
 
-@pytest.mark.parametrize("name", ["connect4", "gomoku", "qubic", "renju", "caro"])
+@pytest.mark.parametrize("name", ["gomoku", "qubic", "renju", "caro"])
 def test_large_boards_cannot_be_solved(name: str) -> None:
     assert not can_solve(Position(parse_variant(name)))

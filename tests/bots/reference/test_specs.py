@@ -245,6 +245,10 @@ def test_every_reference_bot_is_listed() -> None:
         "minimax[:faster=true|false,depth=1..9]": (
             "at most 16 cells (10 if faster); all but renju and caro with depth=N"
         ),
+        "perfect": (
+            "boards of at most 16 cells, boards of at most 28 cells with lines of 3, and connect4 with the extra "
+            "`connect4`"
+        ),
         "fives": "every variant whose lines have the same length",
         "table:file=FILE[,level=0..1]": "the variant of its file",
         "learner:file=FILE[,learn=true|false]": "the variant of its file, of at most 12 cells",

@@ -30,6 +30,23 @@ class Effort:
         if self.nodes >= self._next_look:
             self._look()
 
+    def grant(self, most: int) -> int:
+        """Count up to `most` positions at once, and return how many; 0 if the effort is spent.
+
+        The search returns those that it has not visited with `give_back`.
+        """
+        try:
+            self._look()
+        except Spent:
+            return 0
+        granted = most if self._most is None else min(most, self._most - self.nodes)
+        self.nodes += granted
+        return granted
+
+    def give_back(self, nodes: int) -> None:
+        """Take back positions that were granted and not visited."""
+        self.nodes -= nodes
+
     def part(self, share: float) -> "Effort":
         """Return a share of the rest as a separate effort. Call `add` with it afterwards."""
         nodes = None if self._most is None else round((self._most - self.nodes) * share)

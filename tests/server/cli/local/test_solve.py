@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
+from noughts_bots.reference import exact
+from noughts_server.cli.commands import solve as command_module
 from tests.support.command_line import invoked
 
 
@@ -36,13 +39,14 @@ def test_an_unproven_value_is_unknown() -> None:
     assert invoked(["solve", "gomoku"]).stdout == "X to move: unknown; no forced win found\n"
     stopped = invoked(["solve", "mnk:4,4,4", "--positions", "100"])
     assert "unknown" in stopped.stdout
-    assert "The search ended after 100 positions; --positions N allows more." in stopped.stderr
+    assert "The search ended after an effort of 100; --positions N allows more." in stopped.stderr
 
 
 @pytest.mark.parametrize(
     "line, said",
     [
-        ("connect4", "connect4 cannot be solved here: 42 cells are free, expected at most 28"),
+        ("", "VARIANT: got none, expected a variant"),
+        ("tictactoe --variant tictactoe", "VARIANT and --variant: got both"),
         ("tictacto", "Error: VARIANT 'tictacto': expected one of"),
         ("tictactoe --moves z9", "--moves: got cell z9, which is off the board, expected cells of tictactoe"),
         ("tictactoe --moves a1,a1", "--moves: got a move 2 that placed a stone on a1 (cell 6), which is occupied"),
@@ -52,3 +56,55 @@ def test_an_unproven_value_is_unknown() -> None:
 )
 def test_what_cannot_be_solved_is_refused_with_the_reason(line: str, said: str) -> None:
     assert said in " ".join(invoked(["solve", *line.split()], code=2).stderr.split())
+
+
+def test_connect4_without_its_extra_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (exact, command_module):
+        monkeypatch.setattr(module, "most_free_cells", lambda variant: 28)
+    monkeypatch.setattr(command_module, "has_extra", lambda extra: False)
+    error = " ".join(invoked(["solve", "connect4"], code=2).stderr.split())
+    assert "connect4 cannot be solved here: 42 cells are free, expected at most 28" in error
+    assert "pip install 'noughts[connect4]'" in error
+
+
+def solved_lines(variant: str, lines: str) -> list[dict[str, object]]:
+    output = invoked(["solve", "--variant", variant, "--format", "json"], stdin=lines).stdout
+    return [json.loads(line) for line in output.splitlines()]
+
+
+def test_positions_on_stdin_are_texts_or_documents() -> None:
+    assert solved_lines("tictactoe", 'XX.OO....\n\n{"position": "X...O...X O", "move": 3}\nXXX/OO./... O\n') == [
+        {"position": "XX.OO.... X", "value": 1, "distance": 1, "best": [2]},
+        {"position": "X...O...X O", "value": 0, "distance": None, "best": [1, 3, 5, 7]},
+        {"position": "XXXOO.... O", "value": -1, "distance": 0, "best": []},
+    ]
+
+
+def test_an_unknown_value_on_stdin_is_null() -> None:
+    empty = "." * 225
+    assert solved_lines("gomoku", empty) == [{"position": f"{empty} X", "value": None, "distance": None, "best": []}]
+
+
+def test_many_positions_are_solved_in_their_order() -> None:
+    positions = [f"{'.' * cell}X{'.' * (8 - cell)} O" for cell in range(9)] * 20
+    documents = solved_lines("tictactoe", "\n".join(positions))
+    assert [document["position"] for document in documents] == positions
+    assert {document["value"] for document in documents} == {0}
+    assert documents[:9] == documents[-9:]
+
+
+@pytest.mark.parametrize("before", [0, 40])
+def test_an_invalid_position_is_reported_with_its_line(before: int) -> None:
+    lines = "X........ O\n" * before + "XX.\n"
+    result = invoked(["solve", "--variant", "tictactoe"], stdin=lines, code=1)
+    assert f"line {before + 1}: position 'XX.': expected 9 cells" in result.stderr
+
+
+@pytest.mark.parametrize("line, error", [("{", "line 1: got no JSON"), ("{}", 'line 1: got no field "position"')])
+def test_a_document_without_a_position_is_reported(line: str, error: str) -> None:
+    assert error in invoked(["solve", "--variant", "tictactoe"], stdin=line, code=1).stderr
+
+
+def test_the_value_of_connect4_is_a_table_for_people() -> None:
+    table = invoked(["solve", "--variant", "connect4"], stdin="." * 42).stdout
+    assert re.search(r"win +41  d1", table)

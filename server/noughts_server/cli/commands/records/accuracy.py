@@ -38,7 +38,7 @@ def accuracy(
             metavar="N",
             min=1,
             max=10**7,
-            help="Maximum number of positions that the search visits in a game",
+            help="Maximum effort for a game",
         ),
     ] = 200_000,
     *,
@@ -49,8 +49,9 @@ def accuracy(
 
     A decision is a move in a won or drawn position in which some legal move would make the value worse. A blunder is a
     decision that made it worse. The accuracy is the share of decisions without a blunder. Moves of openings do not
-    count. Each game is judged from its end back, as far as the search of `--positions` positions reaches and at most 28
-    cells are free. `tournaments/NAME` is a tournament on the server, or in the database of --db.
+    count. Each game is judged from its end back, as far as the effort of `--positions` reaches and `noughts solve` can
+    solve the positions: with the extra `connect4` all of Connect Four. `tournaments/NAME` is a tournament on the
+    server, or in the database of --db.
     """
     totals: defaultdict[str, Accuracy] = defaultdict(Accuracy)
     games = []

@@ -1,0 +1,1 @@
+"""Exact values of Connect Four and other games of four in a row with gravity."""

@@ -1,0 +1,101 @@
+"""Tests what the side to move can reach in a game of four in a row with gravity, by a search to the end of the game.
+
+Source of the search, and of its board of columns with a free row on top: P. Pons, "Solving Connect 4: how to build a
+perfect AI", 2015.
+"""
+
+from noughts_bots.reference.columns.opening_book import BOOK_STONES, OpeningBook
+from noughts_bots.reference.threats.effort import Effort
+from noughts_referee.rules import Variant, members
+
+
+class ColumnBoard:
+    """Four in a row with gravity, as the searches see it: bit `column * (rows + 1) + height` is a cell."""
+
+    def __init__(self, variant: Variant) -> None:
+        self.columns = variant.columns
+        self.rows = variant.rows
+        self.cells = variant.cells
+        self._bits = [
+            1 << column * (self.rows + 1) + self.rows - 1 - row
+            for row in range(self.rows)
+            for column in range(self.columns)
+        ]
+        """The bit of each of the variant's cells, which are counted from the top row."""
+
+    def stones(self, cells: int) -> int:
+        """Return a set of the variant's cells as bits of columns."""
+        return sum(self._bits[cell] for cell in members(cells))
+
+
+class ColumnSearch:
+    """The search in Python. It remembers each position that it has searched.
+
+    `effort` is spent by one for each position; the search raises Spent.
+    """
+
+    def __init__(self, variant: Variant, effort: Effort, book: OpeningBook | None = None) -> None:
+        board = ColumnBoard(variant)
+        self.effort = effort
+        self._to_columns = board.stones
+        self._cells = board.cells
+        self._book = book
+        height = board.rows + 1
+        self._bottom = sum(1 << column * height for column in range(board.columns))
+        self._board = self._bottom * ((1 << board.rows) - 1)
+        middle_first = sorted(range(board.columns), key=lambda column: abs(2 * column - board.columns + 1))
+        self._columns = [((1 << board.rows) - 1) << column * height for column in middle_first]
+        self._steps = (height - 1, height, height + 1)
+        self._known: dict[int, tuple[int, int]] = {}
+        """The score that the side to move gets at least, and at most, by position."""
+
+    def reaches(self, score: int, own: int, other: int) -> bool:
+        """Return whether the side to move, which has the stones `own`, gets at least `score` (see `FullSearch`)."""
+        mine = self._to_columns(own)
+        taken = mine | self._to_columns(other)
+        free = self._cells - taken.bit_count()
+        if self._winning(mine) & (taken + self._bottom) & self._board:
+            return score <= free
+        return self._reaches(score, mine, taken, self._winning(taken ^ mine) & ~taken, free)
+
+    def _reaches(self, score: int, mine: int, taken: int, danger: int, free: int) -> bool:
+        """Do the same if the side to move cannot win at once; `danger` is where the other side completes a line."""
+        if score > max(free - 2, 0) or score <= 1 - free:
+            return score <= 1 - free
+        moves = (taken + self._bottom) & self._board
+        if forced := moves & danger:
+            moves = forced if not forced & (forced - 1) else 0
+        # A stone below a cell that wins for the other side loses.
+        moves &= ~(danger >> 1)
+        if not moves or free <= 2:
+            return moves != 0 and score <= 0
+        # In each column, a bit above the stones ends them, so one number identifies both sides' stones.
+        key = taken + self._bottom + mine
+        bounds = self._known.get(key)
+        if bounds is None and self._book and self._cells - free == BOOK_STONES:
+            bounds = self._book.bounds(mine, taken)
+        least, most = bounds or (1 - free, free)
+        if score <= least or score > most:
+            return score <= least
+        self.effort.spend()
+        replies: list[tuple[int, int, int, int]] = []
+        for column in self._columns:
+            if move := moves & column:
+                threats = self._winning(mine | move) & ~(taken | move)
+                replies.append((-threats.bit_count(), len(replies), taken | move, threats))
+        for _, _, occupied, threats in sorted(replies):
+            if not self._reaches(1 - score, taken ^ mine, occupied, threats, free - 1):
+                self._known[key] = (score, most)
+                return True
+        self._known[key] = (least, score - 1)
+        return False
+
+    def _winning(self, stones: int) -> int:
+        """Return the cells, taken or not, that complete a line of these stones."""
+        cells = stones << 1 & stones << 2 & stones << 3
+        for step in self._steps:
+            pair = stones << step & stones << 2 * step
+            cells |= pair & (stones << 3 * step | stones >> step)
+            pair = stones >> step & stones >> 2 * step
+            cells |= pair & (stones << step | stones >> 3 * step)
+        return cells & self._board

@@ -1,0 +1,85 @@
+"""The values of all positions of Connect Four after twelve moves, from the package bitbully-databases.
+
+Its file has a record of five bytes for each position, of which it keeps one of two mirror images: a number for the
+position, and the value. The records are sorted by that number. The value is 100 less the half-moves until the side to
+move wins, the negative of that if it loses, and 0 for a draw. Positions are left out in which the side to move can win
+at once.
+"""
+
+import mmap
+from collections.abc import Iterable
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+_PACKAGE = "bitbully_databases"
+_FILE = "assets/book_12ply_distances.dat"
+BOOK_STONES = 12
+BOOK_COLUMNS = 7
+BOOK_ROWS = 6
+_FREE = BOOK_COLUMNS * BOOK_ROWS - BOOK_STONES
+RECORD = 5
+"""Bytes of a record."""
+_LONGEST = 100
+
+
+class OpeningBook:
+    """Looks up positions of twelve stones, written as bits of columns (see `ColumnBoard`)."""
+
+    def __init__(self, records: "bytes | mmap.mmap") -> None:
+        self.records = records
+
+    def bounds(self, mine: int, taken: int) -> tuple[int, int] | None:
+        """Return the score of the side to move, twice: at least and at most. None if the book lacks the position.
+
+        See `FullSearch` for the scores.
+        """
+        value = self._find(_code(mine, taken, range(BOOK_COLUMNS)))
+        if value is None:
+            value = self._find(_code(mine, taken, reversed(range(BOOK_COLUMNS))))
+        if value is None:
+            return None
+        score = value and (_FREE + 1 - _LONGEST + abs(value)) * (1 if value > 0 else -1)
+        return score, score
+
+    def _find(self, code: int) -> int | None:
+        """Return the value of the position with this number."""
+        first, end = 0, len(self.records) // RECORD
+        while first < end:
+            middle = (first + end) // 2
+            place = middle * RECORD
+            found = int.from_bytes(self.records[place : place + 4], "big", signed=True)
+            if found == code:
+                return int.from_bytes(self.records[place + 4 : place + RECORD], "big", signed=True)
+            if found < code:
+                first = middle + 1
+            else:
+                end = middle
+        return None
+
+
+def _code(mine: int, taken: int, columns: Iterable[int]) -> int:
+    """Return the number of a position in the book, as a signed number of 32 bits.
+
+    For each column it has the stones from the bottom: `10` if they belong to the side to move, `11` if not, and `0` at
+    the end of the column.
+    """
+    code = 0
+    for column in columns:
+        cell = 1 << column * (BOOK_ROWS + 1)
+        while taken & cell:
+            code = code << 2 | (2 if mine & cell else 3)
+            cell <<= 1
+        code <<= 1
+    code <<= 1
+    return code - (1 << 32) if code >> 31 else code
+
+
+@cache
+def installed_book() -> OpeningBook | None:
+    """Return the book; None if the extra `connect4` is not installed."""
+    spec = find_spec(_PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    with Path(spec.submodule_search_locations[0], _FILE).open("rb") as file:
+        return OpeningBook(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))

@@ -1,0 +1,40 @@
+"""`perfect`: plays the best value of a solved variant; it wins as soon and loses as late as possible."""
+
+from noughts_bots.reference.caching_bot import CachingBot
+from noughts_bots.reference.candidate_bot import Considered
+from noughts_bots.reference.exact import MOST_FREE_CELLS, Solver, can_solve
+from noughts_bots.reference.threats.effort import Effort
+from noughts_referee.rules import Position, Variant
+
+_LARGEST_BOARD = 16
+"""Cells of the largest boards on which a search from the first move ends within seconds, whatever the lines."""
+_SHORT_LINE = 3
+"""Lines of this length win so early that the search also ends on larger boards."""
+
+
+class Perfect(CachingBot):
+    """Searches to the end of the game, and chooses at random among the best moves.
+
+    On Connect Four it needs the extra `connect4`, whose searches reach the end from the first move.
+    """
+
+    name = "perfect"
+    boards = (
+        f"boards of at most {_LARGEST_BOARD} cells, boards of at most {MOST_FREE_CELLS} cells with lines of "
+        f"{_SHORT_LINE}, and connect4 with the extra `connect4`"
+    )
+    advice = "choose such a variant (for connect4: pip install 'noughts[connect4]'), or the bot `threats`"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._solvers: dict[Variant, Solver] = {}
+
+    def plays(self, variant: Variant) -> bool:
+        is_quick = variant.cells <= _LARGEST_BOARD or all(line.bit_count() <= _SHORT_LINE for line in variant.lines)
+        return can_solve(Position(variant)) and (is_quick or variant.gravity)
+
+    def work_out(self, position: Position) -> Considered:
+        solver = self._solvers.get(position.variant)
+        if solver is None:
+            solver = self._solvers[position.variant] = Solver(position.variant, Effort(None))
+        return Considered(solver.solution(position).best)

@@ -1,0 +1,121 @@
+"""The exact values of Connect Four: both searches, with and without the opening book, give the same ones."""
+
+import random
+from collections.abc import Callable
+
+import pytest
+
+from noughts_bots.reference import exact
+from noughts_bots.reference.columns.column_search import ColumnBoard, ColumnSearch
+from noughts_bots.reference.columns.compiled_search import CompiledSearch
+from noughts_bots.reference.columns.opening_book import OpeningBook, installed_book
+from noughts_bots.reference.exact import Solver, can_solve
+from noughts_bots.reference.threats.effort import Effort, Spent
+from noughts_referee.rules import Board, Position, Variant, parse_variant
+
+CONNECT4 = parse_variant("connect4")
+SMALL = [(4, 4), (5, 4), (6, 3), (9, 2), (4, 7), (3, 5)]
+VALUES_OF_FIRST_MOVES = {35: (1, 40), 36: (1, 42), 37: (0, None), 38: (-1, 41)}
+"""The result for O after each first move in the columns a to d, and the ply of the game's end. Source: Allis, 1988."""
+
+Search = Callable[[Variant, Effort, OpeningBook | None], ColumnSearch | CompiledSearch]
+
+
+def solver(search: Search, variant: Variant = CONNECT4, *, book: bool = False, effort: int | None = None) -> Solver:
+    made = Solver(variant, Effort(None))
+    made._search = search(variant, Effort(effort), installed_book() if book else None)
+    return made
+
+
+def board(columns: int, rows: int) -> Variant:
+    shape = Board(columns, rows)
+    return Variant(f"{columns}x{rows}", columns, rows, shape.lines(4), supports=shape.beneath())
+
+
+def random_position(variant: Variant, plies: int, rng: random.Random) -> Position:
+    """Return a random position after so many plies in which nobody has won."""
+    while True:
+        position = Position(variant)
+        while position.outcome() is None and position.ply < plies:
+            position.play(rng.choice(position.free))
+        if position.outcome() is None:
+            return position
+
+
+@pytest.mark.parametrize("columns, rows", SMALL)
+def test_both_searches_solve_small_boards_alike(columns: int, rows: int) -> None:
+    variant = board(columns, rows)
+    in_python, compiled = solver(ColumnSearch, variant), solver(CompiledSearch, variant)
+    rng = random.Random(columns)
+    for number in range(60):
+        position = random_position(variant, max(variant.cells - 16, 0) + number % 10, rng)
+        assert compiled.solution(position) == in_python.solution(position), position
+
+
+def test_both_searches_solve_late_positions_of_connect4_alike() -> None:
+    rng = random.Random(22)
+    in_python, compiled = solver(ColumnSearch), solver(CompiledSearch)
+    for number in range(200):
+        position = random_position(CONNECT4, 20 + number % 21, rng)
+        assert compiled.solution(position) == in_python.solution(position), position
+
+
+def test_values_of_the_opening_book_are_those_of_the_search() -> None:
+    rng = random.Random(12)
+    book = installed_book()
+    assert book is not None
+    stones = ColumnBoard(CONNECT4).stones
+    searched = solver(CompiledSearch)
+    looked_up = 0
+    for _ in range(40):
+        position = random_position(CONNECT4, 12, rng)
+        if bounds := book.bounds(stones(position.own), stones(position.own | position.opponent)):
+            looked_up += 1
+            verdict = searched.solution(position)
+            score = (verdict.result or 0) * (31 - (verdict.plies or 0))
+            assert bounds == (score, score), position
+    assert looked_up > 10
+
+
+@pytest.mark.parametrize("search", [pytest.param(ColumnSearch, marks=pytest.mark.at_length), CompiledSearch])
+def test_every_first_move_of_connect4_has_its_known_value(search: Search) -> None:
+    solved = solver(search, book=True)
+    assert solved.solution(Position(CONNECT4)) == (1, 41, (38,), True)
+    for cell, (result, end) in VALUES_OF_FIRST_MOVES.items():
+        for mirror in {cell, 76 - cell}:
+            verdict = solved.solution(Position.after(CONNECT4, [mirror]))
+            assert (verdict.result, verdict.plies and verdict.plies + 1) == (result, end), mirror
+
+
+@pytest.mark.parametrize("search", [ColumnSearch, CompiledSearch])
+def test_a_search_ends_when_its_effort_is_spent(search: Search) -> None:
+    position = random_position(CONNECT4, 12, random.Random(3))
+    with pytest.raises(Spent):
+        solver(search, effort=10).solution(position)
+
+
+def test_a_compiled_search_that_was_stopped_can_go_on() -> None:
+    position = random_position(CONNECT4, 12, random.Random(3))
+    stopped = solver(CompiledSearch, effort=10)
+    with pytest.raises(Spent):
+        stopped.solution(position)
+    stopped.allow(Effort(None))
+    assert stopped.solution(position) == solver(CompiledSearch).solution(position)
+
+
+@pytest.mark.parametrize(
+    "installed, plies",
+    [({"wasmtime", "book"}, 0), ({"book"}, 0), ({"wasmtime"}, 8), (set(), 14)],
+    ids=["all", "book", "wasmtime", "none"],
+)
+def test_extras_decide_from_which_ply_on_connect4_is_solved(
+    monkeypatch: pytest.MonkeyPatch, installed: set[str], plies: int
+) -> None:
+    monkeypatch.setattr(exact, "_is_compiled", lambda variant: "wasmtime" in installed)
+    monkeypatch.setattr(exact, "_book_of", lambda variant: installed_book() if "book" in installed else None)
+    most = exact.most_free_cells.__wrapped__(CONNECT4)
+    assert CONNECT4.cells - most == plies
+    monkeypatch.setattr(exact, "most_free_cells", lambda variant: most)
+    rng = random.Random(9)
+    assert can_solve(random_position(CONNECT4, plies, rng))
+    assert not plies or not can_solve(random_position(CONNECT4, plies - 1, rng))
