@@ -211,9 +211,9 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
 
         def read(connection: Connection) -> pb.ListSeasonsResponse:
             league = league_of(connection, get_tournament(connection, slug).id)
+            page = list_seasons(connection, league, size=size, page_token=request.page_token)
             if league is None:
                 return pb.ListSeasonsResponse()
-            page = list_seasons(connection, league, size=size, page_token=request.page_token)
             return pb.ListSeasonsResponse(
                 league=tournament_name(league.slug),
                 repeat=pb.REPEAT_WEEKLY,

@@ -45,6 +45,12 @@ async def leaderboard_page(client: Client, size: int, token: str) -> Listing:
     return Listing(list(map(str, answer.rows)), answer.next_page_token)
 
 
+async def seasons_page(client: Client, size: int, token: str) -> Listing:
+    request = tournaments_pb2.ListSeasonsRequest(name="tournaments/cup", page_size=size, page_token=token)
+    answer = await client.tournaments.ListSeasons(request)
+    return Listing(list(map(str, answer.seasons)), answer.next_page_token)
+
+
 LISTERS: Sequence[Lister] = (tournaments_page, bots_page, games_page, leaderboard_page)
 
 
@@ -79,14 +85,14 @@ async def test_a_page_token_of_another_list_is_refused(visitor: Client) -> None:
 
 
 async def test_a_torn_page_token_is_refused(visitor: Client) -> None:
-    for lister in LISTERS:
-        token = (await lister(visitor, 1, "")).next_page_token
+    for lister in (*LISTERS, seasons_page):
+        token = (await lister(visitor, 1, "")).next_page_token or "xx"
         for torn in (token[:-1], token + "x", "Ä", " ", "x" * 100_000):
             assert (await refused(lister(visitor, 1, torn))).fields() == ["page_token"]
 
 
 async def test_a_negative_page_size_is_refused(visitor: Client) -> None:
-    for lister in LISTERS:
+    for lister in (*LISTERS, seasons_page):
         refusal = await refused(lister(visitor, -1, ""))
         assert refusal.code is grpc.StatusCode.INVALID_ARGUMENT
         assert refusal.fields() == ["page_size"]

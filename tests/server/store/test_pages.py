@@ -1,5 +1,7 @@
 """Page sizes and page tokens."""
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,7 +10,9 @@ from noughts_server.core.errors import InvalidArgument
 from noughts_server.store.engine.pages import Key, page_size, read_page_token, write_page_token
 
 PARTS = st.one_of(
-    st.integers(-(2**63), 2**63 - 1), st.floats(allow_nan=False, allow_infinity=False), st.text(max_size=20)
+    st.integers(-(2**63), 2**63 - 1),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20),
 )
 
 
@@ -41,6 +45,12 @@ def test_token_of_another_list_is_an_invalid_argument(method: str, key: Key) -> 
 def test_number_that_no_database_keeps_is_an_invalid_argument() -> None:
     with pytest.raises(InvalidArgument):
         read_page_token("games", write_page_token("games", [2**63]), [0])
+
+
+@pytest.mark.parametrize("part", ["a\0", "\ud800", math.nan, math.inf])
+def test_key_that_no_database_stores_is_an_invalid_argument(part: str | float) -> None:
+    with pytest.raises(InvalidArgument):
+        read_page_token("games", write_page_token("games", [part]), [type(part)()])
 
 
 def test_endless_token_is_an_invalid_argument() -> None:

@@ -1,6 +1,7 @@
 """Pages of long lists: sizes and page tokens, shared by all methods that list something."""
 
 import json
+import math
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -99,14 +100,22 @@ def read_page_token(method: str, token: str, example: Key) -> Key | None:
         key = json.loads(payload) if packed[:_CHECK_BYTES] == _check(method, payload) else None
     except ValueError:
         key = None
-    if not isinstance(key, list) or list(map(type, key)) != list(map(type, example)) or any(map(_too_large, key)):
+    if (
+        not isinstance(key, list)
+        or list(map(type, key)) != list(map(type, example))
+        or not all(map(_can_be_stored, key))
+    ):
         raise InvalidArgument.of("page_token", token, "the next_page_token of the same list, unchanged")
     return key
 
 
-def _too_large(part: int | float | str) -> bool:
-    # Databases store 64 bits.
-    return isinstance(part, int) and not -(1 << 63) <= part < 1 << 63
+def _can_be_stored(part: int | float | str) -> bool:
+    """Return whether databases have such values. A forged token can hold others."""
+    if isinstance(part, int):
+        return -(1 << 63) <= part < 1 << 63
+    if isinstance(part, float):
+        return math.isfinite(part)
+    return "\0" not in part and part.encode(errors="ignore").decode() == part
 
 
 def _check(method: str, payload: bytes) -> bytes:

@@ -90,16 +90,21 @@ def get_league(connection: Connection, slug: str) -> League:
 
 
 def list_seasons(
-    connection: Connection, league: League, *, size: int = 0, page_token: str = ""
+    connection: Connection, league: League | None, *, size: int = 0, page_token: str = ""
 ) -> Page[tuple[int, Tournament]]:
-    """Return a page of a league's seasons with their numbers, the newest first. Raises InvalidArgument."""
-    statement = select(seasons.c.number, seasons.c.tournament_id).where(seasons.c.league_id == league.id)
+    """Return a page of a league's seasons with their numbers, the newest first; no league has none.
+
+    Raises InvalidArgument.
+    """
+    key = None if league is None else league.id
+    statement = select(seasons.c.number, seasons.c.tournament_id).where(seasons.c.league_id == key)
 
     def read(row: Row[int, int]) -> tuple[int, Tournament]:
         return row.number, get_tournament_by_id(connection, row.tournament_id)
 
+    method = f"leagues/{key}/seasons"
     order = (seasons.c.number,)
-    return read_page(connection, statement, read, "seasons", order, size=size, page_token=page_token, descending=True)
+    return read_page(connection, statement, read, method, order, size=size, page_token=page_token, descending=True)
 
 
 def ended_leagues(connection: Connection) -> Sequence[int]:
