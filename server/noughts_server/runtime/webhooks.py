@@ -122,7 +122,13 @@ class WebhookDelivery:
             writer.write(f"POST {url.path or '/'}{url.query and '?'}{url.query} HTTP/1.1\r\n".encode())
             writer.write(f"Host: {url.netloc}\r\nConnection: close\r\n".encode() + content)
             match = re.match(rb"HTTP/1\.[01] (\d{3})", await reader.readline())
-        finally:
+        except BaseException:
+            writer.transport.abort()
+            raise
+        if writer.transport.get_write_buffer_size():
+            # Closing would wait until the receiver has read the rest, and it may never do so.
+            writer.transport.abort()
+        else:
             writer.close()
         if match is None:
             raise ValueError("the answer is not HTTP/1.1")

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from structlog.testing import capture_logs
 
@@ -20,7 +21,7 @@ from noughts_server.runtime.endless_work import running
 from noughts_server.runtime.webhooks import FORMATS, WebhookDelivery, sentence
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.people.tokens import create_owner
-from noughts_server.store.people.webhooks import EVENTS, Webhook, create_webhook, get_webhook
+from noughts_server.store.people.webhooks import EVENTS, Webhook, create_webhook, get_webhook, report_event
 from noughts_server.store.tournaments.entries import withdraw_entry
 from tests.support.arena import NOW, Arena, open_arena
 from tests.support.authority import Authority
@@ -131,6 +132,25 @@ async def test_a_webhook_that_hangs_delays_no_other(arena: Arena, receiver: Rece
             await delivery.begin_due(requests)
             dead.released.set()
         assert (len(receiver.good()), dead.arrived.acquire(blocking=False)) == (1, False)
+
+
+async def test_a_receiver_that_reads_nothing_keeps_no_connection(
+    arena: Arena, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(webhooks, "TIMEOUT_SECONDS", 0.2)
+    with socket.socket() as deaf:
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        deaf.bind(("127.0.0.1", 0))
+        deaf.listen()
+        webhook = await hook(arena, f"http://127.0.0.1:{deaf.getsockname()[1]}/")
+        tournament = await arena.tournament(start=False)
+        winners = [f"{'x' * 60}{number}" for number in range(100_000)]
+        report = partial(report_event, event=END, tournament=tournament.id, now_ms=NOW, winners=winners)
+        await arena.store.write(report)
+        await deliver(arena)
+        assert (await now(arena, webhook)).failures == 1
+        peers = {each.raddr for each in psutil.Process().net_connections()}
+        assert deaf.getsockname() not in peers
 
 
 async def test_no_answer_is_a_failure_after_some_seconds(
