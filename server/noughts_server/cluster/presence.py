@@ -17,8 +17,6 @@ from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.endless_work import running
 from noughts_server.runtime.sessions import PRESENCE, OnlineBot, Sessions
 
-_MOST_BOTS = 2_000
-
 
 class Presence:
     """This server's logins among those of the others."""
@@ -55,13 +53,13 @@ class Presence:
     # Messages to the others.
 
     def tell_all(self) -> None:
-        """Publish all bots at once, because earlier messages may have been lost."""
-        versions = list(self._sessions.logins_here())
-        for begin in range(0, max(1, len(versions)), _MOST_BOTS):
-            part = versions[begin : begin + _MOST_BOTS]
-            message = pb.ServerPresence(server=self._name, complete=len(versions) <= _MOST_BOTS)
-            message.bots.extend(filter(None, map(self._message, part)))
-            self._bus.publish(SERVERS, message)
+        """Publish all bots at once, because earlier messages may have been lost.
+
+        It is one message: the others learn only from a complete one that a bot has left.
+        """
+        message = pb.ServerPresence(server=self._name, complete=True)
+        message.bots.extend(filter(None, map(self._message, list(self._sessions.logins_here()))))
+        self._bus.publish(SERVERS, message)
 
     def _come_or_gone(self, version: int) -> None:
         login = self._sessions.logins_here().get(version)

@@ -6,6 +6,7 @@ ply identify a question, so that it is asked and answered only once.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterable
 
 import structlog
@@ -25,8 +26,8 @@ from noughts_server.runtime.bus import Bus, listening
 
 logger = structlog.get_logger("noughts.cluster")
 
-# The most moves in the starts of one message.
 _MOST_MOVES = 100_000
+"""Moves in the starts of one message, except in those of a bot that must be complete."""
 
 
 class RemoteConnection:
@@ -206,20 +207,27 @@ class RemoteBots:
     def _flush(self) -> None:
         dirty, self._dirty = self._dirty, {}
         by_server: dict[str, pb.ClusterAsks] = {}
+        moves = Counter[str]()
         name = self._membership.node.name
         for wire in dirty:
-            if not wire.server:
+            server = wire.server
+            if not server:
                 continue
-            asks = by_server.setdefault(wire.server, pb.ClusterAsks(referee=name))
+            asks = by_server.setdefault(server, pb.ClusterAsks(referee=name))
             outbox = wire.player.take_outbox()
-            if len(outbox.starts) > 1:
-                # A bot that joins thousands of long games gets several messages.
+            # A bot that joins thousands of long games gets several messages, but not if they must be complete: its
+            # server would end the games that the first of them lacks.
+            if len(outbox.starts) > 1 and not wire.complete:
                 rest = outbox.split(_MOST_MOVES)
                 if rest:
                     wire.player.outbox = rest
                     self.dirty(wire)
             fill_asks(asks.bots.add(version=wire.player.key, complete=wire.complete), wire, outbox)
             wire.complete = False
+            moves[server] += sum(len(game.moves) for game in outbox.starts)
+            if moves[server] > _MOST_MOVES:
+                self._bus.publish(f"{TO_SERVER}:{server}", by_server.pop(server))
+                del moves[server]
         for server, asks in by_server.items():
             self._bus.publish(f"{TO_SERVER}:{server}", asks)
 

@@ -107,3 +107,14 @@ async def test_a_bot_that_logs_in_elsewhere_leaves_here(here: Here) -> None:
         here.bus.publish(SERVERS, pb.ServerPresence(server="there", bots=[there]))
         assert 1 not in here.sessions.logins_here()
         assert here.sessions.online(1)
+
+
+async def test_thousands_of_bots_are_in_one_complete_message(here: Here) -> None:
+    said: list[pb.ServerPresence] = []
+    here.bus.subscribe(SERVERS, said.append)
+    for version in range(1, 2_501):
+        login = OnlineBot(bot=version, name=f"bots/b{version}", token=None, declines_challenges=False)
+        here.sessions.logged_in(version, login)
+    Presence(here.sessions, here.remote, here.bus, "here").tell_all()
+    # Only a complete message tells the others which bots have left.
+    assert [(each.complete, len(each.bots)) for each in said] == [(True, 2_500)]

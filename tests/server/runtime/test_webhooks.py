@@ -134,9 +134,7 @@ async def test_a_webhook_that_hangs_delays_no_other(arena: Arena, receiver: Rece
         assert (len(receiver.good()), dead.arrived.acquire(blocking=False)) == (1, False)
 
 
-async def test_a_receiver_that_reads_nothing_keeps_no_connection(
-    arena: Arena, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_receiver_that_reads_nothing_keeps_no_connection(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(webhooks, "TIMEOUT_SECONDS", 0.2)
     with socket.socket() as deaf:
         deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)

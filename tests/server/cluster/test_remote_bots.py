@@ -1,0 +1,74 @@
+"""A referee of a cluster sends a bot's server all of its games."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from noughts_proto.v1 import cluster_pb2 as pb
+from noughts_referee.referee import Referee
+from noughts_server.cluster import remote_bots
+from noughts_server.cluster.bus_settings import BusSettings
+from noughts_server.cluster.codecs import TO_SERVER
+from noughts_server.cluster.heartbeats import Membership
+from noughts_server.cluster.nats_bus import NatsBus
+from noughts_server.cluster.remote_bots import RemoteBots
+from noughts_server.runtime.bus import MemoryBus
+from noughts_server.store.nodes import Node, NodeKind
+from tests.support.arena import open_arena
+from tests.support.games import conditions, unit
+
+GAMES = 10
+
+
+class There:
+    """A referee whose two bots are at another server, and the messages to that server."""
+
+    def __init__(self, membership: Membership) -> None:
+        bus = MemoryBus()
+        self.asks: list[pb.ClusterAsks] = []
+        self.referee = Referee(lambda games: None)
+        self.bots = RemoteBots(self.referee, bus, membership, grace=60.0)
+        bus.subscribe(f"{TO_SERVER}:there", self.asks.append)
+        online = [pb.BotPresence(version=key, online=True, fresh=True, seats_untimed=1_000) for key in (1, 2)]
+        self.bots._presence(pb.ServerPresence(server="there", bots=online))
+        self.referee.add(unit(conditions(), GAMES))
+
+    def move(self, version: int) -> None:
+        """The bot makes the first move of its games."""
+        games = [handle for handle, game in self.referee.player(version).games.items() if game.mover.key == version]
+        answers = pb.BotAnswers(version=version, game=games, ply=[0] * len(games), cell=[4] * len(games))
+        answers.time_us.extend([0] * len(games))
+        self.bots._answers(pb.ClusterAnswers(server="there", bots=[answers]))
+
+
+@pytest.fixture
+async def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[There]:
+    monkeypatch.setattr(remote_bots, "_MOST_MOVES", 3)
+    async with open_arena(tmp_path / "x.sqlite") as arena:
+        node = Node("far", NodeKind.REFEREE, 1)
+        there = There(Membership(arena.store, NatsBus(BusSettings("nats://127.0.0.1:1"), "far"), node))
+        await asyncio.sleep(0)
+        for version in (1, 2):
+            there.move(version)
+        await asyncio.sleep(0)
+        yield there
+
+
+async def test_complete_list_of_games_is_one_message(there: There) -> None:
+    there.asks.clear()
+    there.bots.resynchronise()
+    for _ in range(GAMES):
+        await asyncio.sleep(0)
+    complete = [bot for asks in there.asks for bot in asks.bots if bot.complete]
+    assert [sorted(game for starts in bot.starts for game in starts.game) for bot in complete] == [
+        sorted(there.referee.player(version).games) for version in (1, 2)
+    ]
+
+
+async def test_games_of_many_bots_come_in_several_messages(there: There) -> None:
+    there.asks.clear()
+    there.bots.resynchronise()
+    await asyncio.sleep(0)
+    assert [[bot.version for bot in asks.bots] for asks in there.asks] == [[1], [2]]
