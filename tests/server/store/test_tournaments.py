@@ -18,13 +18,15 @@ from noughts_server.core.errors import (
     WrongState,
 )
 from noughts_server.services.new_tournaments import checked
-from noughts_server.store.engine.schema import TournamentState
+from noughts_server.store.engine.database import Connection
+from noughts_server.store.engine.schema import TournamentState, tournaments
 from noughts_server.store.games.standings import crosstable, standings, whole_crosstable
-from noughts_server.store.people.bots import log_in
+from noughts_server.store.people.bots import get_version, log_in
 from noughts_server.store.people.tokens import create_owner
 from noughts_server.store.seeds import SeedKind, signed, stored_seed
 from noughts_server.store.tournaments.claims import claim_unit, unfinished_units
 from noughts_server.store.tournaments.entries import join_tournament, withdraw_entry
+from noughts_server.store.tournaments.tests import _free_slug
 from noughts_server.store.tournaments.tournaments import (
     NewTournament,
     Tournament,
@@ -401,3 +403,24 @@ async def test_crosstable_of_many_entries_comes_in_pages_that_make_the_whole(are
     assert sum(cell.wins + cell.draws + cell.losses for cell in whole.cells) == len(played)
     with pytest.raises(InvalidArgument, match="page_token"):
         await arena.store.read(partial(crosstable, tournament=tournament, page_token="x"))
+
+
+async def test_id_of_a_test_is_found_in_few_lookups(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = await arena.tournament("ada-1-vs-bob-1")
+    columns = ", ".join(each.name for each in tournaments.columns if each.name not in ("id", "slug"))
+    numbers = "WITH RECURSIVE numbers (n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1000)"
+    copies = f"SELECT '{first.slug}-' || n, {columns} FROM tournaments, numbers"
+    arena.execute(f"INSERT INTO tournaments (slug, {columns}) {numbers} {copies}")
+    looked_up, scalar = list[object](), Connection.scalar
+
+    def counted(self: Connection, statement: Any) -> Any:
+        looked_up.append(statement)
+        return scalar(self, statement)
+
+    monkeypatch.setattr(Connection, "scalar", counted)
+
+    def next_id(connection: Connection) -> str:
+        return _free_slug(connection, [get_version(connection, bot, "1") for bot in ("ada", "bob")])
+
+    assert await arena.store.read(next_id) == f"{first.slug}-1001"
+    assert 10 < len(looked_up) < 30

@@ -117,8 +117,18 @@ def _free_slug(connection: Connection, versions: Iterable[BotVersion]) -> str:
     """Return an ID that names both versions, with a number if it is taken."""
     parts = [re.sub("[^a-z0-9]+", "-", f"{each.bot}-{each.version}".lower())[-_PART:].strip("-") for each in versions]
     stem = "-vs-".join(parts)
-    taken = set(connection.scalars(select(tournaments.c.slug).where(tournaments.c.slug.startswith(stem))))
-    number = 1
-    while (slug := stem if number == 1 else f"{stem}-{number}") in taken:
-        number += 1
-    return slug
+
+    def slug(number: int) -> str:
+        return stem if number == 1 else f"{stem}-{number}"
+
+    def is_taken(number: int) -> bool:
+        return connection.scalar(select(exists().where(tournaments.c.slug == slug(number)))) is True
+
+    # A few lookups, because there can be thousands of tests of the same versions.
+    taken, free = 0, 1
+    while is_taken(free):
+        taken, free = free, 2 * free
+    while free - taken > 1:
+        middle = (taken + free) // 2
+        taken, free = (middle, free) if is_taken(middle) else (taken, middle)
+    return slug(free)
