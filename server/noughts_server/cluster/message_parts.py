@@ -42,11 +42,17 @@ class MessageParts:
         if begun is None or begun.serial != serial or len(begun.parts) != int(index):
             self._discard(sender)
             raise ValueError(f"part {index} of {count} does not follow the part before it")
+        if not part:
+            self._discard(sender)
+            raise ValueError(f"part {index} of {count} is empty")
         begun.parts.append(part)
         self._bytes += len(part)
-        if self._bytes > MOST_BYTES:
-            self._discard(sender)
-            raise ValueError(f"its parts have more than {MOST_BYTES:,} bytes")
+        while self._bytes > MOST_BYTES:
+            # The oldest can be that of a sender that has died: it must not stop the messages of others.
+            oldest = next(iter(self._begun))
+            self._discard(oldest)
+            if oldest == sender:
+                raise ValueError(f"its parts have more than {MOST_BYTES:,} bytes")
         if len(begun.parts) < int(count):
             return None
         self._discard(sender)

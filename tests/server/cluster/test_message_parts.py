@@ -39,3 +39,17 @@ def test_parts_of_incomplete_messages_are_limited() -> None:
     with pytest.raises(ValueError, match="more than"):
         joined.join("a 1 64 1000", b"x")
     assert [joined.join(*part) for part in parts("b")][-1] == DATA
+
+
+def test_parts_of_a_dead_sender_do_not_stop_the_messages_of_others() -> None:
+    joined = MessageParts()
+    for index in range(64):
+        assert joined.join(f"dead 1 {index} 1000", bytes(1 << 20)) is None
+    for serial in (1, 2):
+        assert [joined.join(*part) for part in parts("a", serial)][-1] == DATA
+
+
+def test_empty_part_is_an_error() -> None:
+    joined = MessageParts()
+    with pytest.raises(ValueError, match="empty"):
+        joined.join("a 1 0 1000000", b"")
