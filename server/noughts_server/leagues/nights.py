@@ -1,6 +1,8 @@
 """The nights of a course: a tournament of all submitted bots each, and what it told about each student's bots."""
 
 import asyncio
+import secrets
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -23,6 +25,8 @@ from noughts_server.openings.settings import Openings
 from noughts_server.tables.standings import TIE_BREAKS
 
 _LOOK_SECONDS = 20.0
+_ATTEMPTS, _PAUSE_SECONDS = 5, 2.0
+"""Attempts to enter a bot in a night, and the pause between them."""
 _FEWEST = 2
 _PREFIX = "night-"
 """With which the IDs of nights begin."""
@@ -155,8 +159,7 @@ def play_night(client: Client, course: Course, now: datetime, openings: Openings
     entered = 0
     for bot in bots:
         try:
-            joining = tournaments_pb2.JoinTournamentRequest(name=name, bot=bot.latest_version)
-            client.call(client.tournaments.JoinTournament, joining)
+            _enter(client, name, bot)
             entered += 1
         except CallFailed as failed:
             warn(f"{bot.name} is left out: {failed.message}")
@@ -166,6 +169,23 @@ def play_night(client: Client, course: Course, now: datetime, openings: Openings
     estimate = estimate_of(client, settings, entered)
     client.call(client.tournaments.StartTournament, tournaments_pb2.StartTournamentRequest(name=name))
     return Night(name, estimate)
+
+
+def _enter(client: Client, name: str, bot: bots_pb2.Bot) -> None:
+    """Enter a bot, with further attempts if the server does not answer. Raises CallFailed."""
+    # The server may have entered it although its answer was lost.
+    repeatable = secrets.token_hex(16)
+    joining = tournaments_pb2.JoinTournamentRequest(name=name, bot=bot.latest_version, request_id=repeatable)
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            client.call(client.tournaments.JoinTournament, joining)
+        except CallFailed as failed:
+            if failed.refused:
+                raise
+            time.sleep(_PAUSE_SECONDS)
+        else:
+            return
+    client.call(client.tournaments.JoinTournament, joining)
 
 
 def newest_night(client: Client) -> str:

@@ -2,11 +2,14 @@
 
 import json
 import re
+from collections import Counter
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
+import grpc
 import pytest
 
 from noughts_bots.reference.random_ import Random
@@ -18,10 +21,12 @@ from noughts_proto.v1.tournaments_pb2 import (
     TOURNAMENT_STATE_RUNNING,
     CancelTournamentRequest,
     GetTournamentRequest,
+    JoinTournamentRequest,
     ListTournamentsRequest,
 )
-from noughts_server.client.client import connected
+from noughts_server.client.client import Client, connected
 from noughts_server.client.failures import CallFailed
+from noughts_server.leagues import nights
 from noughts_server.leagues.course import ORGANISER, Course, LeagueProblem
 from noughts_server.leagues.course_folder import CourseFolder, instructions, keep_deadline
 from noughts_server.leagues.ladders import LADDERS
@@ -72,6 +77,29 @@ def test_a_second_night_is_refused_while_one_runs() -> None:
             client.call(client.tournaments.CancelTournament, cancel)
             again = play_night(client, COURSE, NOW, PLIES, pytest.fail)
             assert again.name == f"{begun.name}-2"
+
+
+def test_a_lost_answer_leaves_no_bot_out_of_a_night(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nights, "_PAUSE_SECONDS", 0.0, raising=False)
+    asked, call = Counter[str](), Client.call
+
+    def lossy(self: Client, method: Any, request: Any, **named: Any) -> Any:
+        answer: Any = call(self, method, request, **named)
+        if isinstance(request, JoinTournamentRequest):
+            asked[request.bot] += 1
+            if asked[request.bot] == 1:
+                raise CallFailed(grpc.StatusCode.UNAVAILABLE, "the connection was lost")
+        return answer
+
+    with serving() as server, ExitStack() as stack:
+        client = stack.enter_context(connected(server.address, server.token(ORGANISER), Dialling()))
+        slow = {name: Unhurried(Random(), 60) for name in ("one", "two")}
+        stack.enter_context(online(server.address, server.token(ORGANISER), **slow))
+        monkeypatch.setattr(Client, "call", lossy)
+        begun = play_night(client, COURSE, NOW, PLIES, pytest.fail)
+        request = GetTournamentRequest(name=begun.name)
+        table = client.call(client.tournaments.GetTournament, request).tournament.standings
+        assert sorted(row.label for row in table) == ["one", "two"]
 
 
 @pytest.mark.processes
