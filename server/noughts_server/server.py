@@ -40,7 +40,7 @@ from noughts_server.runtime.open_files import OpenFiles
 from noughts_server.runtime.recorder import Recorder, recording
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.runtime.store_guard import StoreGuard
-from noughts_server.runtime.supply import Supply
+from noughts_server.runtime.supply import AllUnits
 from noughts_server.runtime.token_expiry import closing_ended_sessions
 from noughts_server.runtime.tournament_play import LocalPlay
 from noughts_server.runtime.webhooks import WebhookDelivery
@@ -86,7 +86,7 @@ class Server:
     referee: "Referee | RemoteReferee"
     recorder: Recorder
     sessions: Sessions
-    play: LocalPlay[Supply] | None
+    play: LocalPlay[AllUnits] | None
     """None: the referees of its cluster play."""
     director: Director
     feed: Feed
@@ -147,7 +147,7 @@ async def running_server(
         wires = WireSettings(settings.heartbeat, settings.grace, network_cap_us=settings.network_cap_us)
         referee: Referee | RemoteReferee
         local: Referee | None = None
-        play: LocalPlay[Supply] | None = None
+        play: LocalPlay[AllUnits] | None = None
         if control is None:
             referee = local = Referee(
                 recorder.record,
@@ -156,7 +156,7 @@ async def running_server(
                 comment_limits=settings.limits.comments,
             )
             recorder.on_settled = local.settled
-            play = LocalPlay(store, local, recorder, bus, Supply, store_patience=settings.store_patience)
+            play = LocalPlay(store, local, recorder, bus, AllUnits, store_patience=settings.store_patience)
             director = Director(store, play)
             local.on_displaced = making_room(director, play)
             feed = Feed(store, FeedObserver(local, bus), bus, settings.feed)

@@ -7,7 +7,7 @@ has ended.
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import structlog
@@ -40,15 +40,19 @@ _MOST_UNITS = 4
 _SOON_SECONDS, _LATE_SECONDS = 0.5, 2.0
 
 
-@dataclass(eq=False)
-class SharedSupply(Supply):
-    """The supply of one tournament whose other units other referees play."""
+class SharedUnits:
+    """The units of one tournament that this referee claims; other referees play the others."""
 
-    node: str
-    share: Callable[[GameConditions], GameConditions | None]
-    """Returns this referee's share of a tournament's conditions. None: it can play none of its games now."""
+    def __init__(
+        self, supply: Supply["SharedUnits"], node: str, share: Callable[[GameConditions], GameConditions | None]
+    ) -> None:
+        """`node` is the name of this referee.
 
-    def __post_init__(self) -> None:
+        `share` returns this referee's share of a tournament's conditions. None: it can play none of its games now.
+        """
+        self._supply = supply
+        self._node = node
+        self._share = share
         self._held: dict[int, set[int]] = {}
         """The slots without a stored game, for each unit that is being played."""
         self._unit_of: dict[int, int] = {}
@@ -62,7 +66,7 @@ class SharedSupply(Supply):
     def look(self) -> None:
         """Check for further games, because something has changed."""
         self._news.set()
-        self.progress.made()
+        self._supply.progress.made()
 
     def changed(self) -> None:
         """Read the tournament again: it was paused, or its entries have changed."""
@@ -81,42 +85,41 @@ class SharedSupply(Supply):
         """Return the units that are being played and have games that are not stored."""
         return [number for number, slots in self._held.items() if slots]
 
-    async def play(self) -> None:
-        """Play units that no other referee plays, while the tournament runs. Raise NoughtsError."""
-        key, referee = self.key, self.referee
-        # Games from before a pause are finished first: a slot must not be played twice at the same time.
-        await self.progress.until(lambda: not referee.in_flight(key))
-        await self.recorder.flush()
-        tournament = await self._read_tournament()
-        while tournament.state is TournamentState.RUNNING:
-            self._changed = False
-            full = self.conditions = await self._read_conditions()
-            self.withdrawn(full.withdrawn)
-            opened = UnitsWithOpenings(tournament.settings, full, tournament.owner_id, self._others_play)
-            while not self._changed:
-                self._news.clear()
-                playing = self.share(full)
-                if playing is None:
-                    self.queue.end_turn(key, 0)
-                    if self._held:
-                        await self._hand_over()
-                if playing is None or not await self._add_games(tournament, opened, playing):
-                    # Games were stored, nodes have joined or left, or time has passed.
-                    await set_within(self._news, _LOOK_SECONDS)
-            tournament = await self._read_tournament()
-        referee.evict(key)
+    async def wait_to_begin(self) -> None:
+        """Wait for games from before a pause: a slot must not be played twice at the same time. See `Units`."""
+        supply = self._supply
+        await supply.progress.until(lambda: not supply.referee.in_flight(supply.key))
+        await supply.recorder.flush()
+
+    async def play(self, tournament: Tournament, conditions: GameConditions, opened: UnitsWithOpenings) -> Tournament:
+        """Claim units until the tournament changes. See `Units`."""
+        supply = self._supply
+        while not self._changed:
+            self._news.clear()
+            playing = self._share(conditions)
+            if playing is None:
+                supply.queue.end_turn(supply.key, 0)
+                if self._held:
+                    await self._hand_over()
+            if playing is None or not await self._add_games(tournament, opened, playing):
+                # Games were stored, nodes have joined or left, or time has passed.
+                await set_within(self._news, _LOOK_SECONDS)
+        # A change after this line can be missing in what is read next, so it must be noticed.
+        self._changed = False
+        return await supply.read_tournament()
 
     async def _add_games(self, tournament: Tournament, opened: UnitsWithOpenings, playing: GameConditions) -> bool:
         """Give the referee games if it needs some. Return whether there can be more."""
+        supply = self._supply
         settings = tournament.settings
         if settings.throughput:
-            games = self.queue.ask(tournament.owner_id, settings, playing, self._news.set)
-            return bool(games) and await self._use_turn(games, partial(self._claimed, opened, playing))
+            games = supply.queue.ask(tournament.owner_id, settings, playing, self._news.set)
+            return bool(games) and await supply.use_turn(games, partial(self._claim, opened, playing))
         claimed = False
         most_queued = self._ahead if playing.timed else max(_FEWEST_QUEUED, min(playing.concurrency, _MOST_QUEUED))
-        if self.referee.queued(self.key) < most_queued:
-            async for part in self._claimed(opened, playing):
-                self.referee.add(part)
+        if supply.referee.queued(supply.key) < most_queued:
+            async for part in self._claim(opened, playing):
+                supply.referee.add(part)
                 claimed = True
         return claimed
 
@@ -132,33 +135,33 @@ class SharedSupply(Supply):
 
     async def _hand_over(self) -> None:
         """Give the units of games that have not begun to other referees."""
-        node, key = self.node, self.key
-        self.referee.withdraw(key)
-        self._rest = self._parts = None
-        await self.recorder.flush()
-        if self.referee.in_flight(key):
+        supply, node, key = self._supply, self._node, self._supply.key
+        supply.referee.withdraw(key)
+        supply.drop_claimed()
+        await supply.recorder.flush()
+        if supply.referee.in_flight(key):
             return  # the other games of their units are played afterwards
-        await self.store.write_patiently(lambda connection: hand_over(connection, key, node))
+        await supply.store.write_patiently(lambda connection: hand_over(connection, key, node))
         self._held.clear()
         self._unit_of.clear()
 
     def _units(self) -> tuple[Collection[int], Collection[int]]:
         """Return the units that are being played, and those whose games are all stored."""
         played = [number for number, slots in self._held.items() if not slots]
-        if self._is_idle() and not self.recorder.backlog:
+        if self._supply.is_idle() and not self._supply.recorder.backlog:
             # Their missing games were refused or void, and are claimed again.
             return (), played
         return self._held.keys() - set(played), played
 
-    async def _claimed(self, opened: UnitsWithOpenings, playing: GameConditions) -> AsyncIterator[Unit]:
+    async def _claim(self, opened: UnitsWithOpenings, playing: GameConditions) -> AsyncIterator[Unit]:
         """Claim units and return their games."""
         holding, played = self._units()
-        node, key = self.node, self.key
+        supply, node, key = self._supply, self._node, self._supply.key
         if playing.timed:
             self._look_ahead()
         most = 1 if playing.timed and self._ahead < _FEWEST_QUEUED else _MOST_UNITS
         claim_units = partial(claim_next, tournament_id=key, holder=node, holding=holding, played=played, most=most)
-        claims = await self.store.write_patiently(claim_units)
+        claims = await supply.store.write_patiently(claim_units)
         for number in played:
             del self._held[number]
         if claims and not self._has_played:
@@ -173,10 +176,6 @@ class SharedSupply(Supply):
             async for part in opened.parts(unit, claim.encounters):
                 yield part
 
-    async def _read_tournament(self) -> Tournament:
-        key = self.key
-        return await self.store.read_patiently(lambda connection: get_tournament_by_id(connection, key))
-
 
 class SharedPlay:
     """Plays all running tournaments of the database on a referee. Servers start, pause and cancel them."""
@@ -184,8 +183,8 @@ class SharedPlay:
     def __init__(
         self, store: Store, referee: Referee, recorder: Recorder, bus: Bus, membership: Membership, bots: RemoteBots
     ) -> None:
-        supply = partial(SharedSupply, node=membership.node.name, share=self._shared)
-        self.local = LocalPlay(store, referee, recorder, bus, supply, node=membership.node.name)
+        new_units = partial(SharedUnits, node=membership.node.name, share=self._shared)
+        self.local = LocalPlay(store, referee, recorder, bus, new_units, node=membership.node.name)
         """The tournaments that are played here."""
         self._store = store
         self._bus = bus
@@ -224,7 +223,7 @@ class SharedPlay:
         `kept` are the units, by tournament and number, that this referee still holds.
         """
         for key, supply in self.local.supplies.items():
-            if any((key, number) not in kept for number in supply.unfinished):
+            if any((key, number) not in kept for number in supply.units.unfinished):
                 self.local.drop(key)
         self._looking.set()
 
@@ -246,8 +245,8 @@ class SharedPlay:
 
     def _stored(self, report: CommitReport) -> None:
         for key, supply in self.local.supplies.items():
-            supply.stored([game for game in report.games if game.tournament == key])
-            supply.look()
+            supply.units.stored([game for game in report.games if game.tournament == key])
+            supply.units.look()
         if report.stale:
             logger.warning("games_refused", games=report.stale)
 
@@ -264,7 +263,7 @@ class SharedPlay:
             self._report(tournament)
             if key in local.tasks and state is TournamentState.RUNNING:
                 if key in local.supplies:
-                    local.supplies[key].changed()
+                    local.supplies[key].units.changed()
             elif state is not TournamentState.RUNNING or key not in local.problems:
                 local.follow(tournament)
 

@@ -16,7 +16,7 @@ from noughts_referee.work_units import GameConditions
 from noughts_server.core.errors import Draining, NoughtsError
 from noughts_server.core.resource_names import short
 from noughts_server.runtime.endless_work import set_within
-from noughts_server.runtime.supply import Supply
+from noughts_server.runtime.supply import U
 from noughts_server.runtime.tournament_play import LocalPlay, TournamentPlay
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.schema import TournamentState
@@ -36,7 +36,6 @@ from noughts_server.store.tournaments.tournaments import (
 logger = structlog.get_logger("noughts.director")
 
 Done = TypeVar("Done")
-S = TypeVar("S", bound=Supply)
 
 # The scheduler reads the clock at intervals, because the clock can have been set.
 _LONGEST_WAIT_SECONDS = 60.0
@@ -247,7 +246,7 @@ class Director:
         return await self.store.read_patiently(next_start)
 
 
-def making_room(director: Director, play: LocalPlay[S]) -> Callable[[GameConditions], None]:
+def making_room(director: Director, play: LocalPlay[U]) -> Callable[[GameConditions], None]:
     """Return a function that frees a bot for a tournament's timed game: a challenge ends, or a guest's test waits."""
 
     def displace(guest: GameConditions) -> None:

@@ -1,9 +1,14 @@
-"""One tournament's supply of games: it claims its units one after the other, whenever the referee has room."""
+"""One tournament's supply of games: units of it are claimed whenever the referee has room.
+
+A `Supply` plays one tournament. Its `Units` decide which units to claim, and when. `AllUnits` claim every unit in
+order. In a cluster, `SharedUnits` claim units that no other referee has.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Generic, Protocol, TypeVar
 
 import structlog
 
@@ -24,6 +29,24 @@ logger = structlog.get_logger("noughts.director")
 _FEWEST_QUEUED = 64
 
 
+class Units(Protocol):
+    """Claims units of one running tournament, and hands their games to the referee."""
+
+    async def wait_to_begin(self) -> None:
+        """Return when games can be handed out. Raise NoughtsError."""
+
+    async def play(
+        self, tournament: Tournament, conditions: GameConditions, opened: UnitsWithOpenings
+    ) -> Tournament | None:
+        """Play under these conditions until they can have changed. Raise NoughtsError.
+
+        Return the tournament as it is now; None if nothing of it is left to play.
+        """
+
+
+U = TypeVar("U", bound=Units)
+
+
 class Progress:
     """An event for the tasks that wait for games to begin or end."""
 
@@ -42,7 +65,7 @@ class Progress:
 
 
 @dataclass(eq=False)
-class Supply:
+class Supply(Generic[U]):
     """Gives the referee the slots of one running tournament until none are left."""
 
     key: int
@@ -52,17 +75,22 @@ class Supply:
     recorder: Recorder
     progress: Progress
     queue: ThroughputQueue
+    new_units: Callable[["Supply[U]"], U]
+    """Makes its `units`."""
     conditions: GameConditions | None = field(default=None, init=False)
     """The conditions of its games; None until they were read."""
+    games_total: int = field(default=0, init=False)
+    """The number of its slots at the last commit of games."""
     _rest: Unit | None = field(default=None, init=False)
     """The first slots of its next turn, if it has a throughput. `_parts` returns claimed slots that follow."""
     _parts: AsyncIterator[Unit] | None = field(default=None, init=False)
-    _total: int = field(default=0, init=False)
-    """The number of its slots at the last commit of games."""
+
+    def __post_init__(self) -> None:
+        self.units = self.new_units(self)
 
     def committed(self, games_total: int) -> None:
         """Take note of a commit of its games, after which it has this many slots."""
-        self._total = games_total
+        self.games_total = games_total
         self.progress.made()
 
     def withdrawn(self, entries: Mapping[int, str]) -> None:
@@ -70,75 +98,18 @@ class Supply:
         self.referee.withdraw_entries(self.key, entries)
 
     async def play(self) -> None:
-        """Play the slots without a game, and the pairings that follow from the results. Raise NoughtsError."""
-        key, referee = self.key, self.referee
-        tournament = await self.store.read_patiently(lambda connection: get_tournament_by_id(connection, key))
-        if tournament.state is not TournamentState.RUNNING:
-            return
-        playing = self.conditions = await self._read_conditions()
-        units = await self._unfinished()
-        logger.info("tournament_started", tournament=playing.name, bots=len(playing.players), units=len(units))
-        opened = UnitsWithOpenings(tournament.settings, playing, tournament.owner_id, self._others_play)
-        # Further pairings can follow from running games; so units are claimed whole, and a claimed one does not grow.
-        kind = tournament.settings.schedule
-        ahead = kind.endless or kind.pairs_ahead
-        total = -1
-        while tournament.games_total != total:
-            await self._hand_out(units, playing, opened, tournament)
-            # Entries that have left since the conditions were read.
-            playing = self.conditions = await self._read_conditions()
-            self.withdrawn(playing.withdrawn)
-            idle = False
-            total = tournament.games_total
-            while not idle and tournament.games_total == total:
-                await self.progress.until(lambda: self._may_look(ahead=ahead, known=total))  # noqa: B023
-                idle = self._is_idle()
-                # The results of the last games can lead to more games: the next round, or an extension.
-                await self.recorder.flush()
-                tournament = await self.store.read_patiently(lambda connection: get_tournament_by_id(connection, key))
-            playing = self.conditions = await self._read_conditions()
-            claimed = units.stop
-            units = await self._unfinished()
-            units = units if idle else range(claimed, units.stop)
-        referee.evict(key)
-        logger.info("tournament_played", tournament=playing.name)
+        """Play the tournament for as long as it runs and its `units` have games. Raise NoughtsError."""
+        await self.units.wait_to_begin()
+        tournament: Tournament | None = await self.read_tournament()
+        opened: UnitsWithOpenings | None = None
+        while tournament is not None and tournament.state is TournamentState.RUNNING:
+            conditions = await self.read_conditions()
+            if opened is None:
+                opened = UnitsWithOpenings(tournament.settings, conditions, tournament.owner_id, self._others_play)
+            tournament = await self.units.play(tournament, conditions, opened)
+        self.referee.evict(self.key)
 
-    def _others_play(self) -> bool:
-        """Return whether games of other tournaments are running."""
-        return self.referee.in_flight() > self.referee.in_flight(self.key)
-
-    async def _hand_out(
-        self, units: range, playing: GameConditions, opened: UnitsWithOpenings, tournament: Tournament
-    ) -> None:
-        settings = tournament.settings
-        most_queued = max(_FEWEST_QUEUED, playing.concurrency)
-
-        def has_room() -> bool:
-            return settings.throughput > 0 or self.referee.queued(self.key) < most_queued
-
-        numbers = iter(units)
-
-        async def parts() -> AsyncIterator[Unit]:
-            for number in numbers:
-                await self.progress.until(has_room)
-                await self.recorder.room()
-                claim = await self.store.write_patiently(partial(claim_unit, tournament_id=self.key, number=number))
-                unit = Unit(playing, claim.attempt, claim.slots, begun=claim.begun)
-                async for part in opened.parts(unit, claim.encounters):
-                    yield part
-
-        if settings.throughput:
-            more = True
-            while more:
-                self.queue.ask(tournament.owner_id, settings, playing, self.progress.made)
-                await self.progress.until(lambda: self.queue.turn_of(self.key) > 0)
-                more = await self._use_turn(self.queue.turn_of(self.key), parts)
-        else:
-            async for part in parts():
-                await self.progress.until(has_room)
-                self.referee.add(part)
-
-    async def _use_turn(self, games: int, parts: Callable[[], AsyncIterator[Unit]]) -> bool:
+    async def use_turn(self, games: int, parts: Callable[[], AsyncIterator[Unit]]) -> bool:
         """Hand out this many games of a tournament with a throughput. Return False if there are none.
 
         `parts` claims further games.
@@ -158,19 +129,114 @@ class Supply:
         self.queue.end_turn(self.key, len(slots[:games]))
         return True
 
-    async def _read_conditions(self) -> GameConditions:
-        return await self.store.read_patiently(lambda connection: read_conditions(connection, self.key))
+    def drop_claimed(self) -> None:
+        """Forget what is claimed for the next turns."""
+        self._rest = self._parts = None
+
+    async def read_tournament(self) -> Tournament:
+        """Return the tournament as it is stored now."""
+        return await self.store.read_patiently(lambda connection: get_tournament_by_id(connection, self.key))
+
+    async def read_conditions(self) -> GameConditions:
+        """Read the conditions of its games, and withdraw the entries that have left."""
+        self.conditions = await self.store.read_patiently(lambda connection: read_conditions(connection, self.key))
+        self.withdrawn(self.conditions.withdrawn)
+        return self.conditions
+
+    def is_idle(self) -> bool:
+        """Return whether no game of it waits or runs in the referee."""
+        return not self.referee.queued(self.key) and not self.referee.in_flight(self.key)
+
+    def _others_play(self) -> bool:
+        """Return whether games of other tournaments are running."""
+        return self.referee.in_flight() > self.referee.in_flight(self.key)
+
+
+class AllUnits:
+    """Every unit of a tournament, one after the other: no other process plays it."""
+
+    def __init__(self, supply: Supply["AllUnits"]) -> None:
+        self._supply = supply
+        self._claimed: int | None = None
+        """The next unit, if games are running; None if those with missing games must be read."""
+        self._has_begun = False
+
+    async def wait_to_begin(self) -> None:
+        """See `Units`."""
+
+    async def play(
+        self, tournament: Tournament, conditions: GameConditions, opened: UnitsWithOpenings
+    ) -> Tournament | None:
+        """Claim all units, and return when the tournament can have others. See `Units`."""
+        supply = self._supply
+        units = await self._unfinished()
+        if not self._has_begun:
+            self._has_begun = True
+            players = len(conditions.players)
+            logger.info("tournament_started", tournament=conditions.name, bots=players, units=len(units))
+        await self._hand_out(units, conditions, opened, tournament)
+        # Entries can have left since the conditions were read.
+        await supply.read_conditions()
+        # Further pairings can follow from running games; so units are claimed whole, and a claimed one does not grow.
+        kind = tournament.settings.schedule
+        ahead = kind.endless or kind.pairs_ahead
+        total = tournament.games_total
+        idle = False
+        while not idle and tournament.games_total == total:
+            await supply.progress.until(lambda: self._may_look(ahead=ahead, known=total))
+            idle = supply.is_idle()
+            # The results of the last games can lead to more games: the next round, or an extension.
+            await supply.recorder.flush()
+            tournament = await supply.read_tournament()
+        if tournament.games_total == total:
+            logger.info("tournament_played", tournament=conditions.name)
+            return None
+        self._claimed = None if idle else units.stop
+        return tournament
 
     async def _unfinished(self) -> range:
-        return await self.store.read_patiently(lambda connection: unfinished_units(connection, self.key))
+        """Return the units that are not claimed yet."""
+        supply = self._supply
+        units = await supply.store.read_patiently(lambda connection: unfinished_units(connection, supply.key))
+        return units if self._claimed is None else range(self._claimed, units.stop)
 
-    def _is_idle(self) -> bool:
-        return not self.referee.queued(self.key) and not self.referee.in_flight(self.key)
+    async def _hand_out(
+        self, units: range, playing: GameConditions, opened: UnitsWithOpenings, tournament: Tournament
+    ) -> None:
+        supply = self._supply
+        settings = tournament.settings
+        most_queued = max(_FEWEST_QUEUED, playing.concurrency)
+
+        def has_room() -> bool:
+            return settings.throughput > 0 or supply.referee.queued(supply.key) < most_queued
+
+        numbers = iter(units)
+
+        async def parts() -> AsyncIterator[Unit]:
+            for number in numbers:
+                await supply.progress.until(has_room)
+                await supply.recorder.room()
+                claim = await supply.store.write_patiently(partial(claim_unit, tournament_id=supply.key, number=number))
+                unit = Unit(playing, claim.attempt, claim.slots, begun=claim.begun)
+                async for part in opened.parts(unit, claim.encounters):
+                    yield part
+
+        if settings.throughput:
+            more = True
+            while more:
+                supply.queue.ask(tournament.owner_id, settings, playing, supply.progress.made)
+                await supply.progress.until(lambda: supply.queue.turn_of(supply.key) > 0)
+                more = await supply.use_turn(supply.queue.turn_of(supply.key), parts)
+        else:
+            async for part in parts():
+                await supply.progress.until(has_room)
+                supply.referee.add(part)
 
     def _may_look(self, *, ahead: bool, known: int) -> bool:
         """Return whether to claim more: none of its games are playing, or none wait and there can be others."""
-        if self._is_idle():
+        supply = self._supply
+        if supply.is_idle():
             return True
-        if not ahead or self.referee.queued(self.key):
+        if not ahead or supply.referee.queued(supply.key):
             return False
-        return self._total > known or self.recorder.backlog > 0
+        return supply.games_total > known or supply.recorder.backlog > 0

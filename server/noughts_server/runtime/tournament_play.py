@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol
 
 import structlog
 
@@ -22,7 +22,7 @@ from noughts_server.core.errors import DatabaseDamaged, DatabaseTrouble, Invalid
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.endless_work import errors_logged
 from noughts_server.runtime.recorder import COMMITTED, DAMAGED, STORE_SECONDS, Recorder
-from noughts_server.runtime.supply import Progress, Supply
+from noughts_server.runtime.supply import Progress, Supply, U
 from noughts_server.runtime.throughput_queue import ThroughputQueue
 from noughts_server.store.engine.database import Store
 from noughts_server.store.engine.schema import CONCEDED_FAULT, TournamentState
@@ -54,8 +54,6 @@ _LOOK_SECONDS, _DISCONNECTED_LOOKS = 1.0, 5
 # The delay before a tournament that stopped is tried again. It doubles with each stop without a new game.
 _FIRST_RETRY_SECONDS, _LONGEST_RETRY_SECONDS, _MOST_DOUBLINGS = 10.0, 3600.0, 20
 _NOT_INSTALLED = "Install the package of its variant here, in the version that the organiser used."
-
-S = TypeVar("S", bound=Supply)
 
 
 def stop_reason(tournament: Tournament, problems: Mapping[int, str], trouble: DatabaseTrouble | None) -> str:
@@ -101,15 +99,15 @@ class TournamentPlay(Protocol):
 
 
 @dataclass(eq=False)
-class LocalPlay(Generic[S]):
+class LocalPlay(Generic[U]):
     """Plays tournaments at the referee of this process, in one task each."""
 
     store: Store
     referee: Referee
     recorder: Recorder
     bus: Bus
-    new_supply: Callable[[int, Store, Referee, Recorder, Progress, ThroughputQueue], S]
-    """Creates the supply of a tournament."""
+    new_units: Callable[[Supply[U]], U]
+    """Creates the units of a tournament's supply."""
     store_patience: float = STORE_SECONDS
     """The seconds that `drain` waits for an unavailable store."""
     node: str = ""
@@ -127,7 +125,7 @@ class LocalPlay(Generic[S]):
         """The tasks that wait before another attempt at a tournament, by key."""
         self.tasks: dict[int, asyncio.Task[None]] = {}
         """The tasks of the tournaments whose games are being played, by key."""
-        self.supplies: dict[int, S] = {}
+        self.supplies: dict[int, Supply[U]] = {}
         """The supplies of the tournaments whose games are being played or stored, by key."""
         self._group: asyncio.TaskGroup | None = None
         self._asked_again: dict[int, Tournament] = {}
@@ -313,7 +311,15 @@ class LocalPlay(Generic[S]):
         if self._group is None:
             raise RuntimeError("no games are being started in any tournament")
         self._forget_stop(key)
-        supply = self.new_supply(key, self.store, self.referee, self.recorder, self._progress, self.queue)
+        supply = Supply(
+            key=key,
+            store=self.store,
+            referee=self.referee,
+            recorder=self.recorder,
+            progress=self._progress,
+            queue=self.queue,
+            new_units=self.new_units,
+        )
         task = self._group.create_task(self._supply(supply, name), name=name)
         self.supplies[key], self.tasks[key] = supply, task
         task.add_done_callback(lambda done: self._forget(key, done))
@@ -332,7 +338,7 @@ class LocalPlay(Generic[S]):
         self._forget_stop(key)
         self.referee.withdraw(key)
 
-    async def _supply(self, supply: S, name: str) -> None:
+    async def _supply(self, supply: Supply[U], name: str) -> None:
         """Play one tournament. An error in it must not end the others."""
         try:
             await supply.play()

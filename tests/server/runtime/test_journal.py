@@ -23,7 +23,7 @@ from noughts_server.competition.formats import KNOCKOUT, SWISS
 from noughts_server.openings.settings import Openings, OpeningsKind
 from noughts_server.runtime.bus import MemoryBus, listening
 from noughts_server.runtime.recorder import COMMITTED, Recorder
-from noughts_server.runtime.supply import Supply
+from noughts_server.runtime.supply import AllUnits
 from noughts_server.runtime.tournament_play import LocalPlay
 from noughts_server.store.engine.database import Store
 from noughts_server.store.games.games import get_game
@@ -87,7 +87,7 @@ async def life(path: Path, answers: int) -> AsyncIterator[tuple[Store, Referee, 
     bus, over, left = MemoryBus(), asyncio.Event(), count(answers, -1)
     recorder = Recorder(store, partial(bus.publish, COMMITTED), interval_seconds=0.0)
     referee = Referee(recorder.record, journal=recorder.journal)
-    play = LocalPlay(store, referee, recorder, bus, Supply)
+    play = LocalPlay(store, referee, recorder, bus, AllUnits)
 
     def may_answer(game: Game) -> bool:
         if next(left) > 0:
