@@ -23,7 +23,7 @@ from google.protobuf.descriptor_pb2 import (
 )
 
 import noughts_proto
-from noughts_server.services.access import Access, declared
+from noughts_server.services.access import Access, declaration
 from tools.generated_pages.markdown import code, prose, table
 from tools.regenerate import proto_files
 
@@ -112,9 +112,9 @@ def _methods_of(source: Source, number: int, service: ServiceDescriptorProto) ->
 def access_of(file: str, service: str, method: str) -> Access:
     """Return what a method requires of its callers."""
     servicer = getattr(import_module(f"noughts_server.services.{file}"), f"{service}r")
-    access = declared(getattr(servicer, method))
-    assert access is not None
-    return access
+    declared = declaration(getattr(servicer, method))
+    assert declared is not None
+    return declared.access
 
 
 def messages(argument: str) -> str:

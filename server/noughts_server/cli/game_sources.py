@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
+from typing import IO, TYPE_CHECKING, Annotated, NamedTuple, TypeVar
 
 from typer import Argument, Option
 
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 Made = TypeVar("Made")
 
 _SQLITE = b"SQLite format 3\0"
-_UNKNOWN: Any = {"variant": "unknown", "first": "unknown X", "second": "unknown O", "termination": "unknown"}
 _WHAT = (
     "a tournament on a server, e.g. `spring`, a file of games (.jsonl, .sgf, .psq, .parquet, .pgn, .csv), "
     "or a database (--db)"
@@ -211,7 +210,13 @@ def place_in(file: str, placed: Placed) -> str:
 
 def game_record(game: RecordedGame) -> RecordedGame:
     """Return the game with a name for each value that is not known."""
-    return replace(game, **{name: text for name, text in _UNKNOWN.items() if not getattr(game, name)})
+    return replace(
+        game,
+        variant=game.variant or "unknown",
+        first=game.first or "unknown X",
+        second=game.second or "unknown O",
+        termination=game.termination or "unknown",
+    )
 
 
 def _begins_with(path: Path, magic: bytes) -> bool:

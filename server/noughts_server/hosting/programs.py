@@ -342,7 +342,8 @@ def _bots(module: ast.Module) -> Iterator[str]:
     known = {"Bot"}
     for node in module.body:
         if isinstance(node, ast.ClassDef):
-            bases = {each.attr if isinstance(each, ast.Attribute) else getattr(each, "id", "") for each in node.bases}
+            bases = {each.attr for each in node.bases if isinstance(each, ast.Attribute)}
+            bases |= {each.id for each in node.bases if isinstance(each, ast.Name)}
             if bases & known:
                 known.add(node.name)
                 yield node.name

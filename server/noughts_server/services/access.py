@@ -20,7 +20,7 @@ Context = grpc.aio.ServicerContext[Any, Any]
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 _SCHEME = "Bearer "
-_DECLARED, _MOST_BYTES, _READS = "noughts_access", "noughts_most_bytes", "noughts_reads"
+_DECLARATION = "noughts_declaration"
 SMALL_REQUEST = 128 << 10
 """Limit of the bytes of most requests."""
 LARGE_REQUEST = 5 << 18
@@ -40,6 +40,17 @@ class Access(Enum):
     ADMIN = "a token with the scope `admin`"
 
 
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What a method declares about its calls."""
+
+    access: Access
+    most_bytes: int
+    """The limit of the request's bytes."""
+    reads: bool
+    """Whether its calls change nothing."""
+
+
 def open_to(access: Access, *, most_bytes: int = SMALL_REQUEST, reads: bool = False) -> Callable[[Method], Method]:
     """Declare who may call a method of a service, and how large its request can be unless it is a stream.
 
@@ -47,27 +58,15 @@ def open_to(access: Access, *, most_bytes: int = SMALL_REQUEST, reads: bool = Fa
     """
 
     def declare(method: Method) -> Method:
-        setattr(method, _DECLARED, access)
-        setattr(method, _MOST_BYTES, most_bytes)
-        setattr(method, _READS, reads or access is Access.ANYONE)
+        setattr(method, _DECLARATION, Declaration(access, most_bytes, reads or access is Access.ANYONE))
         return method
 
     return declare
 
 
-def declared(method: Callable[..., Any]) -> Access | None:
-    """Return what a method declares; None if it declares nothing."""
-    return getattr(method, _DECLARED, None)
-
-
-def most_bytes_of(method: Callable[..., Any]) -> int:
-    """Return the limit of the request's bytes that a method declares."""
-    return int(getattr(method, _MOST_BYTES, SMALL_REQUEST))
-
-
-def changes_something(method: Callable[..., Any]) -> bool:
-    """Return whether calls of a method can change something, by what it declares."""
-    return not getattr(method, _READS, True)
+def declaration(method: Callable[..., Any]) -> Declaration | None:
+    """Return what a method declares; None if it declares nothing, as methods of libraries."""
+    return getattr(method, _DECLARATION, None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import inspect
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from traceback import clear_frames
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol, runtime_checkable
 
 import grpc
 import structlog
@@ -21,7 +21,7 @@ from noughts_server.core.errors import InvalidArgument, LimitReached, MachineTro
 from noughts_server.core.repeated_errors import RepeatedErrors
 from noughts_server.core.statuses import INTERNAL_REASON, to_status
 from noughts_server.core.turns import WAITING
-from noughts_server.services.access import LARGE_REQUEST, Access, Context, changes_something, declared, most_bytes_of
+from noughts_server.services.access import LARGE_REQUEST, SMALL_REQUEST, Access, Context, Declaration, declaration
 from noughts_server.services.admission import Admission
 from noughts_server.services.answers import page_rows
 from noughts_server.services.bills import Bill
@@ -35,7 +35,9 @@ REQUEST_SECONDS = 5.0
 LARGE_WEIGHT = 32
 """So many bytes count for each byte of a request that can be large: it can take ten times as long as a frame."""
 _FOREIGN = ("/grpc.health.v1.Health/", "/grpc.reflection.")
-"""Services of libraries, which declare no access: open to anyone."""
+"""Services of libraries, which declare nothing."""
+_FOREIGN_METHOD = Declaration(Access.ANYONE, SMALL_REQUEST, reads=True)
+"""Stands in for the declarations of their methods."""
 _REFUSAL_SECONDS = 0.1
 """Delay before a stream is refused, because grpc.aio hides the reason from a client that is still sending."""
 _REFLECTION_SECONDS = 60.0
@@ -65,22 +67,24 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         if handler is None:
             return grpc.stream_stream_rpc_method_handler(self._guarded(_refusing(_unknown(method)), method))
         call = handler.unary_unary or handler.unary_stream or handler.stream_unary or handler.stream_stream
-        access = Access.ANYONE if method.startswith(_FOREIGN) else declared(call)
-        if access is None:
+        declared = _FOREIGN_METHOD if method.startswith(_FOREIGN) else declaration(call)
+        if declared is None:
             undeclared = TypeError(f"{method} does not declare who may call it: @open_to is missing")
             return grpc.stream_stream_rpc_method_handler(self._guarded(_refusing(undeclared), method))
-        guarded = self._guarded(self._answering(handler, call, access, method), method)
+        guarded = self._guarded(self._answering(handler, call, declared, method), method)
         streams = handler.request_streaming and not method.startswith(_FOREIGN)
-        parse = self._charged(handler.request_deserializer, None if streams else most_bytes_of(call))
+        parse = self._charged(handler.request_deserializer, None if streams else declared.most_bytes)
         serialise = handler.response_serializer if handler.response_streaming else None
         return grpc.stream_stream_rpc_method_handler(guarded, request_deserializer=parse, response_serializer=serialise)
 
-    def _answering(self, handler: Any, call: Callable[..., Any], access: Access, method: str) -> Callable[..., Any]:
+    def _answering(
+        self, handler: Any, call: Callable[..., Any], declared: Declaration, method: str
+    ) -> Callable[..., Any]:
         admission, delivery, serialise = self._admission, self._delivery, handler.response_serializer
 
         async def answer(requests: Any, context: Context) -> None:
             try:
-                visitor = await admission.visit(access, context, method)
+                visitor = await admission.visit(declared.access, context, method)
             except NoughtsError:
                 if handler.request_streaming:
                     await asyncio.sleep(_REFUSAL_SECONDS)
@@ -96,7 +100,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
                 with admission.reading(visitor) as place:
                     async with place.waiting():
                         request = await _request(context)
-                if declared(call) is None:  # the stream of a library, which applies no limits itself
+                if declared is _FOREIGN_METHOD:  # the stream of a library, which applies no limits itself
                     with admission.limiter.watching(visitor):
                         await call(request, context)
                 else:
@@ -105,7 +109,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             if handler.stream_unary is not None:
                 message = serialise(await call(requests, context))
             else:
-                if changes_something(call):
+                if not declared.reads:
                     admission.charge_change(visitor)
                 bill = Bill(admission.limiter, visitor)
                 with admission.reading(visitor) as place:
@@ -199,10 +203,18 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         return error.status if isinstance(error, StreamClosed) else to_status(error)
 
 
-def _rows_asked(request: Any) -> int:
-    """Return how many rows a request wants at most, as far as it says so."""
-    size = getattr(request, "page_size", None)
-    return 0 if size is None else min(max(0, page_rows(size or DEFAULT_SIZE)), LARGEST_SIZE)
+@runtime_checkable
+class _PageRequest(Protocol):
+    """A request for a page of a list."""
+
+    page_size: int
+
+
+def _rows_asked(request: object) -> int:
+    """Return how many rows a request wants at most; 0 if it is not for a page."""
+    if not isinstance(request, _PageRequest):
+        return 0
+    return min(max(0, page_rows(request.page_size or DEFAULT_SIZE)), LARGEST_SIZE)
 
 
 async def _request(context: Context) -> Any:

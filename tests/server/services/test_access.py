@@ -25,7 +25,7 @@ from noughts_proto.v1 import (
     webhooks_pb2,
 )
 from noughts_server.services import access as access_module
-from noughts_server.services.access import Access, declared
+from noughts_server.services.access import Access, declaration
 from noughts_server.services.bots import BotServicer
 from noughts_server.services.challenges import ChallengeServicer
 from noughts_server.services.feed import FeedServicer
@@ -102,7 +102,9 @@ def rpcs() -> list[Rpc]:
     found = []
     for file, servicer in SERVICERS.items():
         for service in file.DESCRIPTOR.services_by_name.values():
-            found += [Rpc(method, declared(getattr(servicer, method.name))) for method in service.methods]
+            for method in service.methods:
+                declared = declaration(getattr(servicer, method.name))
+                found.append(Rpc(method, declared.access if declared else None))
     return found
 
 
@@ -204,7 +206,7 @@ async def test_no_method_does_anything_to_what_belongs_to_another_owner(client: 
 async def test_a_method_that_declares_nothing_is_open_to_nobody(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delattr(StatusServicer.GetStatus, access_module._DECLARED)
+    monkeypatch.delattr(StatusServicer.GetStatus, access_module._DECLARATION)
     [rpc] = [rpc for rpc in RPCS if rpc.name == "GetStatus"]
     async with grpc.aio.insecure_channel(client.server.address) as channel:
         assert (await refused(called(channel, rpc, await client.token("root", "admin")))).reason == "INTERNAL"

@@ -6,11 +6,11 @@ from noughts_proto.v1 import feed_pb2
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_server.cli import printing
 from noughts_server.cli.drawing.estimate_lines import difference_text
+from noughts_server.cli.drawing.openings import OpeningsSummary
 from noughts_server.cli.drawing.rating_table import ratings_document, show_fit
 from noughts_server.cli.drawing.standings import TournamentTables
 from noughts_server.cli.drawing.stop_wording import stop_wording
 from noughts_server.cli.errors import Problem, problems_with
-from noughts_server.cli.options.openings import openings_document, openings_wording
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.times import clock, from_now, iso, length, milliseconds, now_ms
 from noughts_server.client.client import Client
@@ -138,7 +138,7 @@ def _print(tournament: pb.Tournament, tables: TournamentTables) -> None:
     if tournament.season:
         repeats = ", which repeats weekly" if tournament.repeat == pb.REPEAT_WEEKLY else ""
         console.print(f"season {tournament.season} of {short(tournament.league)}{repeats}", soft_wrap=True)
-    if openings := openings_wording(tournament.openings):
+    if openings := OpeningsSummary.of_message(tournament.openings).wording():
         console.print(openings, soft_wrap=True)
     if state_of(tournament) == "open":
         console.print(_joining(tournament))
@@ -300,7 +300,7 @@ def conditions_document(tournament: pb.Tournament) -> dict[str, Any]:
         "league": tournament.league or None,
         "season": tournament.season or None,
         "repeat": "weekly" if tournament.repeat == pb.REPEAT_WEEKLY else None,
-        "openings": openings_document(tournament.openings),
+        "openings": OpeningsSummary.of_message(tournament.openings).document(),
     }
 
 

@@ -4,13 +4,13 @@ from typing import Any
 
 from noughts_server.cli import printing
 from noughts_server.cli.drawing.match_summary import terminations_line
+from noughts_server.cli.drawing.openings import OpeningsSummary
 from noughts_server.cli.drawing.rating_table import ratings_document, show_fit
 from noughts_server.cli.drawing.standings import TournamentTables
 from noughts_server.cli.drawing.tables import show_table
 from noughts_server.cli.local_games.faults import faults_document, leave_if_benched, show_faults
 from noughts_server.cli.local_games.options import LocalOptions
 from noughts_server.cli.local_games.playing import beside_games, leave_if_ended_early, play
-from noughts_server.cli.options.openings import openings_document, openings_wording
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.local.plan import LocalOutcome, LocalPlan
 from noughts_server.tables.crosstable import scores_of
@@ -51,7 +51,7 @@ def play_tournament(
 def more_document(plan: LocalPlan, outcome: LocalOutcome) -> dict[str, Any]:
     """Return `{"own_times": {LABEL: T}}`, `"openings"` and `"models"`, each if there are any."""
     own = {label: str(time) for label, time in plan.settings.own_times.items()}
-    openings = openings_document(plan.settings.openings)
+    openings = OpeningsSummary.of_settings(plan.settings.openings).document()
     models = outcome.models.document() if outcome.models else []
     more = {"own_times": own, "openings": openings, "models": models}
     return {name: value for name, value in more.items() if value}
@@ -59,7 +59,7 @@ def more_document(plan: LocalPlan, outcome: LocalOutcome) -> dict[str, Any]:
 
 def print_more(plan: LocalPlan, outcome: LocalOutcome) -> None:
     own = [f"{label} {time}" for label, time in plan.settings.own_times.items()]
-    if openings := openings_wording(plan.settings.openings):
+    if openings := OpeningsSummary.of_settings(plan.settings.openings).wording():
         printing.stdout().print(openings[0].upper() + openings[1:], soft_wrap=True)
     if own:
         printing.stdout().print(printing.printable(f"Time {plan.settings.time}; {', '.join(own)}"), soft_wrap=True)

@@ -2,12 +2,12 @@
 
 import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from typer import Option
 
 from noughts_referee.rules import Variant
-from noughts_server.cli import completion, printing
+from noughts_server.cli import completion
 from noughts_server.cli.errors import UsageProblem, problems_with
 from noughts_server.openings.books import BOOKS, book_lines
 from noughts_server.openings.choosing import check_openings
@@ -111,26 +111,3 @@ def _part(text: str, order: str) -> tuple[str, Part]:
     if "start" in numbers and order != "sequential":
         raise UsageProblem(f"--openings {text}: got start with --openings-order {order}, expected one of the two")
     return place, Part(**numbers)
-
-
-def openings_wording(shown: Any) -> str:
-    """Return a tournament's openings in words; `shown` is the settings' value or the protocol's message."""
-    if (parsed := openings_document(shown)) is None:
-        return ""
-    words = f"{parsed['kind']}, {printing.count(shown.plies, 'ply', 'plies')}"
-    if "name" in parsed:
-        words = f"{parsed['name']} ({parsed['count']:,}), {parsed['order']}"
-    return f"openings {printing.printable(words)}{', turned at random' if shown.symmetries else ''}"
-
-
-def openings_document(shown: Any) -> dict[str, Any] | None:
-    """Return the same as JSON; None without openings."""
-    if not shown.kind or shown.kind == "none":
-        return None
-    document: dict[str, Any] = {"kind": str(shown.kind), "symmetries": shown.symmetries}
-    if shown.kind == "list":
-        count = len(shown.text.splitlines()) or getattr(shown, "count", 0)
-        document |= {"name": shown.name, "count": count, "order": str(shown.order or "sequential")}
-    else:
-        document["plies"] = shown.plies
-    return document

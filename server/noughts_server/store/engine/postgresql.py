@@ -237,7 +237,8 @@ class _RestingLimit:
         self._seconds = max(self._seconds // 2, _RESTING_SECONDS)
 
     def failed(self, context: ExceptionContext) -> None:
-        if getattr(context.original_exception, "sqlstate", None) == _RESTED:
+        error = context.original_exception
+        if isinstance(error, psycopg.Error) and error.sqlstate == _RESTED:
             self._seconds = min(2 * self._seconds, _LONGEST_RESTING_SECONDS)
 
 
@@ -281,7 +282,7 @@ def findings(connection: Connection) -> Iterator[str]:
 
 def named(error: DBAPIError) -> NoughtsError | None:
     """Return our error for one of the driver; None if our statement was wrong."""
-    state: str | None = getattr(error.orig, "sqlstate", None)
+    state = error.orig.sqlstate if isinstance(error.orig, psycopg.Error) else None
     if state is None:
         lost = isinstance(error.orig, psycopg.OperationalError | psycopg.InterfaceError)
         return DatabaseUnreachable(str(error.orig)) if lost else None

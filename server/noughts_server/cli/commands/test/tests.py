@@ -6,6 +6,7 @@ from typing import Any
 from noughts_proto.v1 import tests_pb2 as pb
 from noughts_proto.v1 import tournaments_pb2
 from noughts_server.cli import printing
+from noughts_server.cli.drawing.openings import OpeningsSummary
 from noughts_server.cli.drawing.tournament import (
     conditions_document,
     match_document,
@@ -13,7 +14,6 @@ from noughts_server.cli.drawing.tournament import (
     state_wording,
     time_wording,
 )
-from noughts_server.cli.options.openings import openings_wording
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.times import iso, milliseconds
 from noughts_server.cli.tournament_end import OVER
@@ -30,7 +30,7 @@ def _print_test(test: pb.Test) -> None:
     printing.heading(console, f"{test.name}: {new} against {base}")
     most = "at most " if tournament.sprt and tournament.state not in OVER else ""
     conditions = [tournament.variant, f"time {time_wording(tournament)}"]
-    if openings := openings_wording(tournament.openings):
+    if openings := OpeningsSummary.of_message(tournament.openings).wording():
         conditions.append(openings)
     share = f"priority {tournament.priority}, throughput {tournament.throughput} %"
     console.print(
