@@ -60,7 +60,7 @@ def challenge(
             help="Reference bot to run here, e.g. `nextstep:depth=3`. Default: `random`",
         ),
     ] = None,
-    own: Annotated[
+    own_bot: Annotated[
         str | None,
         Option("--as", metavar="NAME", autocompletion=completion.bots, help="Your own online bot, instead of --run"),
     ] = None,
@@ -102,7 +102,7 @@ def challenge(
     You play using a reference bot that this command runs, or your own bot (--as). The opponent's owner can refuse
     challenges (`noughts bot run --no-challenges`).
     """
-    if own is not None and (spec is not None or name):
+    if own_bot is not None and (spec is not None or name):
         raise UsageProblem("--as: got --run or --name as well, expected --as without them")
     parsed_variant = None
     if variant is not None or opening_rule is not None:
@@ -114,18 +114,20 @@ def challenge(
         margin_ms=read_tournament_margin(margin),
     )
     seed = None if seed is None else read_seed(seed)
-    rival = read_bot(opponent.removeprefix("bot:"))
+    opponent_name = read_bot(opponent.removeprefix("bot:"))
     configure_logs(LogLevel.WARNING)
     with server.connected(token_needed=True) as client:
-        if own is not None:
-            request = challenge_request(settings, time_of, challenger=read_bot(own), opponent=rival, seed=seed)
+        if own_bot is not None:
+            request = challenge_request(
+                settings, time_of, challenger=read_bot(own_bot), opponent=opponent_name, seed=seed
+            )
             tournament = run_loop(play_challenge(client, request, output))
         else:
             bot_spec = parse_spec(spec or "random")
             # Report a wrong option or variant now, not in each game.
             make_bot(bot_spec, parsed_variant)
             challenger = bot_name(name or free_name(client, unique_labels((bot_spec,))[0]))
-            request = challenge_request(settings, time_of, challenger=challenger, opponent=rival, seed=seed)
+            request = challenge_request(settings, time_of, challenger=challenger, opponent=opponent_name, seed=seed)
             tournament = run_loop(play_challenge_with(bot_spec, client, request, output))
         _show(output, client, request, tournament)
 
@@ -137,7 +139,7 @@ def _show(
     crosstable = client.call(client.tournaments.GetCrosstable, crosstable_request)
     games_request = games_pb2.ListGamesRequest(parent=tournament.name)
     games = list(client.each(client.games.ListGames, games_request, lambda page: page.games, _MOST_GAMES))
-    numbers = Counter(Termination(game.termination) for game in games)
+    counts = Counter(Termination(game.termination) for game in games)
     challenger = f"{request.challenger}/"
     first = next(row.label for row in tournament.standings if f"{row.bot_version}/".startswith(challenger))
     second = next(row.label for row in tournament.standings if row.label != first)
@@ -147,11 +149,11 @@ def _show(
         first=first,
         second=second,
         pairs=list(crosstable.cells),
-        terminations={str(termination): numbers[termination] for termination in sorted(numbers)},
+        terminations={str(termination): counts[termination] for termination in sorted(counts)},
     )
     summary.show(
         output, {"tournament": tournament.name, "challenger": request.challenger, "opponent": request.opponent}
     )
     if tournament.state == tournaments_pb2.TOURNAMENT_STATE_CANCELLED:
-        played = printing.count(len(games), "game")
-        raise Problem(f"{tournament.name} was cancelled after {played}: {tournament.reason or '-'}")
+        games_text = printing.count(len(games), "game")
+        raise Problem(f"{tournament.name} was cancelled after {games_text}: {tournament.reason or '-'}")

@@ -37,7 +37,7 @@ $ noughts demo --seed 1
 )
 def demo(games: PerPairOption = 2, seed: SeedOption = None, *, output: OutputOptions) -> None:
     """Play a round robin of fourteen reference bots, each in its own process, and rank them."""
-    playing = LocalOptions(variant=USUAL_VARIANT, games=games, seed=seed, concurrency=_CONCURRENCY)
-    plan = make_plan(list(_SPECS), playing, "Demo")
+    local_options = LocalOptions(variant=USUAL_VARIANT, games=games, seed=seed, concurrency=_CONCURRENCY)
+    plan = make_plan(list(_SPECS), local_options, "Demo")
     output.hint(f"{len(plan.specs)} bots, each in its own process, {games} games per pair on a local server.")
-    play_tournament(output, plan, playing, hint=_HINT)
+    play_tournament(output, plan, local_options, hint=_HINT)

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 _MOST_GAMES = 10_000
 
 
-_WIDTH, _ROW, _LEFT, _RIGHT = 720, 26, 170, 60
+# Sizes of the chart, in pixels.
+_WIDTH, _ROW_HEIGHT, _LEFT_MARGIN, _RIGHT_MARGIN = 720, 26, 170, 60
 
 
 @command(
@@ -85,7 +86,7 @@ def estimate(
 
     parsed = parse_spec(spec)
     if not check_startable(parsed, sandbox.locking):
-        make_bot(parsed)  # its options are right
+        make_bot(parsed)  # raises an error if its options are wrong
     # The commas of `mnk:7,7,4` belong to its name.
     names = re.split(r",(?!\s*\d+\s*(?:,|$))", variants)
     pools = list(REFERENCE_POOLS) if variants == "all" else [name.strip() for name in names if name.strip()]
@@ -94,46 +95,47 @@ def estimate(
             f"--variants {', '.join(unknown)}: expected one or more of {', '.join(REFERENCE_POOLS)}, or all"
         )
     configure_logs(LogLevel.WARNING)
-    number, stop = read_seed(seed), LocalStop()
-    settings = TournamentSettings(time=read_time(time), games_per_pair=games + games % 2, seed=number)
+    parsed_seed = read_seed(seed)
+    stop = LocalStop()
+    settings = TournamentSettings(time=read_time(time), games_per_pair=games + games % 2, seed=parsed_seed)
     children = ChildSettings(start=start_timeout)
     plan = LocalPlan(specs=(parsed,), settings=settings, children=children, locking=sandbox.locking)
     rate = partial(exercise, plan, stop=stop, on_note=printing.note)
-    results = run_loop(_exercised(parsed, pools, rate, stop))
+    results = run_loop(_rate_in_variants(parsed, pools, rate, stop))
     if svg is not None:
         _draw(svg, spec, results)
     weakest = max(results, key=lambda result: result.behind).variant if len(results) > 1 else None
-    document = {"spec": spec, "seed": number, "variants": [result.document() for result in results]}
+    document = {"spec": spec, "seed": parsed_seed, "variants": [result.document() for result in results]}
     output.show({**document, "weakest": weakest}, lambda: _print(spec, results, weakest))
     if stop.finishing.is_set():
         raise SystemExit(INTERRUPTED)
 
 
-async def _exercised(
+async def _rate_in_variants(
     spec: BotSpec, variants: Sequence[str], rate: "Callable[..., Awaitable[PoolRating]]", stop: LocalStop
 ) -> "list[PoolRating]":
-    """Return the result of `rate` in each variant, up to the interruption."""
+    """Return the result of `rate` in each variant that the bot plays; only those before an interruption."""
     from noughts_server.local.reference_pools import REFERENCE_POOLS
 
     results = []
-    refused: Exception | None = None
+    refusal: Exception | None = None
     for variant in variants:
         with showing_progress() as show, two_stages(stop.finish, stop.abort):
             try:
                 if spec.child_kind is None:
-                    make_bot(spec, read_variant(variant))  # it plays the variant
+                    make_bot(spec, read_variant(variant))  # raises VariantRefused if it does not play the variant
                 results.append(await rate(variant=variant, on_progress=show))
             except (VariantRefused, LocalError) as error:
-                refused = error
+                refusal = error
                 printing.note(f"{variant} is left out: {error}")
         if stop.finishing.is_set():
             break
-    if not results and refused is not None:
-        if not isinstance(refused, VariantRefused | VariantNotPlayed):
-            raise refused
+    if not results and refusal is not None:
+        if not isinstance(refusal, VariantRefused | VariantNotPlayed):
+            raise refusal
         raise Problem(
-            str(refused), f"Choose others with --variants: {', '.join(REFERENCE_POOLS)}, or all."
-        ) from refused
+            str(refusal), f"Choose others with --variants: {', '.join(REFERENCE_POOLS)}, or all."
+        ) from refusal
     return results
 
 
@@ -167,7 +169,7 @@ def _rating(result: "PoolRating") -> str:
 
 
 def _draw(file: Path, spec: str, results: "Sequence[PoolRating]") -> None:
-    """Draw a scale for each variant with the ratings of the pool, and the bot's with its interval."""
+    """Write an SVG file: for each variant a scale with the ratings of the pool, and the bot's rating with interval."""
     parts: list[str] = []
     top = 10
     for result in results:
@@ -176,14 +178,14 @@ def _draw(file: Path, spec: str, results: "Sequence[PoolRating]") -> None:
             rows.append((spec, result.rating, result.error95 or 0.0))
         rows.sort(key=lambda row: -row[1])
         least, most = min(row[1] for row in rows) - 50, max(row[1] for row in rows) + 50
-        scale = (_WIDTH - _LEFT - _RIGHT) / (most - least)
+        scale = (_WIDTH - _LEFT_MARGIN - _RIGHT_MARGIN) / (most - least)
         parts.append(f'<text x="10" y="{top + 16}" class="head">{escape(result.variant)}</text>')
-        top += _ROW
+        top += _ROW_HEIGHT
         for name, rating, error in rows:
-            x, y = _LEFT + (rating - least) * scale, top + _ROW / 2
+            x, y = _LEFT_MARGIN + (rating - least) * scale, top + _ROW_HEIGHT / 2
             own = ' class="own"' if error is not None else ""
-            parts.append(f'<text x="{_LEFT - 10}" y="{y + 5}" text-anchor="end"{own}>{escape(name)}</text>')
-            parts.append(f'<line x1="{_LEFT}" x2="{x:.1f}" y1="{y}" y2="{y}"{own}/>')
+            parts.append(f'<text x="{_LEFT_MARGIN - 10}" y="{y + 5}" text-anchor="end"{own}>{escape(name)}</text>')
+            parts.append(f'<line x1="{_LEFT_MARGIN}" x2="{x:.1f}" y1="{y}" y2="{y}"{own}/>')
             if error:
                 parts.append(
                     f'<line x1="{x - error * scale:.1f}" x2="{x + error * scale:.1f}" y1="{y}" y2="{y}" class="error"/>'
@@ -191,7 +193,7 @@ def _draw(file: Path, spec: str, results: "Sequence[PoolRating]") -> None:
             parts.append(
                 f'<circle cx="{x:.1f}" cy="{y}" r="5"{own}/><text x="{x + 9:.1f}" y="{y + 5}">{rating:,.0f}</text>'
             )
-            top += _ROW
+            top += _ROW_HEIGHT
         top += 12
     template = Template(resources.files(__package__).joinpath("estimate.svg").read_text(encoding="utf-8"))
     title = escape(f"{spec} in the reference pool")

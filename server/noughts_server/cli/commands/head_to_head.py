@@ -50,18 +50,18 @@ def head_to_head(
     bot, opponent = read_bot_without_version(first), read_bot_without_version(second)
     request = pb.GetHeadToHeadRequest(bot=bot, opponent=opponent, last_games=min(limit, _MOST_LAST_GAMES))
     with server.connected() as client:
-        answer = client.call(client.leaderboards.GetHeadToHead, request)
+        response = client.call(client.leaderboards.GetHeadToHead, request)
     a, b = short(bot), short(opponent)
-    output.show(_document(answer, a, b), lambda: _print(answer, a, b))
+    output.show(_document(response, a, b), lambda: _print(response, a, b))
 
 
-def _document(answer: pb.GetHeadToHeadResponse, a: str, b: str) -> dict[str, Any]:
+def _document(response: pb.GetHeadToHeadResponse, a: str, b: str) -> dict[str, Any]:
     return {
         "a": a,
         "b": b,
-        "total": _by_side(answer.total),
-        "variants": {each.variant: _by_side(each.score) for each in answer.variants},
-        "games": list(map(game_document, answer.last_games)),
+        "total": _by_side(response.total),
+        "variants": {row.variant: _by_side(row.score) for row in response.variants},
+        "games": list(map(game_document, response.last_games)),
     }
 
 
@@ -69,21 +69,23 @@ def _by_side(score: pb.ScoreBySide) -> dict[str, dict[str, int]]:
     return {"first": _score_document(score.first), "second": _score_document(score.second)}
 
 
-def _print(answer: pb.GetHeadToHeadResponse, a: str, b: str) -> None:
+def _print(response: pb.GetHeadToHeadResponse, a: str, b: str) -> None:
     console = printing.stdout()
-    if not answer.variants:
+    if not response.variants:
         console.print(f"{a} and {b} have not played each other yet.")
         return
     printing.heading(console, f"{a} against {b}")
-    rows = [row for each in answer.variants for row in _score_rows(each.variant, each.score, a, b)]
-    if len(answer.variants) > 1:
-        rows += _score_rows("all", answer.total, a, b)
+    rows: list[tuple[object, ...]] = []
+    for variant in response.variants:
+        rows += _score_rows(variant.variant, variant.score, a, b)
+    if len(response.variants) > 1:
+        rows += _score_rows("all", response.total, a, b)
     columns = ("variant", "moved first", ">games", ">wins", ">draws", ">losses", ">points")
     console.print(printing.table(columns, rows))
-    if answer.last_games:
+    if response.last_games:
         console.print()
         printing.heading(console, "Last games")
-        print_games(answer.last_games)
+        print_games(response.last_games)
 
 
 def _score_rows(variant: str, score: pb.ScoreBySide, a: str, b: str) -> list[tuple[object, ...]]:

@@ -105,8 +105,8 @@ def leaderboard(
         return page.rows
 
     with server.connected() as client:
-        known = known_lists(client)
-        variant, time_class = choose_list(known, variant, time_class)
+        rating_lists = known_lists(client)
+        variant, time_class = choose_list(rating_lists, variant, time_class)
         if fit:
             fit_request = _fit_request(variant, time_class, min_games=min_games, prior=prior, anchors=anchors)
             _show_fit(output, client.call(client.leaderboards.GetBatchRatings, fit_request))
@@ -136,7 +136,7 @@ def leaderboard(
     else:
         hint = "" if retired else " (or all are retired, see `--retired`)"
         console.print(f"No bot has a rating here yet{hint}.")
-    if others := others_line(known, first_page.rating_list):
+    if others := others_line(rating_lists, first_page.rating_list):
         console.print(f"\n{others}", soft_wrap=True)
 
 
@@ -173,29 +173,29 @@ def _fit_request(
     )
 
 
-def _show_fit(output: ListOptions, answer: pb.GetBatchRatingsResponse) -> None:
-    table = _rating_table(answer)
+def _show_fit(output: ListOptions, response: pb.GetBatchRatingsResponse) -> None:
+    table = _rating_table(response)
 
     def print_text() -> None:
-        printing.heading(printing.stdout(), f"{answer.rating_list}: ratings from all games at once")
+        printing.heading(printing.stdout(), f"{response.rating_list}: ratings from all games at once")
         if table.players:
             print_ratings(table)
         else:
             printing.stdout().print("No games.")
 
-    output.show({"rating_list": answer.rating_list, **ratings_document(table)}, print_text)
+    output.show({"rating_list": response.rating_list, **ratings_document(table)}, print_text)
 
 
-def _rating_table(answer: pb.GetBatchRatingsResponse) -> RatingTable:
-    bound = pb.AdvantageBound.Name(answer.advantage_bound).removeprefix("ADVANTAGE_BOUND_")
+def _rating_table(response: pb.GetBatchRatingsResponse) -> RatingTable:
+    bound = pb.AdvantageBound.Name(response.advantage_bound).removeprefix("ADVANTAGE_BOUND_")
     return RatingTable(
-        players=tuple(map(_rated_player, answer.ratings)),
-        games=answer.games,
-        draw_rate=answer.draws / answer.games if answer.games else None,
-        advantage=answer.advantage if answer.HasField("advantage") else None,
-        advantage_error95=answer.advantage_error95 if answer.HasField("advantage_error95") else None,
+        players=tuple(map(_rated_player, response.ratings)),
+        games=response.games,
+        draw_rate=response.draws / response.games if response.games else None,
+        advantage=response.advantage if response.HasField("advantage") else None,
+        advantage_error95=response.advantage_error95 if response.HasField("advantage_error95") else None,
         bound=AdvantageBound[bound],
-        prior=answer.prior,
+        prior=response.prior,
     )
 
 

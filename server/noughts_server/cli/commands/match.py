@@ -13,8 +13,8 @@ from noughts_server.cli.drawing.match_summary import MatchSummary
 from noughts_server.cli.local_games.faults import faults_document, leave_if_benched, show_faults
 from noughts_server.cli.local_games.options import LocalOptions
 from noughts_server.cli.local_games.planning import make_plan, show_forecast
-from noughts_server.cli.local_games.playing import beside_games, leave_if_ended_early, play
-from noughts_server.cli.local_games.results import more_document, print_more
+from noughts_server.cli.local_games.playing import leave_if_ended_early, play, stdout_for_games
+from noughts_server.cli.local_games.results import conditions_document, print_conditions
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.statistics import SprtOption
 from noughts_server.cli.options.tournament import LARGEST_GAMES, FormatOptions
@@ -33,7 +33,7 @@ SecondArgument = Annotated[str, Argument(metavar="B", autocompletion=completion.
 
 @dataclass(frozen=True)
 class MatchOptions(LocalOptions):
-    """The same for `match`, where there is one pair."""
+    """Options of local games, with a help of --games for a single pair, and with --sprt."""
 
     games: Annotated[
         int,
@@ -66,7 +66,7 @@ Elo difference: +147 ± 30 (95 %) ...
 """,
     extra="server",
 )
-def match(a: FirstArgument, b: SecondArgument, *, playing: MatchOptions, output: OutputOptions) -> None:
+def match(a: FirstArgument, b: SecondArgument, *, local_options: MatchOptions, output: OutputOptions) -> None:
     """Play A against B and estimate the difference in Elo.
 
     Games 1 and 2 are a pair with the sides swapped, and so on. Confidence intervals count pairs, not games. If the
@@ -75,11 +75,11 @@ def match(a: FirstArgument, b: SecondArgument, *, playing: MatchOptions, output:
     `--sprt elo0=0,elo1=5` also accepts alpha=0.05, beta=0.05, model=logistic or normalized; `--games` is then the
     limit, 100,000 by default. Exit code 1 if a bot could not be started, 2 if its spec is wrong.
     """
-    plan = make_plan([a, b], playing, f"{a} - {b}"[:_LONGEST_TITLE])
-    if playing.dry_run:
+    plan = make_plan([a, b], local_options, f"{a} - {b}"[:_LONGEST_TITLE])
+    if local_options.dry_run:
         show_forecast(output, plan)
         return
-    outcome = play(plan, output=playing.games_file, times=playing.times, every=playing.every)
+    outcome = play(plan, output=local_options.games_file, times=local_options.times, every=local_options.every)
     settings, (first, second) = plan.settings, unique_labels(plan.specs)
     result = MatchSummary(
         settings.variant,
@@ -91,10 +91,10 @@ def match(a: FirstArgument, b: SecondArgument, *, playing: MatchOptions, output:
         outcome.match,
         settings.sprt,
     )
-    with beside_games(playing.games_file):
-        result.show(output, {**more_document(plan, outcome), **faults_document(plan, outcome)})
+    with stdout_for_games(local_options.games_file):
+        result.show(output, {**conditions_document(plan, outcome), **faults_document(plan, outcome)})
         if not output.is_json:
-            print_more(plan, outcome)
+            print_conditions(plan, outcome)
             show_faults(plan, outcome)
     if outcome.exhausted:
         fix = more_openings(settings.openings, parse_variant(settings.variant), settings.games_per_pair)

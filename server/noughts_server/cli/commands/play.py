@@ -40,6 +40,8 @@ _SERVERS_TIME = "900+10"
 
 
 class First(StrEnum):
+    """The values of --first."""
+
     ME = "me"
     OPPONENT = "opponent"
     RANDOM = "random"
@@ -48,10 +50,13 @@ class First(StrEnum):
 
 
 class Mark(StrEnum):
+    """The values of --mark."""
+
     X = "X"
-    O = "O"  # noqa: E741  # it is called that
+    O = "O"  # noqa: E741  # the name of the mark
     RANDOM = "random"
-    LOT = "lot"  # its former name
+    LOT = "lot"
+    """The former name of RANDOM."""
 
 
 @command(
@@ -193,7 +198,7 @@ def play(
 
             with GamesFile(games_file) as file:
                 run_mode(PlayMode(seating))
-                file.write(_exported(match, ExportedGame))
+                file.write(_exported_games(match, ExportedGame))
     _report(output, match)
 
 
@@ -214,7 +219,7 @@ def _check_online(spec: str, opponent: str | None, *, wait: bool, first: First |
 
 
 def _check_terminal() -> None:
-    """The screen is drawn on stderr, so that stdout is free for the result."""
+    """Raise Problem without a terminal. The screen is drawn on stderr, so that stdout is free for the result."""
     streams = {"stdin": sys.stdin, "stderr": sys.stderr}
     for stream, file in streams.items():
         if not file.isatty():
@@ -225,7 +230,7 @@ def _check_terminal() -> None:
 
 
 def _move_limit(time: str | None) -> int:
-    """Return the bot's time limit of a move, in microseconds."""
+    """Return the bot's time limit for each move in microseconds, 0 for none. Raises UsageProblem."""
     control: TimeControl = read_time(time or "none")
     if control.bank_us or control.increment_us:
         raise UsageProblem(
@@ -236,6 +241,7 @@ def _move_limit(time: str | None) -> int:
 
 
 def _participants(spec: str, variant: Variant) -> tuple[tuple[Participant, Participant], Any]:
+    """Return both participants, and the bot; None instead of the bot for two people."""
     if spec == _PERSON:
         return (Participant("Person A", person=True), Participant("Person B", person=True)), None
     parsed = parse_spec(spec)
@@ -244,22 +250,23 @@ def _participants(spec: str, variant: Variant) -> tuple[tuple[Participant, Parti
 
 
 def _own_variant(spec: str) -> str:
+    """Return the variant to play if the user names none: tictactoe, unless the bot does not play it."""
     return own_variant(() if spec in ("", _PERSON) else make_bot(parse_spec(spec)).variants).name
 
 
-def _exported(match: Match, record: "type[ExportedGame]") -> "list[ExportedGame]":
-    """The games that are over, as lines of the games' file."""
+def _exported_games(match: Match, record: "type[ExportedGame]") -> "list[ExportedGame]":
+    """Return the games that are over, as rows of the file of games."""
     names = [player.name.lower() if player.name == "You" else player.name for player in match.players]
-    exported = []
+    rows = []
     for game in match.games:
         players = names[game.first], names[1 - game.first]
         ending = str(game.outcome.result), str(game.outcome.termination)
-        exported.append(record(match.variant.name, *players, game.seed, list(game.moves), [], *ending))
-    return exported
+        rows.append(record(match.variant.name, *players, game.seed, list(game.moves), [], *ending))
+    return rows
 
 
 def _report(output: OutputOptions, match: Match, *, at_server: bool = False) -> None:
-    """Print what was played, after the screen has closed."""
+    """Print the score of the match, after the screen has closed."""
     games = match.score.games
     document = {
         "games": games,
@@ -269,5 +276,5 @@ def _report(output: OutputOptions, match: Match, *, at_server: bool = False) -> 
         **printing.seed_document(match.seed),
     }
     seed = "" if at_server else f"; seed {match.seed}"
-    said = f"{match.variant.name}, {printing.count(games, 'game')}: {score_line(match)}{seed}"
-    output.show(document, printing.printable(said) if games else "No game was finished.")
+    summary = f"{match.variant.name}, {printing.count(games, 'game')}: {score_line(match)}{seed}"
+    output.show(document, printing.printable(summary) if games else "No game was finished.")

@@ -93,9 +93,9 @@ def rate(
         return
     print_ratings(ratings, ratings if los else None)
     if forfeits:
-        who = ", ".join(f"{name} {number:,}" for name, number in forfeits.items())
-        did = "are left out" if without_forfeits else "count as losses (--without-forfeits leaves them out)"
-        _remark(f"Forfeits: {who}; they {did}.")
+        numbers = ", ".join(f"{name} {number:,}" for name, number in forfeits.items())
+        effect = "are left out" if without_forfeits else "count as losses (--without-forfeits leaves them out)"
+        _remark(f"Forfeits: {numbers}; they {effect}.")
     if tally.repeats:
         _remark(f"{tally.repeats:,} of {printing.count(tally.games, 'game')} were repeats and count once.")
     if void:
@@ -103,10 +103,10 @@ def rate(
 
 
 def _nothing_to_rate(source: str, tally: Tally, void: int) -> UsageProblem:
-    """Return what is wrong with games of which none counts."""
-    lost = sum(kinds.total() for kinds in tally.faults.values())
-    if lost:
-        got = f"{printing.count(lost, 'forfeit')} and no other game with a result"
+    """Return the error for a source that has no game that counts."""
+    forfeits = sum(kinds.total() for kinds in tally.faults.values())
+    if forfeits:
+        got = f"{printing.count(forfeits, 'forfeit')} and no other game with a result"
         return UsageProblem(f"{source}: got {got}, expected at least one", "Leave out --without-forfeits.")
     got = f"{printing.count(void, 'game')} without a result" if void else "no game with a result"
     return UsageProblem(f"{source}: got {got}, expected at least one", "Name a file with games that have ended.")

@@ -93,7 +93,7 @@ def referee(
             "Give --bus, or run only `noughts serve`: without a bus it plays its games itself.",
         )
     locking = sandbox.locking
-    offered = _read_offers(offers or [], locking)
+    offered_bots = _read_offers(offers or [], locking)
     acceptance = read_acceptance("noughts referee", accept, python_packages)
     from noughts_server.referee_node import RefereeSettings
 
@@ -103,7 +103,7 @@ def referee(
         database=database,
         bus=bus_settings,
         seats=seats or len(os.sched_getaffinity(0)),
-        offers=offered,
+        offers=offered_bots,
         owner=owner,
         acceptance=acceptance,
         limits=read_limits(limit),

@@ -73,27 +73,27 @@ def report(
     require_extra("noughts report", "charts")
     test = read_sprt(_DEFAULT_TEST if sprt is None else sprt, complete=False)
     path = file if file.suffix == ".html" and not file.is_dir() else file / "report.html"
-    # Before the games are read, not after them.
+    # Create the folder before the games are read, so that an error appears at once.
     with problems_with(f"-o {file}", OSError, raises=Problem, expected="a folder or file that can be created"):
         path.parent.mkdir(parents=True, exist_ok=True)
     from noughts_server.report.page import page
 
-    collected = games.read(
-        lambda found: collect(title or found.title, found.games, most_games=most_games, about=found.about),
+    content = games.read(
+        lambda source: collect(title or source.title, source.games, most_games=most_games, about=source.about),
         files.dialect,
     )
-    if sprt is not None and collected.course is None:
+    if sprt is not None and content.course is None:
         raise UsageProblem(
-            f"--sprt {sprt}: got a tournament of {len(collected.tally.labels)} bots, expected a match of two",
+            f"--sprt {sprt}: got a tournament of {len(content.tally.labels)} bots, expected a match of two",
             "Leave out --sprt: the report of a tournament has no test.",
         )
-    written = page(collected, test)
-    unwritable = problems_with(f"{path}", OSError, raises=Problem, expected="a file that can be written")
-    with unwritable, replacing(path) as out:
-        out.write(written)
+    html = page(content, test)
+    write_errors = problems_with(f"{path}", OSError, raises=Problem, expected="a file that can be written")
+    with write_errors, replacing(path) as out:
+        out.write(html)
     size = path.stat().st_size
-    games_told = printing.count(collected.tally.games, "game")
+    games_text = printing.count(content.tally.games, "game")
     output.show(
-        {"report": str(path), "tournament": collected.title, "games": collected.tally.games, "bytes": size},
-        f"{path}: {games_told}, {size / 1000:,.0f} kB. Open it in a browser.",
+        {"report": str(path), "tournament": content.title, "games": content.tally.games, "bytes": size},
+        f"{path}: {games_text}, {size / 1000:,.0f} kB. Open it in a browser.",
     )

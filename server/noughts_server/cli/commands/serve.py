@@ -57,7 +57,7 @@ _WEBSITE_FOR_TLS = "Start it next to the server: noughts web --server NAME:PORT 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServeOptions:
-    """The operator's settings of a server, as they are typed."""
+    """The options of a server, as the operator types them."""
 
     listen: ListenOption = DEFAULT_SERVER
     database: DatabaseOption = None
@@ -207,9 +207,9 @@ def _announce(output: OutputOptions, options: ServeOptions, server: "Server", si
     address, database = server.address, read_database(options.database)
     # An address with a password in it must not stay on the screen.
     database_option = "" if database is None else f" --db {'URL' if '@' in database else shlex.quote(database)}"
-    # Clients cannot call 0.0.0.0 or [::]: no certificate has that name.
-    called = address if host_of(address).strip("[]0.:") else "HOST" + address[address.rindex(":") :]
-    server_option = "" if address == DEFAULT_SERVER else f" --server {called}"
+    # Clients on other machines cannot call 0.0.0.0 or [::], so print HOST for the server's name.
+    reachable_address = address if host_of(address).strip("[]0.:") else "HOST" + address[address.rindex(":") :]
+    server_option = "" if address == DEFAULT_SERVER else f" --server {reachable_address}"
     trust = ""
     if options.tls_cert is not None:
         server_option += " --tls-ca CA.pem"

@@ -74,7 +74,8 @@ def solve(
         raise UsageProblem(
             "VARIANT: got none, expected a variant", "For example: noughts solve tictactoe --moves a1,b2"
         )
-    position = _position(rules := read_variant(variant, called="VARIANT"), moves)
+    rules = read_variant(variant, called="VARIANT")
+    position = _position(rules, moves)
     with printing.stderr().status("Solving"):
         verdict = Analyst(rules, positions=positions, nodes=_THREATS_NODES).verdict(position)
     if verdict is None and not can_solve(position):

@@ -77,14 +77,14 @@ def sprt(
     if penta is not None and (wins or draws or losses):
         raise UsageProblem("--penta: got counts of games as well, expected one of the two")
     if penta is not None:
-        pairs = Pentanomial(*_five(penta))
+        pairs = Pentanomial(*_read_pentanomial(penta))
         _show(output, test, pairs, 2 * pairs.pairs, estimate(pairs=pairs))
     else:
         games = WinsDrawsLosses(wins, draws, losses)
         _show(output, test, (losses, draws, wins), wins + draws + losses, estimate(games=games))
 
 
-def _five(text: str) -> list[int]:
+def _read_pentanomial(text: str) -> list[int]:
     cells = text.split(",")
     try:
         counts = [int(cell) for cell in cells]

@@ -81,10 +81,10 @@ def _document(variant: Variant, package: str | None) -> dict[str, Any]:
 
 
 def _in_a_row(variant: Variant, length: str, package: str | None) -> str:
-    """Return the condition for a win in words, from the length of the lines. Lines of a plugin need not be straight."""
+    """Return the condition for a win in a few words. Lines of a plugin need not be straight, so they count as cells."""
     if package is not None:
         return f"{length} cells"
-    # Short, or the table would be too wide; docs/reference/rules.md has the whole of it.
+    # The column must be narrow; docs/reference/rules.md has the complete conditions.
     if variant.forbids is not None:
         return f"{length}+, X limited"
     if variant.blocked_ends:

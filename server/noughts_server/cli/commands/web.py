@@ -55,7 +55,8 @@ def web(
     address = server.address
     token = "" if token_file is None else read_token(None, token_file)
     dialling = server.dialling(token)
-    proxies, public = read_proxies(proxy), read_public_url(public_url)
+    proxies = read_proxies(proxy)
+    parsed_public_url = read_public_url(public_url)
     listener = open_listener(listen, "--listen")
     from noughts_server.web.serving import running_site
 
@@ -68,7 +69,7 @@ def web(
             insecure=plain_sign_in,
             token=token,
             proxies=proxies,
-            public_url=public,
+            public_url=parsed_public_url,
         ):
             place = address_of(listener)
             await announced(output, {"web": place}, f"The website of the server at {address} is at {place}")

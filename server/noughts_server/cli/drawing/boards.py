@@ -11,7 +11,7 @@ STYLES = ("bold cyan", "bold magenta")
 """Styles of the first mover's and the second mover's marks."""
 
 _WON = "bold black on green"
-_QUIET = "bright_black"
+_FAINT = "bright_black"
 _GAP = 2
 
 
@@ -22,11 +22,11 @@ def board_lines(variant: str, moves: Sequence[int], winning: Collection[int] = (
     are several layers, each has a heading. If the variant is not installed here (a plugin's), one line says so.
     """
     try:
-        known = parse_variant(variant)
+        parsed_variant = parse_variant(variant)
     except VariantError:
         return [Text(f"(no board: {variant} is not installed here)", style="dim")]
-    layers = [_layer(known, layer, moves, winning) for layer in range(known.layers)]
-    if known.layers == 1:
+    layers = [_layer(parsed_variant, layer, moves, winning) for layer in range(parsed_variant.layers)]
+    if parsed_variant.layers == 1:
         return layers[0]
     for number, rows in enumerate(layers, start=1):
         rows.insert(0, Text(f" layer {number}", style="dim"))
@@ -48,9 +48,9 @@ def cells_text(variant: str, cells: Iterable[int]) -> str:
         return " ".join(map(str, cells))
 
 
-def board_width(variant: str, most: int) -> int:
-    """Return the width of the board's drawing in characters, at most `most` if possible."""
-    return max(map(len, board_lines(variant, (), width=most)))
+def board_width(variant: str, width: int) -> int:
+    """Return the width of the board's drawing in characters, at most `width` if possible."""
+    return max(map(len, board_lines(variant, (), width=width)))
 
 
 def _layer(variant: Variant, layer: int, moves: Sequence[int], winning: Collection[int]) -> list[Text]:
@@ -59,7 +59,7 @@ def _layer(variant: Variant, layer: int, moves: Sequence[int], winning: Collecti
     rows = []
     margin = len(str(variant.rows))
     for number, start in enumerate(range(layer * size, (layer + 1) * size, variant.columns)):
-        row = Text(no_wrap=True, overflow="crop").append(f"{variant.rows - number:>{margin}} ", style=_QUIET)
+        row = Text(no_wrap=True, overflow="crop").append(f"{variant.rows - number:>{margin}} ", style=_FAINT)
         for cell in range(start, start + variant.columns):
             side = sides.get(cell)
             style = "dim" if side is None else STYLES[side]
@@ -70,19 +70,19 @@ def _layer(variant: Variant, layer: int, moves: Sequence[int], winning: Collecti
             row.append("." if side is None else "XO"[side], style=style).append(" ")
         rows.append(row)
     letters = "".join(f"{column_name(column):>2}" for column in range(variant.columns))
-    rows.append(Text(" " * margin + letters, style=_QUIET, no_wrap=True, overflow="crop"))
+    rows.append(Text(" " * margin + letters, style=_FAINT, no_wrap=True, overflow="crop"))
     return rows
 
 
 def _side_by_side(blocks: list[list[Text]], width: int) -> list[Text]:
     """Arrange as many blocks in a row as fit, with an empty line between rows."""
     block_width = max(len(line) for block in blocks for line in block)
-    in_a_row = max(1, (width + _GAP) // (block_width + _GAP))
+    blocks_per_row = max(1, (width + _GAP) // (block_width + _GAP))
     lines: list[Text] = []
-    for start in range(0, len(blocks), in_a_row):
+    for start in range(0, len(blocks), blocks_per_row):
         if start:
             lines.append(Text(""))
-        for pieces in zip(*blocks[start : start + in_a_row], strict=True):
+        for pieces in zip(*blocks[start : start + blocks_per_row], strict=True):
             line = Text("", no_wrap=True, overflow="crop")
             for piece in pieces:
                 if line:

@@ -11,10 +11,11 @@ _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 def line_chart(points: Sequence[tuple[float, float]], width: int, height: int, *, unicode: bool = True) -> list[str]:
     """Return `height` lines of `width` characters, top first, with the points (at least one, x ascending) as a line.
 
-    A character holds 2x4 dots in braille, or one `*` without `unicode`. The chart spans exactly the points.
+    A character holds 2x4 dots in braille, or one `*` without `unicode`. The axes reach from the least to the greatest
+    coordinate of the points.
     """
-    across, down = (2, 4) if unicode else (1, 1)
-    columns, rows = width * across, height * down
+    dots_across, dots_down = (2, 4) if unicode else (1, 1)
+    columns, rows = width * dots_across, height * dots_down
     low, high = min(y for _, y in points), max(y for _, y in points)
     left, right = points[0][0], points[-1][0]
     cells = [[0] * width for _ in range(height)]
@@ -22,16 +23,25 @@ def line_chart(points: Sequence[tuple[float, float]], width: int, height: int, *
     for column in range(columns):
         value = _value(points, left + (right - left) * column / max(columns - 1, 1))
         row = round((high - value) / (high - low) * (rows - 1)) if high > low else rows // 2
-        # Draw a step in full, so that the line has no gaps.
-        begin, end = sorted((row, row if previous is None else previous + (row > previous) - (row < previous)))
-        for dot in range(begin, end + 1):
-            cells[dot // down][column // across] |= _DOTS[dot % down][column % across]
+        # A steep line needs several dots in a column: all from the row next to the previous one, so that it has no gap.
+        if previous is None or row == previous:
+            start = row
+        else:
+            start = previous + 1 if row > previous else previous - 1
+        for dot in range(min(start, row), max(start, row) + 1):
+            cells[dot // dots_down][column // dots_across] |= _DOTS[dot % dots_down][column % dots_across]
         previous = row
-    return ["".join(" " if not dots else chr(_BRAILLE + dots) if unicode else "*" for dots in line) for line in cells]
+    return ["".join(_character(dots, unicode=unicode) for dots in line) for line in cells]
+
+
+def _character(dots: int, *, unicode: bool) -> str:
+    if not dots:
+        return " "
+    return chr(_BRAILLE + dots) if unicode else "*"
 
 
 def _value(points: Sequence[tuple[float, float]], x: float) -> float:
-    """Interpolate y at `x`."""
+    """Return y at `x`, between the two points next to it."""
     for (before, low), (after, high) in pairwise(points):
         if x <= after:
             return low + (high - low) * (x - before) / (after - before) if after > before else high

@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 _LONGEST_OUTPUT = 40_000
 """Characters of output in Markdown: comments on GitHub have at most 65,536."""
-_GAMES = "plays against random moves"
+_GAMES_STEP = "plays against random moves"
 
 
 def check_as_lines(report: "ConformanceReport", results: "Sequence[StepResult]") -> Iterator[str]:
-    """Yield the lines for people: the games, the faults, and the steps."""
+    """Yield the report as lines of text: the games, the faults, and the steps."""
     document = report.document()
     name = f" ({report.name})" if report.name else ""
     if report.move_us:
         score = f"{report.wins} won, {report.draws} drawn, {report.losses} lost"
         resigned = f", {report.resigned} of them resigned" if report.resigned else ""
-        played = printing.count(len(report.games), "game")
-        yield f"{report.spec}{name}: {played} of {report.variant} against random moves: {score}{resigned}."
+        games_text = printing.count(len(report.games), "game")
+        yield f"{report.spec}{name}: {games_text} of {report.variant} against random moves: {score}{resigned}."
         mean, most = (round(document["move_us"][key]) for key in ("mean", "most"))
         # An engine starts with its first game.
         start = "A" if report.rules else f"Started after {report.start_ms:.0f} ms; a"
@@ -35,7 +35,7 @@ def check_as_lines(report: "ConformanceReport", results: "Sequence[StepResult]")
     yield from (f"The rule of {name}: it {kept}." for name, kept in report.rules.items())
     if report.said:
         yield "It printed:"
-        yield from (f"  {line}" for line in _counted(report.said.splitlines()))
+        yield from (f"  {line}" for line in _without_repeats(report.said.splitlines()))
     yield from (f"Wrong: {report.spec}: {fault}." for fault in report.faults)
     if report.faults:
         return
@@ -57,11 +57,11 @@ def _step_lines(spec: str, results: "Sequence[StepResult]") -> Iterator[str]:
             yield f"  What to do: {result.advice}."
             if result.said:
                 yield "  It printed:"
-                yield from (f"    {line}" for line in _counted(result.said.strip().splitlines()[-20:]))
+                yield from (f"    {line}" for line in _without_repeats(result.said.strip().splitlines()[-20:]))
     skipped_results = [result for result in results if result.outcome == "skipped"]
-    unclaimed = [result.name for result in skipped_results if "would lose here" in result.detail]
-    if unclaimed:
-        yield f"It declares no variants, and would lose when it {'; '.join(unclaimed)}. Declare those that it plays."
+    would_lose = [result.name for result in skipped_results if "would lose here" in result.detail]
+    if would_lose:
+        yield f"It declares no variants, and would lose when it {'; '.join(would_lose)}. Declare those that it plays."
     if results:
         counts = Counter(result.outcome for result in results)
         skipped = f", {counts['skipped']} left out:" if counts["skipped"] else "."
@@ -82,7 +82,7 @@ def check_as_junit(report: "ConformanceReport", results: "Sequence[StepResult]")
         failures=str(failed),
         skipped=str(skipped),
     )
-    games = ElementTree.SubElement(suite, "testcase", classname=report.spec, name=_GAMES)
+    games = ElementTree.SubElement(suite, "testcase", classname=report.spec, name=_GAMES_STEP)
     if report.faults:
         failure = ElementTree.SubElement(games, "failure", message=printing.printable("; ".join(report.faults)))
         failure.text = printing.printable(report.said)
@@ -99,23 +99,23 @@ def check_as_junit(report: "ConformanceReport", results: "Sequence[StepResult]")
 
 
 def check_as_markdown(report: "ConformanceReport", results: "Sequence[StepResult]", lines: Sequence[str]) -> str:
-    """Return the verdict, a table of the failures and, folded, the lines for people as code."""
-    rows = [(_GAMES, fault, "") for fault in report.faults]
+    """Return the verdict, a table of the failures, and the lines of text as a folded block of code."""
+    rows = [(_GAMES_STEP, fault, "") for fault in report.faults]
     rows += [(result.name, result.detail, result.advice) for result in results if result.outcome == "failed"]
     columns = [Column("step", "Step"), Column("detail", "What the bot did"), Column("advice", "What to do")]
     table = as_markdown(Table("steps", f"{report.spec} {'fails' if rows else 'passes'} the check", columns, rows))
-    # No line of an indented block of code can end it.
+    # An indented block, because no line of the output can end it.
     code = textwrap.indent("\n".join(lines), "    ")[:_LONGEST_OUTPUT]
     return f"{table}\n<details><summary>Output</summary>\n\n{code}\n\n</details>\n"
 
 
-def _counted(lines: Sequence[str]) -> Iterator[str]:
-    """Yield repeated lines once, with their number. Indented lines belong to the line above and are all kept."""
-    times = Counter(lines)
-    counted = set()
+def _without_repeats(lines: Sequence[str]) -> Iterator[str]:
+    """Yield repeated lines once, with their count. Indented lines continue the line above, so all of them remain."""
+    counts = Counter(lines)
+    printed_lines = set()
     for line in lines:
-        if line.startswith(" ") or times[line] == 1:
+        if line.startswith(" ") or counts[line] == 1:
             yield line
-        elif line not in counted:
-            counted.add(line)
-            yield f"{line}   ({times[line]:,} times)"
+        elif line not in printed_lines:
+            printed_lines.add(line)
+            yield f"{line}   ({counts[line]:,} times)"

@@ -28,12 +28,13 @@ def print_message(output: OutputOptions, message: pb.WatchResponse, view: View) 
     view.take(message)
 
 
-def note_lost(reason: str) -> None:
+def note_lost_connection(reason: str) -> None:
     """Report a lost connection on stderr."""
     printing.note(f"connection lost, trying again: {reason}")
 
 
 def events(message: pb.WatchResponse) -> Iterator[dict[str, Any]]:
+    """Yield the events of a message as JSON documents."""
     if message.HasField("resync"):
         reason = pb.Resync.Reason.Name(message.resync.reason).removeprefix("REASON_").lower()
         yield {"event": "resync", "sequence": message.sequence, "reason": reason}
@@ -59,28 +60,30 @@ def lines(message: pb.WatchResponse, view: View) -> Iterator[str]:
         yield "Nothing is being played now."
     for game in (*message.snapshot.games, *message.increments.games):
         yield _game_line(game)
-    begun = {game.name: game.variant for game in message.increments.games}
+    variants = {game.name: game.variant for game in message.increments.games}
     for ply in message.increments.plies:
-        known = view.games.get(ply.game)
-        yield _ply_line(ply, begun.get(ply.game, known.variant if known else ""))
+        earlier_game = view.games.get(ply.game)
+        yield _ply_line(ply, variants.get(ply.game, earlier_game.variant if earlier_game else ""))
     for end in message.increments.ends:
-        yield f"{short_game(end.game)}: {ended_line(end)}"
+        yield f"{short_game(end.game)}: {ending_text(end)}"
     for tournament in (*message.snapshot.tournaments, *message.increments.tournaments):
         yield tournament_line(tournament)
         for row in tournament.standings:
             standing = row.standing
             rating = printing.rating(standing.rating if standing.HasField("rating") else None)
             place = f"{standing.rank or row.rank}. {standing.label}, points {printing.points(standing.points)}"
-            lost = f", lost {printing.count(standing.faults, 'game')} through its own fault" if standing.faults else ""
-            yield f"{short(tournament.name)}: {place}, rating {rating}{lost}"
+            faults = (
+                f", lost {printing.count(standing.faults, 'game')} through its own fault" if standing.faults else ""
+            )
+            yield f"{short(tournament.name)}: {place}, rating {rating}{faults}"
 
 
 def tournament_line(tournament: pb.WatchedTournament) -> str:
     """Return e.g. `spring: running, 12 of 100 games, 4 in play`."""
-    stopped = f"; {tournament.reason}" if tournament.reason else ""
+    reason = f"; {tournament.reason}" if tournament.reason else ""
     return (
         f"{short(tournament.name)}: {state_of(tournament)}, {tournament.games_done:,} of {tournament.games_total:,}"
-        f" games, {tournament.games_running:,} in play{stopped}"
+        f" games, {tournament.games_running:,} in play{reason}"
     )
 
 
@@ -90,7 +93,7 @@ def short_game(name: str) -> str:
 
 
 def scores_of(game: pb.WatchedGame) -> tuple[float | None, float | None]:
-    """Return the last score of each side; None if it gave none."""
+    """Return the last score that each side reported; None for a side that reported none."""
     return (
         game.first_score if game.HasField("first_score") else None,
         game.second_score if game.HasField("second_score") else None,
@@ -102,17 +105,17 @@ def score_text(score: float | None) -> str:
     return "-" if score is None else f"{score:g}"
 
 
-def ended_line(game: pb.WatchedGame | pb.WatchedEnd) -> str:
+def ending_text(game: pb.WatchedGame | pb.WatchedEnd) -> str:
     """Return e.g. `1-0, line`, for a game that has ended."""
     return f"{Result(game.result)}, {Termination(game.termination).words}"
 
 
 def _game_line(game: pb.WatchedGame) -> str:
-    begin = f"{short_game(game.name)}: {game.first} (X) - {game.second} (O), {game.variant}"
+    players = f"{short_game(game.name)}: {game.first} (X) - {game.second} (O), {game.variant}"
     moves = f", moves {cells_text(game.variant, game.moves)}" if game.moves else ""
     if game.state == pb.GAME_STATE_ENDED:
-        return f"{begin}{moves}, {ended_line(game)}"
-    return f"{begin}, {_game_state(game)}{moves}"
+        return f"{players}{moves}, {ending_text(game)}"
+    return f"{players}, {_game_state(game)}{moves}"
 
 
 def _ply_line(ply: pb.WatchedPly, variant: str) -> str:

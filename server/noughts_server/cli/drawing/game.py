@@ -10,7 +10,7 @@ from noughts_server.records.server_games import recorded_game
 
 
 def game_document(game: pb.Game) -> dict[str, Any]:
-    """Return the line of the game in a file of games, and what only a server knows of it."""
+    """Return the fields that a file of games has for this game, and the fields that only a server has."""
     record = recorded_game(game)
     document = {
         "game": game.name,
@@ -31,5 +31,5 @@ def game_document(game: pb.Game) -> dict[str, Any]:
 
 
 def allowances(game: pb.Game) -> tuple[pb.Allowance, pb.Allowance]:
-    """Return what each side has for each move beyond its clock."""
+    """Return the time that each side has for each move in addition to its clock."""
     return game.first_allowance, game.second_allowance

@@ -25,28 +25,31 @@ def place_document(row: pb.LeaderboardRow) -> dict[str, Any]:
 
 
 def print_places(columns: tuple[str, ...], rows: Sequence[tuple[tuple[object, ...], pb.LeaderboardRow]]) -> None:
-    """Print a table with rank, the named columns, ratings and record, and a legend of its marks."""
+    """Print a table with rank, the given columns, ratings and record, and a legend of its marks.
+
+    Each row has the cells of the given columns, and the row of the rating list.
+    """
     dot = "●" if printing.unicode() else "*"
     console = printing.stdout()
-    viewed = any(row.HasField("view_rating") for _, row in rows)
-    judged = any(shown_accuracy(row.decisions, row.blunders) is not None for _, row in rows)
+    has_view_ratings = any(row.HasField("view_rating") for _, row in rows)
+    has_accuracies = any(shown_accuracy(row.decisions, row.blunders) is not None for _, row in rows)
     lines = [
         (
             _ranks(row),
             dot if row.online else "",
             *cells,
-            *((printing.rating(row.view_rating), printing.rating(row.view_error95)) if viewed else ()),
+            *((printing.rating(row.view_rating), printing.rating(row.view_error95)) if has_view_ratings else ()),
             f"{printing.rating(row.rating)}{'?' if row.provisional else ' '}",
             f"{row.games:,}",
             f"{row.wins:,}",
             f"{row.draws:,}",
             f"{row.losses:,}",
-            *([_accuracy(row)] if judged else ()),
+            *([_accuracy(row)] if has_accuracies else ()),
         )
         for cells, row in rows
     ]
-    ratings = (">rating", ">±", ">live Elo") if viewed else (">rating",)
-    counts = (">games", ">wins", ">draws", ">losses", *([">accuracy"] if judged else ()))
+    ratings = (">rating", ">±", ">live Elo") if has_view_ratings else (">rating",)
+    counts = (">games", ">wins", ">draws", ">losses", *([">accuracy"] if has_accuracies else ()))
     console.print(printing.table((">#", "", *columns, *ratings, *counts), lines))
     legend = []
     if any(row.online for _, row in rows):

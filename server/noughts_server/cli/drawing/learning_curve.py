@@ -18,7 +18,7 @@ class Evaluation(NamedTuple):
     """The number of games learnt before."""
     opponent: str
     side: int
-    """The learner's side."""
+    """The learner's side: 0 moves first, 1 second."""
     wins: float
     draws: float
     losses: float
@@ -30,7 +30,7 @@ class Evaluation(NamedTuple):
 
 
 def check_target(file: Path) -> None:
-    """Raise a Problem before the games if the picture cannot be written after them."""
+    """Raise UsageProblem or Problem if the picture could not be written after the games."""
     require_extra("noughts bot learn", "charts")
     if file.suffix.lower() != ".svg":
         raise UsageProblem(
@@ -44,8 +44,8 @@ def check_target(file: Path) -> None:
 def write_curve(file: Path, title: str, curve: Sequence[Evaluation]) -> Path:
     """Write the picture, and the table next to it; return the table's path."""
     table = file.with_suffix(".csv")
-    with open(table, "w", encoding="utf-8", newline="") as opened:
-        writer = csv.DictWriter(opened, Evaluation._fields, lineterminator="\n")
+    with open(table, "w", encoding="utf-8", newline="") as file_of_table:
+        writer = csv.DictWriter(file_of_table, Evaluation._fields, lineterminator="\n")
         writer.writeheader()
         writer.writerows(
             {**evaluation.document(), "opponent": spreadsheet_cell(evaluation.opponent)} for evaluation in curve

@@ -17,6 +17,8 @@ from noughts_server.tables.crosstable import Crosstable, PairRow, scores_of
 
 @dataclass(frozen=True, slots=True)
 class MatchSummary:
+    """The result of a match, without the results of its single games."""
+
     variant: str
     seed: int
     first: str
@@ -38,7 +40,7 @@ class MatchSummary:
         scores = Crosstable((self.first, self.second), scores_of(self.pairs))
         total = scores.total(self.first, self.second)
         estimate = self._estimate(total)
-        document = {
+        document: dict[str, Any] = {
             "games": sum(self.terminations.values()),
             "names": [self.first, self.second],
             "variant": self.variant,
@@ -52,10 +54,13 @@ class MatchSummary:
             "normalized_elo": {"value": estimate.normalized, "error95": estimate.normalized_error95},
             **printing.seed_document(self.seed),
         }
-        if (counted := self.statistics) is None:
+        if self.statistics is None:
             return document
-        test = {"sprt": counted.sprt._asdict()} if counted.sprt is not None else {}
-        return document | {"pentanomial": list(counted.pentanomial), "repeats": counted.repeats} | test
+        document["pentanomial"] = list(self.statistics.pentanomial)
+        document["repeats"] = self.statistics.repeats
+        if self.statistics.sprt is not None:
+            document["sprt"] = self.statistics.sprt._asdict()
+        return document
 
     def _estimate(self, total: Score) -> Estimate:
         if self.statistics is not None:
@@ -65,9 +70,12 @@ class MatchSummary:
     def _print(self, document: dict[str, Any]) -> None:
         console = printing.stdout()
         printing.heading(console, f"{self.first} - {self.second}: {self.variant}, seed {self.seed}")
-        lines = ((self.first, "a"), ("  moving first", "a_first"), ("  moving second", "a_second"), (self.second, "b"))
-        scores = [(name, Score(**document[key])) for name, key in lines]
-        rows = [(name, printing.points(each.points), each.wins, each.draws, each.losses) for name, each in scores]
+        keys = {self.first: "a", "  moving first": "a_first", "  moving second": "a_second", self.second: "b"}
+        scores = {name: Score(**document[key]) for name, key in keys.items()}
+        rows = [
+            (name, printing.points(score.points), score.wins, score.draws, score.losses)
+            for name, score in scores.items()
+        ]
         console.print(printing.table(("bot", ">points", ">wins", ">draws", ">losses"), rows))
         console.print()
         console.print(terminations_line(document["games"], document["terminations"]))
@@ -76,25 +84,27 @@ class MatchSummary:
             console.print(printing.printable(line), soft_wrap=True)
 
     def _lines(self, estimate: Estimate) -> list[str]:
-        """Return the lines on strength, meant to be copied together."""
-        counted = self.statistics
-        in_pairs = counted is not None and counted.pentanomial.pairs > 0
+        """Return the lines about the strength of the bots, which a user often copies together."""
+        statistics = self.statistics
+        in_pairs = statistics is not None and statistics.pentanomial.pairs > 0
         lines = [elo_line(self.first, estimate, pairs=in_pairs)]
         if estimate.normalized_error95 is not None:
             lines.append(f"Normalized Elo: {normalized_text(estimate)}")
-        if counted is None:
+        if statistics is None:
             return lines
         if in_pairs:
-            cells = zip(("LL", "LD", "WL+DD", "WD", "WW"), counted.pentanomial, strict=True)
+            cells = zip(("LL", "LD", "WL+DD", "WD", "WW"), statistics.pentanomial, strict=True)
             counts = ", ".join(f"{name} {number:,}" for name, number in cells)
-            lines.append(f"{printing.count(counted.pentanomial.pairs, 'pair')} of games: {counts}")
-        if counted.repeats:
+            lines.append(f"{printing.count(statistics.pentanomial.pairs, 'pair')} of games: {counts}")
+        if statistics.repeats:
             lines.append(
-                f"{counted.repeats:,} of {printing.count(counted.games, 'game')} were repeats and count once: both "
-                "bots always played the same. --openings makes games differ."
+                f"{statistics.repeats:,} of {printing.count(statistics.games, 'game')} were repeats and count once: "
+                "both bots always played the same. --openings makes games differ."
             )
-        if counted.sprt is not None:
-            lines.append(f"{llr_text(counted.sprt)}: {decision_text(counted.sprt)} after {counted.games:,} games")
+        if statistics.sprt is not None:
+            lines.append(
+                f"{llr_text(statistics.sprt)}: {decision_text(statistics.sprt)} after {statistics.games:,} games"
+            )
             lines.append(f"Test: {Sprt.parse(self.sprt)}")
         return lines
 

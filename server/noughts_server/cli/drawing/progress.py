@@ -15,18 +15,21 @@ def showing_progress() -> Iterator[Callable[[LocalProgress], None]]:
     """Yield a function that takes the progress; on a terminal it draws a bar on stderr, removed at the end."""
     with counting("Starting bots") as show:
 
-        def progress(now: LocalProgress) -> None:
-            if now.games_total:
-                show(now.games_done, now.games_total, _leader(now), "Games")
+        def show_progress(progress: LocalProgress) -> None:
+            if progress.games_total:
+                show(progress.games_done, progress.games_total, _leader(progress), "Games")
             else:
-                show(now.bots_online, now.bots_expected)
+                show(progress.bots_online, progress.bots_expected)
 
-        yield progress
+        yield show_progress
 
 
 @contextmanager
 def counting(description: str) -> Iterator[Callable[..., None]]:
-    """Yield a function of the number done, the total (None: unknown), and perhaps a text and another description."""
+    """Yield a function that shows progress; without a terminal it does nothing.
+
+    Its arguments are the number done, the total (None: unknown), an optional text, and an optional new description.
+    """
     console = stderr()
     if not console.is_terminal:
         yield lambda *_: None
@@ -36,29 +39,33 @@ def counting(description: str) -> Iterator[Callable[..., None]]:
         BarColumn(bar_width=None),
         MofNCompleteColumn(),
         TimeRemainingColumn(compact=True),
-        TextColumn("{task.fields[rest]}", markup=False),
+        TextColumn("{task.fields[text]}", markup=False),
         console=console,
         transient=True,
     ) as bar:
-        task, described = bar.add_task(description, total=None, rest=""), description
+        task = bar.add_task(description, total=None, text="")
+        last_description = description
 
-        def show(done: int, total: int | None, rest: str = "", description: str = description) -> None:
-            nonlocal described
-            if description != described:
-                described = description
-                # What was done before must not count for the estimated time.
+        def show(done: int, total: int | None, text: str = "", description: str = description) -> None:
+            nonlocal last_description
+            if description != last_description:
+                last_description = description
+                # Restart the estimate of the remaining time, because this is other work.
                 bar.reset(task, description=description)
-            bar.update(task, completed=done, total=total, rest=rest)
+            bar.update(task, completed=done, total=total, text=text)
 
         yield show
 
 
 def _leader(progress: LocalProgress) -> str:
+    """Return the state of the test, else the leading bots with their points; empty before the first game."""
     if progress.sprt is not None:
         from noughts_server.cli.drawing.estimate_lines import llr_text
 
         return llr_text(progress.sprt)
     if not progress.standings or not progress.games_done:
         return ""
-    first = [row for row in progress.standings if row.rank == 1]
-    return f"{printable(lead([row.label for row in first]))} with {points(first[0].points)}" if first else ""
+    leaders = [row for row in progress.standings if row.rank == 1]
+    if not leaders:
+        return ""
+    return f"{printable(lead([row.label for row in leaders]))} with {points(leaders[0].points)}"

@@ -11,7 +11,7 @@ from noughts_server.tables.standings import PairScores
 if TYPE_CHECKING:
     from noughts_server.statistics.batch_ratings import BatchRatings
 _COLUMNS = (">#", "bot", ">rating", ">±", ">games", ">points", ">%", ">W", ">D", ">L", ">D%", ">opp", ">LOS")
-_MOST_NAMED = 8
+_MOST_NAMES = 8
 
 
 def ratings_document(ratings: RatingTable) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def ratings_document(ratings: RatingTable) -> dict[str, Any]:
 
 
 def print_ratings(ratings: RatingTable, matrix: "BatchRatings | None" = None) -> None:
-    """Print the table, group by group, and its footer; `matrix` adds all likelihoods."""
+    """Print a table for each group, and a footer. With `matrix`, also print the likelihoods for all pairs of bots."""
     console = printing.stdout()
     for number, group in enumerate(_tables(ratings)):
         if number:
@@ -63,7 +63,7 @@ def print_ratings(ratings: RatingTable, matrix: "BatchRatings | None" = None) ->
 
 
 def show_fit(ratings: RatingTable) -> None:
-    """Print the same below other tables, with a heading."""
+    """Print the ratings below other tables, with a heading."""
     console = printing.stdout()
     console.print()
     printing.heading(console, "Ratings from all games at once")
@@ -71,14 +71,18 @@ def show_fit(ratings: RatingTable) -> None:
 
 
 def _tables(ratings: RatingTable) -> list[list[RatedPlayer]]:
-    """Return one table for each scale; bots that cannot be compared with others share the last."""
+    """Return one table for each scale. Bots without a rating share the last table."""
     if ratings.prior:
         return [list(ratings.players)]
-    apart: dict[int, list[RatedPlayer]] = {}
+    groups: dict[int, list[RatedPlayer]] = {}
+    without_rating = []
     for player in ratings.players:
-        apart.setdefault(-1 if player.rating is None else player.group, []).append(player)
-    alone = apart.pop(-1, None)
-    return [*apart.values(), *([alone] if alone else [])]
+        if player.rating is None:
+            without_rating.append(player)
+        else:
+            groups.setdefault(player.group, []).append(player)
+    tables = list(groups.values())
+    return [*tables, without_rating] if without_rating else tables
 
 
 def _row(player: RatedPlayer) -> tuple[object, ...]:
@@ -104,6 +108,7 @@ def _percent(share: float | None) -> str:
 
 
 def ratings_footer(ratings: RatingTable) -> list[str]:
+    """Return the lines below the table: first-move advantage, draws, groups, and the method."""
     anchors = [f"{player.name} is held at {player.rating:.0f}" for player in ratings.players if player.anchored]
     scale = "; ".join(anchors) if anchors else "the mean is 1500"
     errors = "sandwich (HC0)"
@@ -141,21 +146,24 @@ def _advantage_line(ratings: RatingTable) -> str:
 
 def _groups_lines(ratings: RatingTable) -> list[str]:
     groups = ratings.groups
-    together = [group for group in groups if len(group) > 1]
-    alone = [group[0] for group in groups if len(group) == 1]
-    apart = "rest only on the prior" if ratings.prior else "cannot be compared"
-    why = f"{len(groups)} groups, because points went one way only between them"
-    lines = [f"{why}: ratings of different groups {apart}.", *(f"  together: {_named(group)}" for group in together)]
-    if alone:
-        lines.append(f"  alone (won all, lost all, or met nobody again): {_named(alone)}")
+    large_groups = [group for group in groups if len(group) > 1]
+    single_bots = [group[0] for group in groups if len(group) == 1]
+    comparison = "rest only on the prior" if ratings.prior else "cannot be compared"
+    reason = f"{len(groups)} groups, because points went one way only between them"
+    lines = [
+        f"{reason}: ratings of different groups {comparison}.",
+        *(f"  together: {_names_text(group)}" for group in large_groups),
+    ]
+    if single_bots:
+        lines.append(f"  alone (won all, lost all, or met nobody again): {_names_text(single_bots)}")
     if not ratings.prior:
         lines.append("  --prior puts all bots on one scale, with two virtual draws per bot.")
     return lines
 
 
-def _named(names: list[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return ", ".join(names[:_MOST_NAMED]) + more
+def _names_text(names: list[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return ", ".join(names[:_MOST_NAMES]) + more
 
 
 def fit_of_pairs(labels: Iterable[str], scores: PairScores) -> "BatchRatings":

@@ -21,36 +21,39 @@ def score_lines(plan: LocalPlan, every: int | None) -> Callable[[PlayedGame, Mat
         return lambda game, match: None
     settings = plan.settings
     total = settings.schedule.most_games(settings, len(plan.specs))
-    of_all = "" if settings.schedule.follows_results else f" of {total:,}"
-    return _ScoreLines(unique_labels(plan.specs), every, of_all).heard
+    total_text = "" if settings.schedule.follows_results else f" of {total:,}"
+    return _ScoreLines(unique_labels(plan.specs), every, total_text).take_game
 
 
 class _ScoreLines:
-    def __init__(self, labels: list[str], every: int, of_all: str) -> None:
+    """Counts games, and prints the score after every N of them and after the decision of a test."""
+
+    def __init__(self, labels: list[str], every: int, total_text: str) -> None:
         self._labels = labels
         self._every = every
-        self._of_all = of_all
-        self._done = 0
+        self._total_text = total_text
+        self._games = 0
         self._pairs: defaultdict[tuple[str, str], Score] = defaultdict(Score)
 
-    def heard(self, game: PlayedGame, match: MatchGames) -> None:
+    def take_game(self, game: PlayedGame, match: MatchGames) -> None:
         result = game.outcome.result
-        wins, draws, losses = (result is each for each in (Result.FIRST_WINS, Result.DRAW, Result.SECOND_WINS))
-        self._pairs[game.first, game.second] += Score(wins, draws, losses)
-        self._done += 1
-        if self._done % self._every == 0 or match.decided:
-            standing = self._of_two(match.statistics()) if len(self._labels) == 2 else self._table()
-            games = "game" if self._done == 1 and not self._of_all else "games"
-            note(f"{self._done:,}{self._of_all} {games}: {standing}")
+        self._pairs[game.first, game.second] += Score(
+            int(result is Result.FIRST_WINS), int(result is Result.DRAW), int(result is Result.SECOND_WINS)
+        )
+        self._games += 1
+        if self._games % self._every == 0 or match.decided:
+            standing = self._match_text(match.statistics()) if len(self._labels) == 2 else self._standings_text()
+            games = "game" if self._games == 1 and not self._total_text else "games"
+            note(f"{self._games:,}{self._total_text} {games}: {standing}")
 
-    def _of_two(self, statistics: MatchStatistics) -> str:
+    def _match_text(self, statistics: MatchStatistics) -> str:
         first, second = self._labels
         score = next(row.score for row in ranked(self._labels, self._pairs) if row.label == first)
         scores = f"{first} {points(score.points)} - {points(score.mirrored.points)} {second}"
         scores += f"; {elo_line(first, statistics.estimate)}"
         return scores if statistics.sprt is None else f"{scores}; {llr_text(statistics.sprt)}"
 
-    def _table(self) -> str:
+    def _standings_text(self) -> str:
         rows = ranked(self._labels, self._pairs)
         scores = [f"{row.label} {points(row.points)}" for row in rows[:_MOST_BOTS]]
         if len(rows) > _MOST_BOTS:

@@ -60,25 +60,25 @@ def _facts(status: pb.GetStatusResponse) -> RenderableType:
 def _tournaments(tournaments: Sequence[pb.RunningTournament]) -> RenderableType:
     rows = [
         (
-            short(each.name),
-            bar(each.games_done, each.games_total),
-            f"{each.games_done:,}/{each.games_total:,}",
-            f"{each.games_in_flight:,}",
-            "" if each.problem else eta(each),
+            short(row.name),
+            bar(row.games_done, row.games_total),
+            f"{row.games_done:,}/{row.games_total:,}",
+            f"{row.games_in_flight:,}",
+            "" if row.problem else eta(row),
         )
-        for each in tournaments[:_MOST_TOURNAMENTS]
+        for row in tournaments[:_MOST_TOURNAMENTS]
     ]
     if len(tournaments) > _MOST_TOURNAMENTS:
         rows.append((f"and {len(tournaments) - _MOST_TOURNAMENTS} more", "", "", "", ""))
     table = printing.table(("tournament", "progress", ">games", ">running", ">left"), rows)
-    stopped = [f"{short(each.name)} has stopped: {stop_wording(each)}" for each in tournaments if each.problem]
-    lines = [Text(printing.printable(line), style="bold red") for line in stopped[:_MOST_TOURNAMENTS]]
+    stops = [f"{short(row.name)} has stopped: {stop_wording(row)}" for row in tournaments if row.problem]
+    lines = [Text(printing.printable(line), style="bold red") for line in stops[:_MOST_TOURNAMENTS]]
     return Group(table, *lines)
 
 
 def _bots(status: pb.GetStatusResponse) -> RenderableType:
     rows: list[tuple[object, ...]] = [
-        (*name_and_version(each.bot_version), f"{each.games_in_flight:,}") for each in status.bots[:_MOST_BOTS]
+        (*name_and_version(row.bot_version), f"{row.games_in_flight:,}") for row in status.bots[:_MOST_BOTS]
     ]
     if status.bots_online > _MOST_BOTS:
         rows.append((f"and {status.bots_online - _MOST_BOTS:,} more", "", ""))
@@ -92,7 +92,7 @@ def name_and_version(resource: str) -> tuple[str, str]:
 
 
 def sparkline(history: Iterable[float]) -> str:
-    """Return the last values as bars of eight heights, the highest of them full; in ASCII if the output needs it."""
+    """Return the last values as bars of eight heights, relative to the highest value; in ASCII without Unicode."""
     values = list(history)[-_SPARK_CELLS:]
     highest = max(values, default=0.0)
     if highest <= 0:
@@ -102,14 +102,14 @@ def sparkline(history: Iterable[float]) -> str:
 
 
 def bar(done: int, total: int) -> str:
-    """Return a bar that shows which part of the games is played."""
+    """Return a bar that shows the share of games that have ended."""
     full = _BAR_CELLS * done // total if total else 0
     filled, empty = ("━", "╌") if printing.unicode() else ("#", ".")
     return filled * full + empty * (_BAR_CELLS - full)
 
 
 def eta(tournament: pb.RunningTournament) -> str:
-    """Return how long a tournament will still take; `-` if no game has ended lately."""
+    """Return the remaining time of a tournament; `-` if no game has ended lately."""
     if tournament.games_per_second <= 0:
         return "-"
     return duration((tournament.games_total - tournament.games_done) / tournament.games_per_second)
@@ -117,15 +117,14 @@ def eta(tournament: pb.RunningTournament) -> str:
 
 def duration(seconds: float) -> str:
     """Return e.g. `7 s`, `3 min 20 s`, `5 h 03 min` or `2 d 4 h`."""
-    whole = round(seconds)
-    minutes, rest = divmod(whole, 60)
-    hours, minutes_rest = divmod(minutes, 60)
-    if not minutes:
+    total_minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(total_minutes, 60)
+    if not total_minutes:
         return f"{rest} s"
     if not hours:
         return f"{minutes} min {rest:02} s"
     if hours < 48:
-        return f"{hours} h {minutes_rest:02} min"
+        return f"{hours} h {minutes:02} min"
     return f"{hours // 24} d {hours % 24} h"
 
 

@@ -38,7 +38,7 @@ class TournamentTables:
         """Return the tables for JSON.
 
         A missing rating is null, and so is a head-to-head score that does not count. "withdrawn" is the reason, and
-        null for an active entry. "tie_break" is what put an entry behind the one above it; null if they are not tied.
+        null for an active entry. "tie_break" is the criterion that ranks a tied entry below the one above, else null.
         """
         standings = [
             {
@@ -78,17 +78,17 @@ class TournamentTables:
             console.print(f"Byes, each worth a win in all games of a pairing: {byes}", soft_wrap=True)
         for row in self.rows:
             if row.withdrawn_at is not None:
-                why = f", {printable(row.withdrawn_reason)}" if row.withdrawn_reason else ""
-                console.print(f"Withdrawn: {printable(row.label)}{why}", soft_wrap=True)
+                reason = f", {printable(row.withdrawn_reason)}" if row.withdrawn_reason else ""
+                console.print(f"Withdrawn: {printable(row.label)}{reason}", soft_wrap=True)
 
     def print_pairings(self, console: Console) -> None:
         show_table(console, pairings_table(self.matches, bracket=self._bracket, limit=_MOST_PAIRINGS))
 
-    def print_crosstable(self, console: Console, most: int | None = None) -> None:
-        """Print the crosstable with its heading, unless it has more than `most` entries."""
+    def print_crosstable(self, console: Console, limit: int | None = None) -> None:
+        """Print the crosstable with its heading, unless it has more than `limit` entries."""
         heading(console, "Crosstable: points of each row against each column")
         count = len(self.crosstable.labels)
-        if most is None or count <= most:
+        if limit is None or count <= limit:
             console.print(crosstable_table(self.crosstable, console))
         else:
             console.print(f"{count:,} entries are too many for a terminal: see --format json.")

@@ -18,33 +18,38 @@ def show_table(console: Console, data: Table) -> None:
             [_cell(text(value, column.unit)) for value, column in zip(row, data.columns, strict=True)]
             for row in data.rows
         ]
-        for block, places in enumerate(_blocks(console.width, data.columns, cells)):
+        for block, indices in enumerate(_blocks(console.width, data.columns, cells)):
             if block:
                 console.print()
-            columns = [f"{'>' * data.columns[at].is_number}{data.columns[at].title}" for at in places]
-            rows = [[row[at][:_LONGEST_NAME] for at in places] for row in cells]
+            columns = [_heading(data.columns[index]) for index in indices]
+            rows = [[row[index][:_LONGEST_NAME] for index in indices] for row in cells]
             console.print(printing.table(columns, rows))
     for note in data.notes:
         console.print(printing.printable(note), style="dim")
 
 
-def _cell(words: str) -> str:
-    for sign, digits in (("¼", ".25"), ("½", ".5"), ("¾", ".75")) if not printing.unicode() else ():
-        words = words.replace(sign, digits)
-    return words if len(words) <= _LONGEST_NAME else f"{words[: _LONGEST_NAME - 1]}…"
+def _heading(column: Column) -> str:
+    return f">{column.title}" if column.is_number else column.title
+
+
+def _cell(content: str) -> str:
+    """Return the content, shortened to `_LONGEST_NAME` characters; in ASCII if the output needs it."""
+    if not printing.unicode():
+        content = content.replace("¼", ".25").replace("½", ".5").replace("¾", ".75")
+    return content if len(content) <= _LONGEST_NAME else f"{content[: _LONGEST_NAME - 1]}…"
 
 
 def _blocks(width: int, columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> list[list[int]]:
-    """Return the columns of each block: as many as fit next to those that name the row."""
-    widths = [max(len(column.title), *(len(row[place]) for row in cells)) + 2 for place, column in enumerate(columns)]
-    names = 1 + (columns[1].key == "name")
-    head = list(range(names))
+    """Return the indices of each block's columns: those that name the row, and as many others as fit."""
+    widths = [max(len(column.title), *(len(row[index]) for row in cells)) + 2 for index, column in enumerate(columns)]
+    name_columns = 1 + (columns[1].key == "name")
+    first_columns = list(range(name_columns))
     blocks: list[list[int]] = []
-    room = 0
-    for place in range(names, len(columns)):
-        if not blocks or room < widths[place]:
-            blocks.append(list(head))
-            room = width - sum(widths[:names])
-        blocks[-1].append(place)
-        room -= widths[place]
-    return blocks or [head]
+    width_left = 0
+    for index in range(name_columns, len(columns)):
+        if not blocks or width_left < widths[index]:
+            blocks.append(list(first_columns))
+            width_left = width - sum(widths[:name_columns])
+        blocks[-1].append(index)
+        width_left -= widths[index]
+    return blocks or [first_columns]

@@ -8,7 +8,7 @@ from noughts_server.cli.errors import FAILED
 from noughts_server.cli.options.game import USUAL_VARIANT
 from noughts_server.local.plan import TOO_SLOW, LocalFault, LocalOutcome, LocalPlan
 
-_SHOWN_LINES = 20
+_MOST_OUTPUT_LINES = 20
 
 
 def faults_document(plan: LocalPlan, outcome: LocalOutcome) -> dict[str, Any]:
@@ -44,27 +44,27 @@ def _document(fault: LocalFault, spec: BotSpec) -> dict[str, Any]:
 
 
 def show_faults(plan: LocalPlan, outcome: LocalOutcome) -> None:
-    """Print each fault for people: the bot, the first game, the number of games, advice, the last lines on stderr."""
+    """Print each fault: the bot, the first game, the number of games, advice, the last lines on stderr."""
     specs = _specs(plan)
     for fault in outcome.faults:
         times = "" if fault.times == 1 else f" ({fault.times:,} times)"
-        lost = f"; {printing.count(fault.games, 'game')} lost" if fault.games else ""
-        printing.warn(f"{fault.bot}: it {fault.reason}{times}{lost}.")
+        lost_games = f"; {printing.count(fault.games, 'game')} lost" if fault.games else ""
+        printing.warn(f"{fault.bot}: it {fault.reason}{times}{lost_games}.")
         if (first := fault.first) is not None:
-            what = f": it {first.what}" if first.what else ""
-            after = f", after {list(first.moves)}" if first.moves else ""
-            where = f"game {first.ordinal} at ply {first.ply} ({first.variant}, moving {first.side}){after}"
-            printing.note(f"  First in {where}{what}.")
+            detail = f": it {first.what}" if first.what else ""
+            moves = f", after {list(first.moves)}" if first.moves else ""
+            place = f"game {first.ordinal} at ply {first.ply} ({first.variant}, moving {first.side}){moves}"
+            printing.note(f"  First in {place}{detail}.")
         if fault.benched:
             printing.note("  It failed to start three times in a row, so it lost its remaining games.")
         if advice := _advice(fault, specs[fault.bot]):
             printing.note(f"  {advice}")
-        for line in fault.stderr.splitlines()[-_SHOWN_LINES:]:
+        for line in fault.stderr.splitlines()[-_MOST_OUTPUT_LINES:]:
             printing.note(f"  | {line}")
 
 
 def _advice(fault: LocalFault, spec: BotSpec) -> str:
-    """Return advice about the fault; empty if there is none."""
+    """Return advice about the fault; empty without any."""
     if fault.reason == TOO_SLOW:
         return "Give it more time (--time) or less work, or a larger --margin on a busy machine."
     if spec.child_kind is None or dials_in(spec):

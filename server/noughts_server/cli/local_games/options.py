@@ -27,8 +27,7 @@ _FIX_AT_SERVER = {
     "--times": "Leave it out: the server keeps the times of all moves.",
     "--dry-run": "Use `noughts tournament create NAME --dry-run`.",
 }
-
-"""Advice about an option of this machine if some bots are on a server: give it only for the others."""
+"""Advice on options that cannot be used if some bots are on a server; without an entry, a general sentence."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,7 @@ class MachineOptions(SandboxOptions):
 
     def refuse_at_server(self) -> None:
         """Raise UsageProblem if one of these options was given."""
-        given = {
+        given_options = {
             "--require-lock": self.require_lock,
             "--no-lock": self.no_lock,
             "--margin-of": self.margin_of,
@@ -117,7 +116,7 @@ class MachineOptions(SandboxOptions):
             "--fatal": self.fatal,
             "--dry-run": self.dry_run,
         }
-        for option, is_given in given.items():
+        for option, is_given in given_options.items():
             if is_given:
                 raise UsageProblem(
                     f"{option}: got a bot on a server as well, expected only bots on this machine",

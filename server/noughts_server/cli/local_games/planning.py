@@ -36,47 +36,50 @@ def show_forecast(output: OutputOptions, plan: LocalPlan) -> None:
     show_forecasts(output, plan.settings, [len(plan.specs)], pace_by_trial(plan), one=True)
 
 
-def make_plan(specs: list[str], playing: LocalOptions, title: str, *, there: bool = False) -> LocalPlan:
-    """Return the plan that the options describe; `there`: bots of a server play, too.
+def make_plan(specs: list[str], options: LocalOptions, title: str, *, there: bool = False) -> LocalPlan:
+    """Return the plan that the options describe. With `there`, some bots are on a server, which plays the games.
 
-    Raises UsageProblem, BotError and what else is wrong with them.
+    Raises UsageProblem for wrong options, BotError for a wrong bot, and the errors of the database for --resume.
     """
-    if playing.times and playing.games_file is None:
+    if options.times and options.games_file is None:
         raise UsageProblem("--times: got no file to write them to, expected -o FILE as well")
-    # Read before the server's parts are loaded, so that a typing error is reported at once.
+    # Read the specs before the modules of the server are imported, so that a typing error is reported at once.
     parsed_specs = read_specs(specs)
     for spec in parsed_specs:
-        if playing.fuel is not None and spec.child_kind is not None and not spec.child_kind.takes_fuel:
+        if options.fuel is not None and spec.child_kind is not None and not spec.child_kind.takes_fuel:
             raise UsageProblem(
-                f"--fuel {playing.fuel}: got {spec}, expected wasm: and reference bots",
+                f"--fuel {options.fuel}: got {spec}, expected wasm: and reference bots",
                 "Leave out --fuel: it cannot limit other kinds of bots.",
             )
-    margin_us = read_margin(playing.margin) if playing.margin else None
-    memory_bytes = read_memory(playing.memory)
-    all_memory_bytes = read_memory(playing.memory_total, "--memory-total")
+    margin_us = read_margin(options.margin) if options.margin else None
+    memory_bytes = read_memory(options.memory)
+    all_memory_bytes = read_memory(options.memory_total, "--memory-total")
     labels = unique_labels(parsed_specs)
-    own_times = read_times_of(playing.time_of, labels)
-    own_margins_us = read_margins_of(playing.margin_of, labels)
+    own_times = read_times_of(options.time_of, labels)
+    own_margins_us = read_margins_of(options.margin_of, labels)
     for label, spec in zip(labels, parsed_specs, strict=True):
-        said = engine_options(spec)
-        if said is not None and said.time:
-            own_times.setdefault(label, read_time(said.time, f"{label}, option time"))
-        if said is not None and said.margin and there:
+        engine = engine_options(spec)
+        if engine is not None and engine.time:
+            own_times.setdefault(label, read_time(engine.time, f"{label}, option time"))
+        if engine is not None and engine.margin and there:
             raise UsageProblem(
-                f"{label}: got option margin={said.margin} and a bot on a server, where all bots have one time margin",
+                f"{label}: got option margin={engine.margin} and a bot on a server, where all bots have one time "
+                "margin",
                 "Remove the option and use --margin, the time margin of all bots.",
             )
-        if said is not None and said.margin:
-            own_margins_us.setdefault(label, read_margin(said.margin, f"{label}, option margin"))
-    here = {label: spec for label, spec in zip(labels, parsed_specs, strict=True) if not there or spec.kind != "bot"}
-    playing = _with_variant(playing, here)
-    variant = read_variant(playing.variant or USUAL_VARIANT, playing.opening_rule)
-    # Runs here store the scores of programs, plugins and engines. If all are reference bots, the cost is not worth it.
-    keep = any(spec.asks_an_endpoint or (not there and spec.child_kind is not None) for spec in parsed_specs)
-    seed = read_seed(playing.seed, secret=there)
-    margin_ms = read_tournament_margin(playing.margin) if there else 0
-    settings = playing.settings(own_times, seed=seed, title=title, keep_scores=keep, margin_ms=margin_ms)
-    waits_us = _check_playable(here, variant, playing.locking)
+        if engine is not None and engine.margin:
+            own_margins_us.setdefault(label, read_margin(engine.margin, f"{label}, option margin"))
+    local_specs = {
+        label: spec for label, spec in zip(labels, parsed_specs, strict=True) if not there or spec.kind != "bot"
+    }
+    options = _with_variant(options, local_specs)
+    variant = read_variant(options.variant or USUAL_VARIANT, options.opening_rule)
+    # Store the scores of programs, plugins and engines; those of reference bots are not worth the cost.
+    keeps_scores = any(spec.asks_an_endpoint or (not there and spec.child_kind is not None) for spec in parsed_specs)
+    seed = read_seed(options.seed, secret=there)
+    margin_ms = read_tournament_margin(options.margin) if there else 0
+    settings = options.settings(own_times, seed=seed, title=title, keep_scores=keeps_scores, margin_ms=margin_ms)
+    waits_us = _check_playable(local_specs, variant, options.locking)
     usual_us = MARGIN_US if margin_us is None else margin_us
 
     plan = LocalPlan(
@@ -84,49 +87,49 @@ def make_plan(specs: list[str], playing: LocalOptions, title: str, *, there: boo
         settings=settings,
         margin_us=margin_us,
         own_margins_us={label: usual_us + wait_us for label, wait_us in waits_us.items()} | own_margins_us,
-        database=read_database(playing.database),
-        children=ChildSettings(start=playing.start_timeout),
-        locking=playing.locking,
-        processes=playing.processes,
-        affinity=playing.affinity,
-        log=playing.log,
-        messages=playing.messages,
-        fatal=playing.fatal,
+        database=read_database(options.database),
+        children=ChildSettings(start=options.start_timeout),
+        locking=options.locking,
+        processes=options.processes,
+        affinity=options.affinity,
+        log=options.log,
+        messages=options.messages,
+        fatal=options.fatal,
         memory_bytes=memory_bytes,
         all_memory_bytes=all_memory_bytes,
     )
-    return _resumed(plan, same_seed=playing.seed is not None) if playing.resume else plan
+    return _resume(plan, same_seed=options.seed is not None) if options.resume else plan
 
 
-def _with_variant(playing: LocalOptions, specs: Mapping[str, BotSpec]) -> LocalOptions:
-    """Return the options with a variant: the first that these bots declare and all play, if the user named none.
+def _with_variant(options: LocalOptions, specs: Mapping[str, BotSpec]) -> LocalOptions:
+    """Return the options with a variant. If the user named none, it is the first declared one that all bots play.
 
-    Raises UsageProblem if they have no variant in common, and BotError.
+    Raises UsageProblem if the bots have no variant in common, and BotError.
     """
-    if playing.variant is not None or not specs:
-        return playing
+    if options.variant is not None or not specs:
+        return options
     for spec in specs.values():
-        check_startable(spec, playing.locking)
+        check_startable(spec, options.locking)
     from noughts_server.bot_check.own_variants import declared_by_each
 
-    async def found() -> list[tuple[str, ...]]:
-        async with launching(playing.locking, lambda note: None) as launcher:
-            return await declared_by_each(list(specs.values()), launcher, ChildSettings(start=playing.start_timeout))
+    async def read_declarations() -> list[tuple[str, ...]]:
+        async with launching(options.locking, lambda note: None) as launcher:
+            return await declared_by_each(list(specs.values()), launcher, ChildSettings(start=options.start_timeout))
 
-    declared = run_loop(found())
+    declared = run_loop(read_declarations())
     for names in declared:
         own_variant(names)
     variant = first_common(declared)
     if variant is None:
-        each = "; ".join(
+        variants_of_bots = "; ".join(
             f"{label} plays {', '.join(names)}" for label, names in zip(specs, declared, strict=True) if names
         )
-        raise UsageProblem(f"--variant: the bots have no variant in common: {each}", "Choose other bots.")
-    return replace(playing, variant=variant)
+        raise UsageProblem(f"--variant: the bots have no variant in common: {variants_of_bots}", "Choose other bots.")
+    return replace(options, variant=variant)
 
 
-def _resumed(plan: LocalPlan, *, same_seed: bool) -> LocalPlan:
-    """Return the plan to continue its database's tournament. Raise UsageProblem, and the database's errors."""
+def _resume(plan: LocalPlan, *, same_seed: bool) -> LocalPlan:
+    """Return the plan that continues the newest run in its database. Raises UsageProblem and database errors."""
     if plan.database is None:
         raise UsageProblem("--resume: got no database, expected --db FILE with the games to resume")
     from noughts_server.store.tournaments.local_runs import NotResumed, run_to_resume
@@ -134,19 +137,22 @@ def _resumed(plan: LocalPlan, *, same_seed: bool) -> LocalPlan:
     versions = {label: spec.short for label, spec in zip(unique_labels(plan.specs), plan.specs, strict=True)}
     with problems_with("--resume", NotResumed, hint="Leave out --resume to begin another tournament there."):
         stored, settings = asyncio.run(run_to_resume(plan.database, plan.settings, versions, same_seed=same_seed))
-    before, after = stored.settings, settings
-    added = (after.games_per_pair, after.rounds, len(versions)) != (
-        before.games_per_pair, before.rounds, len(stored.versions)
-    )  # fmt: skip
+    has_more_games = (
+        settings.games_per_pair != stored.settings.games_per_pair
+        or settings.rounds != stored.settings.rounds
+        or len(versions) != len(stored.versions)
+    )
     total = printing.count(stored.games_total, "game")
-    printing.note(f"Resuming after {stored.games_done:,} of {total}{', with more to play' if added else ''}.")
+    printing.note(f"Resuming after {stored.games_done:,} of {total}{', with more to play' if has_more_games else ''}.")
     return replace(plan, settings=settings, resumes=stored.slug)
 
 
 def _check_playable(specs: Mapping[str, BotSpec], variant: Variant, locking: Locking) -> dict[str, int]:
-    """Return how long each bot can wait for its endpoint in a move, in microseconds, by label.
+    """Create each built-in bot once, and return how long bots can wait for their endpoints in a move.
 
-    Raises BotError for a bot that cannot be had for the variant: before the games, not in each of them.
+    The times are in microseconds, by label.
+
+    Raises BotError for a bot that does not play the variant, so that the error appears before the games.
     """
     waits_us = {}
     with ExitStack() as stack:
@@ -154,7 +160,8 @@ def _check_playable(specs: Mapping[str, BotSpec], variant: Variant, locking: Loc
             if check_startable(spec, locking):
                 continue
             bot = make_built_in(spec, variant)
-            # Create all bots at once, and release their resources to their processes: two learners cannot use one file.
+            # All bots exist at the same time, because two learners cannot use one file. At the end they release their
+            # files for the processes that play.
             bot.prepare()
             stack.callback(bot.close)
             if bot.wait:

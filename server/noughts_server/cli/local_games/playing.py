@@ -31,8 +31,8 @@ def play(plan: LocalPlan, *, output: Path | None = None, times: bool = False, ev
 
 
 @contextmanager
-def beside_games(output: Path | None) -> Iterator[None]:
-    """Print results on stderr inside the block if the games go to stdout, because programs read one of the two."""
+def stdout_for_games(output: Path | None) -> Iterator[None]:
+    """Print results on stderr inside the block if the games go to stdout, so that a program can read the games."""
     with redirect_stdout(sys.stderr) if output == STDOUT else nullcontext():
         yield
 
@@ -56,15 +56,15 @@ def _finish(stop: LocalStop, plan: LocalPlan) -> None:
 def leave_if_ended_early(outcome: LocalOutcome) -> None:
     """End the program with the exit code of an interruption, if there was one. Call it after printing the result.
 
-    Raise Problem if a fault ended the run (`--fatal`).
+    Raises Problem if a fault ended the run (`--fatal`).
     """
     if outcome.fatal is not None:
         game = outcome.fatal
-        how = f": it {game.fault}" if game.fault else ""
+        detail = f": it {game.fault}" if game.fault else ""
         raise Problem(
             (
                 f"{game.loser} {game.outcome.termination.deed} in game {game.number:,} ({game.first} - "
-                f"{game.second}){how}"
+                f"{game.second}){detail}"
             ),
             f"Leave out --fatal, which ended the run after {outcome.games:,} of {outcome.games_total:,} games.",
         )
@@ -76,23 +76,24 @@ def leave_if_ended_early(outcome: LocalOutcome) -> None:
         else:
             note("Interrupted before any game ended.")
         if outcome.kept:
-            kept = outcome.kept
-            if kept.startswith("sqlite:"):  # as `--db` takes its file
+            database = outcome.kept
+            if database.startswith("sqlite:"):  # --db takes the file's path
                 from noughts_server.store.engine.dialect import parse_url
 
-                kept = str(parse_url(kept).database)
-            what = "They are" if outcome.games else "The games in progress are"
-            note(f"{what} stored in {kept}. To resume:\n  {_resuming(kept)}")
+                database = str(parse_url(database).database)
+            subject = "They are" if outcome.games else "The games in progress are"
+            note(f"{subject} stored in {database}. To resume:\n  {_resume_command(database)}")
         if not outcome.endless:
             raise SystemExit(INTERRUPTED)
 
 
-def _resuming(database: str) -> str:
+def _resume_command(database: str) -> str:
     """Return this program's command line, with the option that resumes the games of a database."""
-    words, rest = [], iter(sys.argv[1:])
-    for word in rest:
+    words = []
+    arguments = iter(sys.argv[1:])
+    for word in arguments:
         if word == "--db":
-            next(rest, None)
+            next(arguments, None)  # the value of --db
         elif word != "--resume" and not word.startswith("--db="):
             words.append(word)
     return shlex.join(["noughts", *words, "--db", database, "--resume"])

@@ -10,24 +10,24 @@ from noughts_server.cli.drawing.standings import TournamentTables
 from noughts_server.cli.drawing.tables import show_table
 from noughts_server.cli.local_games.faults import faults_document, leave_if_benched, show_faults
 from noughts_server.cli.local_games.options import LocalOptions
-from noughts_server.cli.local_games.playing import beside_games, leave_if_ended_early, play
+from noughts_server.cli.local_games.playing import leave_if_ended_early, play, stdout_for_games
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.local.plan import LocalOutcome, LocalPlan
 from noughts_server.tables.crosstable import scores_of
 
 
 def play_tournament(
-    output: OutputOptions, plan: LocalPlan, playing: LocalOptions, *, fit: bool = False, hint: str = ""
+    output: OutputOptions, plan: LocalPlan, options: LocalOptions, *, fit: bool = False, hint: str = ""
 ) -> None:
-    """Play the plan and print its results; `hint` is a last line for people.
+    """Play the plan and print its results; `hint` is a last line of text.
 
     Raises SystemExit if the run was interrupted or a bot could not be started.
     """
-    outcome = play(plan, output=playing.games_file, times=playing.times, every=playing.every)
+    outcome = play(plan, output=options.games_file, times=options.times, every=options.every)
     bracket = plan.settings.schedule.places_by_bracket
     tables = TournamentTables(outcome.standings, scores_of(outcome.pairs), outcome.matches, bracket=bracket)
     fitted = tables.fit() if fit else None
-    with beside_games(playing.games_file):
+    with stdout_for_games(options.games_file):
         if output.is_json:
             ratings = {"fit": ratings_document(fitted)} if fitted is not None else {}
             document = {
@@ -36,7 +36,7 @@ def play_tournament(
                 "variant": plan.settings.variant,
                 **printing.seed_document(plan.settings.seed),
                 "terminations": outcome.terminations,
-                **more_document(plan, outcome),
+                **conditions_document(plan, outcome),
             }
             printing.print_json({**document, **ratings, **faults_document(plan, outcome)})
         else:
@@ -48,21 +48,24 @@ def play_tournament(
     leave_if_benched(outcome)
 
 
-def more_document(plan: LocalPlan, outcome: LocalOutcome) -> dict[str, Any]:
-    """Return `{"own_times": {LABEL: T}}`, `"openings"` and `"models"`, each if there are any."""
-    own = {label: str(time) for label, time in plan.settings.own_times.items()}
+def conditions_document(plan: LocalPlan, outcome: LocalOutcome) -> dict[str, Any]:
+    """Return the time controls of single bots, the openings and the language models, each only if there are any."""
+    own_times = {label: str(time) for label, time in plan.settings.own_times.items()}
     openings = OpeningsSummary.of_settings(plan.settings.openings).document()
     models = outcome.models.document() if outcome.models else []
-    more = {"own_times": own, "openings": openings, "models": models}
-    return {name: value for name, value in more.items() if value}
+    fields = {"own_times": own_times, "openings": openings, "models": models}
+    return {name: value for name, value in fields.items() if value}
 
 
-def print_more(plan: LocalPlan, outcome: LocalOutcome) -> None:
-    own = [f"{label} {time}" for label, time in plan.settings.own_times.items()]
+def print_conditions(plan: LocalPlan, outcome: LocalOutcome) -> None:
+    """Print the openings, the time controls of single bots, and the table of language models, if there are any."""
+    own_times = [f"{label} {time}" for label, time in plan.settings.own_times.items()]
     if openings := OpeningsSummary.of_settings(plan.settings.openings).wording():
         printing.stdout().print(openings[0].upper() + openings[1:], soft_wrap=True)
-    if own:
-        printing.stdout().print(printing.printable(f"Time {plan.settings.time}; {', '.join(own)}"), soft_wrap=True)
+    if own_times:
+        printing.stdout().print(
+            printing.printable(f"Time {plan.settings.time}; {', '.join(own_times)}"), soft_wrap=True
+        )
     if outcome.models and outcome.models.rows:
         printing.stdout().print()
         show_table(printing.stdout(), outcome.models)
@@ -82,6 +85,6 @@ def _print_tournament(plan: LocalPlan, outcome: LocalOutcome, tables: Tournament
     tables.print_standings(console)
     console.print()
     console.print(terminations_line(outcome.games, outcome.terminations))
-    print_more(plan, outcome)
+    print_conditions(plan, outcome)
     if hint:
         console.print(hint)

@@ -14,11 +14,11 @@ from noughts_server.local.plan import LocalPlan, LocalProgress, LocalStop
 from noughts_server.local.run import play_locally
 
 _SECONDS = 3.0
-_GAMES_OF_A_PAIR = 10_000
+_GAMES_PER_PAIR = 10_000
 
 
 def pace_by_trial(plan: LocalPlan) -> Pace:
-    """Return the duration of the plan's games: from its time limits, else from a few games of each pair of bots."""
+    """Return the pace of the plan's games: from its time limits, else measured in a trial of a few seconds."""
     times = [plan.settings.time, *plan.settings.own_times.values()]
     if longest_game(times, 1) is not None:
         return pace_of(plan.settings)
@@ -28,21 +28,24 @@ def pace_by_trial(plan: LocalPlan) -> Pace:
 
     configure_logs(LogLevel.WARNING)
     stop = LocalStop()
-    begin, games, seconds = None, 0, 0.0
+    start: float | None = None
+    games = 0
+    seconds = 0.0
 
     def on_progress(progress: LocalProgress) -> None:
         """Count games and seconds from the first time when all bots are connected."""
-        nonlocal begin, games, seconds
-        if begin is None:
+        nonlocal start, games, seconds
+        if start is None:
             if progress.bots_online < progress.bots_expected:
                 return
-            begin = monotonic()
-        games, seconds = progress.games_done, monotonic() - begin
+            start = monotonic()
+        games = progress.games_done
+        seconds = monotonic() - start
         if seconds >= _SECONDS:
             stop.abort()
 
     settings = replace(
-        plan.settings, schedule=ROUND_ROBIN, rounds=0, stop_when_decided=False, sprt="", games_per_pair=_GAMES_OF_A_PAIR
+        plan.settings, schedule=ROUND_ROBIN, rounds=0, stop_when_decided=False, sprt="", games_per_pair=_GAMES_PER_PAIR
     )
     with tempfile.TemporaryDirectory(prefix="noughts-") as folder:
         database = url_of(Path(folder) / "trial.sqlite")

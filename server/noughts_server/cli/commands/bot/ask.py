@@ -61,7 +61,7 @@ def _print_answers(answers: Iterator[tuple[Position, Answer]]) -> None:
     columns = ("position", ">move", "candidates", "scores")
     rows = (_answer_row(position, answer) for position, answer in answers)
     if sys.stdin.isatty():
-        for row in rows:  # as soon as the position is typed
+        for row in rows:  # print each answer as soon as its position is typed
             printing.stdout().print(printing.table(columns, [row]))
     else:
         printing.stdout().print(printing.table(columns, list(rows)))
@@ -70,14 +70,17 @@ def _print_answers(answers: Iterator[tuple[Position, Answer]]) -> None:
 def _answers_to_stdin(
     spec: str, variant: str | None, seed: int, locking: Locking, start_timeout: float
 ) -> Iterator[tuple[Position, Answer]]:
-    """Yield the positions on stdin and the bot's answers. An error on a terminal is a warning, in a file a Problem."""
-    from noughts_server.cli.commands.bot.asked_child import asked_child
+    """Yield the positions on stdin and the bot's answers.
+
+    A wrong position or a resignation is a warning if stdin is a terminal. Otherwise it raises Problem.
+    """
+    from noughts_server.cli.commands.bot.child_bot import child_bot
 
     parsed = parse_spec(spec)
     chosen_variant = None if variant is None else read_variant(variant)
     require_frames_on_pipes(parsed, TRY_A_MATCH)
     if check_startable(parsed, locking):
-        with asked_child(parsed, chosen_variant, locking, start_timeout) as (bot, rules):
+        with child_bot(parsed, chosen_variant, locking, start_timeout) as (bot, rules):
             yield from _answers(bot, rules, seed)
     else:
         rules = chosen_variant or own_variant(make_bot(parsed).variants)
@@ -92,7 +95,7 @@ def _answers(bot: Bot, variant: Variant, seed: int) -> Iterator[tuple[Position, 
             f"Type positions, one per line: {rows} of {variant.columns} cells, '.', 'X' or 'O' each,\n"
             "then a space and the side to move, if the counts are ambiguous. Press Ctrl-D to end."
         )
-    is_empty = not is_typed
+    is_empty = True
     for number, line in enumerate(sys.stdin.buffer, start=1):
         text = line.decode("utf-8", "replace").strip()
         if not text:
@@ -100,8 +103,8 @@ def _answers(bot: Bot, variant: Variant, seed: int) -> Iterator[tuple[Position, 
         is_empty = False
         try:
             position = Position.parse(variant, text, seed=seed)
-            if over := _over(position):
-                raise PositionError(text, f"a game that is not over: {over}")
+            if ending := _ending(position):
+                raise PositionError(text, f"a game that is not over: {ending}")
             yield position, answer(bot, position)
         except PositionError as error:
             if not is_typed:
@@ -112,14 +115,14 @@ def _answers(bot: Bot, variant: Variant, seed: int) -> Iterator[tuple[Position, 
             if not is_typed:
                 raise Problem(f"line {number}: the bot resigns{reason}") from None
             printing.warn(f"the bot resigns{reason}.")
-    if is_empty:
+    if is_empty and not is_typed:
         raise UsageProblem(
             "standard input: got no position, expected one per line",
             "For example: echo 'X...O...X O' | noughts bot ask pascal:level=1",
         )
 
 
-def _over(position: Position) -> str:
+def _ending(position: Position) -> str:
     """Return how the game has ended in this position, in words; empty if it has not."""
     outcome = position.outcome()
     if outcome is None:

@@ -43,8 +43,8 @@ class BotOptions(ServerOptions):
 
 
 def with_keys(options: BotOptions, table: dict[str, Any], place: str) -> BotOptions:
-    """Return the options with those replaced that the table of a file sets. Raises UsageProblem."""
-    fields = {}
+    """Return a copy of the options, with the values that a table of the file sets. Raises UsageProblem."""
+    fields = {}  # by each key of a file: "concurrency" and "max-games" name the same field
     for field in signature(BotOptions, eval_str=True).parameters.values():
         kind, option = get_args(field.annotation)
         for name in (option.default, *option.param_decls):
@@ -61,17 +61,18 @@ def with_keys(options: BotOptions, table: dict[str, Any], place: str) -> BotOpti
 
 
 def _read(value: Any, kind: Any, option: Any) -> Any:
-    """Return the value of a key, read like its option. Raises ValueError, which says what is wrong."""
+    """Return the value of a key, read as on the command line. Raises ValueError with the reason."""
     kind = next((part for part in get_args(kind) if part is not NoneType), kind)
     if option.parser is not None:
         try:
             return option.parser(value)
         except BadParameter as error:
             raise ValueError(str(error)) from None
-    if isinstance(value, bool) is not (kind is bool) or not isinstance(value, bool | int | float | str):
-        raise ValueError(f"got {value!r}, expected {'true or false' if kind is bool else 'one value'}")
+    is_switch = kind is bool
+    if isinstance(value, bool) != is_switch or not isinstance(value, bool | int | float | str):
+        raise ValueError(f"got {value!r}, expected {'true or false' if is_switch else 'one value'}")
     try:
-        converted = kind(str(value)) if kind is not bool else value
+        converted = value if is_switch else kind(str(value))
     except ValueError:
         raise ValueError(f"got {value!r}, expected a {'whole ' if kind is int else ''}number") from None
     low, high = option.min, option.max

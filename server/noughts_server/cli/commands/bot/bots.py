@@ -10,7 +10,7 @@ from noughts_server.core.resource_names import short
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BotDocument:
-    """A bot as JSON: a registered one, a reference bot or an installed one. None is a field that its kind lacks."""
+    """A bot as JSON: a registered one, a reference bot or an installed one. Fields that its kind lacks are None."""
 
     name: str
     kind: Literal["registered", "reference", "package"]

@@ -54,5 +54,6 @@ def games(
     with server.connected() as client:
         rows = output.limited(partial(client.each, client.games.ListGames, request, lambda page: page.games))
         against = f" against {short(request.opponent)}" if opponent else ""
-        empty = f"No {'such ' * game_filter.is_set}games of {short(request.parent)}{against} yet."
+        such = "such " if game_filter.is_set else ""
+        empty = f"No {such}games of {short(request.parent)}{against} yet."
         output.show_each(map(game_document, rows), lambda: print_games(rows, empty))

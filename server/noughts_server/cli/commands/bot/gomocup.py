@@ -15,7 +15,7 @@ from noughts_server.cli.options.game import read_seed
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.core.version import software_version
 
-_PIECE = 1 << 16
+_CHUNK_BYTES = 1 << 16
 
 
 @command(
@@ -51,7 +51,8 @@ def gomocup(
     It plays five in a row on boards up to 30x30. `INFO rule` 1 (exactly five), 4 (renju), 8 and 9 (caro) need 15x15 or
     20x20, and a bot that plays the variant. The bot follows the manager's time limits if it can. It does not learn.
     """
-    bot, seed = make_bot(parse_spec(spec)), read_seed(seed)
+    bot = make_bot(parse_spec(spec))
+    seed = read_seed(seed)
     engine = GomocupEngine(bot, name=f"noughts-{bot.name}", version=software_version(), seed=seed)
     if sys.stdin.isatty():
         printing.note(
@@ -68,10 +69,12 @@ def gomocup(
 
 def _converse(engine: GomocupEngine) -> None:
     """Answer each line as soon as it arrives, until END or the end of stdin."""
-    lines, descriptor, piece = Lines(), sys.stdin.fileno(), b" "
-    while piece:
-        piece = os.read(descriptor, _PIECE)
-        for line in lines.feed(piece) if piece else lines.rest():
+    lines = Lines()
+    is_open = True
+    while is_open:
+        chunk = os.read(sys.stdin.fileno(), _CHUNK_BYTES)
+        is_open = bool(chunk)
+        for line in lines.feed(chunk) if chunk else lines.rest():
             answer = engine.answer(line)
             if engine.ended:
                 return

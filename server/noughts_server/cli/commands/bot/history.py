@@ -97,8 +97,10 @@ def _print(name: str, response: pb.GetRatingHistoryResponse) -> None:
     axis = "┤" if printing.unicode() else "|"
     for number, text in enumerate(line_chart(line, _CHART_WIDTH, _CHART_HEIGHT, unicode=printing.unicode())):
         console.print(f"{labels.get(number, ''):>6} {axis}{text.rstrip()}", soft_wrap=True)
-    first, last = f"{line[0][0]:,.0f}", printing.count(response.games, "game")
-    console.print(f"{'':>8}{first}{last:>{max(_CHART_WIDTH - len(first), len(last) + 1)}}\n", soft_wrap=True)
+    first_games = f"{line[0][0]:,.0f}"
+    all_games = printing.count(response.games, "game")
+    width = max(_CHART_WIDTH - len(first_games), len(all_games) + 1)
+    console.print(f"{'':>8}{first_games}{all_games:>{width}}\n", soft_wrap=True)
     rows = [
         (f"{point.games:,}", printing.rating(point.rating), (exact(point.time) or "")[:19].replace("T", " "))
         for point in response.points[-_POINTS_IN_TABLE:]

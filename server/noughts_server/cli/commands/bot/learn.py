@@ -26,7 +26,7 @@ _SELF = "self"
 _LARGEST_GAMES = 100_000_000
 # Points of a curve; on larger boards each point takes seconds.
 _CURVE_POINTS, _SMALL_BOARD, _FEW_CURVE_POINTS = 30, 9, 8
-_GAMES_A_LOOK = 50
+_GAMES_PER_PROGRESS_UPDATE = 50
 
 
 @command(
@@ -96,93 +96,97 @@ def learn(
     learner.prepare()
     try:
         trainer = Trainer(learner, rules, [opponents[text] for text in against], seed)
-        rivals = {text: bot for text, bot in opponents.items() if bot is not None}
-        training = _Training(learner, trainer, rules, rivals or {"random": make_bot(parse_spec("random"))})
-        with _interruptible() as stopped:
-            training.run(games, with_curve=curve is not None, stopped=stopped)
-            interrupted = stopped()
+        other_bots = {text: bot for text, bot in opponents.items() if bot is not None}
+        training = _Training(learner, trainer, rules, other_bots or {"random": make_bot(parse_spec("random"))})
+        with _interruptible() as is_stopped:
+            training.run(games, with_curve=curve is not None, is_stopped=is_stopped)
+            is_interrupted = is_stopped()
     finally:
         learner.close()
     document = training.document(file) | {
         **printing.seed_document(seed),
-        "interrupted": interrupted,
+        "interrupted": is_interrupted,
         "curve": None,
     }
     if curve is not None:
         title = f"learner against {', '.join(dict.fromkeys(against))}: {rules.name}, seed {seed}"
         table = write_curve(curve, title, training.curve)
         document["curve"] = {"svg": str(curve), "csv": str(table)}
-    output.show(document, lambda: _print(document, training.curve_end()))
-    if interrupted:
+    output.show(document, lambda: _print(document, training.last_evaluations()))
+    if is_interrupted:
         printing.note(f"Interrupted after {document['new_games']:,} of {games:,} games.")
         raise SystemExit(INTERRUPTED)
 
 
 @contextmanager
 def _interruptible() -> Iterator[Callable[[], bool]]:
-    """Yield whether SIGINT or SIGTERM arrived; neither interrupts a game inside the block."""
-    caught: list[int] = []
+    """Yield a function that reports whether SIGINT or SIGTERM arrived. In the block they do not interrupt a game."""
+    arrivals: list[int] = []
     signals = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(number, lambda number, _: caught.append(number)) for number in signals]
+    previous_handlers = [signal.signal(number, lambda number, _: arrivals.append(number)) for number in signals]
     try:
-        yield lambda: bool(caught)
+        yield lambda: bool(arrivals)
     finally:
-        for number, handler in zip(signals, before, strict=True):
+        for number, handler in zip(signals, previous_handlers, strict=True):
             signal.signal(number, handler)
 
 
 class _Training:
-    def __init__(self, learner: Learner, trainer: Trainer, variant: Variant, rivals: dict[str, CachingBot]) -> None:
+    """The training of one call: it plays the games, and evaluates the learner against each opponent."""
+
+    def __init__(self, learner: Learner, trainer: Trainer, variant: Variant, opponents: dict[str, CachingBot]) -> None:
         self._learner = learner
         self._trainer = trainer
         self._variant = variant
-        self._rivals = rivals
-        self._began_with = learner.games
+        self._opponents = opponents
+        self._games_before = learner.games
         self._seconds = 0.0
         self.curve: list[Evaluation] = []
 
-    def run(self, games: int, *, with_curve: bool, stopped: Callable[[], bool]) -> None:
+    def run(self, games: int, *, with_curve: bool, is_stopped: Callable[[], bool]) -> None:
         """Play `games` games; evaluate at the end and, for a curve, at the beginning and in between."""
         points = _CURVE_POINTS if self._variant.cells <= _SMALL_BOARD else _FEW_CURVE_POINTS
-        # More points at the beginning, where most is learnt.
-        looks = iter([*sorted({games * step * step // points**2 for step in range(points)}), games])
-        next_look = next(looks) if with_curve else games
+        # More points at the beginning, because the learner improves most there.
+        evaluation_points = iter([*sorted({games * step * step // points**2 for step in range(points)}), games])
+        next_evaluation = next(evaluation_points) if with_curve else games
         with counting("Games") as show:
-            for done in range(games + 1):
-                if done == next_look or stopped():
+            for games_played in range(games + 1):
+                if games_played == next_evaluation or is_stopped():
                     self._evaluate()
-                    next_look = next(looks, games)
-                    show(done, games, self._best())
-                if done == games or stopped():
+                    next_evaluation = next(evaluation_points, games)
+                    show(games_played, games, self._progress_text())
+                if games_played == games or is_stopped():
                     return
-                began = time.perf_counter()
+                start = time.perf_counter()
                 self._trainer.play()
                 self._learner.save_in_time()
-                self._seconds += time.perf_counter() - began
-                if done % _GAMES_A_LOOK == 0:
-                    show(done, games, self._best())
+                self._seconds += time.perf_counter() - start
+                if games_played % _GAMES_PER_PROGRESS_UPDATE == 0:
+                    show(games_played, games, self._progress_text())
 
-    def curve_end(self) -> list[Evaluation]:
-        """Return the latest evaluations."""
+    def last_evaluations(self) -> list[Evaluation]:
+        """Return the evaluations after the last game, of which each opponent has two."""
         return [row for row in self.curve if row.games == self._learner.games]
 
     def document(self, file: Path) -> dict[str, Any]:
-        new = self._learner.games - self._began_with
-        first, second = (can_lose(self._learner, side, self._variant) for side in (0, 1))
+        new_games = self._learner.games - self._games_before
         return {
             "file": str(file),
             "variant": self._variant.name,
             "games": self._learner.games,
-            "new_games": new,
-            "games_per_second": round(new / self._seconds) if self._seconds else 0,
-            "can_lose": {"first": first, "second": second},
-            "chances": [row.document() for row in self.curve_end()],
+            "new_games": new_games,
+            "games_per_second": round(new_games / self._seconds) if self._seconds else 0,
+            "can_lose": {
+                "first": can_lose(self._learner, 0, self._variant),
+                "second": can_lose(self._learner, 1, self._variant),
+            },
+            "chances": [row.document() for row in self.last_evaluations()],
         }
 
     def _evaluate(self) -> None:
         if self.curve and self.curve[-1].games == self._learner.games:
             return
-        for name, rival in self._rivals.items():
+        for name, rival in self._opponents.items():
             as_first = chances(self._learner, rival, self._variant)
             as_second = chances(rival, self._learner, self._variant)
             self._note(name, 0, as_first)
@@ -201,8 +205,9 @@ class _Training:
             )
         )
 
-    def _best(self) -> str:
-        latest = [row.points for row in self.curve[-2 * len(self._rivals) :]]
+    def _progress_text(self) -> str:
+        """Return the mean points per game in the latest evaluation; empty before the first."""
+        latest = [row.points for row in self.curve[-2 * len(self._opponents) :]]
         return f"{sum(latest) / len(latest):.3f} points a game" if latest else ""
 
 
@@ -223,8 +228,8 @@ def _print(document: dict[str, Any], rows: list[Evaluation]) -> None:
         for row in rows
     ]
     console.print(printing.table(("against", "moving", ">wins", ">draws", ">losses", ">points"), cells))
-    for side, losable in document["can_lose"].items():
-        verdict = "can be beaten" if losable else "cannot be beaten by anybody"
+    for side, can_be_beaten in document["can_lose"].items():
+        verdict = "can be beaten" if can_be_beaten else "cannot be beaten by anybody"
         console.print(f"Moving {side} it {verdict}.")
     if document["curve"]:
         console.print(f"Curve: {document['curve']['svg']}, {document['curve']['csv']}", soft_wrap=True)

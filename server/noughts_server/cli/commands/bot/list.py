@@ -46,30 +46,30 @@ def list_bots(
     output: ListOptions,
 ) -> None:
     """List reference bots and installed bots; with --server or NOUGHTS_SERVER, registered bots."""
-    of_server = server.server is not None or online or retired
-    if reference and of_server:
+    lists_server = server.server is not None or online or retired
+    if reference and lists_server:
         raise UsageProblem("--reference: got an option for the bots of a server as well", "Leave out one of them.")
-    is_given = bool(os.environ.get(SERVER_VARIABLE))
-    if reference or not (of_server or is_given):
+    has_server_variable = bool(os.environ.get(SERVER_VARIABLE))
+    if reference or not (lists_server or has_server_variable):
         _list_reference_bots(output)
         return
     with server.connected() as client:
         request = pb.ListBotsRequest(online_only=online, show_retired=retired)
 
-        def rows(most: int | None) -> list[pb.Bot]:
+        def first_bots(limit: int | None) -> list[pb.Bot]:
             # The server sorts within a page, so a short page would not hold the first of all bots.
-            read_at_least = None if most is None else max(most, LARGEST_PAGE)
+            read_at_least = None if limit is None else max(limit, LARGEST_PAGE)
             bots = client.each(client.bots.ListBots, request, lambda page: page.bots, read_at_least)
-            return sorted(bots, key=lambda bot: natural_key(bot.name))[:most]
+            return sorted(bots, key=lambda bot: natural_key(bot.name))[:limit]
 
-        bots = list(output.limited(rows))
+        bots = list(output.limited(first_bots))
     output.show_rows(
         {"bots": [bot_document(bot) for bot in bots]},
         ("bot", "owner", "version", "online"),
         ((short(bot.name), bot.owner, bot.latest_version.rpartition("/")[2], _presence(bot)) for bot in bots),
         "No bots.",
     )
-    if is_given and not of_server:
+    if has_server_variable and not lists_server:
         output.hint(
             f"These bots are registered at {SERVER_VARIABLE}. Bots of this machine: noughts bot list --reference"
         )
@@ -80,7 +80,7 @@ def _presence(bot: pb.Bot) -> str:
 
 
 def _list_reference_bots(output: OutputOptions) -> None:
-    # Read only metadata: no foreign code runs in this process. The package describes its bot.
+    # Read only the metadata of packages: foreign code must not run in this process.
     installed = installed_bots()
     if output.is_json:
         documents = [
@@ -105,9 +105,9 @@ def _list_reference_bots(output: OutputOptions) -> None:
     console = printing.stdout()
     rows = [(row.syntax, row.description, row.bot.boards) for row in REFERENCE_BOTS.values()]
     rows += [(f"py:{row.name}", row.summary, f"see package {row.package} {row.version}") for row in installed]
-    # A spec of one piece can be copied; on a narrow terminal the other columns need the space more.
-    whole = console.width >= 80
-    console.print(printing.table(("spec", "what it does", "plays"), rows, first_whole=whole))
+    # A spec without line breaks can be copied; on a narrow terminal the other columns need the space more.
+    has_whole_specs = console.width >= 80
+    console.print(printing.table(("spec", "what it does", "plays"), rows, first_whole=has_whole_specs))
     console.print(
         "\nAn option follows a colon, as in nextstep:depth=3; your own name for the bot goes before a =.\n"
         "Not listed: py:FILE.py:CLASS, dll:FILE.so, lines:COMMAND, exec:COMMAND, gomocup:COMMAND. Try one "

@@ -9,28 +9,28 @@ from noughts_server.launching.relay import PlayerRefused, RelayEvent
 
 
 class PlayerOutput:
-    """Holds the output before the first event: if the bot is refused, its last lines are part of the error."""
+    """Holds the player's output until the first event: if the bot is refused, the error contains its last lines."""
 
-    def __init__(self, say: Callable[[RelayEvent], None]) -> None:
-        """`say` reports an event to the user."""
-        self._say = say
-        self._kept: list[bytes] | None = []
+    def __init__(self, report_event: Callable[[RelayEvent], None]) -> None:
+        """`report_event` prints an event for the user."""
+        self._report_event = report_event
+        self._held: list[bytes] | None = []
 
-    def heard(self, output: bytes) -> None:
+    def receive(self, output: bytes) -> None:
         """Pass on or hold output of the player."""
-        if self._kept is None:
+        if self._held is None:
             _pass_on(output)
         else:
-            self._kept.append(output)
+            self._held.append(output)
 
-    def happened(self, event: RelayEvent) -> None:
-        """Report an event, and pass on the held output: the player is not refused because of it."""
+    def report(self, event: RelayEvent) -> None:
+        """Report an event, after the held output: now the output cannot be the reason of a refusal."""
         self._release()
-        self._say(event)
+        self._report_event(event)
 
     @contextmanager
-    def passed_on(self) -> Iterator[None]:
-        """Pass on the held output at the end of the `with` block, after an error, too."""
+    def flushed_at_end(self) -> Iterator[None]:
+        """Pass on the held output at the end of the `with` block, without a refusal that the error repeats."""
         refusal = ""
         try:
             yield
@@ -41,8 +41,8 @@ class PlayerOutput:
             self._release(refusal)
 
     def _release(self, refusal: str = "") -> None:
-        kept, self._kept = b"".join(self._kept or ()), None
-        text = kept.decode(errors="replace")
+        held, self._held = b"".join(self._held or ()), None
+        text = held.decode(errors="replace")
         if refusal:
             text = text.rstrip().removesuffix(refusal)
         if text.strip():

@@ -34,7 +34,7 @@ _Player = Callable[[], Coroutine[Any, Any, None]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Planned:
+class _PlannedBot:
     """A bot that will be connected."""
 
     name: str
@@ -82,40 +82,42 @@ def run(
     """
     if bool(specs) == bool(config):
         raise UsageProblem(f"got {'both' if specs else 'neither'}, expected either SPEC or --config FILE")
-    bots = _in_file(config, options) if config else _named(specs or [], name, options)
+    bots = _bots_of_file(config, options) if config else _bots_of_arguments(specs or [], name, options)
     locking = sandbox.locking
-    players = {bot.name: _player(bot, locking, _printing(output, bot.name, alone=len(bots) == 1)) for bot in bots}
+    players = {bot.name: _player(bot, locking, _event_printer(output, bot.name, alone=len(bots) == 1)) for bot in bots}
     configure_logs(LogLevel.WARNING)
     run_loop(until_terminated(_play_all(players)))
 
 
-def _named(specs: list[str], name: str, options: BotOptions) -> list[_Planned]:
+def _bots_of_arguments(specs: list[str], name: str, options: BotOptions) -> list[_PlannedBot]:
     if name and len(specs) != 1:
         raise UsageProblem(f"--name {name!r}: got {len(specs)} bots, expected one", "Name each bot: NAME=SPEC")
     parsed = read_specs(specs)
-    return [_Planned(name or label, spec, options) for label, spec in zip(unique_labels(parsed), parsed, strict=True)]
+    return [
+        _PlannedBot(name or label, spec, options) for label, spec in zip(unique_labels(parsed), parsed, strict=True)
+    ]
 
 
-def _in_file(file: Path, options: BotOptions) -> list[_Planned]:
+def _bots_of_file(file: Path, options: BotOptions) -> list[_PlannedBot]:
     common = read_toml(file)
     tables = common.pop("bots", {})
     shared = with_keys(options, common, str(file))
-    planned = []
+    bots = []
     for name, table in tables.items() if isinstance(tables, dict) else ():
         place = f"{file}, [bots.{name}]"
         if not isinstance(table, dict) or not isinstance(spec := table.pop("spec", None), str):
             raise UsageProblem(
                 f'{place}: got no spec, expected spec = "SPEC"', "Choose one from `noughts bot list --reference`."
             )
-        own = with_keys(shared, table, place)
-        token_source = "--token" if own.token is options.token else place
-        planned.append(_Planned(name, parse_spec(spec), own, token_source))
-    if not planned:
+        bot_options = with_keys(shared, table, place)
+        token_source = "--token" if bot_options.token is options.token else place
+        bots.append(_PlannedBot(name, parse_spec(spec), bot_options, token_source))
+    if not bots:
         raise UsageProblem(f'--config {file}: got no bot, expected a table [bots.NAME] with spec = "SPEC"')
-    return planned
+    return bots
 
 
-def _player(bot: _Planned, locking: Locking, say: Callable[[RelayEvent], None]) -> _Player:
+def _player(bot: _PlannedBot, locking: Locking, report_event: Callable[[RelayEvent], None]) -> _Player:
     """Return the function that plays as the bot. Raises an error if its spec, server or token is wrong."""
     spec, options = bot.spec, bot.options
     is_child = check_startable(spec, locking)
@@ -139,9 +141,9 @@ def _player(bot: _Planned, locking: Locking, say: Callable[[RelayEvent], None]) 
         )
 
         async def play_child() -> None:
-            output = PlayerOutput(say)
-            with output.passed_on():
-                await relay(plan, login, output.happened, output.heard)
+            output = PlayerOutput(report_event)
+            with output.flushed_at_end():
+                await relay(plan, login, output.report, output.receive)
 
         return play_child
     player = make_built_in(spec)
@@ -151,7 +153,7 @@ def _player(bot: _Planned, locking: Locking, say: Callable[[RelayEvent], None]) 
 
     async def play_here() -> None:
         try:
-            await play(player, login, say)
+            await play(player, login, report_event)
         finally:
             player.close()
 
@@ -160,7 +162,7 @@ def _player(bot: _Planned, locking: Locking, say: Callable[[RelayEvent], None]) 
 
 async def _play_all(players: dict[str, _Player]) -> None:
     """Play until all bots have ended. If one of several fails, the others continue."""
-    failed = []
+    failed_bots = []
 
     async def play(name: str, player: _Player) -> None:
         try:
@@ -170,27 +172,28 @@ async def _play_all(players: dict[str, _Player]) -> None:
             if problem is None or len(players) == 1:
                 raise
             show(Problem(f"{name}: {problem.message}", problem.hint))
-            failed.append(name)
+            failed_bots.append(name)
 
     async with asyncio.TaskGroup() as tasks:
         for name, player in players.items():
             tasks.create_task(play(name, player))
-    if failed:
-        raise Problem(f"{len(failed)} of {len(players)} bots failed: {', '.join(failed)}")
+    if failed_bots:
+        raise Problem(f"{len(failed_bots)} of {len(players)} bots failed: {', '.join(failed_bots)}")
 
 
-def _printing(output: OutputOptions, name: str, *, alone: bool) -> Callable[[RelayEvent], None]:
+def _event_printer(output: OutputOptions, name: str, *, alone: bool) -> Callable[[RelayEvent], None]:
+    """Return the function that prints events of a bot; of several failures to connect only those with news."""
     if output.is_json:
         return lambda event: printing.print_json({"bot": name, "event": str(event)})
-    before: Online | ConnectionLost | None = None
+    last_event: Online | ConnectionLost | None = None
     label = "" if alone else f"{name}: "
 
-    def say(event: RelayEvent) -> None:
-        nonlocal before
-        if not isinstance(event, ConnectionLost) or tells_more(event, before):
+    def print_event(event: RelayEvent) -> None:
+        nonlocal last_event
+        if not isinstance(event, ConnectionLost) or tells_more(event, last_event):
             # Flush, because another program can wait for a line at a pipe.
             print(printing.printable(f"{label}{event}"), flush=True)
         if isinstance(event, Online | ConnectionLost):
-            before = event
+            last_event = event
 
-    return say
+    return print_event

@@ -36,10 +36,10 @@ from noughts_server.openings.settings import OpeningsKind
 from noughts_server.store.people.scopes import ORGANISE, PLAY, permits, play_as
 from noughts_server.store.validation import check_name
 
-_TRIAL = "The server tests the bot, for at most 90 s once it is its turn."
+_TRIAL_HINT = "The server tests the bot, for at most 90 s once it is its turn."
 _MOST_FILES = 1_000
-_ALWAYS_1980 = (1980, 1, 1, 0, 0, 0)
-_LEFT_OUT = {"__pycache__", ".git", ".venv", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
+_ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # a constant, so that equal files make equal archives
+_IGNORED_FOLDERS = {"__pycache__", ".git", ".venv", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
 
 
 @command(
@@ -107,7 +107,7 @@ def submit(
     submission = pb.Submission(
         bot=name, version=version, kind=kind, entry=entry, file_name=file.resolve().name, variant=variant
     )
-    tournaments = [read_tournament(each) for each in enter or ()]
+    tournaments = [read_tournament(tournament) for tournament in enter or ()]
     if sprt is not None:
         read_sprt(sprt)
     test_options = {"--sprt": sprt, "--openings": openings, "--concurrency": concurrency}
@@ -173,7 +173,7 @@ def submit(
 
 
 def _read_spec(file: Path, entry: str) -> tuple[Path, str]:
-    """Return the file and the class; the file can also be a spec, as `bot check` takes it."""
+    """Return the file and the class. FILE can also be a spec, as for `bot check`: `py:bot.py:Centre`."""
     prefix, _, path = str(file).partition(":")
     if prefix not in ("py", "wasm") or file.exists():
         return file, entry
@@ -184,7 +184,7 @@ def _read_spec(file: Path, entry: str) -> tuple[Path, str]:
 
 @contextmanager
 def _naming_options(file: Path, entry: str) -> Iterator[None]:
-    """Name the option or the file instead of a field of the submission, in errors of the server in the block."""
+    """Replace fields of the submission by the user's option or file, in errors that the server returns in the block."""
     options = {
         "submission.bot": "--name",
         "import": "import",
@@ -212,11 +212,11 @@ def _read_openings(text: str, variant: str) -> tournaments_pb2.Openings:
 def _require_scopes(client: Client, bot: str) -> None:
     """Raise Problem unless the token permits a test of this bot."""
     token = client.call(client.tokens.GetToken, tokens_pb2.GetTokenRequest(name="tokens/self")).token
-    needed = {ORGANISE: ORGANISE, PLAY: play_as(bot)}
-    missing = [scope for scope, permission in needed.items() if not permits(token.scopes, permission)]
-    if missing:
+    permissions = {ORGANISE: ORGANISE, PLAY: play_as(bot)}
+    missing_scopes = [scope for scope, permission in permissions.items() if not permits(token.scopes, permission)]
+    if missing_scopes:
         raise Problem(
-            f"--test-against: the token lacks the scope `{missing[0]}`; it has {' '.join(token.scopes)}",
+            f"--test-against: the token lacks the scope `{missing_scopes[0]}`; it has {' '.join(token.scopes)}",
             f"The operator can create one: noughts token create --owner {token.owner} --scope submit --scope "
             "play --scope organise",
         )
@@ -225,7 +225,7 @@ def _require_scopes(client: Client, bot: str) -> None:
 def _require_version(client: Client, bot: str, version: str) -> None:
     """Raise Problem if a bot has no such version among the newest 100."""
     versions = client.call(client.bots.GetBot, pb.GetBotRequest(name=bot_name(bot))).versions
-    if bot_name(bot, version) not in {each.name for each in versions}:
+    if bot_name(bot, version) not in {row.name for row in versions}:
         raise Problem(f"--test-against {version}: {bot} has no such version among its newest 100")
 
 
@@ -233,7 +233,7 @@ def _read_content(file: Path) -> tuple[bytes, str]:
     """Return the bot's content and kind. Raises Problem for an unreadable file, UsageProblem for another kind."""
     with problems_with(f"{file}", OSError, raises=Problem, expected="a file or a folder"):
         if file.is_dir():
-            return _packed(file), "py"
+            return _pack(file), "py"
         content = file.read_bytes()
     if not content:
         raise Problem(f"{file}: got an empty file, expected a bot")
@@ -245,43 +245,44 @@ def _read_content(file: Path) -> tuple[bytes, str]:
     )
 
 
-def _packed(folder: Path) -> bytes:
+def _pack(folder: Path) -> bytes:
     """Return the folder as a zip file, with the same bytes for the same content."""
     files = []
     for root, folders, names in os.walk(folder):
-        folders[:] = sorted(each for each in folders if each not in _LEFT_OUT)
-        files += [Path(root) / each for each in names if not each.endswith((".pyc", ".zip"))]
+        folders[:] = sorted(name for name in folders if name not in _IGNORED_FOLDERS)
+        files += [Path(root) / name for name in names if not name.endswith((".pyc", ".zip"))]
         if len(files) > _MOST_FILES:
             raise Problem(f"{folder}: got more than {_MOST_FILES:,} files, expected a folder with only the bot")
     if not (folder / "bot.py").is_file():
         raise Problem(f"{folder}: got a folder without bot.py, expected the bot in that file; or submit a single file")
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
         for file in sorted(files):
-            member = zipfile.ZipInfo(file.relative_to(folder).as_posix(), _ALWAYS_1980)
-            member.compress_type, member.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            member = zipfile.ZipInfo(file.relative_to(folder).as_posix(), _ZIP_TIME)
+            member.compress_type = zipfile.ZIP_DEFLATED
+            member.external_attr = 0o644 << 16  # the upper half holds Unix permissions
             archive.writestr(member, file.read_bytes())
-    return packed.getvalue()
+    return buffer.getvalue()
 
 
 @contextmanager
 def _progress(output: OutputOptions, size: int) -> Iterator[Callable[[int], None]]:
-    """Yield a function that shows the upload and the trial: as a bar on a terminal, else as a note."""
+    """Yield a function that shows the number of bytes sent: as a bar on a terminal, else only a hint at the end."""
     console = printing.stderr()
     if not console.is_terminal:
 
-        def note(done: int) -> None:
-            if done == size:
-                output.hint(_TRIAL)
+        def show_hint(sent: int) -> None:
+            if sent == size:
+                output.hint(_TRIAL_HINT)
 
-        yield note
+        yield show_hint
         return
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("uploading", total=size)
 
-        def update(done: int) -> None:
-            bar.update(task, completed=done, description=_TRIAL if done == size else "uploading")
+        def update(sent: int) -> None:
+            bar.update(task, completed=sent, description=_TRIAL_HINT if sent == size else "uploading")
 
         yield update

@@ -143,6 +143,6 @@ def init(
 
 
 def _host_of(site: str) -> str:
-    """Return the host of a website's address, which is valid; IPv6 addresses in brackets."""
+    """Return the host of a website's valid address, with brackets around an IPv6 address."""
     host = urlsplit(site).hostname or ""
     return f"[{host}]" if ":" in host else host

@@ -43,10 +43,10 @@ def night(
             document = {"dry_run": True, **estimate_document(estimate)}
             output.show(document, f"A night now: {estimate_wording(estimate)}.")
             return
-        begun = nights.play_night(client, course, now, nightly_openings, printing.warn)
-        entries = [row.label for row in nights.standings(client, begun.name)]
+        started_night = nights.play_night(client, course, now, nightly_openings, printing.warn)
+        entries = [row.label for row in nights.standings(client, started_night.name)]
     output.show(
-        {"tournament": begun.name, "entries": entries, "estimate": estimate_document(begun.estimate)},
-        f"{begun.name} begins: {estimate_wording(begun.estimate)}.",
+        {"tournament": started_night.name, "entries": entries, "estimate": estimate_document(started_night.estimate)},
+        f"{started_night.name} begins: {estimate_wording(started_night.estimate)}.",
     )
     output.hint(f"When it is over: noughts course report {folder}")

@@ -134,7 +134,7 @@ def _announce(night: Night) -> None:
 
 
 def _read_packages(files: CourseFolder, course: Course, python_packages: str | None) -> str:
-    """Return the packages of --python-packages, else those of the course, and tell them in the instructions."""
+    """Return the packages of --python-packages, else those of the course, and write them to the instructions."""
     packages = course.python_packages if python_packages is None else python_packages
     with naming_key(files, "python_packages") if python_packages is None else nullcontext():
         read_acceptance("noughts course serve", course.accept, packages)
@@ -145,7 +145,7 @@ def _read_packages(files: CourseFolder, course: Course, python_packages: str | N
 
 
 def _check_sign_in(web: str, *, protected: bool) -> None:
-    """Raise UsageProblem for a website on which students could not sign in: others could read their tokens."""
+    """Raise UsageProblem for a website that would send the students' tokens over a network without encryption."""
     host, _ = read_address(web, "--web")
     if not (protected or is_loopback(host)):
         raise UsageProblem(

@@ -37,7 +37,7 @@ def read_nightly_openings(folder: CourseFolder, course: Course, openings: str | 
 
 @contextmanager
 def naming_key(folder: CourseFolder, key: str) -> Iterator[None]:
-    """Name this key of course.json in a problem with the option of the same meaning in the block."""
+    """Replace the name of an option by the key of course.json with the same meaning, in problems of the block."""
     try:
         yield
     except UsageProblem as problem:

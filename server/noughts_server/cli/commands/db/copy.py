@@ -39,7 +39,7 @@ def copy(
     if urls[0] == urls[1]:
         raise UsageProblem("FROM and TO: got one database, expected two")
 
-    async def copied(show: Callable[[int, int], None]) -> dict[str, int]:
+    async def copy_rows(show: Callable[[int, int], None]) -> dict[str, int]:
         async with AsyncExitStack() as stack:
             old = await Store.open(urls[0], alone=True, create=False)
             stack.push_async_callback(old.close)
@@ -48,7 +48,7 @@ def copy(
             return await copy_database(old, new, show)
 
     with counting("Rows") as show:
-        rows = run_loop(copied(show))
+        rows = run_loop(copy_rows(show))
     total = sum(rows.values())
     summary = f"{printing.count(rows['games'], 'game')}, {printing.count(total, 'row')} in all: copied"
     output.show({"rows": total, "games": rows["games"]}, f"{summary}, and compared with the copy")

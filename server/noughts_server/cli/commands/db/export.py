@@ -45,12 +45,13 @@ def export(
     """
     from noughts_server.records.months import export_months
 
-    made = DataSet(license=license, source="a database")
+    data_set = DataSet(license=license, source="a database")
     with counting("Games") as show:
-        files = in_database(database, lambda store: export_months(store, parquet, made, show), reading=True)
-    written, total = sum(is_new for _, is_new in files.values()), sum(games for games, _ in files.values())
-    months = [{"file": name, "games": games, "written": is_new} for name, (games, is_new) in files.items()]
+        files = in_database(database, lambda store: export_months(store, parquet, data_set, show), reading=True)
+    written_files = sum(is_written for _, is_written in files.values())
+    total = sum(games for games, _ in files.values())
+    months = [{"file": name, "games": games, "written": is_written} for name, (games, is_written) in files.items()]
     summary = (
         f"{printing.printable(str(parquet))}: {printing.count(total, 'game')} in {printing.count(len(files), 'month')}"
     )
-    output.show({"games": total, "months": months}, f"{summary}; {printing.count(written, 'file')} written")
+    output.show({"games": total, "months": months}, f"{summary}; {printing.count(written_files, 'file')} written")

@@ -44,25 +44,26 @@ def prune(
     """
     from noughts_server.store.games.pruning import leftovers
 
-    ages = [
+    ages_ms = [
         round(read_duration(text, option).total_seconds() * 1000)
         for text, option in ((requests, "--requests"), (notes, "--notes"))
     ]
 
     async def drop(store: "Store") -> list[tuple[str, int]]:
         now = store.now_ms()
-        dropped = []
-        for leftover in leftovers(*ages):
-            unneeded = await store.read(lambda connection: leftover.count(connection, now))  # noqa: B023
-            rest = 0 if dry_run else unneeded
-            while rest > 0:
-                rest -= await store.write(lambda connection: leftover.drop_some(connection, now))  # noqa: B023
-            dropped.append((leftover.name, unneeded))
-        return dropped
+        counts = []
+        for leftover in leftovers(*ages_ms):
+            count = await store.read(lambda connection: leftover.count(connection, now))  # noqa: B023
+            remaining = 0 if dry_run else count
+            while remaining > 0:
+                remaining -= await store.write(lambda connection: leftover.drop_some(connection, now))  # noqa: B023
+            counts.append((leftover.name, count))
+        return counts
 
-    dropped = in_database(database, drop)
-    rows = [(what, f"{count:,}") for what, count in dropped]
+    counts = in_database(database, drop)
     output.show(
-        {"dropped": [{"what": what, "rows": rows} for what, rows in dropped], "dry_run": dry_run},
-        printing.table(("what", ">would go" if dry_run else ">dropped"), rows),
+        {"dropped": [{"what": name, "rows": count} for name, count in counts], "dry_run": dry_run},
+        printing.table(
+            ("what", ">would go" if dry_run else ">dropped"), [(name, f"{count:,}") for name, count in counts]
+        ),
     )

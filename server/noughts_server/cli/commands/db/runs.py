@@ -1,7 +1,7 @@
 """The command `noughts db runs`."""
 
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Option
 
@@ -38,12 +38,12 @@ def runs(
     """
     from noughts_server.local.kept_runs import kept_runs
 
-    kept = run_loop(kept_runs())
-    before = datetime.now(UTC) - read_duration(prune, "--prune") if prune else None
+    interrupted_runs = run_loop(kept_runs())
+    oldest = datetime.now(UTC) - read_duration(prune, "--prune") if prune else None
     documents = []
-    for run in kept:
-        is_old = before is not None and (run.changed < before or run.games == 0)
-        deleted = is_old and (dry_run or run.remove())
+    for run in interrupted_runs:
+        is_old = oldest is not None and (run.changed < oldest or run.games == 0)
+        is_deleted = is_old and (dry_run or run.remove())
         documents.append(
             {
                 "file": str(run.file),
@@ -52,8 +52,8 @@ def runs(
                 "games": run.games,
                 "games_total": run.games_total,
                 "bytes": run.size,
-                "deleted": deleted and not dry_run,
-                "would_delete": deleted and dry_run,
+                "deleted": is_deleted and not dry_run,
+                "would_delete": is_deleted and dry_run,
             }
         )
     rows = [
@@ -62,9 +62,15 @@ def runs(
             run.changed.strftime("%Y-%m-%d %H:%M"),
             "?" if run.games is None else f"{run.games:,} of {run.games_total:,}",
             f"{run.size:,}",
-            "deleted" if each["deleted"] else "would be deleted" if each["would_delete"] else "",
+            _deletion(document),
         )
-        for run, each in zip(kept, documents, strict=True)
+        for run, document in zip(interrupted_runs, documents, strict=True)
     ]
     columns = ("file", "changed (UTC)", ">games", ">bytes", "")
     output.show_rows({"runs": documents}, columns, rows, "No run is kept.", first_whole=True)
+
+
+def _deletion(document: dict[str, Any]) -> str:
+    if document["deleted"]:
+        return "deleted"
+    return "would be deleted" if document["would_delete"] else ""

@@ -51,8 +51,9 @@ def explain(
     """
     if Path(name).exists():
         require_moves(name)
-        place = 1 if number is None else number
-        game, called = game_in(name, place, partial(games_in, dialect=files.dialect)), f"{name}, game {place}"
+        number = 1 if number is None else number
+        game = game_in(name, number, partial(games_in, dialect=files.dialect))
+        label = f"{name}, game {number}"
     elif Path(name).suffix.lower() in FORMATS or (number is None and "/" not in name):
         raise UsageProblem(
             f"GAME: got {name!r}, expected an existing file of games, or a game on a server, e.g. `spring/7`",
@@ -62,8 +63,8 @@ def explain(
         game_name = read_numbered_game(name, number)
         with server.connected() as client:
             game = record_of(client.call(client.games.GetGame, pb.GetGameRequest(name=game_name)).game)
-        called = name if number is None else f"{name}/{number}"
-    with problems_with(called, RecordError, raises=Problem), counting("Positions") as show:
+        label = name if number is None else f"{name}/{number}"
+    with problems_with(label, RecordError, raises=Problem), counting("Positions") as show:
         verdict = explanation(game, show)
-    text = [f"{called}: {game.first} (X) - {game.second} (O), {game.result}; {game.variant}", *sentences(verdict)]
-    output.show({"game": called, "variant": game.variant, **verdict}, printing.printable("\n".join(text)))
+    lines = [f"{label}: {game.first} (X) - {game.second} (O), {game.result}; {game.variant}", *sentences(verdict)]
+    output.show({"game": label, "variant": game.variant, **verdict}, printing.printable("\n".join(lines)))

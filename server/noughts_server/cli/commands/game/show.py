@@ -52,20 +52,20 @@ def show(
         raise UsageProblem(f"NAME: got {name!r}, a file, expected a game on a server, e.g. `spring/7`", fix)
     request = pb.GetGameRequest(name=read_numbered_game(name, number))
     with server.connected() as client:
-        answer = client.call(client.games.GetGame, request)
+        response = client.call(client.games.GetGame, request)
     sides = {1: "first", 2: "second"}
-    notes = [{"side": sides.get(note.side, str(note.side)), "text": note.text} for note in answer.notes]
-    document = game_document(answer.game)
+    notes = [{"side": sides.get(note.side, str(note.side)), "text": note.text} for note in response.notes]
+    document = game_document(response.game)
     if notes:
         document["notes"] = notes
-    output.show(document, lambda: _print(answer.game, notes))
+    output.show(document, lambda: _print(response.game, notes))
 
 
 def _print(game: pb.Game, notes: list[dict[str, str]]) -> None:
     console = printing.stdout()
     printing.heading(console, f"{game.name}: {game.first} (X) - {game.second} (O)")
-    ended = f"{result_text(game)}, {in_words(termination_text(game))}"
-    console.print(f"{ended}; {game.variant}, {_times(game)}, seed {game.seed}")
+    ending = f"{result_text(game)}, {in_words(termination_text(game))}"
+    console.print(f"{ending}; {game.variant}, {_times(game)}, seed {game.seed}")
     record = recorded_game(game)
     if record.fault and record.loser is not None:
         fault = record.lost_by(record.loser)
@@ -79,9 +79,9 @@ def _print(game: pb.Game, notes: list[dict[str, str]]) -> None:
         console.print(f"opening: {cells_text(game.variant, game.moves[: game.opening_plies])}", soft_wrap=True)
     console.print(f"moves: {cells_text(game.variant, game.moves)}", soft_wrap=True)
     if game.HasField("first_allowance"):
-        first, second = (f"{each.network_us / 1000:g} ms and {each.margin_us / 1000:g} ms" for each in allowances(game))
-        of_sides = first if first == second else f"{first} (first), {second} (second)"
-        console.print(f"network and margin of each move, beyond its clock: {of_sides}", soft_wrap=True)
+        first, second = (f"{side.network_us / 1000:g} ms and {side.margin_us / 1000:g} ms" for side in allowances(game))
+        allowances_text = first if first == second else f"{first} (first), {second} (second)"
+        console.print(f"network and margin of each move, beyond its clock: {allowances_text}", soft_wrap=True)
     if game.winning_cells:
         console.print(f"winning cells: {cells_text(game.variant, game.winning_cells)}", soft_wrap=True)
     for note in notes:

@@ -57,30 +57,36 @@ def accuracy(
     games = []
     with place.file(source) as file, counting("Games") as show:
         require_moves(file)
-        for number, name, counts in _judged(games_in(file, files.dialect), source, positions):
+        for number, name, counts in _judge_games(games_in(file, files.dialect), source, positions):
             totals[name] = totals[name].plus(counts)
-            games += [{"number": number, **_document(name, counts)}] if each else []
+            if each:
+                games.append({"number": number, **_document(name, counts)})
             show(number, None)
     rows = games or [_document(name, totals[name]) for name in sorted(totals, key=lambda name: -_share(totals[name]))]
-    head = [">game", "bot"] if each else ["bot"]
-    columns = (*head, ">games judged", ">decisions", ">blunders", ">per game", ">accuracy")
+    first_columns = [">game", "bot"] if each else ["bot"]
+    columns = (*first_columns, ">games judged", ">decisions", ">blunders", ">per game", ">accuracy")
     if totals and not any(counts.games for counts in totals.values()):
         output.hint("No position of these games could be solved: `noughts solve --help` says which can.")
     output.show_rows({"games" if each else "bots": rows}, columns, map(_row, rows), f"No games in {source}.")
 
 
-def _judged(games: Iterable[RecordedGame], source: str, positions: int) -> Iterator[tuple[int, str, Accuracy]]:
-    """Yield what each player did in each game that is not void. Raises Problem for an invalid game."""
+def _judge_games(games: Iterable[RecordedGame], source: str, positions: int) -> Iterator[tuple[int, str, Accuracy]]:
+    """Yield game number, player and accuracy for both players of each game that is not void.
+
+    Raises Problem for an invalid game.
+    """
     judges = Judges()
     for number, game in enumerate(games, start=1):
-        if wrong := next(iter(faults_of(game)), None):
-            raise Problem(f"{source}, game {number}: {wrong}", f"noughts records check {source} lists all errors.")
+        if error := next(iter(faults_of(game)), None):
+            raise Problem(f"{source}, game {number}: {error}", f"noughts records check {source} lists all errors.")
         if game.score is not None:
             sides = judges.of(variant_of(game.variant)).judge(game.moves, game.first_chosen, Effort(positions))
-            yield from zip((number, number), (game.first, game.second), sides, strict=True)
+            for name, accuracy in zip((game.first, game.second), sides, strict=True):
+                yield number, name, accuracy
 
 
 def _share(counts: Accuracy) -> float:
+    """Return the accuracy as a sort key: bots without a judged decision come last."""
     return -1.0 if counts.share is None else counts.share
 
 

@@ -25,22 +25,23 @@ def check(file: FileArgument, *, files: FileDialect, output: OutputOptions) -> N
     games = 0
     errors_found: list[Finding] = []
 
-    def note(findings: Sequence[Finding]) -> None:
+    def report(findings: Sequence[Finding]) -> None:
         errors_found.extend(findings)
         for finding in findings if not output.is_json else ():
             text = f"{finding.file or file}, line {finding.line}: {finding.error}"
             printing.stdout().print(printing.printable(text), soft_wrap=True)
 
-    placed = read_games(file, dialect=files.dialect)
-    for findings in check_games(placed, with_moves=format_of(file) not in WITHOUT_MOVES):
+    games_with_places = read_games(file, dialect=files.dialect)
+    for findings in check_games(games_with_places, with_moves=format_of(file) not in WITHOUT_MOVES):
         games += 1
-        note(findings)
+        report(findings)
     if not games:
-        note([Finding(1, "got a file without games, expected at least one")])
-    wrong = printing.count(len(errors_found), "error") if errors_found else "nothing wrong"
+        report([Finding(1, "got a file without games, expected at least one")])
+    verdict = printing.count(len(errors_found), "error") if errors_found else "nothing wrong"
     errors = [
-        {"line": each.line, "error": each.error, **({"file": each.file} if each.file else {})} for each in errors_found
+        {"line": finding.line, "error": finding.error, **({"file": finding.file} if finding.file else {})}
+        for finding in errors_found
     ]
-    output.show({"games": games, "errors": errors}, f"{printing.count(games, 'game')}: {wrong}")
+    output.show({"games": games, "errors": errors}, f"{printing.count(games, 'game')}: {verdict}")
     if errors_found:
         raise SystemExit(1)

@@ -55,29 +55,33 @@ def convert(
     each game, for each move, or for each position that `records sample` would choose, and a card next to it: README.md.
     """
     with place.file(source) as file:
-        kinds = format_of(file), format_of(target)
-        if kinds[0] in WITHOUT_MOVES and kinds[1] not in WITHOUT_MOVES:
-            words = f"{source}: got results without moves, expected games for {target}: .jsonl, .sgf, .psq or .parquet"
-            raise UsageProblem(words, "Convert to .csv or .pgn, or name the file that has the moves.")
-        count, lost = 0, False
+        source_format = format_of(file)
+        target_format = format_of(target)
+        if source_format in WITHOUT_MOVES and target_format not in WITHOUT_MOVES:
+            message = (
+                f"{source}: got results without moves, expected games for {target}: .jsonl, .sgf, .psq or .parquet"
+            )
+            raise UsageProblem(message, "Convert to .csv or .pgn, or name the file that has the moves.")
+        count = 0
+        loses_facts = False
         with counting("Games") as show, writing_games(target, DataSet(rows, license, source)) as write:
             for placed in read_games(file, dialect=files.dialect):
                 with problems_with(place_in(source, placed), RecordError, raises=Problem):
                     game = valid_game(source, placed)
                     write(game)
-                lost = lost or (kinds[1] not in WITH_TOURNAMENTS and _has_more_than_games(game))
+                loses_facts = loses_facts or (target_format not in WITH_TOURNAMENTS and _has_more_than_games(game))
                 count += 1
                 show(count, None)
-    if lost:
+    if loses_facts:
         printing.warn(
-            f"{target}: {kinds[1]} files cannot hold the byes, withdrawn bots and bracket of a tournament, so their "
-            f"tables count games only. Files that can: {', '.join(WITH_TOURNAMENTS)}."
+            f"{target}: {target_format} files cannot hold the byes, withdrawn bots and bracket of a tournament, so "
+            f"their tables count games only. Files that can: {', '.join(WITH_TOURNAMENTS)}."
         )
     summary = f"{printing.count(count, 'game')} from {source} to {target}."
-    output.show({"games": count, "from": kinds[0][1:], "to": kinds[1][1:]}, lambda: printing.note(summary))
+    output.show({"games": count, "from": source_format[1:], "to": target_format[1:]}, lambda: printing.note(summary))
 
 
 def _has_more_than_games(game: RecordedGame) -> bool:
-    """Return whether the game says what decided its tournament apart from its games."""
+    """Return whether the game's record has facts about its tournament that no game shows, e.g. byes."""
     facts = game.more.get("tournament")
     return isinstance(facts, dict) and any(facts.get(name) for name in ("byes", "withdrawn", "pairings", "bracket"))

@@ -15,9 +15,10 @@ FileArgument = Annotated[str, Argument(metavar="FILE", help="Games: .jsonl, .sgf
 
 
 def require_moves(file: str) -> None:
+    """Raise UsageProblem for a file of a format that holds results without moves."""
     if format_of(file) in WITHOUT_MOVES:
-        words = f"{file}: got results without moves, expected games: .jsonl, .sgf, .psq or .parquet"
-        raise UsageProblem(words, "Name the file that has the moves.")
+        message = f"{file}: got results without moves, expected games: .jsonl, .sgf, .psq or .parquet"
+        raise UsageProblem(message, "Name the file that has the moves.")
 
 
 def game_in(file: str, number: int, games: Games) -> RecordedGame:
@@ -32,4 +33,5 @@ def game_in(file: str, number: int, games: Games) -> RecordedGame:
 
 
 def find_game(file: str, number: int, games: Games) -> RecordedGame | None:
+    """Return the game at this place of the file, from 1; None if there is none."""
     return next(islice(games(file), number - 1, None), None) if number > 0 else None

@@ -17,7 +17,7 @@ from noughts_server.records.formats import WITHOUT_MOVES, format_of
 from noughts_server.records.json_lines import json_document
 from noughts_server.tables.recorded_game import RecordedGame
 
-_MOST_SHOWN = 20
+_MOST_CELLS = 20
 
 
 @command(
@@ -61,8 +61,10 @@ def list_games(
         is_wanted = Wanted(bot, against, variant, result, termination, opening)
     except ValueError as error:
         raise UsageProblem(str(error)) from error
-    matching = ((number, game) for number, game in enumerate(games_in(file, files.dialect), start=1) if is_wanted(game))
-    rows = output.limited(lambda most: islice(matching, most))
+    matching_games = (
+        (number, game) for number, game in enumerate(games_in(file, files.dialect), start=1) if is_wanted(game)
+    )
+    rows = output.limited(lambda limit: islice(matching_games, limit))
     columns = (">#", "first", "second", "result", "termination", ">plies", "opening")
     has_moves = format_of(file) not in WITHOUT_MOVES
     output.show_each(
@@ -72,6 +74,6 @@ def list_games(
 
 
 def _row(number: int, game: RecordedGame, has_moves: bool) -> tuple[object, ...]:
-    opening = cells_text(game.variant, game.opening[:_MOST_SHOWN])
+    opening = cells_text(game.variant, game.opening[:_MOST_CELLS])
     plies = len(game.moves) if has_moves else "-"
     return number, game.first, game.second, game.result, game.termination or "-", plies, opening

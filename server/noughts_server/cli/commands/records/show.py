@@ -50,13 +50,13 @@ def show(
 
 
 def _show_game(output: OutputOptions, file: str, number: int, games: Games) -> None:
-    """Shows the game at this place of the file, from 1."""
+    """Show the game at this place of the file, from 1."""
     game = game_in(file, number, games)
     if output.is_json:
         printing.print_json({"number": number, **json_document(game)})
         return
     on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
-    game_on_screen = _shown(number, game) if on_terminal and has_extra("play") else None
+    game_on_screen = _game_for_screen(number, game) if on_terminal and has_extra("play") else None
     if game_on_screen is None:
         _print(number, game)
         return
@@ -65,12 +65,12 @@ def _show_game(output: OutputOptions, file: str, number: int, games: Games) -> N
     from noughts_server.cli.screens.watch.recorded import RecordedGames
 
     def find(number: int) -> ShownGame | None:
-        return _shown(number, find_game(file, number, games))
+        return _game_for_screen(number, find_game(file, number, games))
 
     run_mode(WatchMode(RecordedGames(number, game_on_screen, find)))
 
 
-def _shown(number: int, game: RecordedGame | None) -> ShownGame | None:
+def _game_for_screen(number: int, game: RecordedGame | None) -> ShownGame | None:
     """Return the game for the screen; None for a game whose moves cannot be put on a board."""
     try:
         variant = variant_of(game.variant) if game else None
@@ -97,8 +97,8 @@ def _shown(number: int, game: RecordedGame | None) -> ShownGame | None:
 def _print(number: int, game: RecordedGame) -> None:
     console = printing.stdout()
     printing.heading(console, f"Game {number}: {game.first or '?'} (X) - {game.second or '?'} (O)")
-    ended = f", {in_words(game.termination)}" if game.termination else ""
-    console.print(f"{game.result}{ended}; {game.variant}, {printing.count(len(game.moves), 'ply', 'plies')}")
+    termination = f", {in_words(game.termination)}" if game.termination else ""
+    console.print(f"{game.result}{termination}; {game.variant}, {printing.count(len(game.moves), 'ply', 'plies')}")
     if game.fault:
         console.print(printing.printable(f"The loser {game.fault}"), soft_wrap=True)
     print_board(console, game.variant, game.moves, winning_cells(game) or ())

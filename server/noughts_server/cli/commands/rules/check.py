@@ -20,7 +20,7 @@ from noughts_server.core.text_files import TextLines, WrongBytes
 _EXAMPLE = '{"variant": "renju", "moves": [112, 113]}'
 
 
-_SHOWN = 80
+_MOST_CHARACTERS = 80
 _FIX = "Correct the line, or leave it out; the lines before it were judged."
 
 
@@ -39,19 +39,19 @@ def check(
     A line holds JSON, {"variant", "moves"}, as written by -o; the command ignores other keys and empty lines. It
     places the moves before the last one without checking whether any of them won or was forbidden.
     """
-    with _opened(file) as lines, problems_with(file, WrongBytes):
+    with _open_lines(file) as lines, problems_with(file, WrongBytes):
         for number, line in enumerate(lines, start=1):
             if line.isspace():
                 continue
-            sys.stdout.write(_judged(line, file, number, format))
+            sys.stdout.write(_judgement(line, file, number, format))
             if lines is sys.stdin:
-                # Whoever writes a line may wait for its answer.
+                # A program that writes a line can wait for the answer.
                 sys.stdout.flush()
     sys.stdout.flush()
 
 
-def _opened(file: str) -> AbstractContextManager[Iterable[str]]:
-    """The file's lines. Raises UsageProblem."""
+def _open_lines(file: str) -> AbstractContextManager[Iterable[str]]:
+    """Return a context with the file's lines. Raises UsageProblem."""
     if file == "-":
         return nullcontext(sys.stdin)
     try:
@@ -62,8 +62,8 @@ def _opened(file: str) -> AbstractContextManager[Iterable[str]]:
         ) from None
 
 
-def _judged(line: str, file: str, number: int, output_format: Format) -> str:
-    """The answer to the line of that number. Raises UsageProblem for one that cannot be read."""
+def _judgement(line: str, file: str, number: int, output_format: Format) -> str:
+    """Return the answer to one line. Raises UsageProblem with its number if it is not valid."""
     try:
         document = json.loads(line)
         name, moves = document["variant"], document["moves"]
@@ -75,7 +75,7 @@ def _judged(line: str, file: str, number: int, output_format: Format) -> str:
     except MovesError as error:
         raise _unreadable(file, number, error.got, error.expected) from None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        got = repr(line.rstrip("\n")[:_SHOWN])
+        got = repr(line.rstrip("\n")[:_MOST_CHARACTERS])
         raise _unreadable(file, number, got, f"a variant and its moves, e.g. {_EXAMPLE}") from None
     return _answer(str(termination or "open"), kind, len(moves), output_format)
 

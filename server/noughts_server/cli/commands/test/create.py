@@ -103,7 +103,7 @@ def create(
     name: Annotated[str, Option("--name", metavar="NAME", help="ID of the test. Default: NEW-vs-BASE")] = "",
     title: Annotated[str, Option("--title", help="Title of the test", rich_help_panel="Output")] = "",
     *,
-    playing: TestOptions,
+    options: TestOptions,
     server: ServerOptions,
     output: OutputOptions,
 ) -> None:
@@ -113,31 +113,31 @@ def create(
     bot that is online and open to tests of others. Owners share the games equally. Of your running tests, those with
     the highest --priority get the next games, and those of equal priority share them in proportion to --throughput.
     """
-    openings, random_openings = playing.openings, None
-    if playing.variant is None and playing.opening_rule is None:
+    openings, random_openings = options.openings, None
+    if options.variant is None and options.opening_rule is None:
         # The server chooses the variant by the two versions. It checks these openings, too.
-        random_openings = read_random_openings(openings, playing.openings_order, playing.symmetries)
+        random_openings = read_random_openings(openings, options.openings_order, options.symmetries)
     if not openings or random_openings is not None:
-        playing = replace(playing, openings="none", symmetries=playing.symmetries and random_openings is None)
-    if playing.sprt is not None:
-        read_sprt(playing.sprt)
-    settings = playing.settings(
-        read_times_of(playing.time_of),
+        options = replace(options, openings="none", symmetries=options.symmetries and random_openings is None)
+    if options.sprt is not None:
+        read_sprt(options.sprt)
+    settings = options.settings(
+        read_times_of(options.time_of),
         rated=False,
         schedule=MATCH,
-        sprt=playing.sprt or "",
-        priority=playing.priority,
-        throughput=playing.throughput,
-        margin_ms=read_tournament_margin(playing.margin),
+        sprt=options.sprt or "",
+        priority=options.priority,
+        throughput=options.throughput,
+        margin_ms=read_tournament_margin(options.margin),
         title=title.encode(errors="replace").decode(),
     )
     # Without a choice of openings, the server chooses them by the variant and the length of the test.
-    tournament = settings_message(settings, seed=None if playing.seed is None else read_seed(playing.seed))
+    tournament = settings_message(settings, seed=None if options.seed is None else read_seed(options.seed))
     if random_openings is not None:
         tournament.openings.CopyFrom(openings_message(random_openings) or _NO_OPENINGS)
     elif openings and not settings.openings:
         tournament.openings.CopyFrom(_NO_OPENINGS)
-    if playing.variant is None and playing.opening_rule is None and not settings.openings:
+    if options.variant is None and options.opening_rule is None and not settings.openings:
         tournament.variant = ""
     test = pb.Test(
         name=read_test(name) if name else "",

@@ -21,7 +21,7 @@ stopped, 0 of 200 games played
 def stop(name: TestArgument, now: NowOption = False, *, server: ServerOptions, output: OutputOptions) -> None:
     """Stop a test: running games finish, no new ones start. `test resume` continues it.
 
-    `noughts tournament cancel ID` ends it for good.
+    `noughts tournament cancel ID` ends it permanently.
     """
     request = pb.StopTestRequest(name=read_test(name), now=now)
     with server.connected() as client:

@@ -28,13 +28,13 @@ def _print_test(test: pb.Test) -> None:
     console, tournament = printing.stdout(), test.tournament
     new, base = typed_version(test.new_version), typed_version(test.base_version)
     printing.heading(console, f"{test.name}: {new} against {base}")
-    most = "at most " if tournament.sprt and tournament.state not in OVER else ""
+    limit = "at most " if tournament.sprt and tournament.state not in OVER else ""
     conditions = [tournament.variant, f"time {time_wording(tournament)}"]
     if openings := OpeningsSummary.of_message(tournament.openings).wording():
         conditions.append(openings)
     share = f"priority {tournament.priority}, throughput {tournament.throughput} %"
     console.print(
-        f"{test_state(tournament)}, {tournament.games_done:,} of {most}{tournament.games_total:,} games played\n"
+        f"{test_state(tournament)}, {tournament.games_done:,} of {limit}{tournament.games_total:,} games played\n"
         f"{', '.join(conditions)}\n{share}, by {printing.printable(tournament.owner)}",
         soft_wrap=True,
     )

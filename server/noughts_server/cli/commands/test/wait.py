@@ -11,7 +11,7 @@ from noughts_server.cli.tournament_end import OVER, verdict, wait_for_end
 from noughts_server.cli.typed_names import read_test
 from noughts_server.core.resource_names import short, tournament_name
 
-_ENDS = (*OVER, tournaments_pb2.TOURNAMENT_STATE_PAUSED)
+_END_STATES = (*OVER, tournaments_pb2.TOURNAMENT_STATE_PAUSED)
 
 
 @command(
@@ -32,7 +32,7 @@ def wait(name: TestArgument, *, server: ServerOptions, output: OutputOptions) ->
     request = pb.GetTestRequest(name=read_test(name))
     with server.connected() as client:
         client.call(client.tests.GetTest, request)
-        wait_for_end(client, tournament_name(short(request.name)), _ENDS)
+        wait_for_end(client, tournament_name(short(request.name)), _END_STATES)
         test = client.call(client.tests.GetTest, request).test
     show_test(output, test)
     if code := verdict(test.tournament):

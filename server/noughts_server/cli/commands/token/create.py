@@ -19,7 +19,7 @@ from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.times import clock, iso, milliseconds, read_duration
 
 _SECRET_BYTES = 64
-"""More than a secret and the end of its line."""
+"""At least the length of a secret and of its line end."""
 
 
 @command(
@@ -63,31 +63,31 @@ def create(
 
     On a server, the new token is yours and has at most the rights of the token you use.
     """
-    life = None if expires is None else round(read_duration(expires, "--expires").total_seconds() * 1000)
-    with ExitStack() as opened:
-        written = None if file is None else opened.enter_context(_private_file(file))
-        made, secret = _created(owner, label, scopes, life, database, server)
-        if written is not None:
-            written.write(f"{secret}\n")
-    until = milliseconds(made.expire_time)
-    rights = f"{' '.join(made.scopes)}{'' if until is None else f', until {clock(until)}'}"
-    summary = f"Token {token_id(made)} of {made.owner}: {rights}."
+    life_ms = None if expires is None else round(read_duration(expires, "--expires").total_seconds() * 1000)
+    with ExitStack() as stack:
+        token_file = None if file is None else stack.enter_context(_private_file(file))
+        token, secret = _create(owner, label, scopes, life_ms, database, server)
+        if token_file is not None:
+            token_file.write(f"{secret}\n")
+    expire_ms = milliseconds(token.expire_time)
+    rights = f"{' '.join(token.scopes)}{'' if expire_ms is None else f', until {clock(expire_ms)}'}"
+    summary = f"Token {token_id(token)} of {token.owner}: {rights}."
     output.hint(f"{summary} Keep it: it is not shown again." if file is None else f"{summary} {file} has it.")
-    document = {
-        "id": token_id(made),
-        "owner": made.owner,
+    document: dict[str, object] = {
+        "id": token_id(token),
+        "owner": token.owner,
         **({"token": secret} if file is None else {"file": str(file)}),
     }
-    # Alone on stdout, so that a shell can take it from there.
-    with_rights = {**document, "scopes": list(made.scopes), "expires": iso(until)}
-    output.show(with_rights, secret if file is None else lambda: None)
+    document |= {"scopes": list(token.scopes), "expires": iso(expire_ms)}
+    # Only the secret goes to stdout, so that a shell script can read it.
+    output.show(document, secret if file is None else lambda: None)
 
 
 @contextmanager
 def _private_file(path: Path) -> Iterator[TextIO]:
-    """Yield a new file that only this user can read; remove it again after an error. Raises UsageProblem.
+    """Yield a new file that only this user can read; delete it after an error. Raises UsageProblem.
 
-    It takes its space first, so that a full disk refuses the file before there is a token.
+    The file gets its full size first, so that a full disk causes an error before there is a token.
     """
     with problems_with(f"--output {path}", OSError, hint="Choose a new file."):
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -103,22 +103,22 @@ def _private_file(path: Path) -> Iterator[TextIO]:
         raise
 
 
-def _created(
+def _create(
     owner: str | None,
     label: str,
     scopes: list[str] | None,
-    life: int | None,
+    life_ms: int | None,
     database: str | None,
     server: TokenServerOptions,
 ) -> tuple[pb.Token, str]:
     """Create a token on the server or in the database; return it and its secret."""
-    if (chosen_server := server.chosen(database)) is not None:
+    if (chosen_server := server.for_tokens(database)) is not None:
         request = pb.CreateTokenRequest(token=pb.Token(owner=owner or "", label=label, scopes=scopes))
-        if life is not None:
-            request.ttl.FromMilliseconds(life)
+        if life_ms is not None:
+            request.ttl.FromMilliseconds(life_ms)
         with chosen_server.connected() as client:
-            answer = client.call(client.tokens.CreateToken, request)
-        return answer.token, answer.secret
+            response = client.call(client.tokens.CreateToken, request)
+        return response.token, response.secret
     if owner is None:
         raise UsageProblem("--owner: got none, expected the owner of the token", "For example: --owner alice")
     from noughts_server.convert.tokens import token_message
@@ -128,8 +128,8 @@ def _created(
 
     # A refused owner must not leave a new database.
     check_name("owner", owner)
-    check_token(label, life)
+    check_token(label, life_ms)
     permitted = check_scopes(scopes or [])
-    make = partial(tokens.create_token, owner=owner, label=label, scopes=permitted, life_ms=life)
+    make = partial(tokens.create_token, owner=owner, label=label, scopes=permitted, life_ms=life_ms)
     stored = in_database(database, lambda store: store.write(partial(make, now_ms=store.now_ms())), create=True)
     return token_message(stored.token), stored.secret

@@ -21,7 +21,7 @@ id  owner ... scopes      created  last used  state
 )
 def list_tokens(database: DatabaseOption = None, *, server: TokenServerOptions, output: OutputOptions) -> None:
     """List tokens without their secrets. A server lists only your own, or all with scope `admin`."""
-    if (chosen_server := server.chosen(database)) is not None:
+    if (chosen_server := server.for_tokens(database)) is not None:
         with chosen_server.connected() as client:
             token_messages = list(
                 client.each(client.tokens.ListTokens, pb.ListTokensRequest(), lambda page: page.tokens)
@@ -54,11 +54,11 @@ def _ago(moment: Timestamp) -> str:
 
 
 def _state(row: pb.Token) -> str:
-    revoked = milliseconds(row.revoke_time)
-    expires = milliseconds(row.expire_time)
-    if revoked is not None:
-        return f"revoked {from_now(revoked)}"
-    if expires is None:
+    revoke_ms = milliseconds(row.revoke_time)
+    expire_ms = milliseconds(row.expire_time)
+    if revoke_ms is not None:
+        return f"revoked {from_now(revoke_ms)}"
+    if expire_ms is None:
         return "good"
-    distance = from_now(expires)
+    distance = from_now(expire_ms)
     return f"expired {distance}" if distance.endswith("ago") else f"expires {distance}"

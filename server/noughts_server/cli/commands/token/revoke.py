@@ -28,7 +28,7 @@ def revoke(
     output: OutputOptions,
 ) -> None:
     """Revoke a token. Bots that are logged in with it are disconnected within 1 s and lose their games."""
-    if (chosen_server := server.chosen(database)) is not None:
+    if (chosen_server := server.for_tokens(database)) is not None:
         with chosen_server.connected() as client:
             request = pb.RevokeTokenRequest(name=token_name(identifier))
             revoked = client.call(client.tokens.RevokeToken, request).token

@@ -28,19 +28,23 @@ class TokenServerOptions(ServerOptions):
         ),
     ] = None
 
-    def chosen(self, database: str | None) -> "TokenServerOptions | None":
-        """Return the server to ask; None means the database. Raises UsageProblem if the options name both.
+    def for_tokens(self, database: str | None) -> "TokenServerOptions | None":
+        """Return the options of the server that has the tokens; None means the database.
 
-        Without a token nobody can ask the server of the environment, so the first token is made in the database.
+        A server needs a token. Without one, NOUGHTS_SERVER is ignored, so that you can create the first token in the
+        database. Raises UsageProblem if the options name both.
         """
         if database is not None and self.server is not None:
             raise UsageProblem("--db and --server: got both, expected one of them")
-        can_ask = self.token or self.token_file or os.environ.get(TOKEN_VARIABLE)
-        server = self.server or (os.environ.get(SERVER_VARIABLE) if database is None else None) or None
-        if server and not self.server and not can_ask:
+        has_token = self.token or self.token_file or os.environ.get(TOKEN_VARIABLE)
+        if self.server:
+            return self
+        if database is not None or not os.environ.get(SERVER_VARIABLE):
+            return None
+        if not has_token:
             printing.note(f"{SERVER_VARIABLE} is set, but there is no token: using the database on this machine.")
-            server = None
-        return None if server is None else self
+            return None
+        return self
 
 
 def token_id(row: pb.Token) -> int:

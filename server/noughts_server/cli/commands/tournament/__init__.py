@@ -52,7 +52,7 @@ $ noughts tournament run random minimax Mine=py:my_bot.py --seed 1
             ),
             "cancel": Command(
                 "noughts_server.cli.commands.tournament.cancel:cancel",
-                "Cancel a tournament for good; finished games are kept.",
+                "Cancel a tournament permanently; finished games are kept.",
             ),
             "wait": Command(
                 "noughts_server.cli.commands.tournament.wait:wait",

@@ -18,7 +18,7 @@ cancelled, 0 of 2 games played
 """
 )
 def cancel(name: TournamentArgument, *, server: ServerOptions, output: OutputOptions) -> None:
-    """Cancel a tournament for good; finished games are kept."""
+    """Cancel a tournament permanently; finished games are kept."""
     request = pb.CancelTournamentRequest(name=read_tournament(name))
     with server.connected() as client:
         tournament = client.call(client.tournaments.CancelTournament, request).tournament

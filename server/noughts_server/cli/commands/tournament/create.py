@@ -103,7 +103,7 @@ def create(
     ] = None,
     dry_run: DryRunOption = False,
     *,
-    playing: CreateOptions,
+    options: CreateOptions,
     server: ServerOptions,
     output: OutputOptions,
 ) -> None:
@@ -114,18 +114,18 @@ def create(
     """
     if repeat not in (None, "weekly"):
         raise UsageProblem(f"--repeat {repeat!r}: expected weekly")
-    own_times = read_times_of(playing.time_of)
-    settings = playing.settings(
+    own_times = read_times_of(options.time_of)
+    settings = options.settings(
         own_times,
-        live_scores=playing.live_scores,
-        keep_scores=playing.keep_scores,
-        priority=playing.priority,
-        throughput=playing.throughput,
-        margin_ms=read_tournament_margin(playing.margin),
+        live_scores=options.live_scores,
+        keep_scores=options.keep_scores,
+        priority=options.priority,
+        throughput=options.throughput,
+        margin_ms=read_tournament_margin(options.margin),
         rated=not unrated and not own_times,
         title=title.encode(errors="replace").decode(),
     )
-    if not playing.concurrency:
+    if not options.concurrency:
         settings = replace(settings, concurrency=usual_concurrency(settings.schedule, settings.throughput))
     if dry_run:
         counts = entry_counts(settings, entries_min, entries_max)
@@ -143,7 +143,7 @@ def create(
             start_at=_moment(start_at, "--start-at", now),
             repeat=pb.REPEAT_WEEKLY if repeat else pb.REPEAT_UNSPECIFIED,
         )
-        seed = None if playing.seed is None else read_seed(playing.seed)
+        seed = None if options.seed is None else read_seed(options.seed)
         tournament.MergeFrom(settings_message(settings, seed=seed))
         request = pb.CreateTournamentRequest(tournament=tournament)
         created = client.call(client.tournaments.CreateTournament, request).tournament

@@ -51,7 +51,8 @@ def join(
     After the start, bots can join a ladder, Swiss or Danish tournament at any time, and a round robin or gauntlet while
     it is paused.
     """
-    bots = [read_bot(each) for each in (*([] if entrant is None else [entrant]), *(bot or ()))]
+    names = ([] if entrant is None else [entrant]) + (bot or [])
+    bots = [read_bot(bot_text) for bot_text in names]
     if bots and all_online:
         raise UsageProblem("join: got --all-online and bots by name, expected one of the two")
     if not bots and not all_online:
@@ -60,16 +61,16 @@ def join(
         raise UsageProblem(f"--label {label!r}: got several bots, expected one: each label must be unique")
     tournament = read_tournament(name)
     entries: list[pb.JoinTournamentResponse] = []
-    refusals: dict[str, str] = {}  # The reasons by bot.
+    refusals: dict[str, str] = {}  # the reason by bot
     with server.connected() as client:
-        for each in _bots_online(client) if all_online else bots:
-            request = pb.JoinTournamentRequest(name=tournament, bot=each, label=label)
+        for bot_resource in _bots_online(client) if all_online else bots:
+            request = pb.JoinTournamentRequest(name=tournament, bot=bot_resource, label=label)
             try:
                 entry = client.call(client.tournaments.JoinTournament, request)
-            except CallFailed as failed:
-                if not all_online or not failed.refused:
+            except CallFailed as failure:
+                if not all_online or not failure.refused:
                     raise
-                refusals[each] = failed.message
+                refusals[bot_resource] = failure.message
                 continue
             entries.append(entry)
             if not output.is_json:

@@ -24,7 +24,7 @@ from noughts_server.local.plan import LocalPlan
 
 @dataclass(frozen=True)
 class RunOptions(LocalOptions, FormatOptions):
-    """The same for `tournament run`, where there are formats."""
+    """The options of `tournament run`: those of local games, and those of tournament formats."""
 
     variant: Annotated[
         str | None,
@@ -62,7 +62,7 @@ def run(
         ),
     ],
     *,
-    playing: RunOptions,
+    options: RunOptions,
     title: TitleOption = "",
     server: ServerOptions,
     output: OutputOptions,
@@ -78,28 +78,28 @@ def run(
             "Add another bot; `noughts bot list --reference` shows the reference bots.",
         )
     if any(spec.kind == "bot" for spec in read_specs(specs)):
-        playing.refuse_at_server()
-        named = [f"{text[4:].partition('@')[0]}={text}" if text.startswith("bot:") else text for text in specs]
-        _run_on_server(make_plan(named, playing, title, there=True), playing, server, output)
+        options.refuse_at_server()
+        labelled_specs = [f"{text[4:].partition('@')[0]}={text}" if text.startswith("bot:") else text for text in specs]
+        _run_on_server(make_plan(labelled_specs, options, title, there=True), options, server, output)
         return
-    plan = make_plan(specs, playing, title)
+    plan = make_plan(specs, options, title)
     with usage_problems():
         plan.settings.schedule.check_entries(len(plan.specs), plan.settings)
     if caution := plan.settings.schedule.caution(len(plan.specs), plan.settings):
         printing.warn(f"--rounds: {caution}")
-    if playing.dry_run:
+    if options.dry_run:
         show_forecast(output, plan)
         return
-    play_tournament(output, plan, playing, fit=playing.fit)
+    play_tournament(output, plan, options, fit=options.fit)
 
 
-def _run_on_server(plan: LocalPlan, playing: RunOptions, server: ServerOptions, output: OutputOptions) -> None:
+def _run_on_server(plan: LocalPlan, options: RunOptions, server: ServerOptions, output: OutputOptions) -> None:
     from noughts_server.cli.run_on_server import play_on_server
 
     with server.connected(token_needed=True) as client:
         tournament = play_on_server(client, plan.specs, plan.settings)
-        show_tournament(output, client, tournament, fit=playing.fit)
-    # The server gives a reason for what it cancels itself.
+        show_tournament(output, client, tournament, fit=options.fit)
+    # A cancelled tournament without a reason was cancelled by the user's Ctrl-C.
     if tournament.state == TOURNAMENT_STATE_CANCELLED and not tournament.reason:
         printing.note(f"Stopped after {printing.count(tournament.games_done, 'game')}.")
         if not plan.settings.schedule.endless:

@@ -47,19 +47,21 @@ def seasons(name: TournamentArgument, *, server: ServerOptions, output: ListOpti
 
 
 def _print(league: pb.ListSeasonsResponse, rows: list[pb.Season]) -> None:
-    stopped = f"stopped: {league.reason}" if league.reason else "stopped"
-    printing.heading(printing.stdout(), f"{short(league.league)}: {stopped if league.stopped else 'repeats weekly'}")
+    state = "repeats weekly"
+    if league.stopped:
+        state = f"stopped: {league.reason}" if league.reason else "stopped"
+    printing.heading(printing.stdout(), f"{short(league.league)}: {state}")
     columns = (">season", "tournament", "state", "starts", ">bots", ">games", "winner")
     printing.print_rows(columns, map(_row, rows), "No seasons yet.")
 
 
 def _row(season: pb.Season) -> tuple[object, ...]:
-    began = milliseconds(season.start_time) or milliseconds(season.start_at)
+    start_ms = milliseconds(season.start_time) or milliseconds(season.start_at)
     return (
         season.number,
         short(season.tournament),
         _state(season),
-        clock(began) if began else "",
+        clock(start_ms) if start_ms else "",
         season.entries,
         f"{season.games_done:,}",
         ", ".join(season.winners) or season.winner,

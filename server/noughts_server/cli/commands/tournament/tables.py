@@ -15,10 +15,12 @@ from noughts_server.tables.kinds import TableKind, make_table
 from noughts_server.tables.table import Table, as_csv, as_markdown
 from noughts_server.tables.tally import Tally
 
-_OPENINGS_SHOWN = 20
+_USUAL_OPENINGS = 20
 
 
 class TablesFormat(StrEnum):
+    """The values of --format."""
+
     TEXT = "text"
     JSON = "json"
     CSV = "csv"
@@ -26,7 +28,7 @@ class TablesFormat(StrEnum):
 
 
 class Kind(StrEnum):
-    """One of `TableKind`, or all of them: the command line needs an enumeration with all choices."""
+    """The values of --kind: one `TableKind`, or all of them."""
 
     ALL = "all"
     STANDINGS = TableKind.STANDINGS
@@ -82,30 +84,34 @@ def tables(
     by wins. Bots that are equal on all of these share a rank.
     """
     if output_format is TablesFormat.CSV and kind is Kind.ALL:
-        kinds = ", ".join(each for each in Kind if each is not Kind.ALL)
+        kinds = ", ".join(name for name in Kind if name is not Kind.ALL)
         raise UsageProblem("--format csv: got no table, expected --kind as well", f"Choose one of {kinds}.")
-    title, tally = games.read(lambda gathered: (gathered.title, gathered.tally()), files.dialect)
+    title, tally = games.read(lambda source: (source.title, source.tally()), files.dialect)
     table_kinds = list(TableKind) if kind is Kind.ALL else [TableKind(kind)]
     if kind is Kind.ALL and output_format is not TablesFormat.JSON:
-        optional = {TableKind.PAIRINGS: tally.about.matches, TableKind.MODELS: tally.models}
-        table_kinds = [each for each in table_kinds if optional.get(each, True)]
-    # People who want more than a screen of openings ask for them.
-    openings = _OPENINGS_SHOWN if limit is None and output_format is TablesFormat.TEXT and kind is Kind.ALL else limit
-    made = [make_table(each, tally, openings if each is TableKind.OPENINGS else limit) for each in table_kinds]
+        optional_rows = {TableKind.PAIRINGS: tally.about.matches, TableKind.MODELS: tally.models}
+        table_kinds = [table_kind for table_kind in table_kinds if optional_rows.get(table_kind, True)]
+    # If the user asks for no number of rows, the text has only a screen of openings.
+    is_overview = limit is None and output_format is TablesFormat.TEXT and kind is Kind.ALL
+    openings_limit = _USUAL_OPENINGS if is_overview else limit
+    tables = [
+        make_table(table_kind, tally, openings_limit if table_kind is TableKind.OPENINGS else limit)
+        for table_kind in table_kinds
+    ]
     if output_format is TablesFormat.JSON:
-        printing.print_json(_document(title, tally, made))
+        printing.print_json(_document(title, tally, tables))
     elif output_format is TablesFormat.TEXT:
-        _show(title, tally, made)
+        _show(title, tally, tables)
     else:
         write = as_csv if output_format is TablesFormat.CSV else as_markdown
-        sys.stdout.write("\n".join(map(write, made)))
+        sys.stdout.write("\n".join(map(write, tables)))
         sys.stdout.flush()
         if output_format is TablesFormat.CSV and tally.unknown:
             printing.stderr().print(printing.printable(tally.unknown), soft_wrap=True)
 
 
-def _document(title: str, tally: Tally, made: list[Table]) -> dict[str, Any]:
-    head = {
+def _document(title: str, tally: Tally, tables: list[Table]) -> dict[str, Any]:
+    facts = {
         "tournament": title,
         "games": tally.games,
         "void": tally.void,
@@ -114,22 +120,22 @@ def _document(title: str, tally: Tally, made: list[Table]) -> dict[str, Any]:
         "unknown": tally.unknown or None,
         **tally.about.document(),
     }
-    return head | {
-        # The crosstable as `tournament run` prints it, of the entries in the table.
+    return facts | {
+        # The crosstable has the form of `tournament run`, with only the entries in the table.
         table.kind: tally.crosstable(str(row[1]) for row in table.rows).document()
         if table.kind == TableKind.CROSSTABLE
         else table.document()
-        for table in made
+        for table in tables
     }
 
 
-def _show(title: str, tally: Tally, made: list[Table]) -> None:
+def _show(title: str, tally: Tally, tables: list[Table]) -> None:
     console = printing.stdout()
     variants = ", ".join(sorted(tally.variants))
     repeated = f", {tally.distinct:,} of them distinct" if tally.distinct < tally.games else ""
     printing.heading(console, f"{title}: {variants}, {printing.count(tally.games, 'game')}{repeated}")
     if facts := ", ".join(f"{name} {text}" for name, text in tally.about.facts()):
         console.print(printing.printable(facts), soft_wrap=True)
-    for table in made:
+    for table in tables:
         console.print()
         show_table(console, table)

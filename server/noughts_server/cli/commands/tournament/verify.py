@@ -16,7 +16,7 @@ from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.server import AddressOptions
 from noughts_server.cli.typed_names import read_tournament
 
-_MOST_NAMED = 10
+_MOST_NUMBERS = 10
 
 
 @command(
@@ -29,7 +29,7 @@ The seeds of all 20 games follow from it.
 )
 def verify(
     name: TournamentArgument,
-    noted: Annotated[
+    noted_hash: Annotated[
         str | None, Option("--hash", metavar="SHA256", help="Hash of the seed that you noted at the start")
     ] = None,
     *,
@@ -52,17 +52,19 @@ def verify(
         games_request = games_pb2.ListGamesRequest(parent=request.name)
         games = client.each(client.games.ListGames, games_request, lambda page: page.games)
         count, differing = compare(tournament, games)
-    expected_hash = (noted or tournament.seed_hash).strip().lower()
-    fits = commitment(tournament.seed) == expected_hash
-    if output.is_json or (fits and not differing):
-        source = "that you noted" if noted else "that the server reports; one noted at the start proves more (--hash)"
+    expected_hash = (noted_hash or tournament.seed_hash).strip().lower()
+    is_valid = commitment(tournament.seed) == expected_hash
+    if output.is_json or (is_valid and not differing):
+        source = (
+            "that you noted" if noted_hash else "that the server reports; one noted at the start proves more (--hash)"
+        )
         output.announce(
             {
                 "tournament": request.name,
                 **printing.seed_document(tournament.seed),
                 "seed_hash": tournament.seed_hash,
-                "noted": noted,
-                "fits": fits,
+                "noted": noted_hash,
+                "fits": is_valid,
                 "games": count,
                 "differing": differing,
             },
@@ -70,29 +72,29 @@ def verify(
             f"Seed {tournament.seed} has the hash {source}.\n"
             f"The seeds of all {printing.count(count, 'game')} follow from it.",
         )
-    if not fits:
+    if not is_valid:
         raise Problem(
             f"{request.name}: its seed {tournament.seed} has the hash {commitment(tournament.seed)}, "
             f"expected {expected_hash}",
             "Either the seed is not the one chosen before the start, or you noted a different hash. Ask the organiser.",
         )
     if differing:
-        numbers = ", ".join(map(str, differing[:_MOST_NAMED])) + (", ..." if len(differing) > _MOST_NAMED else "")
-        wrong = printing.count(len(differing), "game")
+        numbers = ", ".join(map(str, differing[:_MOST_NUMBERS])) + (", ..." if len(differing) > _MOST_NUMBERS else "")
+        games_text = printing.count(len(differing), "game")
         raise Problem(
-            f"{request.name}: the seeds of {wrong} do not follow from its seed: {numbers}",
+            f"{request.name}: the seeds of {games_text} do not follow from its seed: {numbers}",
             "The random numbers of these games were not fixed before the start. Ask the operator.",
         )
 
 
 def compare(tournament: pb.Tournament, games: Iterable[games_pb2.Game]) -> tuple[int, list[int]]:
-    """Return the number of games, and the numbers of those whose seed does not follow from the tournament's.
+    """Return the count of games, and the numbers of games whose seed does not follow from the tournament's seed.
 
-    In tournaments from before seeds were secret, all seeds may instead follow by the old rule.
+    Tournaments from before seeds were secret derive all seeds by an older rule. The rule with fewer differences counts.
     """
     seeds = {int(game.name.rpartition("/")[2]): game.seed for game in games}
-    differing = [
+    differing_by_rule = [
         [number for number, seed in seeds.items() if seed != game_seed(tournament_seed, number)]
         for tournament_seed in (tournament.seed, OldSeed(tournament.seed))
     ]
-    return len(seeds), min(differing, key=len)
+    return len(seeds), min(differing_by_rule, key=len)

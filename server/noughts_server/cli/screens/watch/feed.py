@@ -6,7 +6,7 @@ from functools import partial
 from rich.console import Console
 
 from noughts_server.cli import printing
-from noughts_server.cli.drawing.feed_lines import note_lost, print_message
+from noughts_server.cli.drawing.feed_lines import note_lost_connection, print_message
 from noughts_server.cli.errors import has_extra
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.server import AddressOptions
@@ -24,7 +24,7 @@ def show_feed(name: str, server: AddressOptions, output: OutputOptions) -> None:
         with server.connected() as client:
             console = printing.stdout()
             if output.is_json or not console.is_terminal:
-                client.follow(resource, partial(print_message, output), note_lost)
+                client.follow(resource, partial(print_message, output), note_lost_connection)
             elif has_extra("play") and sys.stdin.isatty() and sys.stderr.isatty():
                 _run_application(client, resource, console)
             else:

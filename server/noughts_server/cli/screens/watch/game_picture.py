@@ -12,7 +12,7 @@ from noughts_proto.v1 import feed_pb2 as pb
 from noughts_referee.rules import VariantError, parse_variant
 from noughts_server.cli import printing
 from noughts_server.cli.drawing.boards import STYLES, board_lines, board_width, cells_text
-from noughts_server.cli.drawing.feed_lines import clocks_of, ended_line, score_text, scores_of, short_game
+from noughts_server.cli.drawing.feed_lines import clocks_of, ending_text, score_text, scores_of, short_game
 from noughts_server.cli.screens.clocks import precise
 
 _MOST_MOVES = 7
@@ -93,7 +93,7 @@ def _player(game: pb.WatchedGame, side: int, passed: Callable[[str], float], *, 
 def state_text(game: pb.WatchedGame) -> str:
     """Return e.g. `ply 12, 0.4 ms`, or how the game ended."""
     if game.state == pb.GAME_STATE_ENDED:
-        return ended_line(game)
+        return ending_text(game)
     if game.state == pb.GAME_STATE_WAITING:
         return f"ply {len(game.moves)}, waits for its bots" if game.moves else "has not begun"
     took = f", {game.times_us[-1] / 1000:.1f} ms" if game.times_us else ""

@@ -27,14 +27,15 @@ def rebuild(database: DatabaseOption = None, *, output: OutputOptions) -> None:
     """
     from noughts_server.store.games.explorer import count_some, forget_all, unexplored
 
-    async def recounted(store: "Store") -> int:
+    async def recount(store: "Store") -> int:
         await store.write(forget_all)
-        games, waiting = 0, await store.read(unexplored)
-        while left := await store.read(unexplored):
-            show(waiting - left, waiting)
+        games = 0
+        total = await store.read(unexplored)
+        while remaining := await store.read(unexplored):
+            show(total - remaining, total)
             games += await store.write(lambda connection: count_some(connection, 2_000))
         return games
 
     with counting("Games") as show:
-        games = in_database(database, recounted, alone=True)
+        games = in_database(database, recount, alone=True)
     output.show({"games": games}, f"{printing.count(games, 'game')} counted")

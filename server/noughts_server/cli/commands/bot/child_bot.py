@@ -1,4 +1,4 @@
-"""A plugin or program that `noughts bot ask` runs in a child process: foreign code never runs in this process."""
+"""The bot of `noughts bot ask` if it is a plugin or program: foreign code, which runs in a child process."""
 
 import asyncio
 from collections.abc import Iterator
@@ -16,11 +16,11 @@ from noughts_server.launching.launcher import Locking, launching
 
 _MOVE_SECONDS = 60.0
 
-Entered = TypeVar("Entered")
+Value = TypeVar("Value")
 
 
-class _AskedBot(Bot):
-    """The bot of a child process. Positions arrive one by one, so the event loop is idle in between."""
+class _ChildBot(Bot):
+    """The bot of a child process. Its session runs only during `choose`, because positions arrive one by one."""
 
     def __init__(self, session: ChildSession, runner: asyncio.Runner) -> None:
         self._session = session
@@ -31,24 +31,24 @@ class _AskedBot(Bot):
 
 
 @contextmanager
-def asked_child(
+def child_bot(
     spec: BotSpec, chosen_variant: Variant | None, locking: Locking, start_seconds: float
 ) -> Iterator[tuple[Bot, Variant]]:
-    """Yield the bot of a spec in a child, and the chosen variant or the bot's own; print its stderr at the end.
+    """Yield a spec's bot in a child process, and the chosen variant or, without one, the bot's own.
 
-    Raises BotFault, VariantRefused.
+    At the end the child's stderr is printed. Raises BotFault, VariantRefused.
     """
     times = ChildSettings(start=start_seconds)
     with (
         asyncio.Runner() as runner,
-        _entered(runner, launching(locking, printing.note)) as launcher,
-        _entered(runner, child_session(spec, launcher, times, move_seconds=_MOVE_SECONDS)) as session,
+        _entering(runner, launching(locking, printing.note)) as launcher,
+        _entering(runner, child_session(spec, launcher, times, move_seconds=_MOVE_SECONDS)) as session,
     ):
         try:
             runner.run(session.greet())
             variant = chosen_variant or own_variant(session.declared)
             session.require(variant)
-            yield _AskedBot(session, runner), variant
+            yield _ChildBot(session, runner), variant
         finally:
             runner.run(session.stop())
             for line in session.said.splitlines():
@@ -56,11 +56,11 @@ def asked_child(
 
 
 @contextmanager
-def _entered(runner: asyncio.Runner, context: AbstractAsyncContextManager[Entered]) -> Iterator[Entered]:
-    """Enter an asynchronous context on the runner for the length of the block."""
+def _entering(runner: asyncio.Runner, context: AbstractAsyncContextManager[Value]) -> Iterator[Value]:
+    """Enter an asynchronous context on the runner, and leave it at the end of the `with` block."""
     stack = AsyncExitStack()
-    entered = runner.run(stack.enter_async_context(context))
+    value = runner.run(stack.enter_async_context(context))
     try:
-        yield entered
+        yield value
     finally:
         runner.run(stack.aclose())
