@@ -15,6 +15,8 @@ from noughts_server.core.errors import BadBusUrl
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BusOptions:
+    """The addresses of the bus, and the files that it needs to connect."""
+
     bus: Annotated[
         str | None,
         Option("--bus", metavar="URL", help="Bus of a cluster, e.g. nats://HOST:4222 (several: comma-separated)"),
@@ -48,7 +50,7 @@ class BusOptions:
             if path is not None and not path.is_file():
                 raise UsageProblem(f"{option} {str(path)!r}: there is no such file")
         try:
-            is_open = any(not is_loopback(urlsplit(each).hostname or "") and "@" not in each for each in settings.urls)
+            is_open = any(not is_loopback(urlsplit(url).hostname or "") and "@" not in url for url in settings.urls)
         except BadBusUrl as error:
             raise UsageProblem(f"--bus: got {error.subject!r}, expected {error.expected}") from error
         if is_open and not (insecure or self.bus_creds or self.bus_cert):

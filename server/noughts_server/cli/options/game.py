@@ -126,7 +126,7 @@ EveryOption = Annotated[
 
 
 def read_variant(text: str, opening: str | None = None, called: str = "--variant") -> Variant:
-    """Return the variant of that name, with that rule for the opening. Raise UsageProblem."""
+    """Return the variant with this name and opening rule. Raises UsageProblem, in which `called` names the option."""
     if opening is not None and opening not in OPENING_RULES:
         raise UsageProblem(f"--opening-rule {opening!r}: expected {' or '.join(f'`{rule}`' for rule in OPENING_RULES)}")
     try:
@@ -149,12 +149,12 @@ def own_variant(declared: Sequence[str]) -> Variant:
 
 
 def read_specs(texts: list[str]) -> tuple[BotSpec, ...]:
-    """Return the parsed specs. Whether the variant allows them shows when the bots are created."""
+    """Return the parsed specs. They are not checked against a variant: that happens when the bots are created."""
     return tuple(parse_spec(text) for text in texts)
 
 
 def read_seed(seed: int | None, *, secret: bool = False) -> int:
-    """Return the seed, or a random one: short enough to type again, or with `secret` too long to be guessed."""
+    """Return the seed, or a random one: 32 bits, which a user can type again, or with `secret` 64 bits."""
     if seed is None:
         return secrets.randbits(64 if secret else 32)
     if not 0 <= seed <= LARGEST_SEED:

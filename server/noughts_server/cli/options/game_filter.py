@@ -12,6 +12,8 @@ from noughts_server.cli.errors import UsageProblem
 
 
 class ResultChoice(StrEnum):
+    """The values of --result."""
+
     FIRST = "1-0"
     HALF = "1/2-1/2"
     SECOND = "0-1"
@@ -43,6 +45,8 @@ _WINS = {
 
 @dataclass(frozen=True, slots=True)
 class GameFilter:
+    """Options that select games by result, termination or fault."""
+
     result: Annotated[
         ResultChoice | None, Option("--result", help="Only games with this result, from the bot's point of view")
     ] = None
@@ -53,12 +57,12 @@ class GameFilter:
 
     @property
     def is_set(self) -> bool:
-        """Whether the filter excludes any games."""
+        """Whether any of the options is given."""
         return bool(self.result or self.termination or self.fault)
 
     @property
     def needs_bot(self) -> bool:
-        """Whether the result is that of a bot, not of a side."""
+        """Whether the result is from the point of view of a bot, so that the command needs one."""
         return self.result in _WINS
 
     def apply(self, request: pb.ListGamesRequest) -> None:

@@ -6,11 +6,11 @@ from noughts_server.cli.errors import UsageProblem
 
 
 def by_label(texts: list[str] | None, option: str, expected: str, labels: Sequence[str] | None) -> dict[str, str]:
-    """Return the values of an option for single bots. Raise UsageProblem, also for an unknown bot."""
-    own: dict[str, str] = {}
+    """Return the values of `LABEL=VALUE` texts, by label. Raises UsageProblem, also for a label not in `labels`."""
+    values: dict[str, str] = {}
     for text in texts or ():
         # Labels can contain `=` (`nextstep:depth=3`), values cannot.
-        label, _, own_value = text.rpartition("=")
+        label, _, value = text.rpartition("=")
         if not label:
             raise UsageProblem(f"{option} {text!r}: expected {expected}")
         if labels is not None and label not in labels:
@@ -18,7 +18,7 @@ def by_label(texts: list[str] | None, option: str, expected: str, labels: Sequen
                 f"{option} {text!r}: unknown bot {label!r}, expected one of {', '.join(labels)}",
                 "Name a bot with LABEL=SPEC.",
             )
-        if label in own:
+        if label in values:
             raise UsageProblem(f"{option} {text!r}: got {label!r} twice, expected each bot once")
-        own[label] = own_value
-    return own
+        values[label] = value
+    return values

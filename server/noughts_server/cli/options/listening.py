@@ -15,7 +15,7 @@ from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.web.listener import listening
 
 _RELEASE_SECONDS = 6.0
-"""The website of a killed server can hold its port for this long."""
+"""Time to wait for a port that is in use: the website of a killed server can hold its port for this long."""
 
 ListenOption = Annotated[
     str,
@@ -42,12 +42,12 @@ InsecureServerOption = Annotated[
 def open_listener(address: str, option: str) -> socket.socket:
     """Return a socket that listens at the address of this option. Raises UsageProblem, Problem."""
     host, port = read_address(address, option)
-    latest = time.monotonic() + _RELEASE_SECONDS
+    deadline = time.monotonic() + _RELEASE_SECONDS
     while True:
         try:
             return listening(host, port)
         except OSError as error:
-            if error.errno != errno.EADDRINUSE or time.monotonic() > latest:
+            if error.errno != errno.EADDRINUSE or time.monotonic() > deadline:
                 raise Problem(
                     f"{option} {address!r}: cannot listen there: {error.strerror or error}",
                     "Is another one running there? Choose another port.",
@@ -68,13 +68,15 @@ def read_identity(certificate: Path | None, key: Path | None) -> Identity | None
     if certificate is None and key is None:
         return None
     if certificate is None or key is None:
-        given, missing = ("--tls-key", "--tls-cert") if certificate is None else ("--tls-cert", "--tls-key")
-        raise UsageProblem(f"{missing}: got none, expected a PEM file, because {given} was given")
+        present_option, missing_option = (
+            ("--tls-key", "--tls-cert") if certificate is None else ("--tls-cert", "--tls-key")
+        )
+        raise UsageProblem(f"{missing_option}: got none, expected a PEM file, because {present_option} was given")
     return Identity(certificate, key)
 
 
 def require_protected_server(address: str, *, protected: bool) -> None:
-    """Raise UsageProblem if others can read along with callers of `--listen`."""
+    """Raise UsageProblem if others could read the connections to `--listen`."""
     host, _ = read_address(address, "--listen")
     if not (protected or is_loopback(host)):
         raise UsageProblem(

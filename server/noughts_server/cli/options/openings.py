@@ -27,7 +27,7 @@ OpeningsOption = Annotated[
     ),
 ]
 
-_BY_LOT = re.compile(r"(random|balanced):(.*)")
+_RANDOM = re.compile(r"(random|balanced):(.*)")
 _PARTS = re.compile(r"(.+?)((?:,[a-z_]+=[^,]*)+)")
 _KEYS = ("start", "plies")
 _LONGEST_NUMBER = 6
@@ -47,18 +47,18 @@ def read_openings(text: str, order: str, symmetries: bool, variant: Variant) -> 
 
 
 def _read(text: str, order: str, symmetries: bool, variant: Variant) -> Openings:
-    orders = [str(each) for each in OpeningsOrder]
+    orders = [str(name) for name in OpeningsOrder]
     if order not in orders:
-        raise UsageProblem(f"--openings-order {order!r}: expected {' or '.join(f'`{each}`' for each in orders)}")
-    usual = Openings(order=OpeningsOrder(order), symmetries=symmetries)
+        raise UsageProblem(f"--openings-order {order!r}: expected {' or '.join(f'`{name}`' for name in orders)}")
+    base = Openings(order=OpeningsOrder(order), symmetries=symmetries)
     if (random := read_random_openings(text, order, symmetries)) is not None:
         return random
     if variant.agreement:
-        # For a file with any content.
+        # The caller refuses any list for this variant, so the file is not read.
         return Openings(OpeningsKind.LIST, name=text)
     place, part = _part(text, order)
     if place in BOOKS:
-        return read_lines(usual, text, book_lines(place), variant, part)
+        return read_lines(base, text, book_lines(place), variant, part)
     file = Path(place)
     if file.is_dir():
         raise UsageProblem(f"--openings {text}: got a folder, expected a file with one opening per line")
@@ -70,12 +70,12 @@ def _read(text: str, order: str, symmetries: bool, variant: Variant) -> Openings
             ),
             'Write one opening per line: `x,y, x,y` from the middle, `h8i9`, or JSON with "moves".',
         )
-    return read_openings_file(usual, file, variant, part, file.name + text.removeprefix(place))
+    return read_openings_file(base, file, variant, part, file.name + text.removeprefix(place))
 
 
 def read_random_openings(text: str, order: str, symmetries: bool) -> Openings | None:
     """Return the openings of `random:K` and `balanced:K`; None for others. Raise UsageProblem."""
-    parsed = _BY_LOT.fullmatch(text)
+    parsed = _RANDOM.fullmatch(text)
     if parsed is None:
         return None
     kind = parsed[1]
@@ -95,9 +95,9 @@ def _part(text: str, order: str) -> tuple[str, Part]:
     parsed = None if Path(text).exists() else _PARTS.fullmatch(text)
     if parsed is None:
         return text, Part()
-    place, written = parsed.groups()
+    place, part_text = parsed.groups()
     numbers: dict[str, int] = {}
-    for name, _, value in (option.partition("=") for option in written[1:].split(",")):
+    for name, _, value in (option.partition("=") for option in part_text[1:].split(",")):
         if name not in _KEYS:
             fix = f"Write it as in {place},start=100,plies=6, where both keys are optional."
             raise UsageProblem(f"--openings {text}: got the key {name}, expected {' or '.join(_KEYS)}", fix)

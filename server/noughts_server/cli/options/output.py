@@ -46,7 +46,7 @@ class OutputOptions:
         sys.stdout.flush()
 
     def show_each(self, documents: Iterable[Any], text: Callable[[], object]) -> None:
-        """Print a long list: each document as a line of JSON as soon as it is there, or the text."""
+        """Print a long list: each document as a line of JSON as soon as the iterator yields it, or the text."""
         if not self.is_json:
             text()
             return
@@ -75,7 +75,7 @@ class OutputOptions:
         self.show(document, print_text)
 
     def hint(self, message: str) -> None:
-        """Print a line on stderr that says what to do next, for people only."""
+        """Print a line on stderr that says what to do next, except with JSON."""
         if not self.is_json:
             printing.note(message)
 
@@ -95,21 +95,21 @@ LimitOption = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListOptions(OutputOptions):
-    """The same for a command that prints a list."""
+    """The options of a command that prints a list: its format, and the number of rows."""
 
     limit: LimitOption = None
 
     def limited(self, rows: Callable[[int | None], Iterable[_Row]]) -> Iterator[_Row]:
-        """Yield the rows that --limit asks for; text ends with a note on stderr if there are more.
+        """Yield at most --limit rows; text ends with a note on stderr if there are more.
 
-        `rows` returns at most the number of rows that it gets, None: all.
+        `rows` gets the maximum number of rows to return, None for all.
         """
         if self.is_json:
             yield from rows(self.limit)
             return
-        most = self.limit or _ROWS_OF_TEXT
-        for number, row in enumerate(rows(most + 1)):
-            if number == most:
-                printing.note(f"There are more than {most}; --limit N prints N.")
+        limit = self.limit or _ROWS_OF_TEXT
+        for number, row in enumerate(rows(limit + 1)):
+            if number == limit:
+                printing.note(f"There are more than {limit}; --limit N prints N.")
                 return
             yield row

@@ -56,6 +56,8 @@ def read_memory(text: str, option: str = "--memory") -> int:
 
 @dataclass(frozen=True)
 class SandboxOptions:
+    """Whether programs and plugins must, can or do not run in the sandbox."""
+
     require_lock: Annotated[
         bool,
         Option(
@@ -78,7 +80,9 @@ class SandboxOptions:
         """Return how child players are sandboxed. Raises UsageProblem for both options at once."""
         if self.require_lock and self.no_lock:
             raise UsageProblem("--require-lock: got --no-lock as well, expected one of the two")
-        return Locking.REQUIRED if self.require_lock else Locking.OFF if self.no_lock else Locking.USUAL
+        if self.require_lock:
+            return Locking.REQUIRED
+        return Locking.OFF if self.no_lock else Locking.USUAL
 
 
 MemoryOption = Annotated[

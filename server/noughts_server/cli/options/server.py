@@ -82,7 +82,7 @@ class AddressOptions:
 
     def connected_with(self, token: str) -> AbstractContextManager["Client"]:
         """Yield a client of the server that calls it with this token."""
-        # `noughts bot run` has these options, but calls with its own connections: its start need not load the client.
+        # Import late: `noughts bot run` has these options, but its bots connect without this client.
         from noughts_server.client import client
 
         return client.connected(self.address, token, self.dialling(token), HINTS)
@@ -90,7 +90,7 @@ class AddressOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerOptions(AddressOptions):
-    """The same for a command that also takes the token as an option."""
+    """The options of a command that calls a server, with the token as an option."""
 
     token: Annotated[
         str | None,

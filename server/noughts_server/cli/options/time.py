@@ -64,6 +64,7 @@ LocalMarginOption = Annotated[
 
 
 def read_time(text: str, option: str = "--time") -> TimeControl:
+    """Return the time control, e.g. of `60+0.5`. Raises UsageProblem."""
     try:
         return parse_time_control(text)
     except TimeControlError as error:
@@ -72,20 +73,20 @@ def read_time(text: str, option: str = "--time") -> TimeControl:
 
 def read_times_of(texts: list[str] | None, labels: Sequence[str] | None = None) -> dict[str, TimeControl]:
     """Return the times of `LABEL=T`, by label; `labels` are the existing ones, None if they are not known yet."""
-    own = by_label(texts, "--time-of", "LABEL=T, the name of a bot and its value", labels)
-    return {label: read_time(text, f"--time-of {label}") for label, text in own.items()}
+    times = by_label(texts, "--time-of", "LABEL=T, the name of a bot and its value", labels)
+    return {label: read_time(text, f"--time-of {label}") for label, text in times.items()}
 
 
-def read_times_of_two(texts: list[str] | None, own: str, opponent: str) -> dict[str, TimeControl]:
+def read_times_of_two(texts: list[str] | None, challenger: str, opponent: str) -> dict[str, TimeControl]:
     """Return the times of the two bots of a challenge, by name; `you` means the challenger's bot."""
-    times = read_times_of(texts, ("you", own, opponent))
-    return {own if name == "you" else name: time for name, time in times.items()}
+    times = read_times_of(texts, ("you", challenger, opponent))
+    return {challenger if name == "you" else name: time for name, time in times.items()}
 
 
 def read_margins_of(texts: list[str] | None, labels: Sequence[str]) -> dict[str, int]:
     """Return the margins of `LABEL=TIME`, in microseconds, by label; `labels` are the existing ones."""
-    own = by_label(texts, "--margin-of", "LABEL=TIME, the name of a bot and its value", labels)
-    return {label: read_margin(text, f"--margin-of {label}") for label, text in own.items()}
+    margins = by_label(texts, "--margin-of", "LABEL=TIME, the name of a bot and its value", labels)
+    return {label: read_margin(text, f"--margin-of {label}") for label, text in margins.items()}
 
 
 def read_margin(text: str, option: str = "--margin") -> int:

@@ -88,10 +88,10 @@ class GameOptions:
     fuel: FuelOption = None
     forfeit_after: ForfeitAfterOption = None
 
-    def settings(self, own_times: Mapping[str, TimeControl], **more: Any) -> TournamentSettings:
-        """Return the settings; `more` are those that no option here names. Raise UsageProblem."""
+    def settings(self, own_times: Mapping[str, TimeControl], **other_settings: Any) -> TournamentSettings:
+        """Return the settings of a tournament; `other_settings` add to those of the options. Raises UsageProblem."""
         variant = read_variant(self.variant or USUAL_VARIANT, self.opening_rule)
-        made = TournamentSettings(
+        settings = TournamentSettings(
             variant=variant.name,
             time=read_time(self.time),
             own_times=own_times,
@@ -100,19 +100,20 @@ class GameOptions:
             forfeit_after=self.forfeit_after or 0,
             concurrency=self.concurrency,
             openings=read_openings(self.openings, self.openings_order, self.symmetries, variant),
-            **{"rated": not own_times, "games_per_pair": self.games, **self._format_settings(), **more},
+            **{"rated": not own_times, "games_per_pair": self.games, **self._format_settings(), **other_settings},
         )
         with usage_problems():
-            made.check_fuel()
-        return made
+            settings.check_fuel()
+        return settings
 
     def _format_settings(self) -> dict[str, Any]:
+        """Return the settings of the format, by name; subclasses with formats override this."""
         return {}
 
 
 @dataclass(frozen=True)
 class FormatOptions(GameOptions):
-    """The same for commands with formats."""
+    """Options for the games of commands with tournament formats."""
 
     schedule: ScheduleOption = str(_USUAL.schedule)
     rounds: RoundsOption = None
@@ -128,10 +129,10 @@ class FormatOptions(GameOptions):
     sprt: SprtOption = None
 
     def _format_settings(self) -> dict[str, Any]:
-        own = {"rounds": self.rounds or 0, "stop_when_decided": self.stop_when_decided, "sprt": self.sprt or ""}
+        settings = {"rounds": self.rounds or 0, "stop_when_decided": self.stop_when_decided, "sprt": self.sprt or ""}
         if self.sprt is not None:
             read_sprt(self.sprt)
             if self.games == _USUAL.games_per_pair:
-                own["games_per_pair"] = GAMES_OF_A_TEST
-        schedule = read_schedule(self.schedule, **{"games_per_pair": self.games, **own})
-        return {"schedule": schedule, **own}
+                settings["games_per_pair"] = GAMES_OF_A_TEST
+        schedule = read_schedule(self.schedule, **{"games_per_pair": self.games, **settings})
+        return {"schedule": schedule, **settings}

@@ -70,14 +70,14 @@ def run_mode(mode: Mode, *, mouse: bool = True) -> None:
 
 
 async def show_mode(mode: Mode, *, mouse: bool = True) -> None:
-    """The same inside a running event loop."""
+    """Show the mode as `run_mode` does, inside a running event loop."""
     application = Application(mode)
     loop = asyncio.get_running_loop()
     # If the window is closed or a service manager stops the program, the terminal must be restored, too.
     signals = (signal.SIGTERM, signal.SIGHUP)
     for number in signals:
         loop.add_signal_handler(number, application.exit)
-    _when_the_terminal_closes(sys.stdin.fileno(), lambda: loop.call_soon_threadsafe(application.exit))
+    _watch_terminal(sys.stdin.fileno(), lambda: loop.call_soon_threadsafe(application.exit))
     try:
         await application.run_async(mouse=mouse)
     finally:
@@ -87,18 +87,17 @@ async def show_mode(mode: Mode, *, mouse: bool = True) -> None:
         raise application.failure
 
 
-def _when_the_terminal_closes(terminal: int, leave: Callable[[], object]) -> None:
-    """Call `leave` when the terminal is closed, and end the process if it has not ended soon after.
+def _watch_terminal(terminal: int, leave: Callable[[], object]) -> None:
+    """Start a thread that calls `leave` when the terminal is closed, and soon after ends a process that still runs.
 
     A signal is not enough: not every process of a window receives it, and the loop that would handle it may wait for a
     writer that failed because of the closed terminal.
     """
-    closed = select.poll()
-    # Only errors and hang-ups, which poll always reports.
-    closed.register(terminal, 0)
+    poll = select.poll()
+    poll.register(terminal, 0)  # no events: poll reports errors and hang-ups in any case
 
     def watch() -> None:
-        closed.poll()
+        poll.poll()
         try:
             leave()
         except RuntimeError:

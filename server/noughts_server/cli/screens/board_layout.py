@@ -25,7 +25,7 @@ class _Size(NamedTuple):
 
     width: int
     height: int
-    ruled: bool
+    has_lines: bool
     """Whether lines separate the cells; if not, a blank column does."""
 
 
@@ -41,6 +41,8 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Scene:
+    """The content of a board: stones, cursor, last move, winning and forbidden cells."""
+
     stones: Mapping[int, str]
     """The mark on each taken cell."""
     cursor: int | None = None
@@ -75,17 +77,17 @@ class Layout:
     @property
     def _margin(self) -> int:
         """The width left of a row's first cell: the row's number and a blank."""
-        return len(str(self.variant.rows)) + 1 + (0 if self.size.ruled else 1)
+        return len(str(self.variant.rows)) + 1 + (0 if self.size.has_lines else 1)
 
     @property
     def _pitch(self) -> tuple[int, int]:
         """The distance between neighbouring cells, across and down."""
-        return self.size.width + 1, self.size.height + (1 if self.size.ruled else 0)
+        return self.size.width + 1, self.size.height + (1 if self.size.has_lines else 0)
 
     @property
     def _block(self) -> int:
         """The width of a layer."""
-        return self._margin + self.variant.columns * self._pitch[0] - (1 if self.size.ruled else 0)
+        return self._margin + self.variant.columns * self._pitch[0] - (1 if self.size.has_lines else 0)
 
     @property
     def _top(self) -> int:
@@ -101,12 +103,12 @@ class Layout:
     @property
     def height(self) -> int:
         """The height in lines."""
-        return self._top + self.variant.rows * self._pitch[1] - (1 if self.size.ruled else 0)
+        return self._top + self.variant.rows * self._pitch[1] - (1 if self.size.has_lines else 0)
 
     def place(self, cell: int) -> Place:
         """Return the top left character of a cell."""
-        above, column = divmod(cell, self.variant.columns)
-        layer, row = divmod(above, self.variant.rows)
+        row_of_all, column = divmod(cell, self.variant.columns)
+        layer, row = divmod(row_of_all, self.variant.rows)
         across, down = self._pitch
         left = layer * (self._block + _BETWEEN_LAYERS) + self._margin
         return Place(left + column * across, self._top + row * down)
@@ -141,10 +143,10 @@ class Layout:
                 line = self._top + row * down
                 number = str(variant.rows - row).rjust(len(str(variant.rows)))
                 canvas.write(left - self._margin, line + (size.height - 1) // 2, number, QUIET)
-                if size.ruled:
-                    for between in range(1, variant.columns):
+                if size.has_lines:
+                    for boundary in range(1, variant.columns):
                         for part in range(size.height):
-                            canvas.write(left + between * across - 1, line + part, "│", QUIET)
+                            canvas.write(left + boundary * across - 1, line + part, "│", QUIET)
                     if row < variant.rows - 1:
                         rule = "┼".join(["─" * size.width] * variant.columns)
                         canvas.write(left, line + size.height, rule, QUIET)
@@ -155,7 +157,7 @@ class Layout:
         mark = scene.stones.get(cell)
         style = QUIET if mark is None else MARK_STYLES[mark]
         before = after = ""
-        # Signs distinguish the cells without colours, too.
+        # Signs mark these cells, too, because a terminal can have no colours.
         if cell in scene.winning:
             before = after = "*"
             style = f"bold white on {scene.winning_colour or 'black'}"
@@ -167,11 +169,14 @@ class Layout:
             after = ")"
         if cell == scene.cursor:
             style += " reverse"
-        sign = mark or (_FORBIDDEN if cell in scene.forbidden else " " if size.ruled else ".")
-        if not size.ruled:
+        sign = mark
+        if sign is None:
+            blank = " " if size.has_lines else "."
+            sign = _FORBIDDEN if cell in scene.forbidden else blank
+        if not size.has_lines:
             canvas.write(left, top, sign, style)
-            for column, beside in ((left - 1, before), (left + 1, after)):
-                canvas.write(column, top, beside, style.replace(" reverse", ""))
+            for column, bracket in ((left - 1, before), (left + 1, after)):
+                canvas.write(column, top, bracket, style.replace(" reverse", ""))
             return
         rows = _LARGE.get(sign, (" ", sign, " ")) if size.height > 1 else (sign,)
         for part, row in enumerate(rows):
@@ -186,7 +191,7 @@ class _Canvas:
 
     def __init__(self, width: int, height: int) -> None:
         self._lines = [[(" ", "")] * width for _ in range(height)]
-        """The character and the style of each place, line by line."""
+        """The character and the style at each position, line by line."""
 
     def write(self, column: int, line: int, text: str, style: str) -> None:
         """Write the text, cut at the edge."""

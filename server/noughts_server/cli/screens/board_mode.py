@@ -53,9 +53,9 @@ class BoardMode(Mode):
             room = ScrollableContainer(Board(self.source.game.variant), id="room")
             room.can_focus = False
             yield room
-            beside = Vertical(Static(id="players"), id="panel")
-            beside.styles.width = PANEL_WIDTH
-            yield beside
+            side_panel = Vertical(Static(id="players"), id="panel")
+            side_panel.styles.width = PANEL_WIDTH
+            yield side_panel
         yield Static(id="strip")
         yield Static(id="status")
         yield Static(id="message")
@@ -72,12 +72,12 @@ class BoardMode(Mode):
     def fit(self, size: Size) -> None:
         """Fit the board to the screen. If the panel would hide part of the board, the strip replaces it."""
         variant = self.source.game.variant
-        beside = size.width - PANEL_WIDTH
-        self._is_narrow = size.width < _NARROW or not fits(variant, beside)
+        width_beside_panel = size.width - PANEL_WIDTH
+        self._is_narrow = size.width < _NARROW or not fits(variant, width_beside_panel)
         self.query_one("#panel").display = not self._is_narrow
         self.query_one("#strip").display = self._is_narrow
         lines = size.height - _LINES_BELOW
-        room = (size.width, lines - STRIP_LINES) if self._is_narrow else (beside, lines)
+        room = (size.width, lines - STRIP_LINES) if self._is_narrow else (width_beside_panel, lines)
         self.query_one(Board).fit(variant, room)
 
     def show(self) -> None:
@@ -85,7 +85,7 @@ class BoardMode(Mode):
             self.draw(self.source.game)
 
     def draw(self, game: ShownGame) -> None:
-        """Draw this game; modes add what is theirs."""
+        """Draw this game. Subclasses add a cursor and the lines below the board."""
         self.draw_game(game, None)
 
     def draw_game(self, game: ShownGame, cursor: int | None) -> None:
@@ -125,10 +125,14 @@ class BoardMode(Mode):
         room = self.query_one("#room", ScrollableContainer)
         layout = self.query_one(Board).layout_of_board
         place = layout.place(cell)
-        # Next to the first row and column, scroll to their names, too.
-        left, top = place.column - 1, place.line
-        names_left, names_top = layout.place(0)
-        left, top = (0 if left < names_left else left), (0 if top <= names_top else top)
+        left = place.column - 1
+        top = place.line
+        first_cell = layout.place(0)
+        # At the first row or column, scroll to their names, too.
+        if left < first_cell.column:
+            left = 0
+        if top <= first_cell.line:
+            top = 0
         region = Region(left, top, place.column + layout.size.width + 1 - left, place.line + layout.size.height - top)
         if room.max_scroll_x or room.max_scroll_y:
             room.scroll_to_region(region, animate=False, force=True)

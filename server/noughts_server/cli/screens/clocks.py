@@ -28,36 +28,37 @@ class Clocks:
         self._since = get_time()
 
     @property
-    def limited(self) -> bool:
+    def is_limited(self) -> bool:
         """Whether any player has a limit."""
         return any(time.timed for time in self._times)
 
-    def asked(self, own: float, opponent: float) -> None:
-        """Start player 0's turn with `own` seconds left."""
+    def start_turn(self, own: float, opponent: float) -> None:
+        """Start player 0's turn with these seconds left to both players."""
         self._left_us = [_microseconds(own), _microseconds(opponent)]
         self._run(0)
 
-    def answered(self) -> None:
+    def end_turn(self) -> None:
         """End player 0's turn."""
-        self._left_us[0] = self._times[0].after_move(self._left_us[0], self._passed_us(0))
+        self._left_us[0] = self._times[0].after_move(self._left_us[0], self._turn_us(0))
         self._run(1)
 
     def stop(self) -> None:
+        """Stop both clocks at the end of the game."""
         self._left_us = [_microseconds(self.left(player)) for player in (0, 1)]
         self._running = None
 
     def _run(self, player: int) -> None:
         self._running, self._since = player, self._get_time()
 
-    def _passed_us(self, player: int) -> int:
+    def _turn_us(self, player: int) -> int:
         """Return the time since the player's turn began; 0 unless its clock runs."""
         return _microseconds(self._get_time() - self._since) if player == self._running else 0
 
     def left(self, player: int) -> float:
         """Return the player's time left now; at least 0."""
-        return max(0, self._left_us[player] - self._passed_us(player)) / MICROSECONDS
+        return max(0, self._left_us[player] - self._turn_us(player)) / MICROSECONDS
 
-    def shown(self, player: int) -> str:
+    def text(self, player: int) -> str:
         """Return the time left, e.g. `14:05`; below ten seconds with tenths; `no limit` if there is none.
 
         With a base time and a move limit, the player to move also sees the time left for this move: `14:05 / 0:21`.
@@ -65,11 +66,11 @@ class Clocks:
         limits = self._times[player]
         if not limits.timed:
             return "no limit"
-        left = _shown(self.left(player))
+        left_text = _duration_text(self.left(player))
         if not (limits.bank_us and limits.move_us and player == self._running):
-            return left
+            return left_text
         limit_us = limits.limit_us(self._left_us[player])
-        return f"{left} / {_shown(max(0, limit_us - self._passed_us(player)) / MICROSECONDS)}"
+        return f"{left_text} / {_duration_text(max(0, limit_us - self._turn_us(player)) / MICROSECONDS)}"
 
 
 def precise(seconds: float) -> str:
@@ -78,7 +79,7 @@ def precise(seconds: float) -> str:
     return f"{tenths // 600}:{tenths // 10 % 60:02}.{tenths % 10}"
 
 
-def _shown(seconds: float) -> str:
+def _duration_text(seconds: float) -> str:
     if seconds < 10:
         return f"{int(seconds * 10) / 10:.1f} s"
     return f"{int(seconds) // 60}:{int(seconds) % 60:02}"

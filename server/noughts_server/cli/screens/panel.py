@@ -13,7 +13,7 @@ _STRIP_NAME = 14
 
 
 def panel(game: ShownGame, cursor: int | None, lines: int) -> Text:
-    """Return the panel with `lines` lines; moves fill the rest. `cursor` is a cell, None for no cursor."""
+    """Return the panel with at most `lines` lines; the last moves fill it. `cursor` is a cell, None for no cursor."""
     text = Text()
     for index, player in enumerate(game.players):
         text.append_text(_player(game, index, PANEL_WIDTH - 6)).append("\n")
@@ -22,10 +22,10 @@ def panel(game: ShownGame, cursor: int | None, lines: int) -> Text:
     if game.tally:
         text.append("\nGames so far\n")
     for name, count in game.tally:
-        text.append(f"  {shortened(name, PANEL_WIDTH - 9):<{PANEL_WIDTH - 9}}{count:>4}\n")
+        text.append(f"  {shorten(name, PANEL_WIDTH - 9):<{PANEL_WIDTH - 9}}{count:>4}\n")
     text.append("\n")
     text.append(f"{game.variant.name}, {game.caption}\n", style=QUIET)
-    for line in (_last(game, PANEL_WIDTH - 4), score_text(game)):
+    for line in (_last_move(game, PANEL_WIDTH - 4), score_text(game)):
         if line:
             text.append(f"{line}\n", style=QUIET)
     if cursor is not None:
@@ -39,7 +39,7 @@ def panel(game: ShownGame, cursor: int | None, lines: int) -> Text:
 
 
 def strip(game: ShownGame, cursor: int | None, width: int) -> Text:
-    """Return the same in three lines of at most `width` characters."""
+    """Return players, score and moves in three lines of at most `width` characters."""
     players = Text()
     for index, player in enumerate(game.players):
         players.append_text(_player(game, index, _STRIP_NAME))
@@ -51,14 +51,14 @@ def strip(game: ShownGame, cursor: int | None, width: int) -> Text:
     if game.tally:
         _, (_, draws), _ = game.tally
         players.append(f"draws {draws}")
-    now = [_last(game, _STRIP_NAME), score_text(game)]
+    details = [_last_move(game, _STRIP_NAME), score_text(game)]
     if cursor is not None:
-        now.insert(0, f"cursor: {cell_name(game.variant, cursor)}")
+        details.insert(0, f"cursor: {cell_name(game.variant, cursor)}")
     cells = [cell_name(game.variant, cell) for cell in game.moves]
     moves = " ".join(cells)
     if len(moves) > width - len("moves: "):
         moves = "... " + moves[-(width - len("moves: ... ")) :].partition(" ")[2]
-    lines = [players, Text("  ".join(filter(None, now)), style=QUIET), Text(f"moves: {moves}", style=QUIET)]
+    lines = [players, Text("  ".join(filter(None, details)), style=QUIET), Text(f"moves: {moves}", style=QUIET)]
     for line in lines:
         line.truncate(width, overflow="ellipsis")
     return Text("\n").join(lines)
@@ -73,27 +73,29 @@ def score_text(game: ShownGame) -> str:
     return f"score of {cell_name(game.variant, game.moves[ply])}: {game.scores[ply]:g}"
 
 
-def shortened(name: str, width: int) -> str:
+def shorten(name: str, width: int) -> str:
     """Return the name, cut to `width`; the status line shows it in full."""
     return name if len(name) <= width else f"{name[: width - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def _player(game: ShownGame, index: int, width: int) -> Text:
-    player, to_move = game.players[index], index == game.mover
+    player = game.players[index]
+    to_move = index == game.mover
     text = Text("> " if to_move else "  ", style="bold")
     text.append(player.mark, style=MARK_STYLES[player.mark])
-    return text.append(f" {shortened(player.name, width)}", style="bold" if to_move else "not bold")
+    return text.append(f" {shorten(player.name, width)}", style="bold" if to_move else "not bold")
 
 
-def _last(game: ShownGame, width: int) -> str:
+def _last_move(game: ShownGame, width: int) -> str:
     if not game.moves:
         return ""
-    name = game.players[len(game.moves) - 1 & 1].name
-    who = "you" if name == YOU else name
-    return f"last: {cell_name(game.variant, game.moves[-1])} ({shortened(who, width)})"
+    mover = (len(game.moves) - 1) % 2
+    name = game.players[mover].name
+    label = "you" if name == YOU else name
+    return f"last: {cell_name(game.variant, game.moves[-1])} ({shorten(label, width)})"
 
 
-def _move_rows(game: ShownGame, most: int) -> list[str]:
+def _move_rows(game: ShownGame, limit: int) -> list[str]:
     """Return rows of the last moves, two plies and their number in each."""
     cells = [cell_name(game.variant, cell) for cell in game.moves]
     widest = max(map(len, cells), default=0)
@@ -101,4 +103,4 @@ def _move_rows(game: ShownGame, most: int) -> list[str]:
         f"{ply // 2 + 1:>3}. {'  '.join(f'{cell:<{widest}}' for cell in cells[ply : ply + 2])}".rstrip()
         for ply in range(0, len(cells), 2)
     ]
-    return rows[-most:] if most > 0 else []
+    return rows[-limit:] if limit > 0 else []

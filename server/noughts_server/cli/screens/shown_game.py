@@ -13,6 +13,8 @@ YOU = "You"
 
 @dataclass(frozen=True, slots=True)
 class ShownPlayer:
+    """A player as the screen shows it."""
+
     name: str
     mark: str
     clock: str | None = None
@@ -23,6 +25,8 @@ class ShownPlayer:
 
 @dataclass(frozen=True, slots=True)
 class ShownGame:
+    """A game as the screen shows it, at one moment."""
+
     variant: Variant
     caption: str
     """The name of the game on the screen, e.g. `game 2`."""
@@ -55,8 +59,8 @@ class ShownGame:
         """The marks on the board by cell."""
         return {cell: self.players[ply & 1].mark for ply, cell in enumerate(self.moves)}
 
-    def at(self, ply: int) -> "ShownGame":
-        """Return the game as it was after so many moves."""
+    def at_ply(self, ply: int) -> "ShownGame":
+        """Return the game as it was after this number of moves."""
         if ply >= len(self.moves):
             return self
         return replace(self, moves=self.moves[:ply], over=False, winning=frozenset(), forbidden=frozenset())

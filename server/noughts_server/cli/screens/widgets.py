@@ -17,6 +17,8 @@ class Board(Widget):
     """The board: draws a scene and reports clicks on cells."""
 
     class Clicked(Message):
+        """The user clicked a cell."""
+
         def __init__(self, cell: int) -> None:
             super().__init__()
             self.cell = cell

@@ -102,7 +102,7 @@ def drawn(*messages: pb.WatchResponse, width: int = 100) -> str:
     view = View()
     with RedrawnOverview("tournaments/cup", console) as screen:
         for message in messages:
-            screen.state.message(message, view)
+            screen.state.take(message, view)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 

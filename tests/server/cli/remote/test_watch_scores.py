@@ -90,7 +90,7 @@ def game() -> pb.WatchedGame:
 def drawn(game: pb.WatchedGame) -> str:
     console = Console(file=io.StringIO(), width=100, height=40, force_terminal=True, color_system=None)
     with RedrawnOverview("tournaments/cup", console) as screen:
-        screen.state.message(pb.WatchResponse(snapshot=pb.WatchSnapshot(games=[game])), View())
+        screen.state.take(pb.WatchResponse(snapshot=pb.WatchSnapshot(games=[game])), View())
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 

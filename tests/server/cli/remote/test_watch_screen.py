@@ -36,7 +36,7 @@ class Watched:
 
     def told(self, message: pb.WatchResponse) -> None:
         """The server says this."""
-        self.screen.state.message(message, self._view)
+        self.screen.state.take(message, self._view)
 
     @property
     def lines(self) -> list[str]:
@@ -112,7 +112,7 @@ def test_nothing_scrolls_off_whatever_is_shown(size: tuple[int, int], variant: s
         before = watched.redrawn()
         assert before[0].startswith("cup: running")
         assert any("╭" in line for line in before)
-        watched.screen.state.lost("nothing listens there")
+        watched.screen.state.note_lost("nothing listens there")
         assert watched.redrawn()[0].startswith("Connection lost, trying again: nothing")
 
 
@@ -147,9 +147,9 @@ def test_clocks_stand_still_while_the_connection_is_lost() -> None:
     with watching((80, 24), cup(4, 1)) as watched:
         watched.now += 2
         assert "> O bob  0:48.0" in "\n".join(watched.redrawn())
-        watched.screen.state.lost("the connection was closed")
+        watched.screen.state.note_lost("the connection was closed")
         watched.now += 3
-        watched.screen.state.lost("nothing listens there")
+        watched.screen.state.note_lost("nothing listens there")
         watched.now += 5
         lines = watched.redrawn()
         assert "> O bob  0:48.0" in "\n".join(lines)

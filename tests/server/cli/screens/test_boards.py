@@ -4,9 +4,9 @@ import pytest
 
 from noughts_referee.rules import cell_name, parse_variant, read_cell
 from noughts_server.cli.screens.board_layout import Layout, Scene
-from noughts_server.cli.screens.play.cells import landing
-from noughts_server.cli.screens.play.key_input import Typing
-from noughts_server.cli.screens.play.match import Match, Participant, Refused
+from noughts_server.cli.screens.play.cells import landing_cell
+from noughts_server.cli.screens.play.key_input import TypedInput
+from noughts_server.cli.screens.play.match import ActionRefused, Match, Participant
 from noughts_server.cli.screens.play.mode import help_text
 from tests.support.boards import falling, layered
 
@@ -24,18 +24,18 @@ def test_a_full_column_is_refused() -> None:
     table = Match(falling(4, 2), PEOPLE, always_first=0)
     table.play(0)
     table.play(0)
-    with pytest.raises(Refused, match="Column a is full"):
+    with pytest.raises(ActionRefused, match="Column a is full"):
         table.play(0)
 
 
 def test_a_column_alone_can_be_typed_where_stones_fall() -> None:
     variant = falling(7, 6)
     assert read_cell(variant, "d") == 3
-    typing = Typing(variant)
+    typing = TypedInput(variant)
     assert typing.key("4", over=False) == 3
     assert typing.key("d", over=False) is None
     assert typing.enter() == 3
-    assert landing(variant, variant.free_cells(0), 3) == 38
+    assert landing_cell(variant, variant.free_cells(0), 3) == 38
 
 
 def test_cells_of_layers_have_the_layers_number_in_front() -> None:
@@ -45,7 +45,7 @@ def test_cells_of_layers_have_the_layers_number_in_front() -> None:
     assert (names[0], names[13], names[26]) == ("1a3", "2b2", "3c1")
     assert [read_cell(cube, name) for name in names] == list(range(27))
     assert read_cell(cube, "b2") is None
-    typing = Typing(cube)
+    typing = TypedInput(cube)
     assert [typing.key(key, over=False) for key in "2b2"] == [None, None, 13]
 
 

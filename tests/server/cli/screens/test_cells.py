@@ -4,14 +4,14 @@ import pytest
 
 from noughts_referee.rules import Variant, cell_name, parse_variant, read_cell
 from noughts_server.cli.screens.board_layout import Layout, Scene
-from noughts_server.cli.screens.play.cells import keypad_cell, landing
-from noughts_server.cli.screens.play.key_input import BoardCommand, Typing, Unreadable
+from noughts_server.cli.screens.play.cells import keypad_cell, landing_cell
+from noughts_server.cli.screens.play.key_input import BoardCommand, TypedInput, Unreadable
 
 TICTACTOE, GOMOKU, LARGEST = (parse_variant(name) for name in ("tictactoe", "mnk:15,15,5", "mnk:30,30,5"))
 
 
 def typed(variant: Variant, keys: str, *, over: bool = False) -> BoardCommand | int | None:
-    typing, got = Typing(variant), None
+    typing, got = TypedInput(variant), None
     for key in keys:
         got = typing.enter() if key == "\r" else typing.key(key, over=over)
     return got
@@ -95,5 +95,5 @@ def test_the_winning_line_is_told_apart_without_colours() -> None:
 
 
 def test_stones_fall_in_a_column_only_where_the_variant_lets_them() -> None:
-    assert landing(TICTACTOE, (1, 2), 2) == 2
-    assert landing(TICTACTOE, (1, 2), 5) is None
+    assert landing_cell(TICTACTOE, (1, 2), 2) == 2
+    assert landing_cell(TICTACTOE, (1, 2), 5) is None

@@ -4,7 +4,7 @@ import pytest
 
 from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_referee.rules import DRAWN, VOID, Outcome, Result, Termination, lost, parse_variant, won
-from noughts_server.cli.screens.play.match import Match, Participant, Refused
+from noughts_server.cli.screens.play.match import ActionRefused, Match, Participant
 from noughts_server.cli.screens.play.status_line import score_line, status
 from tests.support.forbidding import centre_later
 
@@ -84,7 +84,7 @@ def test_a_full_board_without_a_line_is_a_draw() -> None:
 def test_a_taken_cell_is_refused_and_changes_nothing() -> None:
     at = table(always_first=0)
     play(at, 4)
-    with pytest.raises(Refused, match="b2 is taken"):
+    with pytest.raises(ActionRefused, match="b2 is taken"):
         at.play(4)
     assert (at.moves, at.turn) == ([4], 1)
 
@@ -92,7 +92,7 @@ def test_a_taken_cell_is_refused_and_changes_nothing() -> None:
 def test_nothing_is_played_after_the_end() -> None:
     at = table(always_first=0)
     play(at, 0, 3, 1, 4, 2)
-    with pytest.raises(Refused, match="The game is over"):
+    with pytest.raises(ActionRefused, match="The game is over"):
         at.play(8)
 
 
@@ -106,14 +106,14 @@ def test_undo_goes_back_to_the_last_turn_of_a_person() -> None:
     assert at.moves == [4, 0]
     at.undo()
     assert at.moves == []
-    with pytest.raises(Refused, match="nothing to take back"):
+    with pytest.raises(ActionRefused, match="nothing to take back"):
         at.undo()
 
 
 def test_the_bots_first_move_is_never_taken_back() -> None:
     at = table(always_first=1)
     play(at, 4)
-    with pytest.raises(Refused):
+    with pytest.raises(ActionRefused):
         at.undo()
     assert at.moves == [4]
 
@@ -174,7 +174,7 @@ def test_the_bot_is_asked_with_the_seed_of_its_side_so_that_games_repeat() -> No
 
 def test_what_is_forbidden_is_refused_with_its_kind_and_changes_nothing() -> None:
     at = Match(centre_later(), BOTH, always_first=0)
-    with pytest.raises(Refused, match=r"b2 is forbidden \(centre\)"):
+    with pytest.raises(ActionRefused, match=r"b2 is forbidden \(centre\)"):
         at.play(4)
     play(at, 0, 8, 4)
     assert at.moves == [0, 8, 4]

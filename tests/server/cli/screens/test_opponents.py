@@ -88,22 +88,22 @@ def test_a_resignation_loses_no_game_that_began_later() -> None:
         seating = OnlineSeating(Match(TICTACTOE, (YOU, BOT)), "Waiting.")
         answers: list[asyncio.Future[int]] = [asyncio.get_running_loop().create_future() for _ in range(2)]
         one, two = (GameInfo(f"games/{number}", TICTACTOE, number, "bot") for number in range(2))
-        seating.begun(one)
-        seating.asked([], (900.0, 900.0), answers[0])
+        seating.start_game(one)
+        seating.start_turn([], (900.0, 900.0), answers[0])
         seating.give_up()
-        seating.over(one, GameEnd(Result.SECOND_WINS, Termination.RESIGNED, ()))
-        seating.begun(two)
-        seating.asked([4], (900.0, 900.0), answers[1])
+        seating.end_game(one, GameEnd(Result.SECOND_WINS, Termination.RESIGNED, ()))
+        seating.start_game(two)
+        seating.start_turn([4], (900.0, 900.0), answers[1])
         return seating, answers
 
     seating, (first, second) = asyncio.run(leaves())
     assert first.exception() is not None
     assert not second.done()
-    assert (seating.ends, seating.match.score.losses) == (1, 1)
+    assert (seating.ended_games, seating.match.score.losses) == (1, 1)
 
 
 def test_how_to_be_challenged_is_not_told_any_more_once_a_game_has_begun() -> None:
     seating = OnlineSeating(Match(TICTACTOE, (YOU, BOT)), "Waiting.")
     seating.notice = "noughts play --with bot:ada-person"
-    seating.begun(GameInfo("games/1", TICTACTOE, 0, "bot"))
+    seating.start_game(GameInfo("games/1", TICTACTOE, 0, "bot"))
     assert seating.notice == ""

@@ -42,7 +42,7 @@ class Feed:
         self.send(pb.WatchResponse(snapshot=pb.WatchSnapshot(games=self.games)))
 
     def send(self, message: pb.WatchResponse) -> None:
-        self.state.message(message, self._view)
+        self.state.take(message, self._view)
 
     def move(self, cell: int) -> None:
         """Let the first game continue."""
@@ -91,7 +91,7 @@ async def test_a_live_game_follows_its_newest_move_unless_you_look_back() -> Non
 async def test_a_lost_connection_is_a_line_that_goes_when_it_is_back() -> None:
     feed = Feed("tournaments/cup/games/1", "tictactoe")
     async with watching(feed) as pilot:
-        feed.state.lost("nothing listens there")
+        feed.state.note_lost("nothing listens there")
         await pilot.pause(0.3)
         assert feed.line("message") == "Connection lost, trying again: nothing listens there"
         feed.move(4)

@@ -25,14 +25,21 @@ def is_complete(variant: Variant, text: str) -> bool:
     return row != "" and read_cell(variant, text) is not None and int(row) * 10 > variant.rows
 
 
-def landing(variant: Variant, free: tuple[int, ...], cell: int) -> int | None:
-    """Return where a stone for `cell` lands, with gravity in its column; None if the cell or column is full."""
+def landing_cell(variant: Variant, free: tuple[int, ...], cell: int) -> int | None:
+    """Return the cell in which a stone for `cell` lands; None if there is none.
+
+    With gravity, it is the lowest free cell of the column. `free` has the free cells in which a stone can land.
+    """
     if cell in free:
         return cell
     if not variant.gravity:
         return None
     size = variant.columns * variant.rows
     return next(
-        (each for each in free if each % variant.columns == cell % variant.columns and each // size == cell // size),
+        (
+            landing
+            for landing in free
+            if landing % variant.columns == cell % variant.columns and landing // size == cell // size
+        ),
         None,
     )

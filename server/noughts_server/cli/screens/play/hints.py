@@ -28,12 +28,12 @@ class Hint:
     """The bot's score of the move, on its own scale; None if it has none."""
 
 
-def scored(bot: CachingBot, position: Position) -> tuple[int, float | None]:
+def choose_with_score(bot: CachingBot, position: Position) -> tuple[int, float | None]:
     """Return the bot's move and its score."""
     move = bot.choose(position)
     if isinstance(move, Move):
         return move.cell, move.score
-    # Without a clock, the bot returns no score but still computes one.
+    # A bot without a clock returns only a cell, but `consider` has its score.
     assert isinstance(move, int)
     return move, bot.consider(position).scores.get(move)
 
@@ -52,7 +52,7 @@ def adviser(variant: Variant) -> tuple[str, CachingBot]:
 
 
 class Adviser:
-    """Computes hints in a thread of its own. Must be made inside a running event loop."""
+    """Computes hints in a thread of its own. Create it inside a running event loop."""
 
     def __init__(self) -> None:
         self._thinker = Thinker()
@@ -67,16 +67,16 @@ class Adviser:
         spec, bot = self._bot
         if spec == "threats":
             position.own_clock_us = position.opponent_clock_us = position.limit_us = _HINT_MICROSECONDS
-        cell, score = await computed(self._thinker, lambda: scored(bot, position))
+        cell, score = await compute_in_thread(self._thinker, lambda: choose_with_score(bot, position))
         return Hint(cell, bot.name, score)
 
 
-async def computed(thinker: Thinker, compute: Callable[[], Computed]) -> Computed:
-    """Return the result of a function, which runs in the thread. Raises what it raises."""
+async def compute_in_thread(thinker: Thinker, compute: Callable[[], Computed]) -> Computed:
+    """Return the result of a function that runs in the thread. Raises the function's error."""
     work = Work()
-    hints = list[Computed]()
-    thinker.put(lambda: hints.append(compute()), work)
+    results = list[Computed]()
+    thinker.put(lambda: results.append(compute()), work)
     await work.wakeup.wait()
     if work.failure is not None:
         raise work.failure
-    return hints[0]
+    return results[0]

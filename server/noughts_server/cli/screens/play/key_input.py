@@ -11,6 +11,8 @@ from noughts_server.cli.screens.play.cells import has_keypad, is_column, is_comp
 
 
 class BoardCommand(Enum):
+    """The commands of a player, by their letters."""
+
     NEW = "n"
     UNDO = "u"
     HINT = "h"
@@ -27,7 +29,7 @@ class Unreadable(Exception):
     """The typed text is not a cell; the message says what is expected."""
 
 
-class Typing:
+class TypedInput:
     """The part of a coordinate typed so far."""
 
     def __init__(self, variant: Variant) -> None:
@@ -41,9 +43,12 @@ class Typing:
         self.typed = self.typed[:-1]
 
     def key(self, character: str, *, over: bool) -> "BoardCommand | int | None":
-        """Return a command, a cell, or None if more is needed. If `over`, command letters are always commands."""
+        """Return a command, a cell, or None if the text is not complete.
+
+        After a game (`over`), the letter of a command is always the command.
+        """
         character = character.lower()
-        if not self._may_go_on(character):
+        if not self._can_continue(character):
             # The text can no longer become a cell.
             self.typed = ""
         if not self.typed:
@@ -52,12 +57,12 @@ class Typing:
                 return command
             if character.isdigit() and (cell := self._digit(int(character))) is not None:
                 return cell
-            if not self._may_go_on(character):
+            if not self._can_continue(character):
                 return None
         self.typed += character
-        return self._take() if is_complete(self._variant, self.typed) else None
+        return self._take_cell() if is_complete(self._variant, self.typed) else None
 
-    def _may_go_on(self, character: str) -> bool:
+    def _can_continue(self, character: str) -> bool:
         """Return whether the typed text with this character can begin a cell's name."""
         if not (character.isascii() and character.isalnum()):
             return False
@@ -69,19 +74,21 @@ class Typing:
     def enter(self) -> "BoardCommand | int":
         """Return the cell or command typed before Enter. Raises Unreadable."""
         if self.typed in _COMMANDS and read_cell(self._variant, self.typed) is None:
-            return _COMMANDS[self._taken()]
-        return self._take()
+            return _COMMANDS[self._take_text()]
+        return self._take_cell()
 
-    def _take(self) -> int:
-        typed = self._taken()
+    def _take_cell(self) -> int:
+        """Return the cell of the typed text, and clear the text. Raises Unreadable."""
+        typed = self._take_text()
         cell = read_cell(self._variant, typed)
         if cell is None:
             raise Unreadable(f"{typed}: there is no such cell; {self.expected}.")
         return cell
 
-    def _taken(self) -> str:
-        typed, self.typed = self.typed, ""
-        return typed
+    def _take_text(self) -> str:
+        text = self.typed
+        self.typed = ""
+        return text
 
     def _digit(self, digit: int) -> int | None:
         """Return the cell of a single digit on this board."""
@@ -102,7 +109,7 @@ class Typing:
 
     @property
     def expected(self) -> str:
-        """Return in words what can be typed."""
+        """What the player can type, in words."""
         if self._variant.gravity:
             return "type a column's letter or number" if self._variant.columns < 10 else "type a column's letter"
         if has_keypad(self._variant):

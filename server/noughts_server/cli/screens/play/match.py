@@ -14,18 +14,20 @@ from noughts_referee.rules import (
     game_seed,
     side_seed,
 )
-from noughts_server.cli.screens.play.cells import landing
+from noughts_server.cli.screens.play.cells import landing_cell
 from noughts_server.competition.score import Score
 
 MARKS = "XO"
 
 
-class Refused(Exception):
+class ActionRefused(Exception):
     """An action that is not possible now; the message says why. The state is unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Participant:
+    """A player of a match."""
+
     name: str
     person: bool
     """Whether it is a person at this keyboard."""
@@ -33,6 +35,8 @@ class Participant:
 
 @dataclass(frozen=True, slots=True)
 class PlayedGame:
+    """A game that is over."""
+
     first: int
     """The player who moved first: 0 or 1."""
     seed: int
@@ -73,10 +77,10 @@ class Match:
 
     def __post_init__(self) -> None:
         draws = Draws(self.seed, 0)
-        self._first_by_lot = draws.below(2)
-        mark_by_lot = MARKS[draws.below(2)]
-        own = self.mark or mark_by_lot
-        self.marks = (own, MARKS[1 - MARKS.index(own)])
+        self._random_first = draws.below(2)
+        random_mark = MARKS[draws.below(2)]
+        mark = self.mark or random_mark
+        self.marks = (mark, MARKS[1 - MARKS.index(mark)])
         self.begin()
 
     # Actions.
@@ -87,38 +91,42 @@ class Match:
             self.played.append(self.ended)
         self.ended = None
         self.moves = []
-        in_turn = (self._first_by_lot + len(self.played)) % 2
-        self.first = next(who for who in (first, self.always_first, in_turn) if who is not None)
+        if first is None:
+            first = self.always_first
+        if first is None:
+            first = (self._random_first + len(self.played)) % 2
+        self.first = first
 
     def play(self, cell: int) -> int:
-        """Play `cell` for the player to move, and return where the stone landed. Raises Refused."""
+        """Play `cell` for the player to move, and return where the stone landed. Raises ActionRefused."""
         if self.ended is not None:
-            raise Refused("The game is over: press n for a new one.")
+            raise ActionRefused("The game is over: press n for a new one.")
         position = self.position
-        rest = landing(self.variant, self.variant.free_cells(position.own | position.opponent), cell)
-        if rest is None:
+        landing = landing_cell(self.variant, self.variant.free_cells(position.own | position.opponent), cell)
+        if landing is None:
             if self.variant.gravity:
-                raise Refused(f"Column {column_name(cell % self.variant.columns)} is full: choose another one.")
-            raise Refused(f"{cell_name(self.variant, cell)} is taken: choose a free cell.")
-        if (kind := position.forbidden(rest)) is not None:
-            raise Refused(f"{cell_name(self.variant, rest)} is forbidden ({kind}): choose another cell.")
-        position.play(rest)
-        self.moves.append(rest)
+                raise ActionRefused(f"Column {column_name(cell % self.variant.columns)} is full: choose another one.")
+            raise ActionRefused(f"{cell_name(self.variant, cell)} is taken: choose a free cell.")
+        if (kind := position.forbidden(landing)) is not None:
+            raise ActionRefused(f"{cell_name(self.variant, landing)} is forbidden ({kind}): choose another cell.")
+        position.play(landing)
+        self.moves.append(landing)
         outcome = position.outcome()
         if outcome is not None:
             self.end(outcome)
-        return rest
+        return landing
 
     def end(self, outcome: Outcome) -> None:
+        """End the current game with this outcome."""
         self.ended = PlayedGame(self.first, self.game_seed, tuple(self.moves), outcome)
 
     def undo(self) -> None:
-        """Return to the last turn of a person, and also undo the end of a game and its point. Raises Refused."""
+        """Return to the last turn of a person, also from the end of a game. Raises ActionRefused."""
         ply = len(self.moves) - 1
         while ply >= 0 and not self.players[self.mover(ply)].person:
             ply -= 1
         if ply < 0:
-            raise Refused("There is nothing to take back.")
+            raise ActionRefused("There is nothing to take back.")
         del self.moves[ply:]
         self.ended = None
 
@@ -130,6 +138,7 @@ class Match:
 
     @property
     def turn(self) -> int:
+        """The player to move: 0 or 1."""
         return self.mover(len(self.moves))
 
     @property

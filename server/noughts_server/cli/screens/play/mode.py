@@ -10,13 +10,13 @@ from textual.geometry import Size
 
 from noughts_referee.rules import Variant, cell_name
 from noughts_server.cli.screens.board_mode import BoardMode
-from noughts_server.cli.screens.play.key_input import COMMAND_WORDS, BoardCommand, Typing, Unreadable
-from noughts_server.cli.screens.play.match import Refused
+from noughts_server.cli.screens.play.key_input import COMMAND_WORDS, BoardCommand, TypedInput, Unreadable
+from noughts_server.cli.screens.play.match import ActionRefused
 from noughts_server.cli.screens.play.opponents import Seating
 from noughts_server.cli.screens.shown_game import ShownGame
 from noughts_server.cli.screens.widgets import Board, Help
 
-_REDRAWN_SECONDS = 0.25
+_REDRAW_SECONDS = 0.25
 _LONG_SECONDS = 1.0
 _STEPS = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}
 _COMMAND_KEYS = {
@@ -27,38 +27,39 @@ _COMMAND_KEYS = {
     "f10": BoardCommand.LEAVE,
 }
 _HELP = (files(__package__) / "help.txt").read_text(encoding="utf-8").rstrip()
-"""The help in the markup of rich, with places for what depends on the variant."""
+"""The help in Rich's markup, with replacement fields for the texts that depend on the variant."""
 
 
 def help_text(variant: Variant) -> Text:
     """Return the help on the keys for a board of this variant."""
     falls = " The stone falls as far as it can." if variant.gravity else ""
     forbidden = "   \N{MULTIPLICATION SIGN} forbidden to you" if variant.forbids is not None else ""
-    return Text.from_markup(_HELP.format(typing=Typing(variant).expected, falls=falls, forbidden=forbidden))
+    return Text.from_markup(_HELP.format(typing=TypedInput(variant).expected, falls=falls, forbidden=forbidden))
 
 
 class PlayMode(BoardMode):
     """Shows a seating and forwards the person's actions to it."""
 
     key_line = " ".join(
-        f"[@click=screen.take('{each.value}')] {each.value} {words} [/]" for each, words in COMMAND_WORDS.items()
+        f"[@click=screen.take('{command.value}')] {command.value} {words} [/]"
+        for command, words in COMMAND_WORDS.items()
     )
 
     def __init__(self, seating: Seating) -> None:
         super().__init__(seating)
         self._seating = seating
-        self._typing = Typing(seating.match.variant)
+        self._typing = TypedInput(seating.match.variant)
         self._cursor = _middle(seating.match.variant)
         self._message = ""
-        self._completed = False
+        self._has_completed_cell = False
         """Whether the last key completed a coordinate, which needs no Enter."""
-        self._asking = False
+        self._is_question_open = False
         """Whether the question before leaving is open."""
-        self._seen = (-1, -1)
-        self._turn_began = time.monotonic()
+        self._last_counts = (-1, -1)
+        self._turn_start = time.monotonic()
 
     def on_mount(self) -> None:
-        self.set_interval(_REDRAWN_SECONDS, self.show)
+        self.set_interval(_REDRAW_SECONDS, self.show)
 
     def fit(self, size: Size) -> None:
         super().fit(size)
@@ -68,7 +69,7 @@ class PlayMode(BoardMode):
 
     def on_key(self, event: events.Key) -> None:
         event.stop()
-        if self._asking:
+        if self._is_question_open:
             self._answer(event.key)
             return
         self._try(lambda: self._take(event))
@@ -78,9 +79,9 @@ class PlayMode(BoardMode):
         if event.key in _STEPS:
             typing.clear()
             self._step(*_STEPS[event.key])
-        elif event.key == "enter" and self._completed:
+        elif event.key == "enter" and self._has_completed_cell:
             # The coordinate was already complete.
-            self._completed = False
+            self._has_completed_cell = False
         elif event.key in ("enter", "space"):
             self._do(typing.enter() if typing.typed else self._cursor)
         elif event.key == "backspace":
@@ -90,12 +91,12 @@ class PlayMode(BoardMode):
         elif event.key in _COMMAND_KEYS:
             self._do(_COMMAND_KEYS[event.key])
         elif event.character is not None:
-            began = bool(typing.typed)
+            had_text = bool(typing.typed)
             command = typing.key(event.character, over=self._seating.match.ended is not None)
-            self._completed = began and isinstance(command, int)
+            self._has_completed_cell = had_text and isinstance(command, int)
             self._do(command)
             return
-        self._completed = False
+        self._has_completed_cell = False
 
     def _do(self, command: BoardCommand | int | None) -> None:
         match command:
@@ -130,7 +131,7 @@ class PlayMode(BoardMode):
         self._cursor = (layer * variant.rows + row) * variant.columns + column
 
     def on_board_clicked(self, event: Board.Clicked) -> None:
-        if not self._asking:
+        if not self._is_question_open:
             self._typing.clear()
             self._try(lambda: self._do(event.cell))
 
@@ -139,7 +140,7 @@ class PlayMode(BoardMode):
         self._message = ""
         try:
             action()
-        except (Refused, Unreadable) as refusal:
+        except (ActionRefused, Unreadable) as refusal:
             self._message = str(refusal)
         self.show()
 
@@ -155,7 +156,7 @@ class PlayMode(BoardMode):
         self.show()
         try:
             hint = await self._seating.hint()
-        except Refused as refusal:
+        except ActionRefused as refusal:
             self._message = str(refusal)
         else:
             self._message = ""
@@ -167,16 +168,16 @@ class PlayMode(BoardMode):
         self.show()
 
     def _leave(self) -> None:
-        """Leave, after a question if something would be lost. A second call means yes."""
-        if self._asking or not (question := self._seating.ask_to_leave()):
-            self._asking = False
+        """Leave. If something would be lost, ask first; a second call while the question is open leaves."""
+        question = "" if self._is_question_open else self._seating.ask_to_leave()
+        self._is_question_open = bool(question)
+        if question:
+            self._message = question
+        else:
             self._seating.give_up()
-            return
-        self._asking = True
-        self._message = question
 
     def _answer(self, key: str) -> None:
-        self._asking = False
+        self._is_question_open = False
         self._message = ""
         if key in ("y", "enter"):
             self._seating.give_up()
@@ -186,22 +187,24 @@ class PlayMode(BoardMode):
 
     def draw(self, game: ShownGame) -> None:
         if self.query_one(Board).layout_of_board.variant is not game.variant:
-            self._typing, self._cursor = Typing(game.variant), _middle(game.variant)
+            self._typing = TypedInput(game.variant)
+            self._cursor = _middle(game.variant)
         self.draw_game(game, None if game.over else self._cursor)
         self.follow(self._cursor)
-        notice = self._seating.notice or (self._seating.after_a_game if game.over else "")
+        notice = self._seating.notice or (self._seating.message_after_game if game.over else "")
         self.write(self._status(game), self._message or self._typing.prompt or notice)
 
     def _status(self, game: ShownGame) -> str:
         match = self._seating.match
         now = time.monotonic()
-        seen = (len(match.games), len(match.moves))
-        if seen != self._seen:
-            self._seen, self._turn_began = seen, now
+        counts = (len(match.games), len(match.moves))
+        if counts != self._last_counts:
+            self._last_counts = counts
+            self._turn_start = now
         text = game.status
-        waited = now - self._turn_began
-        if match.ended is None and not match.players[match.turn].person and waited > _LONG_SECONDS:
-            text += f" {waited:.0f} s"
+        waiting_seconds = now - self._turn_start
+        if match.ended is None and not match.players[match.turn].person and waiting_seconds > _LONG_SECONDS:
+            text += f" {waiting_seconds:.0f} s"
         return text
 
 

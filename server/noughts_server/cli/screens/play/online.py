@@ -33,7 +33,7 @@ _LOOK_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class OnlineMatchPlan:
-    """Whom to challenge, and to what; without an opponent the person waits to be challenged."""
+    """The opponent to challenge, and the settings. Without an opponent the person waits for a challenge."""
 
     opponent: str | None
     settings: TournamentSettings
@@ -42,28 +42,32 @@ class OnlineMatchPlan:
 
 
 def play_online(plan: OnlineMatchPlan, name: str, mark: str | None, server: ServerOptions) -> Match:
-    """Plays until the person leaves. Raises Problem, BotRefused and SecurityProblem, most of them before the screen
-    opens."""
-    # Lines of a log would be written across the board.
+    """Play until the person leaves. Return the match.
+
+    Raises Problem, BotRefused and SecurityProblem, most of them before the screen opens.
+    """
+    # Lines of a log would be written over the board.
     configure_logs(LogLevel.ERROR)
     with server.connected(token_needed=True) as client:
-        own = name or free_name(client, "person")
+        own_name = name or free_name(client, "person")
         players = (Participant(YOU, person=True), Participant("your opponent", person=False))
         match = Match(parse_variant(plan.settings.variant), players, plan.settings.seed, mark=mark)
-        run_loop(_PersonSession(client, plan, client.login(own), match).play())
+        run_loop(_PersonSession(client, plan, client.login(own_name), match).play())
     return match
 
 
 class _PersonSession:
+    """The connection of the person to the server, the challenges, and the screen."""
+
     def __init__(self, client: Client, plan: OnlineMatchPlan, login: Login, match: Match) -> None:
         self._client = client
         self._plan = plan
         self._login = login
-        challenging = plan.opponent is not None
-        waiting = f"Waiting for {plan.opponent}." if challenging else f"Waiting to be challenged as {login.name}."
-        self._how_to = "" if challenging else f"noughts play --with bot:{login.name} --server {login.server}"
+        is_challenger = plan.opponent is not None
+        waiting = f"Waiting for {plan.opponent}." if is_challenger else f"Waiting to be challenged as {login.name}."
+        self._how_to = "" if is_challenger else f"noughts play --with bot:{login.name} --server {login.server}"
         self._seating = OnlineSeating(match, waiting)
-        self._seating.person.accepts_challenges = not challenging
+        self._seating.person.accepts_challenges = not is_challenger
         self._online = asyncio.Event()
         self._failure: Exception | None = None
         self._tournament = ""
@@ -72,7 +76,7 @@ class _PersonSession:
         """The number of games that will have ended when the last challenge is over."""
 
     async def play(self) -> None:
-        """Logs in, opens the screen, leaves."""
+        """Log in, show the screen until the person leaves, and end the session. Raises the session's error."""
         async with asyncio.TaskGroup() as tasks:
             session = tasks.create_task(self._session())
             await self._online.wait()
@@ -86,22 +90,22 @@ class _PersonSession:
             raise self._failure
 
     async def _play(self) -> None:
-        """Online: the challenge, if there is one, and the screen."""
+        """Create the challenge, if there is an opponent, and show the screen."""
         if self._plan.opponent is None:
             await show_mode(PlayMode(self._seating))
             return
         await self._challenge(0)
         try:
             async with asyncio.TaskGroup() as tasks:
-                following = tasks.create_task(self._follow())
+                follower = tasks.create_task(self._follow())
                 await show_mode(PlayMode(self._seating))
-                following.cancel()
+                follower.cancel()
         finally:
             await self._abandon()
 
     async def _session(self) -> None:
         try:
-            await play_session(self._seating.person, self._login, self._heard)
+            await play_session(self._seating.person, self._login, self._take_event)
         except Exception as error:
             self._failure = error
         else:
@@ -109,7 +113,7 @@ class _PersonSession:
         self._online.set()
         self._seating.leave()
 
-    def _heard(self, event: SessionEvent) -> None:
+    def _take_event(self, event: SessionEvent) -> None:
         notice = str(event)
         if isinstance(event, Online):
             self._online.set()
@@ -128,50 +132,57 @@ class _PersonSession:
             opponent=read_bot((plan.opponent or "").removeprefix("bot:")),
             seed=plan.settings.seed + number & LARGEST_SEED,
         )
-        # Calls that block are made in threads: the screen stays alive meanwhile.
-        made = await asyncio.to_thread(client.call, client.challenges.CreateChallenge, request)
-        self._tournament = made.tournament.name
-        self._games_due = self._seating.ends + plan.settings.games_per_pair
+        # A call in a thread does not block the screen.
+        response = await asyncio.to_thread(client.call, client.challenges.CreateChallenge, request)
+        self._tournament = response.tournament.name
+        self._games_due = self._seating.ended_games + plan.settings.games_per_pair
 
     async def _follow(self) -> None:
-        """Says when the challenge is over, and begins another one when the person wants it."""
+        """Report the end of each challenge, and create another one when the person wants it."""
         seating = self._seating
-        seating.again = asyncio.Event()
+        seating.challenge_wanted = asyncio.Event()
         number = 0
         while True:
-            played = await self._over()
+            challenge = await self._challenge_end()
             self._games_due = 0
-            cancelled = played.state == tournaments_pb2.TOURNAMENT_STATE_CANCELLED
-            said = f"The challenge was cancelled: {played.reason or 'by the server'}." if cancelled else "All played."
-            seating.notice, seating.may_go_again = f"{said} Press n to challenge again, q to leave.", True
+            is_cancelled = challenge.state == tournaments_pb2.TOURNAMENT_STATE_CANCELLED
+            ending = (
+                f"The challenge was cancelled: {challenge.reason or 'by the server'}."
+                if is_cancelled
+                else "All played."
+            )
+            seating.notice = f"{ending} Press n to challenge again, q to leave."
+            seating.can_challenge_again = True
             seating.changed()
             while True:
-                await seating.again.wait()
-                seating.again.clear()
+                await seating.challenge_wanted.wait()
+                seating.challenge_wanted.clear()
                 number += 1
                 try:
                     await self._challenge(number)
-                except CallFailed as failed:
-                    seating.notice = printing.printable(f"{failed.message}. Press n to try again, q to leave.")
+                except CallFailed as failure:
+                    seating.notice = printing.printable(f"{failure.message}. Press n to try again, q to leave.")
                     seating.changed()
                 else:
                     break
-            seating.notice, seating.may_go_again = "", False
+            seating.notice = ""
+            seating.can_challenge_again = False
             seating.changed()
 
-    async def _over(self) -> tournaments_pb2.Tournament:
-        """The challenge, once it has ended. While the server cannot be reached, the session tells so."""
-        get, client = tournaments_pb2.GetTournamentRequest(name=self._tournament), self._client
+    async def _challenge_end(self) -> tournaments_pb2.Tournament:
+        """Return the challenge when it has ended. Ignore failed calls: the session reports a lost connection."""
+        client = self._client
+        request = tournaments_pb2.GetTournamentRequest(name=self._tournament)
         while True:
             with suppress(CallFailed):
-                shown = (await asyncio.to_thread(client.call, client.tournaments.GetTournament, get)).tournament
-                if shown.state in OVER:
-                    return shown
+                response = await asyncio.to_thread(client.call, client.tournaments.GetTournament, request)
+                if response.tournament.state in OVER:
+                    return response.tournament
             await asyncio.sleep(_LOOK_SECONDS)
 
     async def _abandon(self) -> None:
-        """Calls off the games that are left when the person goes."""
-        if self._seating.ends < self._games_due:
+        """Cancel the remaining games when the person leaves."""
+        if self._seating.ended_games < self._games_due:
             cancel = tournaments_pb2.CancelTournamentRequest(name=self._tournament)
             with suppress(CallFailed):
                 await asyncio.to_thread(self._client.call, self._client.tournaments.CancelTournament, cancel)

@@ -7,8 +7,8 @@ from noughts_bots.connection.thinking_thread import Thinker
 from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.sdk.bot import GameEnd, GameInfo
 from noughts_server.cli.screens.board_layout import LOST, WON
-from noughts_server.cli.screens.play.hints import Adviser, Hint, computed, scored
-from noughts_server.cli.screens.play.match import Match, PlayedGame, Refused
+from noughts_server.cli.screens.play.hints import Adviser, Hint, choose_with_score, compute_in_thread
+from noughts_server.cli.screens.play.match import ActionRefused, Match, PlayedGame
 from noughts_server.cli.screens.play.status_line import score_rows, status
 from noughts_server.cli.screens.shown_game import MoveSource, ShownGame, ShownPlayer
 
@@ -16,7 +16,7 @@ from noughts_server.cli.screens.shown_game import MoveSource, ShownGame, ShownPl
 class Seating(MoveSource):
     """A person's games: two people at one keyboard. Subclasses have a bot or a server as the opponent."""
 
-    after_a_game: ClassVar[str] = "n begins a new game."
+    message_after_game: ClassVar[str] = "n begins a new game."
     """The message after a game."""
 
     def __init__(self, match: Match) -> None:
@@ -28,7 +28,8 @@ class Seating(MoveSource):
 
     @property
     def game(self) -> ShownGame:
-        match, clocks = self.match, self.clocks
+        match = self.match
+        clocks = self.clocks
         rows = score_rows(match)
         wins = {0: rows[0][1], 1: rows[2][1]}
 
@@ -57,36 +58,36 @@ class Seating(MoveSource):
         )
 
     def play(self, cell: int) -> None:
-        """Play this cell for the person. Raises Refused."""
+        """Play this cell for the person. Raises ActionRefused."""
         self.match.play(cell)
         self.changed()
 
     def undo(self) -> None:
-        """Return to the person's last turn. Raises Refused."""
+        """Return to the person's last turn. Raises ActionRefused."""
         self.match.undo()
         self.changed()
 
     def new(self) -> None:
-        """Start a new game. Raises Refused."""
+        """Start a new game. Raises ActionRefused."""
         self.match.begin()
         self.changed()
 
     async def hint(self) -> Hint | None:
-        """Return a reference bot's move; None if a move was played in the meantime. Raises Refused."""
+        """Return a reference bot's move; None if a move was played in the meantime. Raises ActionRefused."""
         match = self.match
         if match.ended is not None:
-            raise Refused("The game is over: press n for a new one.")
-        position = match.game_seed, list(match.moves)
+            raise ActionRefused("The game is over: press n for a new one.")
+        position_before = match.game_seed, list(match.moves)
         self._adviser = self._adviser or Adviser()
         hint = await self._adviser.hint(match.position)
-        return hint if position == (match.game_seed, list(match.moves)) else None
+        return hint if position_before == (match.game_seed, list(match.moves)) else None
 
     def ask_to_leave(self) -> str:
         """Return the question to ask before leaving; empty if nothing would be lost."""
         return ""
 
     def give_up(self) -> None:
-        """Leave for good."""
+        """Leave, although something may be lost."""
         self.leave()
 
     def close(self) -> None:
@@ -94,7 +95,7 @@ class Seating(MoveSource):
 
     @property
     def status(self) -> str:
-        """The message that replaces whose turn it is; empty if there is none."""
+        """The message to show instead of the player to move; empty for none."""
         return ""
 
     @property
@@ -111,74 +112,75 @@ class BotSeating(Seating):
         self._bot = bot
         self._move_us = move_us
         """The bot's limit for a move, in microseconds; 0: none."""
-        self._moved = asyncio.Event()
-        self._told = 0
+        self._has_changed = asyncio.Event()
+        self._reported_games = 0
         """The number of games whose end was sent to the bot."""
 
     async def run(self) -> None:
-        """Answer whenever it is the bot's turn. Raises what the bot raises."""
+        """Play the bot's moves whenever it is to move. Raises the bot's errors."""
         with Thinker() as thinker:
             while True:
-                self._moved.clear()
+                self._has_changed.clear()
                 if self._is_bots_turn():
-                    position = self._asked_about()
+                    position = self._position_key()
                     cell, score = await self._think(thinker)
                     # After an undo or a new game, the answer is for an old position.
-                    if self._is_bots_turn() and self._asked_about() == position:
+                    if self._is_bots_turn() and self._position_key() == position:
                         if score is not None:
                             self.scores[len(self.match.moves)] = score
                         self.match.play(cell)
                         self.changed()
                 else:
-                    await self._moved.wait()
+                    await self._has_changed.wait()
 
     def _is_bots_turn(self) -> bool:
         match = self.match
         return match.ended is None and not match.players[match.turn].person
 
-    def _asked_about(self) -> tuple[int, list[int]]:
+    def _position_key(self) -> tuple[int, list[int]]:
+        """Return the seed of the game and its moves, which identify the position."""
         return self.match.game_seed, list(self.match.moves)
 
     async def _think(self, thinker: Thinker) -> tuple[int, float | None]:
         position = self.match.position
         position.own_clock_us = position.opponent_clock_us = position.limit_us = self._move_us
-        over = self.match.played.copy()
+        ended_games = self.match.played.copy()
 
         def think() -> tuple[int, float | None]:
-            self._tell(over)
-            return scored(self._bot, position)
+            self._report_ends(ended_games)
+            return choose_with_score(self._bot, position)
 
-        return await computed(thinker, think)
+        return await compute_in_thread(thinker, think)
 
     def close(self) -> None:
         """Send the bot the ends of the remaining games, the current one included."""
-        self._tell(self.match.games)
+        self._report_ends(self.match.games)
 
-    def _tell(self, games: list[PlayedGame]) -> None:
+    def _report_ends(self, games: list[PlayedGame]) -> None:
         """Send the ends of these games to the bot, which may learn. A game can be undone until the next one begins."""
-        for number, game in enumerate(games[self._told :], start=self._told + 1):
-            self._told = number
+        for number, game in enumerate(games[self._reported_games :], start=self._reported_games + 1):
+            self._reported_games = number
             info = GameInfo(f"games/{number}", self.match.variant, 1 - game.first, self.match.players[0].name)
             self._bot.start(info)
             self._bot.end(info, GameEnd(game.outcome.result, game.outcome.termination, game.moves))
 
     def play(self, cell: int) -> None:
         if self._is_bots_turn():
-            raise Refused(f"Wait: {self.match.players[self.match.turn].name} is to move.")
+            raise ActionRefused(f"Wait: {self.match.players[self.match.turn].name} is to move.")
         super().play(cell)
-        self._moved.set()
+        self._has_changed.set()
 
     async def hint(self) -> Hint | None:
         if self._is_bots_turn():
-            raise Refused(f"Wait: {self.match.players[self.match.turn].name} is to move.")
+            raise ActionRefused(f"Wait: {self.match.players[self.match.turn].name} is to move.")
         return await super().hint()
 
     def undo(self) -> None:
         super().undo()
         self.scores = {ply: score for ply, score in self.scores.items() if ply < len(self.match.moves)}
-        self._moved.set()
+        self._has_changed.set()
 
     def new(self) -> None:
         super().new()
         self.scores = {}
-        self._moved.set()
+        self._has_changed.set()

@@ -6,36 +6,40 @@ from noughts_server.cli.screens.shown_game import YOU
 
 
 def status(match: Match) -> str:
-    """Return whose turn it is, or how the game ended."""
+    """Return the player to move, or how the game ended."""
     if match.ended is not None:
-        return _ended(match)
+        return _ending(match)
     player, mark = match.players[match.turn], match.marks[match.turn]
     if not player.person:
         return f"{player.name} ({mark}) is thinking."
     return f"Your turn ({mark})." if player.name == YOU else f"{player.name} ({mark}) to move."
 
 
-def _ended(match: Match) -> str:
+def _ending(match: Match) -> str:
     assert match.ended is not None
-    (result, termination), winner = match.ended.outcome, match.ended.winner
+    result, termination = match.ended.outcome
+    winner = match.ended.winner
     if result is Result.VOID:
         return "The game was cancelled and does not count."
     if winner is None:
         full = termination is Termination.BOARD_FULL
         return "Nobody wins: the board is full." if full else f"Nobody wins ({termination.words})."
-    won, lost = match.players[winner], match.players[1 - winner]
+    winning_player, losing_player = match.players[winner], match.players[1 - winner]
     if termination is Termination.LINE:
-        return f"{_does(won, 'win')}: the line is complete."
-    return f"{_does(won, 'win')}: {_why(lost, termination)}."
+        return f"{_with_verb(winning_player, 'win')}: the line is complete."
+    return f"{_with_verb(winning_player, 'win')}: {_reason(losing_player, termination)}."
 
 
-def _why(lost: Participant, termination: Termination) -> str:
+def _reason(loser: Participant, termination: Termination) -> str:
+    """Return why the loser lost, e.g. `you were too slow`."""
     if termination not in FORFEITS:
         return termination.words
-    return f"you {termination.deed.replace('was ', 'were ')}" if lost.name == YOU else f"{lost.name} {termination.deed}"
+    if loser.name == YOU:
+        return f"you {termination.deed.replace('was ', 'were ')}"
+    return f"{loser.name} {termination.deed}"
 
 
-def _does(player: Participant, verb: str) -> str:
+def _with_verb(player: Participant, verb: str) -> str:
     return f"{player.name} {verb}" if player.name == YOU else f"{player.name} {verb}s"
 
 

@@ -29,9 +29,9 @@ def show_feed(name: str, server: AddressOptions, output: OutputOptions) -> None:
                 _run_application(client, resource, console)
             else:
                 with RedrawnOverview(resource, console) as screen:
-                    client.follow(resource, screen.state.message, screen.state.lost)
+                    client.follow(resource, screen.state.take, screen.state.note_lost)
     except KeyboardInterrupt:
-        pass  # Ctrl-C ends the command.
+        pass  # Ctrl-C ends the command without an error
 
 
 def _run_application(client: Client, resource: str, console: Console) -> None:
@@ -49,6 +49,6 @@ def _run_application(client: Client, resource: str, console: Console) -> None:
             run_mode(OverviewMode(games, console.encoding), mouse=False)
     finally:
         if state.view.seen:
-            console.print(Overview(state, console.encoding).at_the_end(console.width))
+            console.print(Overview(state, console.encoding).final(console.width))
     if games.failure is not None:
         raise games.failure

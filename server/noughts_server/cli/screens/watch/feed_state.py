@@ -29,11 +29,12 @@ class FeedState:
         self._moves_in_rank: dict[tuple[str, str], tuple[bool, float]] = {}
         """Whether a rank rose or fell, and when, by tournament and label."""
 
-    def message(self, message: pb.WatchResponse, view: View) -> None:
-        """Apply a message to `view`, which is the state from now on."""
+    def take(self, message: pb.WatchResponse, view: View) -> None:
+        """Apply a message to `view`, which replaces the view of this state."""
         now = self._get_time()
         with self.lock:
-            self.lost_reason, self._lost_at = "", None
+            self.lost_reason = ""
+            self._lost_at = None
             for game in (*message.snapshot.games, *message.increments.games):
                 self._moved_at[game.name] = now
             for ply in message.increments.plies:
@@ -44,26 +45,26 @@ class FeedState:
             view.take(message)
             self.view = view
 
-    def lost(self, reason: str) -> None:
+    def note_lost(self, reason: str) -> None:
         """Note that the connection was lost."""
         with self.lock:
             self.lost_reason = printing.printable(f"Connection lost, trying again: {reason}")
             self._lost_at = self._lost_at or self._get_time()
 
-    def passed(self, game: str) -> float:
+    def seconds_since_move(self, game: str) -> float:
         """Return the seconds since the game's last ply, as far as they are known."""
         now = self._lost_at or self._get_time()
         return max(0.0, now - self._moved_at.get(game, now))
 
-    def rose(self, tournament: str, label: str) -> bool | None:
+    def has_risen(self, tournament: str, label: str) -> bool | None:
         """Return whether the rank of an entry rose (True) or fell (False) lately; None if it did not change."""
-        rose, since = self._moves_in_rank.get((tournament, label), (None, 0.0))
-        return None if self._get_time() - since > _ARROW_SECONDS else rose
+        has_risen, change_time = self._moves_in_rank.get((tournament, label), (None, 0.0))
+        return None if self._get_time() - change_time > _ARROW_SECONDS else has_risen
 
     def _note_ranks(self, tournaments: Iterable[pb.WatchedTournament], view: View, now: float) -> None:
         for tournament in tournaments:
-            before = view.tournaments.get(tournament.name)
-            ranks = {row.standing.label: row.rank for row in before.standings} if before else {}
+            earlier = view.tournaments.get(tournament.name)
+            ranks = {row.standing.label: row.rank for row in earlier.standings} if earlier else {}
             for row in tournament.standings:
                 label = row.standing.label
                 if ranks.get(label, row.rank) != row.rank:

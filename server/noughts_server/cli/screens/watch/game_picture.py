@@ -23,6 +23,8 @@ _FRAME = 2
 
 
 class Picture(NamedTuple):
+    """A drawn game and its size."""
+
     panel: Panel
     width: int
     height: int
@@ -31,7 +33,7 @@ class Picture(NamedTuple):
 
 def picture(
     game: pb.WatchedGame,
-    passed: Callable[[str], float],
+    seconds_since_move: Callable[[str], float],
     width: int,
     *,
     full: bool = True,
@@ -40,44 +42,45 @@ def picture(
 ) -> Picture:
     """Return the game in at most `width` columns, with all details (`full`) or as low as its board allows.
 
-    `passed` returns the seconds since a game's last ply. If the board exceeds `height` lines, the picture shows the
-    part around the last move, and the title says so. A selected game has a heavy frame.
+    `seconds_since_move` returns the seconds since a game's last ply. If the board exceeds `height` lines, the picture
+    shows the part around the last move, and the title says so. A selected game has a heavy frame.
     """
     room = width - 2 * _FRAME
     over = game.state == pb.GAME_STATE_ENDED
     mover = len(game.moves) & 1
-    players = [_player(game, side, passed, to_move=not over and side == mover) for side in (0, 1)]
+    players = [_player(game, side, seconds_since_move, to_move=not over and side == mover) for side in (0, 1)]
     below = [Text(state_text(game), style=_STATE_STYLES.get(game.state, ""))]
     if full:
         if any(score is not None for score in scores_of(game)):
             below.append(_scores(game))
-        begin = max(0, len(game.moves) - _MOST_MOVES)
-        last = ("... " if begin else "") + cells_text(game.variant, game.moves[begin:])
+        first_ply = max(0, len(game.moves) - _MOST_MOVES)
+        last = ("... " if first_ply else "") + cells_text(game.variant, game.moves[first_ply:])
         below.append(Text(last, style="dim", no_wrap=True, overflow="ellipsis"))
     board = board_lines(game.variant, game.moves, game.winning_cells, width=room)
     title = printing.printable(short_game(game.name))
-    if height is not None and (most := height - _FRAME - len(players) - len(below)) < len(board):
-        shown = _window(game, board, max(1, most))
-        title += f", {len(shown)} of {len(board)} lines"
-        board = shown
+    board_height = None if height is None else height - _FRAME - len(players) - len(below)
+    if board_height is not None and board_height < len(board):
+        visible_lines = _window(game, board, max(1, board_height))
+        title += f", {len(visible_lines)} of {len(board)} lines"
+        board = visible_lines
     lines = [*players, *([Text("")] if full else []), *board, *([Text("")] if full else []), *below]
-    drawn = min(width, max(_NARROWEST, board_width(game.variant, room) + 2 * _FRAME))
+    panel_width = min(width, max(_NARROWEST, board_width(game.variant, room) + 2 * _FRAME))
     frame = box.HEAVY if selected else box.ROUNDED
-    return Picture(Panel(Group(*lines), frame, title=title, width=drawn), drawn, len(lines) + _FRAME)
+    return Picture(Panel(Group(*lines), frame, title=title, width=panel_width), panel_width, len(lines) + _FRAME)
 
 
-def _window(game: pb.WatchedGame, board: Sequence[Text], most: int) -> list[Text]:
-    """Return `most` lines of the board, centred on the last move if possible."""
+def _window(game: pb.WatchedGame, board: Sequence[Text], count: int) -> list[Text]:
+    """Return `count` lines of the board, centred on the last move if possible."""
     try:
         variant = parse_variant(game.variant)
         row = game.moves[-1] // variant.columns if game.moves else len(board) // 2
     except VariantError:
         row = 0
-    first = max(0, min(row - most // 2, len(board) - most))
-    return list(board[first : first + most])
+    first = max(0, min(row - count // 2, len(board) - count))
+    return list(board[first : first + count])
 
 
-def _player(game: pb.WatchedGame, side: int, passed: Callable[[str], float], *, to_move: bool) -> Text:
+def _player(game: pb.WatchedGame, side: int, seconds_since_move: Callable[[str], float], *, to_move: bool) -> Text:
     name = printing.printable((game.first, game.second)[side])
     text = Text(f"{'>' if to_move else ' '} ", no_wrap=True, overflow="ellipsis")
     text.append("XO"[side], style=STYLES[side]).append(f" {name}", style="bold" if to_move else "")
@@ -85,7 +88,7 @@ def _player(game: pb.WatchedGame, side: int, passed: Callable[[str], float], *, 
     if clock_us is not None:
         left = clock_us / 1e6
         if to_move and game.state == pb.GAME_STATE_RUNNING:
-            left -= passed(game.name)
+            left -= seconds_since_move(game.name)
         text.append(f"  {precise(left)}", style="reverse" if to_move else "")
     return text
 
@@ -96,8 +99,8 @@ def state_text(game: pb.WatchedGame) -> str:
         return ending_text(game)
     if game.state == pb.GAME_STATE_WAITING:
         return f"ply {len(game.moves)}, waits for its bots" if game.moves else "has not begun"
-    took = f", {game.times_us[-1] / 1000:.1f} ms" if game.times_us else ""
-    return f"ply {len(game.moves)}{took}"
+    duration = f", {game.times_us[-1] / 1000:.1f} ms" if game.times_us else ""
+    return f"ply {len(game.moves)}{duration}"
 
 
 def _scores(game: pb.WatchedGame) -> Text:

@@ -22,7 +22,7 @@ _CONNECTING_SECONDS = 3.0
 """Seconds for which the screen stays closed while the server has not answered."""
 _LOOK_SECONDS = 0.05
 _BRIEF_SECONDS = 0.3
-"""Seconds after its first message within which a feed ends that has nothing live."""
+"""A feed that ends within this time after its first message has nothing live."""
 
 
 class GamesOfFeed(WatchSource):
@@ -45,7 +45,7 @@ class GamesOfFeed(WatchSource):
 
         def follow() -> None:
             try:
-                client.follow(self.state.resource, self.state.message, self.state.lost)
+                client.follow(self.state.resource, self.state.take, self.state.note_lost)
             except Exception as error:
                 self.failure = error
             self._over.set()
@@ -79,9 +79,9 @@ class GamesOfFeed(WatchSource):
 
     @property
     def game(self) -> ShownGame:
-        shown = self._current()
-        assert shown is not None
-        return shown
+        game = self._current()
+        assert game is not None  # the mode asks `can_show` before it opens
+        return game
 
     @property
     def first_ply(self) -> None:
@@ -90,33 +90,34 @@ class GamesOfFeed(WatchSource):
     def turn(self, step: int) -> bool:
         with self.state.lock:
             names = list(self.state.view.games)
-        place = (names.index(self.selected) if self.selected in names else 0) + step
-        if not 0 <= place < len(names):
+        position = (names.index(self.selected) if self.selected in names else 0) + step
+        if not 0 <= position < len(names):
             return False
-        self.selected = names[place]
+        self.selected = names[position]
         self._shown = None
         return True
 
     def _current(self) -> ShownGame | None:
-        """Return the selected game; as it was last if the feed no longer has it."""
+        """Return the selected game; if the feed no longer has it, its last state. None if it cannot be shown."""
         self.select()
         with self.state.lock:
             games = self.state.view.games
             if self.selected in games:
-                self._shown = _shown(games[self.selected], self.state.passed(self.selected))
+                self._shown = _screen_game(games[self.selected], self.state.seconds_since_move(self.selected))
             return self._shown
 
 
-def _shown(game: pb.WatchedGame, passed: float) -> ShownGame | None:
-    """Return the game for the screen, `passed` seconds after its last ply; None if its variant is not installed."""
+def _screen_game(game: pb.WatchedGame, seconds_since_move: float) -> ShownGame | None:
+    """Return the game for the screen; None if its variant is not installed. Running clocks count since the last ply."""
     try:
         variant = parse_variant(game.variant)
     except VariantError:
         return None
-    over, mover = game.state == pb.GAME_STATE_ENDED, len(game.moves) & 1
-    runs = game.state == pb.GAME_STATE_RUNNING
+    is_over = game.state == pb.GAME_STATE_ENDED
+    mover = len(game.moves) % 2
+    is_running = game.state == pb.GAME_STATE_RUNNING
     clocks = [
-        None if clock is None else precise(clock / 1e6 - (passed if runs and side == mover else 0.0))
+        None if clock is None else precise(clock / 1e6 - (seconds_since_move if is_running and side == mover else 0.0))
         for side, clock in enumerate(clocks_of(game))
     ]
     first, second = printing.printable(game.first), printing.printable(game.second)
@@ -130,7 +131,7 @@ def _shown(game: pb.WatchedGame, passed: float) -> ShownGame | None:
         ),
         moves=tuple(game.moves),
         status=f"{name}: {first} (X) - {second} (O)  {state_text(game)}",
-        over=over,
+        over=is_over,
         scores=dict(game.scores),
         times_ms=tuple(microseconds / 1000 for microseconds in game.times_us),
         winning=frozenset(game.winning_cells),

@@ -12,6 +12,8 @@ _NARROWEST_STANDINGS = 34
 
 
 class Layout(NamedTuple):
+    """The boards and standings that fit on a terminal."""
+
     boards: list[list[Picture]]
     """Rows of boards."""
     rows: int
@@ -20,7 +22,7 @@ class Layout(NamedTuple):
     """Whether the standings are to the right of the boards; if not, they are above them."""
 
 
-def arranged(
+def arrange(
     draw: Callable[[bool, int | None], list[Picture]], entries: Sequence[int], width: int, height: int
 ) -> Layout:
     """Return the layout for a terminal of this size; `entries` are the numbers of bots in each tournament's standings.
@@ -28,44 +30,46 @@ def arranged(
     `draw(full, height)` draws the boards with all details or as low as possible, none higher than `height`.
     """
     needed = sum(_height(count, min(count, _FEWEST_ROWS)) for count in entries)
-    whole, low = (_fitting(packed(draw(full, None), width), height - needed) for full in (True, False))
+    detailed = _rows_that_fit(pack(draw(True, None), width), height - needed)
+    low = _rows_that_fit(pack(draw(False, None), width), height - needed)
     # Prefer more boards to more details.
-    shown = low if sum(map(len, low)) > sum(map(len, whole)) else whole
+    rows = low if sum(map(len, low)) > sum(map(len, detailed)) else detailed
     lowest = draw(False, height)
-    if shown or not lowest:
-        left = height - sum(map(_row_height, shown))
-        return Layout(shown, _most_rows(entries, left), beside=False)
+    if rows or not lowest:
+        height_left = height - sum(map(_row_height, rows))
+        return Layout(rows, _most_rows(entries, height_left), beside=False)
     # There is no space for standings above a board.
     first = lowest[0]
     beside = any(entries) and width - first.width - 1 >= _NARROWEST_STANDINGS
     return Layout([[first]], _most_rows(entries, height) if beside else 0, beside)
 
 
-def packed(pictures: Sequence[Picture], width: int) -> list[list[Picture]]:
+def pack(pictures: Sequence[Picture], width: int) -> list[list[Picture]]:
     """Arrange the pictures in rows, with a blank column between boards."""
     rows: list[list[Picture]] = []
     used = width + 1
-    for each in pictures:
-        if used + 1 + each.width > width:
+    for picture in pictures:
+        if used + 1 + picture.width > width:
             rows.append([])
             used = -1
-        rows[-1].append(each)
-        used += 1 + each.width
+        rows[-1].append(picture)
+        used += 1 + picture.width
     return rows
 
 
-def _fitting(rows: Sequence[list[Picture]], height: int) -> list[list[Picture]]:
-    shown: list[list[Picture]] = []
+def _rows_that_fit(rows: Sequence[list[Picture]], height: int) -> list[list[Picture]]:
+    """Return the first rows, as many as fit into this height."""
+    fitting_rows: list[list[Picture]] = []
     for row in rows:
         height -= _row_height(row)
         if height < 0:
             break
-        shown.append(row)
-    return shown
+        fitting_rows.append(row)
+    return fitting_rows
 
 
 def _row_height(row: Sequence[Picture]) -> int:
-    return max(each.height for each in row)
+    return max(picture.height for picture in row)
 
 
 def _most_rows(entries: Sequence[int], height: int) -> int:

@@ -1,4 +1,4 @@
-"""The mode that shows a game of others, ply by ply: live ones at their newest move, or at any earlier one."""
+"""The mode that shows a live or finished game, ply by ply: the newest position, or an earlier one."""
 
 from abc import abstractmethod
 
@@ -10,6 +10,7 @@ from noughts_server.cli.screens.shown_game import MoveSource, ShownGame
 
 _STEPS = {"left": -1, "right": 1, "up": -10, "down": 10, "pageup": -10, "pagedown": 10, "space": 1, "backspace": -1}
 _TENTHS_BELOW_MS = 10
+"""Thinking times below this number of milliseconds have a decimal."""
 
 
 class WatchSource(MoveSource):
@@ -41,12 +42,12 @@ class WatchMode(BoardMode):
         """The number of moves on the board; None: always the newest."""
 
     @property
-    def looks_back(self) -> bool:
+    def shows_earlier_position(self) -> bool:
         """Whether the board shows another position than the newest."""
         return self._ply is not None
 
     def draw(self, game: ShownGame) -> None:
-        position = game if self._ply is None else game.at(self._ply)
+        position = game if self._ply is None else game.at_ply(self._ply)
         self.draw_game(position, None)
         self.write(game.status, self._games.notice or _ply_line(position, len(game.moves)))
         if position.moves:
@@ -83,15 +84,17 @@ class WatchMode(BoardMode):
         self.show()
 
 
-def _ply_line(game: ShownGame, of_all: int) -> str:
+def _ply_line(game: ShownGame, all_plies: int) -> str:
+    """Return the number of the last move on the board, the move itself, and its thinking time if known."""
     ply = len(game.moves)
     if not ply:
-        return f"ply 0 of {of_all}"
-    mark = game.players[~ply & 1].mark
-    text = f"ply {ply} of {of_all}: {mark} {cell_name(game.variant, game.moves[-1])}"
+        return f"ply 0 of {all_plies}"
+    mark = game.players[(ply - 1) % 2].mark
+    text = f"ply {ply} of {all_plies}: {mark} {cell_name(game.variant, game.moves[-1])}"
     if ply <= game.opening_plies:
         return f"{text}, opening"
     if ply > len(game.times_ms):
         return text
     time_ms = game.times_ms[ply - 1]
-    return f"{text}, {time_ms:,.{1 if time_ms < _TENTHS_BELOW_MS else 0}f} ms"
+    decimals = 1 if time_ms < _TENTHS_BELOW_MS else 0
+    return f"{text}, {time_ms:,.{decimals}f} ms"

@@ -13,7 +13,7 @@ from noughts_server.cli import printing
 from noughts_server.cli.drawing.feed_lines import tournament_line
 from noughts_server.cli.screens.watch.feed_state import FeedState
 from noughts_server.cli.screens.watch.game_picture import Picture, picture
-from noughts_server.cli.screens.watch.layout import arranged, packed
+from noughts_server.cli.screens.watch.layout import arrange, pack
 
 _BAR_WIDTH = 60
 _NARROW = 60
@@ -28,7 +28,7 @@ class Overview:
         self._state = state
         self._arrows = {True: "▲", False: "▼"} if encoding.lower().startswith("utf") else {True: "^", False: "v"}
 
-    def now(self, width: int, height: int, selected: str = "") -> RenderableType:
+    def live(self, width: int, height: int, selected: str = "") -> RenderableType:
         """Return the live games and the standings in at most `height` lines; `selected` is the name of a game."""
         with self._state.lock:
             tournaments = list(self._state.view.tournaments.values())
@@ -36,11 +36,13 @@ class Overview:
             above += [part for tournament in tournaments for part in self._head(tournament, width)]
             return Group(*above, *self._body(tournaments, width, height - len(above), selected))
 
-    def at_the_end(self, width: int) -> RenderableType:
+    def final(self, width: int) -> RenderableType:
         """Return all games, and the final standings below them."""
         with self._state.lock:
-            games = [picture(game, self._state.passed, width) for game in self._state.view.games.values()]
-            parts: list[RenderableType] = [_row(each.panel for each in row) for row in packed(games, width)]
+            pictures = [
+                picture(game, self._state.seconds_since_move, width) for game in self._state.view.games.values()
+            ]
+            parts: list[RenderableType] = [_row(picture.panel for picture in row) for row in pack(pictures, width)]
             for tournament in self._state.view.tournaments.values():
                 parts += self._head(tournament, width, over=True)
                 if count := len(tournament.standings):
@@ -64,25 +66,29 @@ class Overview:
         games = list(self._state.view.games.values())
         first = 0
 
-        def draw(full: bool, most: int | None) -> list[Picture]:
-            passed = self._state.passed
+        def draw(full: bool, height: int | None) -> list[Picture]:
+            seconds_since_move = self._state.seconds_since_move
             return [
-                picture(game, passed, width, full=full, height=most, selected=game.name == selected)
+                picture(game, seconds_since_move, width, full=full, height=height, selected=game.name == selected)
                 for game in games[first:]
             ]
 
-        entries = [len(each.standings) for each in tournaments]
-        layout = arranged(draw, entries, width, height)
+        entries = [len(tournament.standings) for tournament in tournaments]
+        layout = arrange(draw, entries, width, height)
         hidden = len(games) - sum(map(len, layout.boards))
         if hidden:
-            place = next((number for number, game in enumerate(games) if game.name == selected), 0)
-            # Begin with the selected game if it has no room behind the others.
-            first = place if place >= len(games) - hidden else 0
-            layout = arranged(draw, entries, width, height - 1)
+            index = next((index for index, game in enumerate(games) if game.name == selected), 0)
+            # Begin with the selected game if it does not fit after the others.
+            first = index if index >= len(games) - hidden else 0
+            layout = arrange(draw, entries, width, height - 1)
             hidden = len(games) - sum(map(len, layout.boards))
         room = width - layout.boards[0][0].width - 1 if layout.beside else width
-        standings = [self._standings(each, layout.rows, room) for each in tournaments if each.standings and layout.rows]
-        boards: list[RenderableType] = [_row(each.panel for each in row) for row in layout.boards]
+        standings = [
+            self._standings(tournament, layout.rows, room)
+            for tournament in tournaments
+            if tournament.standings and layout.rows
+        ]
+        boards: list[RenderableType] = [_row(picture.panel for picture in row) for row in layout.boards]
         if hidden:
             boards.append(
                 Text(f"... {printing.count(hidden, 'more game')} not shown (terminal too small)", style="dim")
@@ -97,13 +103,12 @@ class Overview:
             heading.append(f"  {printing.printable(tournament.title)}", style="not bold")
         if self._state.lost_reason and not over:
             return [heading]  # the line about the lost connection replaces the bar
-        done = ProgressBar(
+        progress_bar = ProgressBar(
             total=max(1, tournament.games_total),
             completed=tournament.games_done,
             width=min(_BAR_WIDTH, width - 1),
         )
-        # A bar does not end its line.
-        return [heading, Padding(done)]
+        return [heading, Padding(progress_bar)]  # a bar alone would not end its line
 
     def _standings(self, tournament: pb.WatchedTournament, rows: int, width: int) -> Table:
         narrow = width < _NARROW
@@ -112,7 +117,8 @@ class Overview:
         faults = (">faults",) if any(row.standing.faults for row in tournament.standings) else ()
         table = printing.table(("", ">#", "bot", ">points", *record, *faults, ">rating"), ())
         # Shorten long names with an ellipsis instead of breaking rows.
-        table.columns[2].no_wrap, table.columns[2].overflow = True, "ellipsis"
+        table.columns[2].no_wrap = True
+        table.columns[2].overflow = "ellipsis"
         for row in tournament.standings[:rows]:
             standing = row.standing
             table.add_row(
@@ -129,12 +135,14 @@ class Overview:
         return table
 
     def _arrow(self, tournament: str, label: str) -> Text:
-        rose = self._state.rose(tournament, label)
-        return Text(" ") if rose is None else Text(self._arrows[rose], style="green" if rose else "red")
+        has_risen = self._state.has_risen(tournament, label)
+        if has_risen is None:
+            return Text(" ")
+        return Text(self._arrows[has_risen], style="green" if has_risen else "red")
 
 
 def _row(parts: Iterable[RenderableType]) -> Table:
-    """The parts side by side, a blank column between two of them."""
+    """Return the parts side by side, with a blank column between them."""
     grid = Table.grid(padding=(0, 1, 0, 0))
     grid.add_row(*parts)
     return grid

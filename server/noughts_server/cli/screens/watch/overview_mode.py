@@ -23,25 +23,24 @@ class _Pictures(Widget):
         super().__init__(id="pictures")
         self._overview = overview
         self._games = games
-        self.choosing = False
-        """Whether the user has begun to choose a game."""
-
+        self.has_selection = False
+        """Whether the overview marks the selected game."""
         self._strips: list[Strip] = []
 
     def redraw(self) -> None:
         """Draw the overview, and send only the lines that differ to the terminal."""
         width, height = self.size
-        selected = self._games.selected if self.choosing else ""
+        selected = self._games.selected if self.has_selection else ""
         console = self.app.console
-        drawn = console.render_lines(
-            self._overview.now(width, height, selected), console.options.update(width=width, height=height)
+        lines = console.render_lines(
+            self._overview.live(width, height, selected), console.options.update(width=width, height=height)
         )
-        before = self._strips
-        self._strips = [Strip(line).apply_style(self.rich_style) for line in drawn]
+        previous_strips = self._strips
+        self._strips = [Strip(line).apply_style(self.rich_style) for line in lines]
         changed = [
             Region(0, line, width, 1)
             for line, strip in enumerate(self._strips)
-            if line >= len(before) or strip != before[line]
+            if line >= len(previous_strips) or strip != previous_strips[line]
         ]
         if changed:
             self.refresh(*changed)
@@ -83,8 +82,8 @@ class OverviewMode(Mode):
             self._open()
         elif key in _TURNS:
             # The first key shows the selection, later ones move it.
-            if not self._pictures.choosing:
-                self._pictures.choosing = True
+            if not self._pictures.has_selection:
+                self._pictures.has_selection = True
                 self._games.select()
             elif not self._games.turn(_TURNS[key]):
                 self.app.bell()
@@ -99,4 +98,4 @@ class OverviewMode(Mode):
     def _is_reading(self) -> bool:
         """Return whether the user looks at an earlier position, which the end of the feed must not close."""
         top = self.app.screen
-        return isinstance(top, WatchMode) and top.looks_back
+        return isinstance(top, WatchMode) and top.shows_earlier_position

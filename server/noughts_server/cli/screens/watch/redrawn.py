@@ -10,11 +10,11 @@ from rich.live import Live
 from noughts_server.cli.screens.watch.feed_state import FeedState
 from noughts_server.cli.screens.watch.overview import Overview
 
-REDRAWN_A_SECOND = 8
+REDRAWS_PER_SECOND = 8
 
 
 class RedrawnOverview:
-    """Draws the feed a few times a second. At the end all games remain, with the whole standings below them."""
+    """Draws the feed eight times a second. At the end all games and the complete standings remain on the screen."""
 
     def __init__(self, resource: str, console: Console, get_time: Callable[[], float] = time.monotonic) -> None:
         self.state = FeedState(resource, get_time)
@@ -22,9 +22,9 @@ class RedrawnOverview:
         self._console = console
         self._over = False
         self._live = Live(
-            get_renderable=self._drawn,
+            get_renderable=self._render,
             console=console,
-            refresh_per_second=REDRAWN_A_SECOND,
+            refresh_per_second=REDRAWS_PER_SECOND,
             # Nothing else prints here, and the redirected streams would have an unknown encoding.
             redirect_stdout=False,
             redirect_stderr=False,
@@ -42,9 +42,9 @@ class RedrawnOverview:
         """Redraw now."""
         self._live.refresh()
 
-    def _drawn(self) -> RenderableType:
+    def _render(self) -> RenderableType:
         width = self._console.width
         if self._over:
-            return self._overview.at_the_end(width)
+            return self._overview.final(width)
         # Leave the last line free: a display that fills the terminal scrolls.
-        return self._overview.now(width, self._console.height - 1)
+        return self._overview.live(width, self._console.height - 1)
