@@ -6,22 +6,22 @@ import io
 import os
 import sys
 
-# Until a server or a bot sets its own: half of the time of loading modules would go into looking for cycles.
+# Few collections during the start: they would double the time that imports take. Servers and bots set their own.
 _COLLECTOR_THRESHOLDS = (100_000, 20, 20)
 
 
 def main() -> None:
     """Run the console script."""
     _open_missing_streams()
-    # A crash of a library (SIGSEGV, SIGBUS, SIGABRT) says where it happened, on stderr.
+    # After a crash in a library (SIGSEGV, SIGBUS, SIGABRT), print the Python stack on stderr.
     faulthandler.enable(sys.__stderr__ or 2)
     gc.set_threshold(*_COLLECTOR_THRESHOLDS)
-    # Bots' processes are started by fork and exec, which gRPC would comment on, on stderr, each time.
+    # gRPC would print a warning each time that a bot's process is started with fork and exec.
     os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
-    # No output fits into 0 columns: the environment does not know the width.
+    # 0 means that the width is unknown.
     if os.environ.get("COLUMNS") == "0":
         del os.environ["COLUMNS"]
-    # A sign that the terminal cannot show is no reason to fail.
+    # Replace characters that the terminal cannot show, instead of raising an error.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     from noughts_server.cli import interrupts
@@ -32,18 +32,19 @@ def main() -> None:
         from noughts_server.cli.app import run
 
         run(sys.argv[1:])
-    except KeyboardInterrupt:  # while it was loading
+    except KeyboardInterrupt:  # during the imports
         sys.exit(INTERRUPTED)
 
 
 def _open_missing_streams() -> None:
-    """Open each standard stream that the caller has closed on the null device.
+    """Connect each standard stream that the caller has closed to the null device.
 
-    Otherwise the next file or socket that is opened takes its descriptor, and Python has no object for the stream.
+    Otherwise the next file or socket would get the stream's descriptor, and `sys.stdout` would be None.
     """
     for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(descriptor)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # the lowest free descriptor: this one
-            setattr(sys, name, open(descriptor, "w" if descriptor else "r", encoding="utf-8", closefd=False))  # noqa: SIM115
+            os.open(os.devnull, os.O_RDWR)  # it gets the lowest free descriptor, which is this one
+            mode = "r" if name == "stdin" else "w"
+            setattr(sys, name, open(descriptor, mode, encoding="utf-8", closefd=False))  # noqa: SIM115

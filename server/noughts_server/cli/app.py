@@ -27,30 +27,33 @@ def run(arguments: Sequence[str]) -> None:
     except OSError as error:
         if error.filename is not None:
             raise
-        # stdout is closed or full, so the rest of its buffer is dropped.
+        # stdout is closed or full. Discard the rest of its buffer, or Python would report the error again at its exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        reported = isinstance(error.__context__, SystemExit) and error.__context__.code
+        is_reported = isinstance(error.__context__, SystemExit) and error.__context__.code
         # A reader that stops early, such as `head`, is not an error.
-        if not reported and not isinstance(error, BrokenPipeError):
+        if not is_reported and not isinstance(error, BrokenPipeError):
             show(Problem(f"standard output: {error.strerror}"))
         sys.exit(FAILED)
 
 
 def application() -> typer.Typer:
-    app = _filled("noughts", GROUP)
+    """Return the application with all commands, whose modules are not imported yet."""
+    app = _group_application("noughts", GROUP)
     app.callback()(_root)
     return app
 
 
 class _Group(ExampleInHelp, TyperGroup):
+    """A group of commands, whose errors are reported like those of commands."""
+
     def main(self, *arguments: Any, **extra: Any) -> Any:
-        """Run a command. Wrong usage that typer finds is reported like every other error."""
+        """Run a command. Report wrong usage that typer finds like every other error. Raises SystemExit."""
         try:
             code = super().main(*arguments, **{**extra, "standalone_mode": False})
         except typer.Abort:
             code = FAILED
         except Exception as error:
-            # Where the class of wrong usage is defined depends on the version of typer.
+            # The module of typer's class of usage errors depends on its version, so recognise it by a method.
             if not hasattr(error, "format_message"):
                 raise
             code = USAGE
@@ -61,19 +64,19 @@ class _Group(ExampleInHelp, TyperGroup):
         sys.exit(code)
 
 
-def _filled(line: str, group: Group) -> typer.Typer:
-    """Return the typer application of a group; `line` is what the user types for it."""
+def _group_application(line: str, group: Group) -> typer.Typer:
+    """Return the typer application of a group; `line` is what the user types, e.g. `noughts bot`."""
 
-    class Filled(_Group):
+    class GroupWithExample(_Group):
         example = group.example.strip()
 
     app = typer.Typer(
-        cls=Filled,
+        cls=GroupWithExample,
         help=escaped(group.summary),
         context_settings={"help_option_names": ["--help", "-h"]},
         no_args_is_help=True,
         rich_markup_mode="rich",
-        # Expected errors become messages; anything else is a defect, which needs a plain traceback.
+        # Expected errors are messages. Any other error is a defect, which needs a plain traceback.
         pretty_exceptions_enable=False,
     )
     for panel, members in group.panels.items():
@@ -85,13 +88,13 @@ def _filled(line: str, group: Group) -> typer.Typer:
                     help=escaped(member.summary),
                     rich_help_panel=panel,
                     hidden=panel == FORMER_NAMES,
-                )(_listed)
+                )(_not_loaded)
             else:
-                app.add_typer(_filled(f"{line} {name}", member), name=name, rich_help_panel=panel)
+                app.add_typer(_group_application(f"{line} {name}", member), name=name, rich_help_panel=panel)
     return app
 
 
-def _listed() -> None:
+def _not_loaded() -> None:
     """Stand in for a command that is not loaded yet."""
 
 

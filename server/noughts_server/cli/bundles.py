@@ -20,8 +20,8 @@ from typing import Any
 def bundles(function: Callable[..., None]) -> dict[str, type[Any]]:
     """Return the dataclasses among the types of a function's parameters, by the name of the parameter."""
     parameters = signature(function, eval_str=True).parameters
-    types = {name: each.annotation for name, each in parameters.items()}
-    return {name: each for name, each in types.items() if isinstance(each, type) and is_dataclass(each)}
+    types = {name: parameter.annotation for name, parameter in parameters.items()}
+    return {name: kind for name, kind in types.items() if isinstance(kind, type) and is_dataclass(kind)}
 
 
 def spread(function: Callable[..., None]) -> Callable[..., None]:
@@ -30,18 +30,19 @@ def spread(function: Callable[..., None]) -> Callable[..., None]:
     Raises ValueError if two parameters have the same name.
     """
     classes = bundles(function)
-    fields = {name: tuple(signature(each, eval_str=True).parameters.values()) for name, each in classes.items()}
+    fields = {name: tuple(signature(kind, eval_str=True).parameters.values()) for name, kind in classes.items()}
     parameters = [
-        parameter.replace(kind=Parameter.KEYWORD_ONLY)
-        for name, own in signature(function, eval_str=True).parameters.items()
-        for parameter in fields.get(name, (own,))
+        spread_parameter.replace(kind=Parameter.KEYWORD_ONLY)
+        for name, parameter in signature(function, eval_str=True).parameters.items()
+        for spread_parameter in fields.get(name, (parameter,))
     ]
 
     def call(**values: Any) -> None:
-        built = {
-            name: classes[name](**{field.name: values.pop(field.name) for field in own}) for name, own in fields.items()
-        }
-        function(**values, **built)
+        instances = {}
+        for name, parameters_of_class in fields.items():
+            arguments = {parameter.name: values.pop(parameter.name) for parameter in parameters_of_class}
+            instances[name] = classes[name](**arguments)
+        function(**values, **instances)
 
     vars(call).update(__signature__=Signature(parameters))
     call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}

@@ -1,4 +1,4 @@
-"""Plays a challenge from this process: runs a bot during the challenge, and makes the calls."""
+"""Challenges from this process: the request, the calls to the server, and a bot that runs during the challenge."""
 
 import asyncio
 from contextlib import suppress
@@ -28,38 +28,40 @@ _LONGEST_NAME = 63
 def challenge_request(
     settings: TournamentSettings, time_of: list[str] | None, *, challenger: str, opponent: str, seed: int | None
 ) -> pb.CreateChallengeRequest:
-    """Return the request, with the times of --time-of. Raises UsageProblem for a bot that does not play."""
-    own, other = (short(name).partition("/")[0] for name in (challenger, opponent))
-    settings = replace(settings, own_times=read_times_of_two(time_of, own, other))
+    """Return the request, with the times of --time-of. Raises UsageProblem for a label that is neither bot."""
+    own_name = short(challenger).partition("/")[0]
+    opponent_name = short(opponent).partition("/")[0]
+    settings = replace(settings, own_times=read_times_of_two(time_of, own_name, opponent_name))
     return challenge_message(settings, challenger=challenger, opponent=opponent, seed=seed)
 
 
 def free_name(client: Client, label: str) -> str:
     """Return OWNER-LABEL, with a number if another owner has that name, or a bot of that name is online.
 
-    A second session would end the first.
+    An online bot keeps its name, because a second session under the name would end the first.
     """
     owner = client.call(client.tokens.GetToken, tokens_pb2.GetTokenRequest(name="tokens/self")).token.owner
-    base, number = f"{owner}-{label}"[:_LONGEST_NAME], 1
+    base = f"{owner}-{label}"[:_LONGEST_NAME]
+    number = 1
     while True:
         suffix = "" if number == 1 else f"#{number}"
         name = f"{base[: _LONGEST_NAME - len(suffix)]}{suffix}"
-        bot = _known_bot(client, name)
+        bot = _find_bot(client, name)
         if bot is None or (bot.owner == owner and not bot.online):
             return name
         number += 1
 
 
 def is_online(client: Client, name: str) -> bool:
-    bot = _known_bot(client, name)
+    bot = _find_bot(client, name)
     return bot is not None and bot.online
 
 
-def _known_bot(client: Client, name: str) -> bots_pb2.Bot | None:
+def _find_bot(client: Client, name: str) -> bots_pb2.Bot | None:
     try:
         return client.call(client.bots.GetBot, bots_pb2.GetBotRequest(name=bot_name(name))).bot
-    except CallFailed as failed:
-        if failed.code is StatusCode.NOT_FOUND:
+    except CallFailed as failure:
+        if failure.code is StatusCode.NOT_FOUND:
             return None
         raise
 
@@ -67,37 +69,37 @@ def _known_bot(client: Client, name: str) -> bots_pb2.Bot | None:
 async def play_challenge_with(
     spec: BotSpec, client: Client, request: pb.CreateChallengeRequest, output: OutputOptions
 ) -> tournaments_pb2.Tournament:
-    """Play with a reference bot that this process connects during the challenge."""
+    """Play the challenge with a reference bot that this process connects. Return the tournament at its end."""
     bot = make_bot(spec)
     bot.accepts_challenges = False
     login = client.login(request.challenger.partition("/")[2])
     online = asyncio.Event()
 
-    def heard(event: SessionEvent) -> None:
+    def take_event(event: SessionEvent) -> None:
         if isinstance(event, Online):
             online.set()
         else:
             printing.note(printing.printable(str(event)))
 
     async def keep_playing() -> None:
-        await play(bot, login, heard)
+        await play(bot, login, take_event)
         raise Problem("the server ended the bot's session before the games were over")
 
-    # A failure of either task ends both; `errors.explain` finds it in the group.
+    # An error of either task ends both. `errors.explain` finds it in the exception group.
     async with asyncio.TaskGroup() as tasks:
-        playing = tasks.create_task(keep_playing())
+        bot_task = tasks.create_task(keep_playing())
         await online.wait()
-        played = await play_challenge(client, request, output)
-        playing.cancel()
-    return played
+        tournament = await play_challenge(client, request, output)
+        bot_task.cancel()
+    return tournament
 
 
 async def play_challenge(
     client: Client, request: pb.CreateChallengeRequest, output: OutputOptions
 ) -> tournaments_pb2.Tournament:
-    """Create the challenge and wait for its end; cancel it if interrupted.
+    """Create the challenge and wait for its end; cancel it if interrupted. Return the tournament at its end.
 
-    Calls are made in threads, because the bot thinks on the event loop.
+    Calls run in threads, because a bot needs the event loop.
     """
     created = (await asyncio.to_thread(client.call, client.challenges.CreateChallenge, request)).tournament
     output.hint(
@@ -105,9 +107,9 @@ async def play_challenge(
     )
     end = TournamentEnd(client, created.name)
     try:
-        while (over := await asyncio.to_thread(end.look)) is None:  # noqa: ASYNC110  # there is no event to wait for
+        while (ended_tournament := await asyncio.to_thread(end.look)) is None:  # noqa: ASYNC110  # there is no event to wait for
             await asyncio.sleep(LOOK_SECONDS)
-        return over
+        return ended_tournament
     except asyncio.CancelledError:
         # If this also fails, the server ends the challenge after the bot's timeout.
         with suppress(CallFailed):

@@ -35,27 +35,27 @@ def command(*, example: str, extra: str | None = None) -> Callable[[_Function], 
     dataclass as its type, see `bundles`. If one is a `Configuration`, the command can read its options from a file.
     """
 
-    def declared(function: _Function) -> _Function:
+    def declare(function: _Function) -> _Function:
         vars(function)["declaration"] = _Declaration(example, extra)
         return function
 
-    return declared
+    return declare
 
 
 def hide_former_names(option: Any) -> None:
-    """Leave all long names but the first out of a help text: the others are former names, which still work."""
+    """Keep only the first long name of an option in its help: the others are former names, which still work."""
     for names in (option.opts, option.secondary_opts):
         first = next((name for name in names if name.startswith("--")), None)
         names[:] = [name for name in names if name == first or not name.startswith("--")]
 
 
 class ExampleInHelp:
-    """Help that ends with an example, and shows no type for flags."""
+    """A base class of commands and groups whose help ends with an example, and shows no type for flags."""
 
     example: str = ""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Print the help; typer would wrap the lines of the example."""
+        """Print the help, then the example itself, because typer would wrap its lines."""
         for parameter in self.get_params(ctx):
             hide_former_names(parameter)
         super().format_help(ctx, formatter)  # type: ignore[misc]
@@ -63,7 +63,7 @@ class ExampleInHelp:
             typer.echo(typer.style(" Example:", bold=True) + "\n\n" + textwrap.indent(self.example, "   ") + "\n")
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Return the parameters, as help and errors read them."""
+        """Return the parameters without a metavar for flags."""
         parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
         for parameter in parameters:
             if getattr(parameter, "is_flag", False):
@@ -94,7 +94,7 @@ def lazy(line: str, row: Command) -> type[TyperCommand]:
             return _load(line, row)
 
         def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-            """Read the arguments as the command itself does."""
+            """Import the command, and return its context for these arguments."""
             return self.load().make_context(info_name, args, parent, **extra)
 
     return Lazy
@@ -115,9 +115,9 @@ def _load(line: str, row: Command) -> Any:
     app.command(
         name,
         cls=LoadedCommand,
-        # One line per paragraph: the terminal wraps it.
+        # Each paragraph is one line, which the terminal wraps.
         help=escaped("\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)),
-    )(_reported(line, function, declaration.extra))
+    )(_with_messages(line, function, declaration.extra))
     loaded: Any = typer.main.get_command(app)
     loaded.example = declaration.example.strip()
     if Configuration in bundles(function).values():
@@ -125,8 +125,8 @@ def _load(line: str, row: Command) -> Any:
     return loaded
 
 
-def _reported(line: str, function: Callable[..., None], extra: str | None) -> Callable[..., None]:
-    """Return a function for typer that runs the command; an error that has an explanation ends it with a message."""
+def _with_messages(line: str, function: Callable[..., None], extra: str | None) -> Callable[..., None]:
+    """Return the function that typer calls. It reports errors of the command as messages, see `errors.reporting`."""
     call = spread(function)
 
     @wraps(call)

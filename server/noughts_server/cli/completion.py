@@ -1,6 +1,6 @@
 """Completions at the Tab key: variants, bots, tournaments, formats, openings.
 
-Modules are imported when the shell asks: options of every command name these functions.
+The functions import their modules, because the options of every command refer to these functions.
 """
 
 from collections.abc import Callable, Iterable
@@ -14,16 +14,18 @@ if TYPE_CHECKING:
 
 _ANSWER_SECONDS = 1.0
 """Time limit of a server's answer: the user waits at the prompt."""
-_MOST = 200
+_MOST_NAMES = 200
 
 
 def variants() -> Iterable[str]:
+    """Return the names of variants."""
     from noughts_referee.rules import OWN_NAMES, plugin_names
 
     return [*OWN_NAMES, *plugin_names(), "mnk:"]
 
 
 def specs() -> Iterable[str]:
+    """Return the beginnings of specs: reference bots with their options, kinds, and installed bots."""
     from noughts_bots.hosts.installed import installed_bots
     from noughts_bots.reference.registry import REFERENCE_BOTS
     from noughts_proto.child_kinds import CHILD_KINDS
@@ -36,51 +38,55 @@ def specs() -> Iterable[str]:
 
 
 def schedules() -> Iterable[str]:
+    """Return the formats of tournaments."""
     from noughts_server.competition.formats import FORMATS
 
     return map(str, FORMATS)
 
 
 def openings() -> Iterable[str]:
+    """Return the openings and books."""
     from noughts_server.openings.books import BOOKS
 
     return ["none", "random:", "balanced:", *BOOKS]
 
 
 def tournaments(ctx: typer.Context) -> Iterable[str]:
+    """Return the tournaments of the server."""
     from noughts_proto.v1.tournaments_pb2 import ListTournamentsRequest
 
     def names(client: "Client") -> list[str]:
-        request = ListTournamentsRequest(page_size=_MOST)
-        answer = client.tournaments.ListTournaments(request, timeout=_ANSWER_SECONDS)
-        return [row.name for row in answer.tournaments]
+        request = ListTournamentsRequest(page_size=_MOST_NAMES)
+        response = client.tournaments.ListTournaments(request, timeout=_ANSWER_SECONDS)
+        return [row.name for row in response.tournaments]
 
     return _names_at_server(ctx, names)
 
 
 def tests(ctx: typer.Context) -> Iterable[str]:
-    """Tests of the server."""
+    """Return the tests of the server."""
     from noughts_proto.v1.tests_pb2 import ListTestsRequest
 
     def names(client: "Client") -> list[str]:
-        answer = client.tests.ListTests(ListTestsRequest(page_size=_MOST), timeout=_ANSWER_SECONDS)
-        return [row.name for row in answer.tests]
+        response = client.tests.ListTests(ListTestsRequest(page_size=_MOST_NAMES), timeout=_ANSWER_SECONDS)
+        return [row.name for row in response.tests]
 
     return _names_at_server(ctx, names)
 
 
 def bots(ctx: typer.Context) -> Iterable[str]:
+    """Return the bots of the server."""
     from noughts_proto.v1.bots_pb2 import ListBotsRequest
 
     def names(client: "Client") -> list[str]:
-        answer = client.bots.ListBots(ListBotsRequest(page_size=_MOST), timeout=_ANSWER_SECONDS)
-        return [row.name for row in answer.bots]
+        response = client.bots.ListBots(ListBotsRequest(page_size=_MOST_NAMES), timeout=_ANSWER_SECONDS)
+        return [row.name for row in response.bots]
 
     return _names_at_server(ctx, names)
 
 
 def opponents(ctx: typer.Context) -> Iterable[str]:
-    """Bots of the server, as specs."""
+    """Return the bots of the server, as specs."""
     return (f"bot:{name}" for name in bots(ctx))
 
 
@@ -91,9 +97,10 @@ def _names_at_server(ctx: typer.Context, names: Callable[["Client"], list[str]])
     from noughts_server.client.client import connected
     from noughts_server.core.resource_names import short
 
-    # If anything is wrong, the command itself reports it; here nobody would read it.
+    # Ignore all errors: the shell would not show them, and the command itself reports them.
     with suppress(Exception):
-        address, token = read_server(ctx.params.get("server")), read_token(None, None)
+        address = read_server(ctx.params.get("server"))
+        token = read_token(None, None)
         dialling = dialling_from_environment()
         dialling.check(address, token)
         with connected(address, token, dialling) as client:

@@ -1,13 +1,14 @@
 """Settings of a command in a file: `--config` reads it, `--print-config` prints it.
 
-A key is an option's name. The options themselves know types, bounds, defaults and help; the command line counts more
-than the environment (`NOUGHTS_SERVE_LISTEN` for `noughts serve --listen`), and that more than the file.
+A key is an option's name. The options themselves have the types, limits, defaults and help. The command line overrides
+the environment (`NOUGHTS_SERVE_LISTEN` for `noughts serve --listen`), which overrides the file.
 """
 
 import json
 import re
 import textwrap
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import Enum
@@ -23,14 +24,14 @@ from noughts_server.cli.times import Seconds
 
 _WIDTH = 110
 COMMANDS = ("serve", "referee", "web")
-"""The commands with a configuration file, each of which may have a table of its own in it."""
+"""The commands with a configuration file. The file can have a table for each, named after the command."""
 
 _SHARED = {"server": (SERVER_VARIABLE,), "tls-ca": ("NOUGHTS_TLS_CA",)}
-"""Variables of the environment that other commands read, too."""
+"""Variables of the environment that other commands read, too, by option."""
 _PASSWORD = re.compile(r"(?<=://)([^\s/@:]*:)?[^\s/@:]+(?=@)")
 """The user and password of a URL, before its host."""
 _TYPES: tuple[tuple[Any, str], ...] = ((bool, "true or false"), ((int, float), "a number"))
-"""Types of defaults, and what TOML must have for them; a text for all others."""
+"""Types of an option's default, and the value that TOML must have. Options of other types need a text."""
 
 
 def _load(context: typer.Context, file: Path | None) -> Path | None:
@@ -70,29 +71,30 @@ def name_variables(command: Any) -> None:
     """Give each option of the command a variable of the environment."""
     for key, option in _settings(command).items():
         if option.envvar is None:
-            own = [f"NOUGHTS_{command.name}_{name}".replace("-", "_").upper() for name in _keys(option)]
-            option.envvar = [*own, *_SHARED.get(key, ())]
+            variables = [f"NOUGHTS_{command.name}_{name}".replace("-", "_").upper() for name in _keys(option)]
+            option.envvar = [*variables, *_SHARED.get(key, ())]
             option.show_envvar = False
 
 
 def print_config(context: Any) -> None:
-    """Print the effective settings of a command, each below what it is for."""
+    """Print the effective settings of a command, each below its help."""
     for number, (key, option) in enumerate(_settings(context.command).items()):
         value = context.params[option.name]
         text = textwrap.fill(option.help or "", _WIDTH, initial_indent="# ", subsequent_indent="# ")
-        # What is absent by default is a comment: there is no value for it.
-        absent = value is None or (option.multiple and not value)
-        line = f'# {key} = "{option.metavar}"' if absent else f"{key} = {_toml(value)}"
+        # A setting without a value is a comment.
+        is_unset = value is None or (option.multiple and not value)
+        line = f'# {key} = "{option.metavar}"' if is_unset else f"{key} = {_toml(value)}"
         if _PASSWORD.search(line):
             text += "\n# Its password is not printed. Add it here, or set the environment variable."
             line = "# " + _PASSWORD.sub(r"\1***", line)
-        typer.echo("\n" * bool(number) + f"{text}\n{line}")
+        separator = "\n" if number else ""
+        typer.echo(f"{separator}{text}\n{line}")
 
 
 def _settings(command: Any) -> dict[str, Any]:
-    """Return the options that a file can have, by their names there."""
-    named = {_keys(option)[0]: option for option in command.params}
-    return {key: option for key, option in named.items() if key not in ("config", "print-config", "help")}
+    """Return the options that a file can set, by key."""
+    options = {_keys(option)[0]: option for option in command.params}
+    return {key: option for key, option in options.items() if key not in ("config", "print-config", "help")}
 
 
 def read_toml(file: Path) -> dict[str, Any]:
@@ -103,45 +105,59 @@ def read_toml(file: Path) -> dict[str, Any]:
 
 
 def _keys(option: Any) -> list[str]:
-    """Return the option's name in a file; former names follow."""
+    """Return the keys that set the option: its name, then its former names."""
     return [name.removeprefix("--") for name in option.opts if name.startswith("--")]
 
 
 def _read(command: Any, file: Path) -> dict[str, Any]:
     """Return the file's settings for the command, by the names of its parameters. Raise UsageProblem."""
-    place, document = f"--config {file}", read_toml(file)
+    place = f"--config {file}"
+    document = read_toml(file)
     tables = {key: value for key, value in document.items() if isinstance(value, dict)}
     entries = {key: value for key, value in document.items() if key not in tables} | tables.get(command.name, {})
     options = {key: option for option in _settings(command).values() for key in _keys(option)}
-    for key, known in (*((key, COMMANDS) for key in tables), *((key, tuple(options)) for key in entries)):
-        if key not in known:
-            near = get_close_matches(key, known, 1, 0.0)[0]
-            raise UsageProblem(
-                f"{place}: unknown {'table' if key in tables else 'setting'} {key!r}", f"Did you mean {near!r}?"
-            )
+    for key in tables:
+        _check_known(place, "table", key, COMMANDS)
+    for key in entries:
+        _check_known(place, "setting", key, options)
     for key, value in entries.items():
         _check_type(f"{place}: --{key}", options[key], value)
     return {options[key].name: value for key, value in entries.items()}
 
 
+def _check_known(place: str, kind: str, key: str, known_keys: Iterable[str]) -> None:
+    """Raise UsageProblem for an unknown key, with the most similar known one."""
+    names = list(known_keys)
+    if key not in names:
+        (similar,) = get_close_matches(key, names, n=1, cutoff=0.0)
+        raise UsageProblem(f"{place}: unknown {kind} {key!r}", f"Did you mean {similar!r}?")
+
+
 def _check_type(subject: str, option: Any, value: Any) -> None:
-    """Raise UsageProblem for a value that TOML has another type for."""
-    kind, expected = next((each for each in _TYPES if isinstance(option.default, each[0])), (str, "text"))
+    """Raise UsageProblem for a value whose TOML type the option does not accept."""
+    kind: Any = str
+    expected = "text"
+    for default_type, description in _TYPES:
+        if isinstance(option.default, default_type):
+            kind, expected = default_type, description
+            break
     if isinstance(option.default, Seconds):
         kind, expected = (int, float, str), 'a duration such as "30s"'
     if option.multiple:
         expected = "a list of strings"
     values = value if option.multiple and isinstance(value, list) else [value]
-    right = isinstance(value, list) == option.multiple and all(
-        isinstance(each, kind) and (kind is bool or not isinstance(each, bool)) for each in values
+    # In Python a bool is an int, so a number must not be a bool.
+    has_right_type = isinstance(value, list) == option.multiple and all(
+        isinstance(item, kind) and (kind is bool or not isinstance(item, bool)) for item in values
     )
-    if not right:
+    if not has_right_type:
         raise UsageProblem(f"{subject}: got {_toml(value)}, expected {expected}")
 
 
 def _toml(value: Any) -> str:
+    """Return a value as TOML."""
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_toml, value))}]"
     plain = value.value if isinstance(value, Enum) else value
-    as_number = isinstance(plain, bool | int | float) and not isinstance(plain, Seconds)
-    return json.dumps(plain if as_number else str(plain), ensure_ascii=False)
+    is_bare = isinstance(plain, bool | int | float) and not isinstance(plain, Seconds)
+    return json.dumps(plain if is_bare else str(plain), ensure_ascii=False)

@@ -9,11 +9,11 @@ from noughts_server.cli.printing import warn
 
 
 def read_address(text: str, option: str) -> tuple[str, int]:
-    """Host and port of `HOST:PORT`; an IPv6 address stands in brackets."""
+    """Return host and port of `HOST:PORT`, in which an IPv6 address has brackets. Raises UsageProblem."""
     host, _, port = text.rpartition(":")
-    bracketed = host.startswith("[") and host.endswith("]")
-    plain = bool(host) and not set(host) & set("[]/: @")
-    if not (bracketed or plain) or not (port.isascii() and port.isdigit() and int(port) < 65_536):
+    has_brackets = host.startswith("[") and host.endswith("]")
+    is_plain = bool(host) and not set(host) & set("[]/: @")
+    if not (has_brackets or is_plain) or not (port.isascii() and port.isdigit() and int(port) < 65_536):
         raise UsageProblem(
             f"{option} {text!r}: expected HOST:PORT with a port up to 65535, e.g. {DEFAULT_SERVER}",
             "Leave out the scheme." if "//" in text else "",
@@ -22,12 +22,12 @@ def read_address(text: str, option: str) -> tuple[str, int]:
 
 
 def read_server(server: str | None) -> str:
-    """The address to call, or several: the option's, the environment's or the default."""
-    set_up = os.environ.get(SERVER_VARIABLE)
+    """Return the address to call, or several: that of the option, of the environment, or the default."""
+    from_environment = os.environ.get(SERVER_VARIABLE)
     # Commands with a file of settings read the variable as the value of the option.
-    option = SERVER_VARIABLE if server in (None, set_up) else "--server"
+    option = SERVER_VARIABLE if server in (None, from_environment) else "--server"
     if server is None:
-        server = set_up or DEFAULT_SERVER
+        server = from_environment or DEFAULT_SERVER
     for address in addresses_of(server):
         read_address(address, option)
     return server
@@ -36,30 +36,31 @@ def read_server(server: str | None) -> str:
 def read_token(
     token: str | None, token_file: Path | None, source: str = "--token", file_option: str = "--token-file"
 ) -> str:
-    """The token to call with; empty when none is given. `source` is where `token` comes from."""
+    """Return the token to call with; empty if none is given. `source` names the origin of `token` in errors."""
     if token is not None:
         if source == "--token":
             warn(f"the token is visible to others in the process list; set {TOKEN_VARIABLE} or use --token-file.")
-        return _checked_token(token, source)
+        return _check_token(token, source)
     if token_file is not None:
         option = f"{file_option} {token_file}"
         with problems_with(option, OSError):
             text = token_file.read_text(encoding="utf-8", errors="replace")
-        return _checked_token(text.partition("\n")[0], option)
-    return _checked_token(os.environ.get(TOKEN_VARIABLE, ""), TOKEN_VARIABLE, empty=True)
+        return _check_token(text.partition("\n")[0], option)
+    return _check_token(os.environ.get(TOKEN_VARIABLE, ""), TOKEN_VARIABLE, can_be_empty=True)
 
 
 def require_token(token: str | None, token_file: Path | None, source: str = "--token") -> str:
-    """The token to play with, which must be given."""
+    """Return the token to call with. Raises UsageProblem if none is given."""
     secret = read_token(token, token_file, source)
     if not secret:
         raise UsageProblem(*NO_TOKEN)
     return secret
 
 
-def _checked_token(token: str, source: str, *, empty: bool = False) -> str:
-    # The token itself is never shown, not even a wrong one.
+def _check_token(token: str, source: str, *, can_be_empty: bool = False) -> str:
+    """Return the token without surrounding spaces. Raises UsageProblem for a text that cannot be a token."""
+    # Errors never contain the token, not even a wrong one.
     token = token.strip()
-    if not (token.isascii() and token.isprintable() and " " not in token) or not (token or empty):
+    if not (token.isascii() and token.isprintable() and " " not in token) or not (token or can_be_empty):
         raise UsageProblem(f"{source}: expected a token, one line as `noughts token create` prints it")
     return token

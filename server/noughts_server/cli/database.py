@@ -21,16 +21,16 @@ def in_database(
     create: bool = False,
     reading: bool = False,
 ) -> Returned:
-    """Return the result of `work` on the database at `url` (default: this user's); with `alone`, no server may run.
+    """Return the result of `work` on the database at `url`; the default is the user's own database.
 
-    Without `create` it must exist; with it, a missing one is created, with a note. If `work` is only `reading`, the
-    database may be one that cannot be written.
+    With `alone`, no server can use the database at the same time. With `create`, a missing database is created, and a
+    note reports it; without, it is an error. With `reading`, the database can be one that cannot be written.
     """
     from noughts_server.store.engine.database import Store, default_database_url
 
     url = read_database(url) or default_database_url()
 
-    async def opened() -> Returned:
+    async def run_work() -> Returned:
         store = await Store.open(url, alone=alone, create=create, reading=reading)
         if store.created:
             note(f"New database at {store.url}.")
@@ -39,4 +39,4 @@ def in_database(
         finally:
             await store.close()
 
-    return run_loop(opened())
+    return run_loop(run_work())

@@ -1,4 +1,4 @@
-"""`--dry-run`: what a tournament would be, without playing it."""
+"""`--dry-run`: the number of games and the expected duration of a tournament, which is not played."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -15,7 +15,7 @@ from noughts_server.competition.forecast import Forecast, longest_game, usual_pl
 from noughts_server.competition.formats.tournament_format import FormatError
 from noughts_server.competition.tournament_settings import TournamentSettings
 
-# Without a limit of time, where nothing can be tried.
+# For tournaments without a time limit and without a trial.
 _ASSUMED_MOVE_SECONDS = 0.001
 
 
@@ -24,19 +24,19 @@ class Pace:
     """The expected duration of games, and its source."""
 
     seconds: float | None
-    """Of one game, whatever the number of concurrent games; None: unknown."""
+    """Seconds that one game takes, with any number of concurrent games; None: unknown."""
     rate: float | None
-    """Games a second, of all that are played at once; None: not known."""
+    """Games a second, of all concurrent games together; None: unknown."""
     basis: str
     """`trial`, `limits`, `assumption` or `none`, in JSON."""
     wording: str
-    """A sentence."""
+    """The assumptions as a sentence, without a capital letter and a full stop."""
 
 
 def pace_of(settings: TournamentSettings) -> Pace:
-    """Estimate from the time limits, or from an assumed millisecond a move without limits."""
+    """Return the pace by the time limits; without limits, by an assumed millisecond for each move."""
     plies = usual_plies(parse_variant(settings.variant), settings.draw_after)
-    # The same for all, and the time of those who have their own: who has which is not known on a server yet.
+    # Each game can have the longest of these times: a server does not know the entries yet.
     seconds = longest_game([settings.time, *settings.own_times.values()], plies)
     if seconds is not None:
         at_once = printing.count(settings.most_concurrent, "game")
@@ -47,7 +47,7 @@ def pace_of(settings: TournamentSettings) -> Pace:
 
 
 def entry_counts(settings: TournamentSettings, least: int, most: int) -> list[int]:
-    """Some numbers of entries in these bounds: both, and powers of two between them. Raises UsageProblem."""
+    """Return numbers of entries: both limits, and the powers of two from 4 to 64 between them. Raises UsageProblem."""
     if least > most:
         raise UsageProblem(f"--min-entries {least}: expected at most --max-entries, which is {most}")
     most = min(most, settings.schedule.most_entries)
@@ -65,15 +65,15 @@ def entry_counts(settings: TournamentSettings, least: int, most: int) -> list[in
 def show_forecasts(
     output: OutputOptions, settings: TournamentSettings, entries: Iterable[int], pace: Pace, *, one: bool
 ) -> None:
-    """Prints what is known of the tournament with each of these numbers of entries. JSON: `one` is not in a list."""
+    """Print a forecast for each number of entries. With `one`, JSON has the only forecast itself instead of a list."""
     forecasts = [settings.schedule.forecast(settings, count) for count in entries]
-    documents = [_document(settings, each, pace) for each in forecasts]
+    documents = [_document(settings, forecast, pace) for forecast in forecasts]
     lines = []
-    for each in forecasts:
-        eta = _eta(settings, each, pace)
+    for forecast in forecasts:
+        eta = _eta(settings, forecast, pace)
         duration = "duration not known" if eta is None else f"about {length(max(1, eta))}"
-        rounds = f", {printing.count(each.rounds, 'round')}" if each.rounds else ""
-        lines.append(f"{printing.count(each.entries, 'bot')}{rounds}, {_games(each)}: {duration}")
+        rounds = f", {printing.count(forecast.rounds, 'round')}" if forecast.rounds else ""
+        lines.append(f"{printing.count(forecast.entries, 'bot')}{rounds}, {_games(forecast)}: {duration}")
     output.announce(
         documents[0] if one else {"dry_run": True, "forecasts": documents},
         f"{settings.schedule.title}: {settings.variant}, time {settings.time}, nothing is played",
@@ -81,31 +81,31 @@ def show_forecasts(
     )
 
 
-def _eta(settings: TournamentSettings, each: Forecast, pace: Pace) -> float | None:
+def _eta(settings: TournamentSettings, forecast: Forecast, pace: Pace) -> float | None:
     if pace.rate is not None:
-        return each.usual / pace.rate
-    return None if pace.seconds is None else each.seconds(pace.seconds, settings.most_concurrent)
+        return forecast.usual / pace.rate
+    return None if pace.seconds is None else forecast.seconds(pace.seconds, settings.most_concurrent)
 
 
-def _games(each: Forecast) -> str:
-    if each.most is None:
-        return f"until stopped, {printing.count(each.waves[0], 'game')} until all have played"
-    if each.least != each.most:
-        return f"{each.least:,} to {printing.count(each.most, 'game')}"
-    return printing.count(each.most, "game")
+def _games(forecast: Forecast) -> str:
+    if forecast.most is None:
+        return f"until stopped, {printing.count(forecast.waves[0], 'game')} until all have played"
+    if forecast.least != forecast.most:
+        return f"{forecast.least:,} to {printing.count(forecast.most, 'game')}"
+    return printing.count(forecast.most, "game")
 
 
-def _document(settings: TournamentSettings, each: Forecast, pace: Pace) -> dict[str, Any]:
+def _document(settings: TournamentSettings, forecast: Forecast, pace: Pace) -> dict[str, Any]:
     return {
         "dry_run": True,
         "schedule": str(settings.schedule),
         "variant": settings.variant,
         "time": str(settings.time),
-        "entries": each.entries,
-        "rounds": each.rounds,
-        "games_least": each.least,
-        "games_most": each.most,
+        "entries": forecast.entries,
+        "rounds": forecast.rounds,
+        "games_least": forecast.least,
+        "games_most": forecast.most,
         "concurrency": settings.concurrency,
-        "eta_seconds": _eta(settings, each, pace),
+        "eta_seconds": _eta(settings, forecast, pace),
         "eta_basis": pace.basis,
     }

@@ -54,7 +54,7 @@ _EXTRAS = {
     "mcp": ("mcp",),
     "parquet": ("pyarrow",),
 }
-"""The packages that each of our extras brings; the first one tells whether it is installed."""
+"""The packages of each extra. An extra counts as installed if its first package is."""
 _OPTIONS = {
     "name": "NAME",
     "anchors": "--anchor",
@@ -76,7 +76,7 @@ _OPTIONS = {
     "title": "--title",
     "variant": "--variant",
 }
-"""Options and arguments, by the names of the fields of requests that they set."""
+"""Options and arguments, by the field of a request that they set."""
 _SYSTEM_HINTS = {
     errno.ENOSPC: "Free some space on that disk, or choose another place.",
     errno.EDQUOT: "Delete some of your files on that disk, or choose another place.",
@@ -103,7 +103,7 @@ class UsageProblem(Problem):
 
 @contextmanager
 def reporting(line: str = "noughts") -> Iterator[None]:
-    """An error in the `with` block that has an explanation ends the program with a message and an exit code.
+    """End the program with a message and an exit code after an error in the block that `explain` knows.
 
     `line` is the command as it is typed, e.g. `noughts bot run`.
     """
@@ -112,7 +112,7 @@ def reporting(line: str = "noughts") -> Iterator[None]:
     except KeyboardInterrupt:
         raise SystemExit(INTERRUPTED) from None
     except Exception as error:
-        problem = _explain_missing(error, line) or explain(error)
+        problem = _explain_missing_package(error, line) or explain(error)
         if problem is None:
             raise
         show(_with_fix(problem, line))
@@ -120,13 +120,13 @@ def reporting(line: str = "noughts") -> Iterator[None]:
 
 
 def _with_fix(problem: Problem, line: str) -> Problem:
-    """Return the problem with a hint: for wrong usage at least the question at its end, or the help of the command."""
+    """Return the problem with a hint: for wrong usage the question at its end, or else the command's help."""
     if problem.hint or not isinstance(problem, UsageProblem):
         return problem
-    message, found, question = problem.message.rpartition("; did you mean ")
-    return (
-        UsageProblem(message, f"Did you mean {question}") if found else UsageProblem(question, f"See `{line} --help`.")
-    )
+    message, separator, question = problem.message.rpartition("; did you mean ")
+    if separator:
+        return UsageProblem(message, f"Did you mean {question}")
+    return UsageProblem(problem.message, f"See `{line} --help`.")
 
 
 @contextmanager
@@ -137,55 +137,56 @@ def problems_with(
     try:
         yield
     except kinds as error:
-        why = error.strerror if isinstance(error, OSError) else error
+        reason = error.strerror if isinstance(error, OSError) else error
         hint = hint or (_system_hint(error) if isinstance(error, OSError) else "")
-        raise raises(f"{subject}: {why}{expected and f', expected {expected}'}", hint) from error
+        raise raises(f"{subject}: {reason}{expected and f', expected {expected}'}", hint) from error
 
 
 def show(problem: Problem) -> None:
-    """Writes the problem to stderr."""
+    """Write the problem to stderr."""
     from noughts_server.cli.printing import show_error
 
     show_error(problem.message, problem.hint)
 
 
 def explain(error: BaseException) -> Problem | None:
-    """The error in words; None when it is a fault of this program."""
+    """Return the error in the words of the command line; None if it is a defect of this program."""
     if isinstance(error, Problem):
         return error
-    # What tasks raise comes in groups; the first error that can be explained is the one to show.
+    # Task groups raise exception groups. Show the first error that can be explained.
     if isinstance(error, BaseExceptionGroup):
-        explained = map(explain, error.exceptions)
-        return next((problem for problem in explained if problem is not None), None)
+        problems = map(explain, error.exceptions)
+        return next((problem for problem in problems if problem is not None), None)
     return _explain_system(error) or _explain_call(error) or _explain_known(error)
 
 
 def require_extra(line: str, extra: str) -> None:
-    """Raises a Problem if the extra that the command on this line needs is not installed."""
+    """Raise Problem if the extra that a command needs is not installed; `line` is the command as it is typed."""
     if not has_extra(extra):
-        raise _missing(line, _EXTRAS[extra][0], extra)
+        raise _missing_package(line, _EXTRAS[extra][0], extra)
 
 
 def has_extra(extra: str) -> bool:
+    """Return whether the packages of an extra are installed."""
     return find_spec(_EXTRAS[extra][0]) is not None
 
 
-def _explain_missing(error: BaseException, line: str) -> Problem | None:
-    """A package that an extra brings, which is not installed."""
+def _explain_missing_package(error: BaseException, line: str) -> Problem | None:
+    """Return the problem if the error is the failed import of a package that an extra brings."""
     package = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
     for extra, packages in _EXTRAS.items():
         if package in packages:
-            return _missing(line, package, extra)
+            return _missing_package(line, package, extra)
     return None
 
 
-def _missing(line: str, package: str, extra: str) -> Problem:
+def _missing_package(line: str, package: str, extra: str) -> Problem:
     hint = f"Run this in a checkout of Noughts: pip install '.[{extra}]'"
     return Problem(f"{line}: package {package} is missing; it comes with noughts[{extra}]", hint)
 
 
 def _explain_known(error: BaseException) -> Problem | None:
-    """Return an error of another package that a user can act on."""
+    """Explain an error of our other packages that a user can fix."""
     from noughts_referee.rules import InvalidInput
 
     if isinstance(error, ExplainedError):
@@ -196,13 +197,13 @@ def _explain_known(error: BaseException) -> Problem | None:
 
 
 def _explain_call(error: BaseException) -> Problem | None:
-    """Explain an error of a call. It imports nothing, because such an error comes from a module that is loaded."""
+    """Explain an error of a call. It imports nothing: an error's module is loaded if the error occurs."""
     if "noughts_server.client.failures" in sys.modules:
         from noughts_server.client.failures import CallFailed
 
         if isinstance(error, CallFailed):
             if error.code.name == "INVALID_ARGUMENT":
-                return UsageProblem(_in_options(error.message), error.hint)
+                return UsageProblem(_with_option_names(error.message), error.hint)
             return Problem(*NO_TOKEN) if error.token_missing else Problem(error.message, error.hint)
     if "noughts_bots.connection.stream" in sys.modules:
         from noughts_bots.connection.stream import BotRefused
@@ -217,19 +218,19 @@ def _explain_call(error: BaseException) -> Problem | None:
     return None
 
 
-def _in_options(message: str) -> str:
+def _with_option_names(message: str) -> str:
     """Return a server's message with the option in place of the request's field."""
     field, colon, rest = message.partition(": got ")
     return f"{_OPTIONS.get(field.rpartition('.')[2], field)}{colon}{rest}"
 
 
 def _explain_system(error: BaseException) -> Problem | None:
-    """Files, sockets, and names of files."""
+    """Explain an error of the operating system, e.g. about a file or a socket."""
     if isinstance(error, UnicodeEncodeError):
-        # Arguments come as text in which each byte that is not UTF-8 is a lone surrogate.
+        # In Python's arguments, each byte that is not UTF-8 is a lone surrogate, which cannot be encoded.
         return UsageProblem(f"{error.object!r}: got a name that is not UTF-8", "Rename the file, or use another name.")
     if not isinstance(error, OSError) or error.errno == errno.EPIPE:
-        return None  # a closed pipe ends the program without a word, as it should
+        return None  # a reader such as `head` has closed the pipe: `app.run` ends the program without a message
     subject = f"{error.filename}: " if error.filename else ""
     return Problem(f"{subject}{error.strerror or error}", _system_hint(error))
 

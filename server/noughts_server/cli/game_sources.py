@@ -1,4 +1,4 @@
-"""Where games come from that tables and reports are made of: a file of games, a database, or a server."""
+"""The sources of games for tables and reports: a file of games, a database, or a server."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -33,10 +33,10 @@ from noughts_server.tables.tally import Tally
 if TYPE_CHECKING:
     from noughts_server.store.engine.database import Connection
 
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 
 _SQLITE = b"SQLite format 3\0"
-_WHAT = (
+_EXPECTED = (
     "a tournament on a server, e.g. `spring`, a file of games (.jsonl, .sgf, .psq, .parquet, .pgn, .csv), "
     "or a database (--db)"
 )
@@ -67,7 +67,9 @@ class FileDialect:
         return Dialect(encoding=self.encoding, variant=self.assume_variant)
 
 
-class Gathered(NamedTuple):
+class TournamentGames(NamedTuple):
+    """The games of a tournament, and the facts about it that no game has."""
+
     title: str
     games: Iterable[RecordedGame]
     about: "About"
@@ -78,7 +80,7 @@ class Gathered(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GameSource(ServerOptions):
-    """Which games are meant: the parameters of every command that reads a tournament's games."""
+    """The source of a tournament's games: parameters of the commands for tables and reports."""
 
     source: Annotated[
         str, Argument(metavar="NAME|FILE", help="Tournament on a server, file of games, or database given by --db")
@@ -87,28 +89,28 @@ class GameSource(ServerOptions):
         str, Option("--tournament", metavar="ID", help="Tournament in the database. Default: the newest")
     ] = ""
 
-    def read(self, make: Callable[[Gathered], Made], dialect: Dialect = DIALECT) -> Made:
-        """Return the result of `make`; the games are read a few at a time, and `dialect` is that of files.
+    def read(self, make: Callable[[TournamentGames], Result], dialect: Dialect = DIALECT) -> Result:
+        """Return the result of `make`, which gets the games and can read them one at a time.
 
-        Raises UsageProblem for a source that is none, Problem where nothing has been played.
+        `dialect` applies to files. Raises UsageProblem for an unknown source, Problem for one without games.
         """
         path = Path(self.source)
         if path.is_dir() and path.suffix != ".psq":
-            raise UsageProblem(f"{self.source}: got a folder, expected {_WHAT}")
+            raise UsageProblem(f"{self.source}: got a folder, expected {_EXPECTED}")
         if path.exists():
-            if path.is_file() and _begins_with(path, _SQLITE):
+            if path.is_file() and _starts_with(path, _SQLITE):
                 return self._read_database(path, make)
             return self._read_file(path, make, dialect)
         if "." in self.source or "/" in self.source.removeprefix("tournaments/"):
-            raise UsageProblem(f"{self.source}: there is no such file; expected {_WHAT}")
+            raise UsageProblem(f"{self.source}: there is no such file; expected {_EXPECTED}")
         return self._read_server(make)
 
-    def _read_file(self, path: Path, make: Callable[[Gathered], Made], dialect: Dialect) -> Made:
+    def _read_file(self, path: Path, make: Callable[[TournamentGames], Result], dialect: Dialect) -> Result:
         games = map(game_record, games_in(self.source, dialect))
         empty = Problem(f"{self.source}: got no games, expected at least one", "Name a file with games.")
-        return make(Gathered(path.stem, _some(games, empty), About()))
+        return make(TournamentGames(path.stem, _require_games(games, empty), About()))
 
-    def _read_database(self, path: Path, make: Callable[[Gathered], Made]) -> Made:
+    def _read_database(self, path: Path, make: Callable[[TournamentGames], Result]) -> Result:
         from noughts_server.store.engine.database import Connection
         from noughts_server.store.engine.sqlite import url_of
         from noughts_server.store.games.exports import about_stored
@@ -116,7 +118,7 @@ class GameSource(ServerOptions):
         from noughts_server.store.games.standings import crosstable
         from noughts_server.store.tournaments.tournaments import get_tournament, list_tournaments
 
-        def read(connection: Connection) -> Made:
+        def read(connection: Connection) -> Result:
             if self.tournament:
                 stored = get_tournament(connection, short(self.tournament))
             else:
@@ -128,25 +130,27 @@ class GameSource(ServerOptions):
                     newest = stored.slug
                     printing.note(f"{path} holds several tournaments; this is the newest, {newest} (see --tournament).")
             title = stored.settings.title or stored.slug
-            games = _some(
+            games = _require_games(
                 (game_record(recorded(game)) for game in export(connection, stored.id)), _unplayed(stored.name)
             )
-            return make(Gathered(title, games, about_stored(stored, crosstable(connection, stored, top=1))))
+            return make(TournamentGames(title, games, about_stored(stored, crosstable(connection, stored, top=1))))
 
         return in_database(url_of(path), lambda store: store.read(read), reading=True)
 
-    def _read_server(self, make: Callable[[Gathered], Made]) -> Made:
+    def _read_server(self, make: Callable[[TournamentGames], Result]) -> Result:
         name = read_tournament(self.source)
         with self.connected() as client:
-            remote = client.call(client.tournaments.GetTournament, pb.GetTournamentRequest(name=name)).tournament
+            tournament = client.call(client.tournaments.GetTournament, pb.GetTournamentRequest(name=name)).tournament
             table = client.call(client.tournaments.GetCrosstable, pb.GetCrosstableRequest(name=name))
-            games = _some((game_record(record_of(game)) for game in _at_server(client, name)), _unplayed(name))
-            return make(Gathered(remote.title or short(remote.name), games, about_of(remote, table)))
+            games = _require_games(
+                (game_record(record_of(game)) for game in _games_of_server(client, name)), _unplayed(name)
+            )
+            return make(TournamentGames(tournament.title or short(tournament.name), games, about_of(tournament, table)))
 
 
 @dataclass(frozen=True, slots=True)
 class TournamentPlace(ServerOptions):
-    """Where `tournaments/NAME` is: the parameters of commands that read a file of games or a tournament."""
+    """The place of `tournaments/NAME`: parameters of commands that read a file of games or a tournament."""
 
     database: Annotated[
         str | None,
@@ -169,47 +173,53 @@ class TournamentPlace(ServerOptions):
 
     def _write(self, name: str, out: IO[str]) -> None:
         if self.database is not None:
-            in_database(self.database, lambda store: store.read(lambda each: _stored(each, name, out)), reading=True)
+            in_database(
+                self.database,
+                lambda store: store.read(lambda connection: _write_stored(connection, name, out)),
+                reading=True,
+            )
             return
         with self.connected() as client:
-            remote = client.call(client.tournaments.GetTournament, pb.GetTournamentRequest(name=name)).tournament
+            tournament = client.call(client.tournaments.GetTournament, pb.GetTournamentRequest(name=name)).tournament
             table = client.call(client.tournaments.GetCrosstable, pb.GetCrosstableRequest(name=name, top=1))
-            for number, (game, is_last) in enumerate(with_last(_at_server(client, name)), start=1):
-                line = json_document(record_of(game, remote.title or short(name)))
+            for number, (game, is_last) in enumerate(with_last(_games_of_server(client, name)), start=1):
+                line = json_document(record_of(game, tournament.title or short(name)))
                 if is_last:
-                    finished = remote.state == pb.TOURNAMENT_STATE_FINISHED
-                    line["tournament"] = about_of(remote, table).recorded(number, finished=finished)
+                    finished = tournament.state == pb.TOURNAMENT_STATE_FINISHED
+                    line["tournament"] = about_of(tournament, table).recorded(number, finished=finished)
                 out.write(printing.compact_json(line) + "\n")
 
 
-def _stored(connection: "Connection", name: str, out: IO[str]) -> None:
+def _write_stored(connection: "Connection", name: str, out: IO[str]) -> None:
     """Write the games of a tournament in a database as lines."""
     from noughts_server.store.games.exports import export_file
     from noughts_server.store.tournaments.tournaments import get_tournament
 
-    found = get_tournament(connection, short(name))
-    out.writelines(json_line(archived(game, found)) for game in export_file(connection, found))
+    tournament = get_tournament(connection, short(name))
+    out.writelines(json_line(archived(game, tournament)) for game in export_file(connection, tournament))
 
 
 def games_in(file: str, dialect: Dialect = DIALECT) -> Iterator[RecordedGame]:
-    """Yield the games in a file. Raises Problem for the first that cannot be read."""
-    return (valid_game(file, placed) for placed in read_games(file, dialect=dialect))
+    """Yield the games in a file. Raises Problem at the first game that cannot be read."""
+    return (valid_game(file, numbered) for numbered in read_games(file, dialect=dialect))
 
 
-def valid_game(file: str, placed: Placed) -> RecordedGame:
-    if isinstance(placed.game, RecordError) and placed.game.fix:
-        raise Problem(f"{place_in(file, placed)}: {placed.game}", placed.game.fix)
-    if isinstance(placed.game, RecordError):
-        raise Problem(f"{place_in(file, placed)}: {placed.game}", f"noughts records check {file} lists all errors.")
-    return placed.game
+def valid_game(file: str, numbered: Placed) -> RecordedGame:
+    """Return the game. Raises Problem with its place if it could not be read."""
+    if isinstance(numbered.game, RecordError) and numbered.game.fix:
+        raise Problem(f"{place_in(file, numbered)}: {numbered.game}", numbered.game.fix)
+    if isinstance(numbered.game, RecordError):
+        raise Problem(f"{place_in(file, numbered)}: {numbered.game}", f"noughts records check {file} lists all errors.")
+    return numbered.game
 
 
-def place_in(file: str, placed: Placed) -> str:
-    return f"{placed.file or file}, line {placed.line:,}"
+def place_in(file: str, numbered: Placed) -> str:
+    """Return the place of a game in a file, for errors."""
+    return f"{numbered.file or file}, line {numbered.line:,}"
 
 
 def game_record(game: RecordedGame) -> RecordedGame:
-    """Return the game with a name for each value that is not known."""
+    """Return the game, with a text such as `unknown` in place of each unknown value."""
     return replace(
         game,
         variant=game.variant or "unknown",
@@ -219,43 +229,46 @@ def game_record(game: RecordedGame) -> RecordedGame:
     )
 
 
-def _begins_with(path: Path, magic: bytes) -> bool:
+def _starts_with(path: Path, magic: bytes) -> bool:
     with open(path, "rb") as file:
         return file.read(len(magic)) == magic
 
 
 def _unplayed(name: str) -> Problem:
+    """Return the error for a tournament without a finished game."""
     hint = f"Wait for the first one, or start it: noughts tournament start {short(name)}"
     return Problem(f"{name}: none of its games have been played yet", hint)
 
 
-def _some(games: Iterable[RecordedGame], none: Problem) -> Iterator[RecordedGame]:
-    """Yield the games. Raise `none` if there are none."""
-    empty = True
+def _require_games(games: Iterable[RecordedGame], error: Problem) -> Iterator[RecordedGame]:
+    """Yield the games. Raises `error` if there are none."""
+    is_empty = True
     for game in games:
-        empty = False
+        is_empty = False
         yield game
-    if empty:
-        raise none
+    if is_empty:
+        raise error
 
 
-def _at_server(client: Client, name: str) -> Iterator[games_pb2.Game]:
+def _games_of_server(client: Client, name: str) -> Iterator[games_pb2.Game]:
     request = games_pb2.ListGamesRequest(parent=name, with_comments=True)
     return client.each(client.games.ListGames, request, lambda page: page.games)
 
 
-def with_last(games: Iterable[Made]) -> Iterator[tuple[Made, bool]]:
+def with_last(games: Iterable[Result]) -> Iterator[tuple[Result, bool]]:
     """Yield each game, and whether it is the last."""
-    rest = iter(games)
-    for game in rest:
-        for following in rest:
+    remaining = iter(games)
+    for first_game in remaining:
+        game = first_game
+        for next_game in remaining:
             yield game, False
-            game = following
+            game = next_game
         yield game, True
 
 
 def record_of(game: games_pb2.Game, event: str = "") -> RecordedGame:
-    """Return the record of a game with its name and the end; `event` is the title of its tournament."""
-    record, ended = recorded_game(game), exact(game.end_time)
-    place = {"game": game.name, "end_time": ended, **occasion(event, ended or "")}
-    return replace(record, more={**record.more, **place})
+    """Return the record of a game with its name and the time of its end; `event` is the title of its tournament."""
+    record = recorded_game(game)
+    end_time = exact(game.end_time)
+    facts = {"game": game.name, "end_time": end_time, **occasion(event, end_time or "")}
+    return replace(record, more={**record.more, **facts})

@@ -1,7 +1,7 @@
-"""Ctrl-C: the first one ends a command in order, those at its heels change nothing, a later one ends it at once.
+"""Ctrl-C: the first one stops a command with its cleanup, those within the next 2 s are ignored, a later one kills it.
 
-Python would raise the second one wherever the program is while it puts things in order after the first: in gRPC, whose
-words about it help nobody, and whose channel then keeps the process from ending.
+Python's own handler would raise a second KeyboardInterrupt during the cleanup after the first one. In gRPC this prints
+a useless message, and the channel then prevents the process from ending.
 """
 
 import os
@@ -11,38 +11,38 @@ from types import FrameType
 
 from noughts_server.cli.errors import INTERRUPTED
 
-_PATIENCE_SECONDS = 2.0
-"""Two Ctrl-C within this time count as one."""
+_REPEAT_SECONDS = 2.0
+"""A Ctrl-C within this time after the first one is ignored: impatient users press it several times."""
 
-_since: float | None = None
+_first_time: float | None = None
 
 
 def install() -> None:
-    """Handles Ctrl-C so from now on; not where it is ignored, as in the background of some shells."""
+    """Handle Ctrl-C from now on, unless it is ignored, as for background processes of some shells."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, interrupt)
 
 
 def interrupt(number: int = signal.SIGINT, frame: FrameType | None = None) -> None:
-    """Raises KeyboardInterrupt the first time; `again` after that."""
+    """Raise KeyboardInterrupt at the first Ctrl-C; handle a later one as `again` does."""
     if first():
         raise KeyboardInterrupt
 
 
 def first() -> bool:
-    """Notes a Ctrl-C; whether it is the first one. Does what `again` does if not."""
-    global _since
-    if _since is not None:
+    """Record a Ctrl-C, and return whether it is the first one. If it is not, do what `again` does."""
+    global _first_time
+    if _first_time is not None:
         again()
         return False
-    _since = time.monotonic()
+    _first_time = time.monotonic()
     return True
 
 
 def again() -> None:
-    """A further Ctrl-C: ends the process, unless it comes at the heels of the first one."""
-    if _since is not None and time.monotonic() - _since > _PATIENCE_SECONDS:
-        # A display that is left like this has hidden the cursor.
+    """Handle a further Ctrl-C: end the process at once, unless it arrives within 2 s after the first one."""
+    if _first_time is not None and time.monotonic() - _first_time > _REPEAT_SECONDS:
+        # A progress bar may have hidden the cursor: show it again.
         if os.isatty(1):
             os.write(1, b"\x1b[?25h")
         os._exit(INTERRUPTED)

@@ -1,4 +1,4 @@
-"""Tables of commands: the members of a group, in the order of its help. No module of a command is imported for them."""
+"""Tables of commands: the members of a group, in the order of its help. They do not import the commands' modules."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -19,10 +19,11 @@ from noughts_server.core import plain_text
 _LEAST_COLUMNS = 20
 _LONGEST_NAME = 63
 _SHORTEST_TEXT = 8
-"""Characters of a text that a table shows on a line, however narrow the output is."""
+"""The least width of a column of texts, in characters."""
 _SHORT_TEXT = 24
-"""Characters of a text that a table shows on one line, if all other texts keep the following number."""
+"""Texts of up to this number of characters stay on one line if the other texts keep `_ROOM_FOR_TEXT`."""
 _ROOM_FOR_TEXT = 12
+"""The usual least width of a column of texts, in characters."""
 _TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
 """A time as `times.clock` returns it."""
 
@@ -43,9 +44,11 @@ def print_rows(
 
 
 class _Uncropped(Console):
+    """A console that does not cut long lines."""
+
     def print(self, *objects: Any, **options: Any) -> None:
         """Print the objects, strings without control characters; the terminal wraps lines that are too long."""
-        safe_objects = (printable(each) if isinstance(each, str) else each for each in objects)
+        safe_objects = (printable(part) if isinstance(part, str) else part for part in objects)
         super().print(*safe_objects, **{"crop": False, **options})
 
 
@@ -60,9 +63,9 @@ def stderr() -> Console:
 
 
 def _console(*, stderr: bool) -> Console:
-    # A dumb terminal cannot redraw: print to it as to a file.
-    plain = False if os.environ.get("TERM", "").lower() in ("dumb", "unknown") else None
-    console = _Uncropped(stderr=stderr, highlight=False, markup=False, emoji=False, force_terminal=plain)
+    # A dumb terminal cannot redraw: print to it as to a file. None means that Rich finds out.
+    is_terminal = False if os.environ.get("TERM", "").lower() in ("dumb", "unknown") else None
+    console = _Uncropped(stderr=stderr, highlight=False, markup=False, emoji=False, force_terminal=is_terminal)
     console.width = max(console.width, _LEAST_COLUMNS)
     return console
 
@@ -74,7 +77,7 @@ def print_json(document: Any) -> None:
 
 
 def seed_document(seed: int | None) -> dict[str, Any]:
-    """Return a seed as a number and as text, because many programs read whole numbers exactly up to 2^53 only."""
+    """Return a seed as a number and as text, because many programs read whole numbers exactly only up to 2^53."""
     return {"seed": seed, "seed_text": None if seed is None else str(seed)}
 
 
@@ -94,11 +97,12 @@ def show_error(message: str, hint: str) -> None:
 
 
 def warn(message: str) -> None:
+    """Print a warning on stderr."""
     stderr().print(f"Warning: {printable(message)}", style="yellow", soft_wrap=True)
 
 
 def note(message: str) -> None:
-    """Print a line about the progress on stderr."""
+    """Print a line for the user on stderr."""
     stderr().print(printable(message), soft_wrap=True)
 
 
@@ -113,35 +117,36 @@ def heading(console: Console, text: str) -> None:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, first_whole: bool = False) -> Table:
-    """Return a table for people. Columns whose name begins with `>` have numbers and are aligned to the right.
+    """Return a table of text. Columns whose name begins with `>` have numbers and are aligned to the right.
 
-    Cells without spaces (names, IDs) and times are not broken into lines, and with `first_whole` none of the first
-    column. If there is room, short texts such as states are not broken either: longer texts next to them are.
+    Columns of names, IDs and times are not broken into lines; with `first_whole` neither is the first column. If there
+    is enough space, short texts such as states are not broken either, but longer texts next to them are.
     """
     texts = [tuple(printable(str(cell)) for cell in row) for row in rows]
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False, header_style="bold")
-    least, usual, breakable = 0, 0, []
+    least_width = usual_width = 0
+    short_columns = []
     for number, name in enumerate(columns):
-        right = name.startswith(">")
+        is_number = name.startswith(">")
         cells = [row[number] for row in texts]
         longest = max(len(cell) for cell in (name.lstrip(">"), *cells))
         # A name or an ID that is broken cannot be copied.
         is_name = longest <= _LONGEST_NAME and not any(" " in cell and not _TIME.fullmatch(cell) for cell in cells)
-        whole = right or is_name or (first_whole and number == 0)
-        least += 2 + (longest if whole else min(longest, _SHORTEST_TEXT))
-        usual += 2 + (longest if whole else min(longest, _ROOM_FOR_TEXT))
-        if not whole and longest <= _SHORT_TEXT:
-            breakable.append((number, longest))
-        grid.add_column(name.lstrip(">"), justify="right" if right else "left", overflow="fold", no_wrap=whole)
-    for number, longest in breakable:
-        more = max(0, longest - _ROOM_FOR_TEXT)
-        if usual + more <= stdout().width:
-            usual += more
+        is_whole = is_number or is_name or (first_whole and number == 0)
+        least_width += 2 + (longest if is_whole else min(longest, _SHORTEST_TEXT))
+        usual_width += 2 + (longest if is_whole else min(longest, _ROOM_FOR_TEXT))
+        if not is_whole and longest <= _SHORT_TEXT:
+            short_columns.append((number, longest))
+        grid.add_column(name.lstrip(">"), justify="right" if is_number else "left", overflow="fold", no_wrap=is_whole)
+    for number, longest in short_columns:
+        additional_width = max(0, longest - _ROOM_FOR_TEXT)
+        if usual_width + additional_width <= stdout().width:
+            usual_width += additional_width
             grid.columns[number].no_wrap = True
     for row in texts:
         grid.add_row(*map(Text, row))
-    if least > stdout().width:
-        grid.width = least  # a narrower table would cut numbers
+    if least_width > stdout().width:
+        grid.width = least_width  # a narrower table would cut numbers
     return grid
 
 
@@ -159,7 +164,7 @@ def points(value: float) -> str:
 
 
 def unicode() -> bool:
-    """Whether stdout can show more than ASCII."""
+    """Return whether stdout can show more than ASCII."""
     return (sys.stdout.encoding or "").lower().startswith("utf")
 
 
@@ -169,6 +174,7 @@ def rating(value: float | None) -> str:
 
 
 def _finite(value: Any) -> Any:
+    """Return the value with null in place of NaN and infinity."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Chooses the rating list for a command that names none, or only a variant or a time class: a list that has games."""
+"""The rating list of a command: the one that the user names, in part or not at all, completed by one that has games."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -7,10 +7,12 @@ from noughts_proto.v1 import leaderboards_pb2 as pb
 from noughts_server.client.client import Client
 
 _USUAL_VARIANT, _USUAL_TIME_CLASS = "tictactoe", "untimed"
-_MOST_NAMED = 5
+_MOST_LISTS = 5
 
 
 class KnownList(NamedTuple):
+    """A rating list of a server, and the number of its games."""
+
     variant: str
     time_class: str
     games: int
@@ -32,34 +34,37 @@ def known_lists(client: Client) -> list[KnownList]:
     return [KnownList(row.variant, row.time_class, row.games) for row in rows]
 
 
-def choose_list(known: Iterable[KnownList], variant: str | None, time_class: str | None) -> tuple[str, str]:
+def choose_list(rating_lists: Iterable[KnownList], variant: str | None, time_class: str | None) -> tuple[str, str]:
     """Return variant and time class of the list to show: the given ones, completed by a list that has games.
 
     Prefer `tictactoe` and `untimed`, else the list with the most games; without any games, return the preferred one.
     """
-    usual = (variant or _USUAL_VARIANT, time_class or _USUAL_TIME_CLASS)
+    usual_list = (variant or _USUAL_VARIANT, time_class or _USUAL_TIME_CLASS)
     candidates = [
-        each
-        for each in known
-        if each.games and variant in (None, each.variant) and time_class in (None, each.time_class)
+        rating_list
+        for rating_list in rating_lists
+        if rating_list.games and variant in (None, rating_list.variant) and time_class in (None, rating_list.time_class)
     ]
-    if not candidates or any((each.variant, each.time_class) == usual for each in candidates):
-        return usual
-    best = max(candidates, key=lambda each: each.games)
+    if not candidates or any((rating_list.variant, rating_list.time_class) == usual_list for rating_list in candidates):
+        return usual_list
+    best = max(candidates, key=lambda rating_list: rating_list.games)
     return best.variant, best.time_class
 
 
-def others_line(known: Sequence[KnownList], printed: str) -> str:
-    """Return a line on the other lists with games, the largest first, and how to show them; empty if there are none.
+def others_line(rating_lists: Sequence[KnownList], shown_name: str) -> str:
+    """Return lines on the other lists with games, the largest first, and how to show them; empty if there are none.
 
-    `printed` is the name of the list that is not named.
+    `shown_name` is the list that the command has printed.
     """
-    others = sorted((each for each in known if each.games and each.name != printed), key=lambda each: -each.games)
+    others = sorted(
+        (rating_list for rating_list in rating_lists if rating_list.games and rating_list.name != shown_name),
+        key=lambda rating_list: -rating_list.games,
+    )
     if not others:
         return ""
-    named = [f"{each.name} ({each.games:,})" for each in others[:_MOST_NAMED]]
-    more = f" and {len(others) - _MOST_NAMED:,} more" if len(others) > _MOST_NAMED else ""
+    names = [f"{rating_list.name} ({rating_list.games:,})" for rating_list in others[:_MOST_LISTS]]
+    more = f" and {len(others) - _MOST_LISTS:,} more" if len(others) > _MOST_LISTS else ""
     return (
-        f"Other lists, with their games: {', '.join(named)}{more}.\n"
+        f"Other lists, with their games: {', '.join(names)}{more}.\n"
         f"For the first: --variant {others[0].variant} --time-class {others[0].time_class}"
     )

@@ -1,4 +1,4 @@
-"""Plays a tournament on a server for `noughts tournament run`, with local bots that are online during it."""
+"""A tournament on a server for `noughts tournament run`, during which the local bots are online."""
 
 import os
 import subprocess
@@ -51,7 +51,7 @@ def play_on_server(client: Client, specs: Sequence[BotSpec], settings: Tournamen
 def _started_tournament(
     client: Client, settings: TournamentSettings, entries: Iterable[tuple[str, str]]
 ) -> Iterator[str]:
-    """Start a tournament of bots, each after its label, and yield its name. An error in the block cancels it."""
+    """Start a tournament and yield its name; `entries` are labels and bots. An error in the block cancels it."""
     message = settings_message(settings, seed=settings.seed)
     message.name = f"tournaments/run-{token_hex(4)}"
     request = pb.CreateTournamentRequest(tournament=message)
@@ -61,8 +61,8 @@ def _started_tournament(
             joining = pb.JoinTournamentRequest(name=created.name, bot=bot, label=label)
             try:
                 client.call(client.tournaments.JoinTournament, joining)
-            except CallFailed as failed:
-                if failed.code is not StatusCode.ALREADY_EXISTS or label in settings.own_times:
+            except CallFailed as failure:
+                if failure.code is not StatusCode.ALREADY_EXISTS or label in settings.own_times:
                     raise
                 # Another user has a bot with that name, so this entry uses the bot's own name.
                 joining.label = ""
@@ -76,13 +76,13 @@ def _started_tournament(
 
 
 def _watch(client: Client, name: str) -> pb.Tournament:
-    """Return the tournament when it is over; Ctrl-C cancels it."""
+    """Return the tournament at its end; Ctrl-C cancels it."""
     try:
         printing.note(f"{name} plays at {client.address}; `noughts tournament watch` shows it.")
         end = TournamentEnd(client, name)
-        while (over := end.look()) is None:
+        while (tournament := end.look()) is None:
             time.sleep(LOOK_SECONDS)
-        return over
+        return tournament
     except KeyboardInterrupt:
         return client.call(client.tournaments.CancelTournament, pb.CancelTournamentRequest(name=name)).tournament
 
@@ -91,12 +91,12 @@ def _watch(client: Client, name: str) -> pb.Tournament:
 def _bot_run(client: Client, spec: BotSpec, name: str) -> Iterator[None]:
     """Run `noughts bot run` under this name in a process of its own; the bot is online inside the block."""
     command = python("-m", "noughts_server.cli", "bot", "run", str(spec), "--name", name)
-    # It is the same command as this one, so it can have the same secrets.
+    # The token goes into the environment, because other users can see arguments.
     env = {**os.environ, SERVER_VARIABLE: client.address, TOKEN_VARIABLE: client.token}
-    nothing = subprocess.DEVNULL
+    null_device = subprocess.DEVNULL
     with (
         tempfile.TemporaryFile() as errors,
-        subprocess.Popen(command, env=env, stdin=nothing, stdout=nothing, stderr=errors) as process,
+        subprocess.Popen(command, env=env, stdin=null_device, stdout=null_device, stderr=errors) as process,
     ):
         try:
             deadline = time.monotonic() + _ONLINE_SECONDS

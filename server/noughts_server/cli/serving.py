@@ -35,10 +35,10 @@ async def serve_until_stopped(
     site: SiteSettings,
     drains: bool = True,
 ) -> bool:
-    """Serve until a signal. Return False if running games were abandoned. A website answers on the socket, if any.
+    """Serve until a signal. Return False if running games were abandoned. A `listener` is the socket of the website.
 
-    `playing` gets the server and the address of its website: it announces them, and does what else lasts until the
-    end. `site` has no token and no proxies: the website gets those of the server.
+    `playing` is a context that lasts until the end. It gets the server and the address of the website, and announces
+    them. `site` has no token and no proxies: the website gets those of the server.
     """
     stop = Stop()
     async with AsyncExitStack() as stack:
@@ -55,24 +55,24 @@ async def serve_until_stopped(
                 site = replace(site, token=token, proxies=settings.proxies)
                 await stack.enter_async_context(supervised_site(server.address, listener, site))
             await stack.enter_async_context(playing(server, None if listener is None else address_of(listener)))
-            done = True
+            is_drained = True
             if drains:
-                done = await stop.drained(output, server.drain)
+                is_drained = await stop.wait_and_drain(output, server.drain)
             else:
-                await stop.asked.wait()
+                await stop.requested.wait()
             server.store.lose_patience(settings.store_patience)
-            return done
+            return is_drained
 
 
 @asynccontextmanager
 async def _site_token(store: Store) -> AsyncIterator[str]:
-    """Yield a token for games in the browser, which is revoked at the end. One of a killed server is revoked, too."""
+    """Yield a token for games in the browser, and revoke it at the end. Before, revoke the one of a killed server."""
 
     def create(connection: Connection) -> str:
         now = store.now_ms()
         _revoke(connection, now)
-        made = create_token(connection, owner=SITE_OWNER, label=_LABEL, scopes=(PLAY, SITE), now_ms=now)
-        return made.secret
+        created = create_token(connection, owner=SITE_OWNER, label=_LABEL, scopes=(PLAY, SITE), now_ms=now)
+        return created.secret
 
     yield await store.write(create)
     await store.write(lambda connection: _revoke(connection, store.now_ms()))
@@ -87,7 +87,7 @@ def _revoke(connection: Connection, now_ms: int) -> None:
 def _warn_of_open_ports(
     address: str, listener: socket.socket | None, settings: ServerSettings, site: SiteSettings
 ) -> None:
-    """Say which ports other machines can reach, and what is missing before them."""
+    """Print notes about ports that other machines can reach without a reverse proxy or without encryption."""
     if not (settings.proxies or is_loopback(host_of(address))):
         printing.note(
             f"--listen {address} faces the network without a reverse proxy: floods of HTTP/2 frames can cost "

@@ -14,47 +14,55 @@ Returned = TypeVar("Returned")
 
 
 def run_loop(main: Coroutine[Any, Any, Returned]) -> Returned:
-    """As `event_loop.run_loop`. The first Ctrl-C cancels `main` and raises KeyboardInterrupt, see `interrupts`."""
+    """Run `main` on an event loop, and return its result. The first Ctrl-C cancels it and raises KeyboardInterrupt.
+
+    `interrupts` says what further ones do. If Ctrl-C is ignored, it stays ignored.
+    """
     if signal.getsignal(signal.SIGINT) not in (signal.default_int_handler, interrupts.interrupt):
         return event_loop.run_loop(main)
-    interrupted = False
+    is_interrupted = False
 
     async def interruptible() -> Returned:
         task = asyncio.current_task()
         assert task is not None
 
         def stop() -> None:
-            nonlocal interrupted
+            nonlocal is_interrupted
             if interrupts.first():
-                interrupted = True
+                is_interrupted = True
                 task.cancel()
 
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, stop)
         return await main
 
-    before = signal.getsignal(signal.SIGINT)
+    previous_handler = signal.getsignal(signal.SIGINT)
     try:
         return event_loop.run_loop(interruptible())
     except asyncio.CancelledError:
-        if interrupted:
+        if is_interrupted:
             raise KeyboardInterrupt from None
         raise
     finally:
-        # A loop that ends leaves Python's own.
-        signal.signal(signal.SIGINT, before)
+        # At its end, the event loop has set Python's default handler.
+        signal.signal(signal.SIGINT, previous_handler)
 
 
 @contextmanager
 def two_stages(finish: Callable[[], None], abort: Callable[[], None]) -> Iterator[None]:
-    """Call `finish` at the first Ctrl-C (or SIGTERM), `abort` at each further one. Inside a running event loop.
+    """Call `finish` at the first Ctrl-C or SIGTERM in the block, `abort` at later ones. Needs a running event loop.
 
     A terminal that is closed calls `abort`, because nobody can send a second signal. Under `nohup` it does nothing.
     """
     loop = asyncio.get_running_loop()
-    calls = iter([finish])
+    is_finishing = False
 
     def stop() -> None:
-        next(calls, abort)()
+        nonlocal is_finishing
+        if is_finishing:
+            abort()
+        else:
+            is_finishing = True
+            finish()
 
     signals = (signal.SIGINT, signal.SIGTERM)
     for number in signals:
@@ -66,28 +74,28 @@ def two_stages(finish: Callable[[], None], abort: Callable[[], None]) -> Iterato
     finally:
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.remove_signal_handler(number)
-        # Only the cleanup is left.
+        # From now on Ctrl-C must not interrupt the cleanup.
         loop.add_signal_handler(signal.SIGINT, interrupts.first)
 
 
 class Stop:
-    """Ends a server: a signal asks it to stop, a second one to stop at once."""
+    """The signals of a server: the first one asks it to stop, a second one to stop at once."""
 
     def __init__(self) -> None:
-        self.asked = asyncio.Event()
+        self.requested = asyncio.Event()
         self._at_once = asyncio.Event()
 
     def on_signals(self) -> AbstractContextManager[None]:
         """Listen to signals inside the `with` block."""
-        return two_stages(self.asked.set, self._abort)
+        return two_stages(self.requested.set, self._abort)
 
     def _abort(self) -> None:
-        self.asked.set()
+        self.requested.set()
         self._at_once.set()
 
-    async def drained(self, output: OutputOptions, drain: Callable[[], Coroutine[Any, Any, object]]) -> bool:
-        """Wait for a signal, then drain until that is done or a second signal comes. Return whether it was done."""
-        await self.asked.wait()
+    async def wait_and_drain(self, output: OutputOptions, drain: Callable[[], Coroutine[Any, Any, object]]) -> bool:
+        """Wait for a signal, then drain. Return True if it is drained, False if a second signal arrived before."""
+        await self.requested.wait()
         output.hint("Stopping after the running games finish; press Ctrl-C again to stop at once.")
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(drain()), group.create_task(self._at_once.wait())]
@@ -102,22 +110,23 @@ async def announced(output: OutputOptions, document: dict[str, str], title: str)
     stop = Stop()
     with stop.on_signals():
         output.announce(document, title, "Stop: Ctrl-C")
-        await stop.asked.wait()
+        await stop.requested.wait()
 
 
 async def until_terminated(work: Coroutine[Any, Any, None]) -> None:
-    """Run the work. SIGTERM, with which service managers and containers stop a bot, ends it without an error."""
+    """Run the work. SIGTERM, the signal of service managers and containers, ends it without an error."""
     task = asyncio.current_task()
     assert task is not None
-    terminated = asyncio.Event()
+    is_terminated = False
 
     def stop() -> None:
-        terminated.set()
+        nonlocal is_terminated
+        is_terminated = True
         task.cancel()
 
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop)
     try:
         await work
     except asyncio.CancelledError:
-        if not terminated.is_set():
+        if not is_terminated:
             raise

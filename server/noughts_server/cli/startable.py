@@ -1,4 +1,4 @@
-"""Checks on the command line of bots that the referee starts itself, before anything is started."""
+"""Checks of bots that run in child processes, before anything is started: their files, programs and options."""
 
 import shlex
 import shutil
@@ -21,9 +21,10 @@ TRY_A_MATCH = "try it in a match against `random`, which shows what is wrong"
 class _Compiled(NamedTuple):
     """The format of a compiled bot's file."""
 
-    what: str
+    noun: str
     expected: str
-    begins_with: frozenset[bytes]
+    magic_numbers: frozenset[bytes]
+    """The possible first four bytes of the file."""
 
 
 _MAC = ("cffaedfe", "cefaedfe", "feedfacf", "feedface", "cafebabe")
@@ -31,16 +32,16 @@ _COMPILED = {
     "wasm": _Compiled("module", "a WebAssembly module", frozenset({b"\0asm"})),
     "dll": _Compiled("library", "a shared library", frozenset({b"\x7fELF", *map(bytes.fromhex, _MAC)})),
 }
-"""The kinds whose target is a file."""
-_START_OF_PATH = {True: "", False: ", which starts at this folder"}
-"""The end of a sentence on a path, by whether it is absolute."""
+"""The kinds whose target is a compiled file."""
+_RELATIVE_PATH_NOTE = {True: "", False: ", which starts at this folder"}
+"""The end of a sentence about a path, by whether the path is absolute."""
 
 
 def check_startable(spec: BotSpec, locking: Locking) -> bool:
-    """Return whether the bot is started as a child player.
+    """Return whether the bot runs in a child process.
 
-    Raise BotSpecError for a command that cannot run, also in the sandbox, and for a file that is missing or not a
-    library. The host of a file checks the content when it loads the file, before the first game.
+    Raises BotSpecError for a program that cannot run, or not in the sandbox, and for a file that is missing or has
+    another format. The child process checks the rest of a file when it loads it, before the first game.
     """
     kind = spec.child_kind
     if kind is None:
@@ -62,7 +63,7 @@ def engine_options(spec: BotSpec) -> EngineOptions | None:
 
 
 def require_startable(spec: BotSpec, locking: Locking) -> BotSpec:
-    """The same for commands that only start bots. Raises BotSpecError for those that are not started."""
+    """Return the spec. Raises BotSpecError as `check_startable` does, and for a bot that needs no child process."""
     if not check_startable(spec, locking):
         advice = "reference bots and language models need no check; a registered bot plays where it is logged in"
         raise BotSpecError(f"bot {str(spec)!r}", f"kind {spec.kind}", f"one of {', '.join(CHILD_KINDS)}", advice)
@@ -70,14 +71,15 @@ def require_startable(spec: BotSpec, locking: Locking) -> BotSpec:
 
 
 def require_frames_on_pipes(spec: BotSpec, advice: str) -> None:
-    """Raises BotSpecError for a program that connects by itself, because nothing listens here."""
+    """Raise BotSpecError for a program that connects by itself, because nothing listens here."""
     if dials_in(spec):
         expected = "one that plays on its standard input and output"
         raise BotSpecError(f"bot {str(spec)!r}", "a program that connects by itself", expected, advice)
 
 
 def _check_command(spec: BotSpec, locking: Locking) -> None:
-    speech(spec)  # its options are right
+    # Raise BotSpecError for wrong options.
+    speech(spec)
     engine_options(spec)
     subject = f"bot {str(spec)!r}"
     try:
@@ -89,27 +91,31 @@ def _check_command(spec: BotSpec, locking: Locking) -> None:
     if executable is None:
         place = f"that it is in PATH, or write ./{program}"
         if "/" in program:
-            place = f"check the path{_START_OF_PATH[Path(program).is_absolute()]}"
+            place = f"check the path{_RELATIVE_PATH_NOTE[Path(program).is_absolute()]}"
         advice = f"check that {program} exists and that it is executable (chmod +x), and {place}"
         if program != spec.target and shutil.which(spec.target) is not None:
             advice = f"quote the path with spaces: {shell_word(f'{spec.kind}:{shlex.quote(spec.target)}')}"
         raise BotSpecError(subject, f"program {program!r}", "one that can be run", advice)
-    if locking is not Locking.OFF and (refused := unsandboxed([executable])):
+    if locking is not Locking.OFF and (obstacle := unsandboxed([executable])):
         advice = 'run it without the sandbox: --no-lock; docs/how-to/operations.md, section "The sandbox", says why'
-        raise BotSpecError(subject, refused, ALLOWED, advice)
+        raise BotSpecError(subject, obstacle, ALLOWED, advice)
 
 
 def _check_file(spec: BotSpec, file: str) -> None:
     path = Path(file).expanduser()
     if not path.is_file():
         got = f"{path.absolute()}, which is {'a folder' if path.is_dir() else 'not a file'}"
-        raise BotSpecError(f"bot {str(spec)!r}", got, "a file", f"check the path{_START_OF_PATH[path.is_absolute()]}")
+        raise BotSpecError(
+            f"bot {str(spec)!r}", got, "a file", f"check the path{_RELATIVE_PATH_NOTE[path.is_absolute()]}"
+        )
 
 
 def _check_compiled(spec: BotSpec) -> None:
-    what, expected, begins_with = _COMPILED[spec.kind]
+    file_format = _COMPILED[spec.kind]
     _check_file(spec, spec.target)
     with open(Path(spec.target).expanduser(), "rb") as file:
-        if file.read(4) not in begins_with:
+        if file.read(4) not in file_format.magic_numbers:
             advice = "compile one: see `noughts bot header`; a Python class is py:FILE.py:CLASS, a program exec:COMMAND"
-            raise BotSpecError(f"bot {str(spec)!r}", f"a file that is not a {what}", expected, advice)
+            raise BotSpecError(
+                f"bot {str(spec)!r}", f"a file that is not a {file_format.noun}", file_format.expected, advice
+            )

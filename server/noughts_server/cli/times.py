@@ -1,4 +1,4 @@
-"""Moments and durations, as people write and read them."""
+"""Times and durations as text: what users type, and what commands print."""
 
 import re
 from collections.abc import Callable
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _DURATION = re.compile(r"(\d{1,9}(?:\.\d*)?|\.\d+)\s*(ms|s|m|min|h|d|w)?")
 _LONGEST_SECONDS = 100 * 365 * 86_400
-# From the largest down: a duration is told in the first unit of which it has two, or in seconds.
-_TOLD = ((86_400, "days"), (3_600, "h"), (60, "min"))
+# From the largest down: a duration is printed in the first unit of which it has at least two, else in seconds.
+_UNITS = ((86_400, "days"), (3_600, "h"), (60, "min"))
 
 
 class Seconds(float):
@@ -27,7 +27,7 @@ class Seconds(float):
 
 
 def read_seconds(text: str, bare_unit: str = "s") -> float:
-    """Return the seconds of a duration such as `50ms`, `30s`, `10m`, `12h` or `30d`; -1 if it is none.
+    """Return the seconds of a duration such as `50ms`, `30s`, `10m`, `12h` or `30d`; -1 if the text is not a duration.
 
     A number without a unit has the `bare_unit`; if that is empty, it is not a duration.
     """
@@ -50,7 +50,7 @@ def seconds_option(*names: str, least: float, most: float, help: str, rich_help_
 
 
 def read_duration(text: str, option: str) -> timedelta:
-    """The duration written as `30d`, `12h`, `10m` or `90s`."""
+    """Return the duration of a text such as `30d`, `12h`, `10m` or `90s`. Raises UsageProblem."""
     seconds = read_seconds(text, bare_unit="")
     if not 0 < seconds <= _LONGEST_SECONDS:
         raise UsageProblem(f"{option} {text!r}: expected a duration such as `30d`, `12h`, `10m` or `90s`")
@@ -58,7 +58,10 @@ def read_duration(text: str, option: str) -> timedelta:
 
 
 def read_moment(text: str, option: str, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> datetime:
-    """The moment written in ISO 8601 (in this machine's time zone where none is named), or as `+10m` from `now`."""
+    """Return the time of a text in ISO 8601, or of `+10m`, which counts from `now`. Raises UsageProblem.
+
+    A text without a time zone is in that of this machine.
+    """
     if text.startswith("+"):
         return read_duration(text[1:], option) + now()
     try:
@@ -85,19 +88,19 @@ def _is_set(moment: "Timestamp") -> bool:
 
 
 def iso(milliseconds: int | None) -> str | None:
-    """ISO 8601 in UTC, to the second; None stays None."""
+    """Return a time in ISO 8601 in UTC, to the second; None for None."""
     if milliseconds is None:
         return None
     return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="seconds")
 
 
 def clock(milliseconds: int) -> str:
-    """The moment by this machine's calendar and clock, e.g. `2026-03-01 18:00`."""
+    """Return a time in this machine's time zone, e.g. `2026-03-01 18:00`."""
     return f"{datetime.fromtimestamp(milliseconds / 1000, UTC).astimezone():%Y-%m-%d %H:%M}"
 
 
 def now_ms() -> float:
-    """Milliseconds since 1970."""
+    """Return the time now, in milliseconds since 1970."""
     return datetime.now(UTC).timestamp() * 1000
 
 
@@ -109,8 +112,8 @@ def from_now(milliseconds: int, now: float | None = None) -> str:
 
 
 def length(seconds: float) -> str:
-    """In the largest unit of which there are two, e.g. `90 s`, `2 min`, `30 h`."""
-    for size, unit in _TOLD:
+    """Return a duration in the largest unit of which there are at least two, e.g. `90 s`, `2 min`, `30 h`."""
+    for size, unit in _UNITS:
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"
     return f"{seconds:.0f} s"

@@ -1,4 +1,4 @@
-"""Waits for the end of a tournament on a server."""
+"""The end of a tournament on a server: commands poll for it, show the progress, and exit with its result."""
 
 import time
 from collections.abc import Collection
@@ -25,32 +25,35 @@ _RESTARTING = (StatusCode.UNAVAILABLE, StatusCode.DEADLINE_EXCEEDED)
 class TournamentEnd:
     """Polls whether a tournament is over. A restarting server can be unavailable for a minute."""
 
-    def __init__(self, client: Client, name: str, over: Collection[int] = OVER) -> None:
-        """`over`: the states in which it is over."""
+    def __init__(self, client: Client, name: str, end_states: Collection[int] = OVER) -> None:
+        """`end_states`: the states in which it is over."""
         self._client = client
         self._request = pb.GetTournamentRequest(name=name)
         self._answered_at = time.monotonic()
-        self._over = over
-        self.name, self.tournament = name, pb.Tournament()
+        self._end_states = end_states
+        self.name = name
+        self.tournament = pb.Tournament()
+        """The last state that the server reported; empty before the first one."""
 
     def look(self) -> pb.Tournament | None:
         """Return the tournament if it is over, else None. Raises CallFailed."""
         try:
             self.tournament = self._client.call(self._client.tournaments.GetTournament, self._request).tournament
-        except CallFailed as failed:
-            if failed.code not in _RESTARTING or time.monotonic() - self._answered_at > _RESTART_SECONDS:
+        except CallFailed as failure:
+            if failure.code not in _RESTARTING or time.monotonic() - self._answered_at > _RESTART_SECONDS:
                 raise
             return None
         self._answered_at = time.monotonic()
-        return self.tournament if self.tournament.state in self._over else None
+        return self.tournament if self.tournament.state in self._end_states else None
 
 
-def wait_for_end(client: Client, name: str, over: Collection[int] = OVER) -> pb.Tournament:
-    """Return a tournament as soon as it is in one of these states; report its games and its test meanwhile.
+def wait_for_end(client: Client, name: str, end_states: Collection[int] = OVER) -> pb.Tournament:
+    """Return a tournament when it is in one of these states; until then, report its games and its test.
 
     A terminal shows a progress bar. Any other standard error gets a line a minute.
     """
-    end, reported_at = TournamentEnd(client, name, over), time.monotonic()
+    end = TournamentEnd(client, name, end_states)
+    reported_at = time.monotonic()
     with counting("Games") as draw:
         while (tournament := end.look()) is None:
             draw(end.tournament.games_done, end.tournament.games_total or None, _test_so_far(end.tournament))
@@ -62,7 +65,7 @@ def wait_for_end(client: Client, name: str, over: Collection[int] = OVER) -> pb.
 
 
 def progress_line(tournament: pb.Tournament) -> str:
-    """Return a line on how far a tournament is."""
+    """Return a line about the progress of a tournament."""
     parts = [
         f"{tournament.games_done:,} of {printing.count(tournament.games_total, 'game')} played",
         _test_so_far(tournament),
@@ -75,11 +78,11 @@ def _test_so_far(tournament: pb.Tournament) -> str:
     return f"LLR {sprt.llr:.2f} ({sprt.lower:.2f} to {sprt.upper:.2f})" if sprt.decision else ""
 
 
-def verdict(over: pb.Tournament) -> int:
+def verdict(tournament: pb.Tournament) -> int:
     """Return the exit code of a tournament that is over: 0, 1 if its test accepted H0, 3 if it was not decided."""
-    if over.state != pb.TOURNAMENT_STATE_FINISHED:
+    if tournament.state != pb.TOURNAMENT_STATE_FINISHED:
         return _STOPPED
-    decisions = {each.sprt.decision for each in over.candidates} or {over.match.sprt.decision}
+    decisions = {candidate.sprt.decision for candidate in tournament.candidates} or {tournament.match.sprt.decision}
     if decisions == {"H0"}:
         return _REJECTED
     return _STOPPED if "continue" in decisions and "H1" not in decisions else 0

@@ -1,21 +1,21 @@
-"""Names of resources as people type them: `spring` and `tournaments/spring` are the same."""
+"""Names of resources as users type them: `spring` and `tournaments/spring` are the same. Errors are UsageProblem."""
 
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.core.resource_names import bot_name, game_name, test_name, tournament_name
 
 
 def read_tournament(text: str) -> str:
-    """`tournaments/ID` from that or from the ID alone."""
+    """Return `tournaments/ID` for itself or for `ID`."""
     return tournament_name(_identifier("tournaments/", text, "a tournament, e.g. `spring` or `tournaments/spring`"))
 
 
 def read_test(text: str) -> str:
-    """`tests/ID` from that or from the ID alone."""
+    """Return `tests/ID` for itself or for `ID`."""
     return test_name(_identifier("tests/", text, "a test, e.g. `mybot-2-vs-mybot-1` or `tests/mybot-2-vs-mybot-1`"))
 
 
 def read_bot(text: str) -> str:
-    """`bots/NAME` or `bots/NAME/versions/V`, from that, from NAME or from NAME@V."""
+    """Return `bots/NAME` or `bots/NAME/versions/V` for itself, for `NAME` or for `NAME@V`."""
     name, _, version = text.removeprefix("bots/").partition("@")
     if text.startswith("bots/") and not version:
         return text
@@ -23,7 +23,7 @@ def read_bot(text: str) -> str:
 
 
 def read_bot_without_version(text: str) -> str:
-    """`bots/NAME` from that or from NAME."""
+    """Return `bots/NAME` for itself or for `NAME`."""
     resource = read_bot(text)
     if resource.count("/") > 1:
         raise UsageProblem(f"NAME: got {text!r}, expected a bot without a version, e.g. `mybot`")
@@ -31,7 +31,7 @@ def read_bot_without_version(text: str) -> str:
 
 
 def read_game(text: str) -> str:
-    """`tournaments/ID/games/NUMBER` from that or from `ID/NUMBER`."""
+    """Return `tournaments/ID/games/NUMBER` for itself or for `ID/NUMBER`."""
     parts = text.removeprefix("tournaments/").replace("/games/", "/").split("/")
     if len(parts) != 2 or not parts[0] or not (parts[1].isascii() and parts[1].isdigit()):
         raise UsageProblem(f"NAME: got {text!r}, expected a game, e.g. `spring/7` or `tournaments/spring/games/7`")
@@ -39,7 +39,7 @@ def read_game(text: str) -> str:
 
 
 def read_numbered_game(text: str, number: int | None) -> str:
-    """The name of a game from `ID/NUMBER`, or from `ID` and its number."""
+    """Return the name of a game for `ID/NUMBER`, or for `ID` and its number."""
     if number is None:
         return read_game(text)
     if "/" in text.removeprefix("tournaments/"):
@@ -48,13 +48,14 @@ def read_numbered_game(text: str, number: int | None) -> str:
 
 
 def read_watched(text: str) -> str:
-    """`featured`, a tournament's name or a game's, from that or from its short form; nothing means `featured`."""
+    """Return `featured`, or the name of a tournament or game, for itself or its short form. Empty means `featured`."""
     if text in ("", "featured"):
         return "featured"
     return read_game(text) if "/" in text.removeprefix("tournaments/") else read_tournament(text)
 
 
 def _identifier(collection: str, text: str, expected: str) -> str:
+    """Return the text without the collection's prefix. Raises UsageProblem if it is no single identifier."""
     identifier = text.removeprefix(collection)
     if not identifier or "/" in identifier:
         raise UsageProblem(f"NAME: got {text!r}, expected {expected}")

@@ -15,8 +15,8 @@ def wrong_value(error: Any) -> str:
         return message
     detail = cause.errors(include_url=False)[0]
     expected = _expected(detail, error.param)
-    subject, found, _ = message.partition(": ")
-    return f"{subject}: {expected}" if found else expected
+    subject, separator, _ = message.partition(": ")
+    return f"{subject}: {expected}" if separator else expected
 
 
 def _expected(detail: dict[str, Any], parameter: Any) -> str:
@@ -25,13 +25,15 @@ def _expected(detail: dict[str, Any], parameter: Any) -> str:
     if kind == "value_error":
         return str(detail["ctx"]["error"])
     if kind.startswith("bool"):
-        wanted = "true or false"
+        expected_value = "true or false"
     elif kind.startswith(("int", "float", "finite_number", "greater_than", "less_than")):
         is_whole = "int" in str(parameter.type_descriptor.annotation)
-        wanted = f"{'a whole number' if is_whole else 'a number'}{_range(parameter.type_descriptor.parameter_info)}"
+        expected_value = (
+            f"{'a whole number' if is_whole else 'a number'}{_range(parameter.type_descriptor.parameter_info)}"
+        )
     else:
         return f"got {detail['input']!r}: {detail['msg']}"
-    return f"got {detail['input']!r}, expected {wanted}"
+    return f"got {detail['input']!r}, expected {expected_value}"
 
 
 def _range(info: Any) -> str:

@@ -151,4 +151,4 @@ async def _play_until_stopped(output: OutputOptions, settings: "RefereeSettings"
     async with running_referee(settings) as node:
         with stop.on_signals():
             output.announce({"referee": node.name, "seats": settings.seats}, f"{node.name} plays", "Stop:   Ctrl-C")
-            return await stop.drained(output, node.drain)
+            return await stop.wait_and_drain(output, node.drain)
