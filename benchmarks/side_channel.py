@@ -18,7 +18,7 @@ from pathlib import Path
 
 from scipy.stats import mannwhitneyu
 
-from noughts_server.cli.logs import LogLevel, configure_logs
+from noughts_server.cli.options.logs import LogLevel, configure_logs
 from tests.support.ground import ground_at
 
 _BOTS = '''

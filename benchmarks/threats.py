@@ -29,7 +29,7 @@ from noughts_bots.reference.caching_bot import CachingBot
 from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_proto.transport import SERVER_VARIABLE, TICKET_VARIABLE
 from noughts_referee.clock import parse_time_control
-from noughts_server.cli.logs import LogLevel, configure_logs
+from noughts_server.cli.options.logs import LogLevel, configure_logs
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.local.tournament import LocalTournament
 from noughts_server.server import Server, running_server

@@ -19,7 +19,7 @@ _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
     [
         "noughts_server.cli.commands.serve",
-        "noughts_server.cli.serving",
+        "noughts_server.cli.processes.serving",
         "noughts_server.cli.commands.bot.run",
         "noughts_server.launching.relay",
         "noughts_server.cli.commands.referee",

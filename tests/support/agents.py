@@ -13,7 +13,7 @@ from mcp.client.streamable_http import streamable_http_client
 from noughts_proto.security import Dialling
 from noughts_server.agents.serving import PATH, serving_mcp
 from noughts_server.agents.tool_calls import Backend
-from noughts_server.cli.errors import explain
+from noughts_server.cli.explanations import explain
 from noughts_server.cli.options.server import HINTS
 from noughts_server.web.listener import address_of, listening
 from noughts_server.web.upstream import Upstream

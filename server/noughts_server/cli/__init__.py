@@ -24,8 +24,8 @@ def main() -> None:
     # Replace characters that the terminal cannot show, instead of raising an error.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
-    from noughts_server.cli import interrupts
     from noughts_server.cli.errors import INTERRUPTED
+    from noughts_server.cli.processes import interrupts
 
     interrupts.install()
     try:

@@ -11,7 +11,8 @@ from typer.core import TyperGroup
 from noughts_proto.errors import FAILED, USAGE
 from noughts_server.cli.command import ExampleInHelp, escaped, lazy
 from noughts_server.cli.commands import GROUP
-from noughts_server.cli.errors import Problem, UsageProblem, show
+from noughts_server.cli.errors import Problem, UsageProblem
+from noughts_server.cli.explanations import show
 from noughts_server.cli.lazy_commands import FORMER_NAMES, Command, Group
 from noughts_server.cli.wrong_values import wrong_value
 from noughts_server.core.version import software_version

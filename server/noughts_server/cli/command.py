@@ -13,7 +13,8 @@ from typer.core import TyperCommand
 
 from noughts_server.cli.bundles import bundles, spread
 from noughts_server.cli.config_file import Configuration, name_variables, print_config
-from noughts_server.cli.errors import reporting, require_extra
+from noughts_server.cli.explanations import reporting
+from noughts_server.cli.extras import require_extra
 from noughts_server.cli.lazy_commands import Command
 
 _Function = TypeVar("_Function", bound=Callable[..., None])

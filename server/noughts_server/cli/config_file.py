@@ -19,7 +19,8 @@ import typer
 from typer import Option
 
 from noughts_proto.transport import SERVER_VARIABLE
-from noughts_server.cli.errors import UsageProblem, problems_with, reporting
+from noughts_server.cli.errors import UsageProblem, problems_with
+from noughts_server.cli.explanations import reporting
 from noughts_server.cli.times import Seconds
 
 _WIDTH = 110

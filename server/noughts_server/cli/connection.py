@@ -4,8 +4,14 @@ import os
 from pathlib import Path
 
 from noughts_proto.transport import DEFAULT_SERVER, SERVER_VARIABLE, TOKEN_VARIABLE, addresses_of
-from noughts_server.cli.errors import NO_TOKEN, UsageProblem, problems_with
+from noughts_server.cli.errors import UsageProblem, problems_with
 from noughts_server.cli.printing import warn
+
+NO_TOKEN = (
+    "token: got none, expected one in NOUGHTS_TOKEN, --token-file or --token",
+    "The server's operator can create one: noughts token create --owner NAME",
+)
+"""The message and the hint of a call that needs a token and has none."""
 
 
 def read_address(text: str, option: str) -> tuple[str, int]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from noughts_server.cli.options.database import read_database
 from noughts_server.cli.printing import note
-from noughts_server.cli.signals import run_loop
+from noughts_server.cli.processes.signals import run_loop
 
 if TYPE_CHECKING:
     from noughts_server.store.engine.database import Store

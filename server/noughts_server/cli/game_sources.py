@@ -16,9 +16,9 @@ from noughts_server.cli.database import in_database
 from noughts_server.cli.drawing.tournament import about_of
 from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.options.game import read_variant
+from noughts_server.cli.options.names import read_tournament
 from noughts_server.cli.options.server import ServerOptions
 from noughts_server.cli.times import exact
-from noughts_server.cli.typed_names import read_tournament
 from noughts_server.client.client import Client
 from noughts_server.core.resource_names import short
 from noughts_server.records.formats import DIALECT, Dialect, read_games

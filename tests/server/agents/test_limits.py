@@ -18,7 +18,7 @@ from noughts_proto.v1 import bots_pb2
 from noughts_server.agents import rules_tools
 from noughts_server.agents.http_bodies import OWNER_LONG_BODIES, SMALL_BODY, CompleteBodies
 from noughts_server.agents.tool_calls import TOKEN_CALLS, Backend
-from noughts_server.cli.errors import explain
+from noughts_server.cli.explanations import explain
 from noughts_server.cli.options.server import HINTS
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.upstream import GUEST, Upstream

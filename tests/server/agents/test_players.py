@@ -9,7 +9,7 @@ import pytest
 from noughts_proto.security import Dialling
 from noughts_server.agents.players import Players
 from noughts_server.agents.tool_calls import Backend
-from noughts_server.cli.errors import explain
+from noughts_server.cli.explanations import explain
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.upstream import Failure, Upstream
 from tests.support.agents import Agent, ToolFailed, over_http, over_pipes

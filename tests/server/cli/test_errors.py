@@ -13,7 +13,8 @@ from noughts_bots.sdk.errors import BotSpecError
 from noughts_referee.children.sandbox import LockIncomplete
 from noughts_referee.clock import parse_time_control
 from noughts_referee.rules import parse_variant
-from noughts_server.cli.errors import Problem, UsageProblem, explain, reporting
+from noughts_server.cli.errors import Problem, UsageProblem
+from noughts_server.cli.explanations import explain, reporting
 from noughts_server.core.errors import BadDatabaseUrl, DatabaseBusy, InvalidArgument, NotFound
 from noughts_server.core.text_files import UnknownEncoding
 from noughts_server.launching.relay import PlayerFailed, PlayerRefused

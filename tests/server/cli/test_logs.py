@@ -10,9 +10,9 @@ import pytest
 
 PROGRAM = """
 import logging, structlog, sys
-from noughts_server.cli.logs import configure_logs
-from noughts_server.cli.logs import LogFormat
-from noughts_server.cli.logs import LogLevel
+from noughts_server.cli.options.logs import configure_logs
+from noughts_server.cli.options.logs import LogFormat
+from noughts_server.cli.options.logs import LogLevel
 configure_logs(LogLevel.INFO, LogFormat(sys.argv[1]))
 structlog.get_logger("ours").info("from structlog", game="tournaments/cup/games/7")
 logging.getLogger("theirs").warning("from %s", "logging")

@@ -10,12 +10,12 @@ from noughts_proto.v1 import challenges_pb2 as pb
 from noughts_proto.v1 import games_pb2, tournaments_pb2
 from noughts_referee.rules import Termination
 from noughts_server.cli import completion, printing
-from noughts_server.cli.challenges import challenge_request, free_name, play_challenge, play_challenge_with
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.match_summary import MatchSummary
 from noughts_server.cli.errors import Problem, UsageProblem
-from noughts_server.cli.logs import LogLevel, configure_logs
 from noughts_server.cli.options.game import USUAL_VARIANT, OpeningRuleOption, SeedOption, read_seed, read_variant
+from noughts_server.cli.options.logs import LogLevel, configure_logs
+from noughts_server.cli.options.names import read_bot
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.server import ServerOptions
 from noughts_server.cli.options.time import (
@@ -25,8 +25,8 @@ from noughts_server.cli.options.time import (
     read_time,
     read_tournament_margin,
 )
-from noughts_server.cli.signals import run_loop
-from noughts_server.cli.typed_names import read_bot
+from noughts_server.cli.processes.signals import run_loop
+from noughts_server.cli.server_games.challenges import challenge_request, free_name, play_challenge, play_challenge_with
 from noughts_server.client.client import Client
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.core.resource_names import bot_name

@@ -18,13 +18,13 @@ from noughts_server.cli import completion, printing
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.progress import showing_progress
 from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem, problems_with
-from noughts_server.cli.logs import LogLevel, configure_logs
 from noughts_server.cli.options.game import SeedOption, read_seed, read_variant
+from noughts_server.cli.options.logs import LogLevel, configure_logs
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.sandbox import START_SECONDS, SandboxOptions, StartTimeoutOption
+from noughts_server.cli.options.startable import check_startable
 from noughts_server.cli.options.time import TimeOption, read_time
-from noughts_server.cli.signals import run_loop, two_stages
-from noughts_server.cli.startable import check_startable
+from noughts_server.cli.processes.signals import run_loop, two_stages
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.local.plan import LocalError, LocalPlan, LocalStop, VariantNotPlayed
 

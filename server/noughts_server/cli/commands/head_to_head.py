@@ -9,9 +9,9 @@ from noughts_server.cli import completion, printing
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.game import game_document
 from noughts_server.cli.drawing.games_of_bots import print_games
+from noughts_server.cli.options.names import read_bot_without_version
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.server import ServerOptions
-from noughts_server.cli.typed_names import read_bot_without_version
 from noughts_server.core.resource_names import short
 
 _MOST_LAST_GAMES = 1_000

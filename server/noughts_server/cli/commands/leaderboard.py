@@ -7,17 +7,17 @@ from typing import Annotated, Any
 from typer import Option
 
 from noughts_proto.v1 import leaderboards_pb2 as pb
-from noughts_server.cli import completion, printing
+from noughts_server.cli import printing
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.leaderboard import place_document, print_places
 from noughts_server.cli.drawing.rating_table import print_ratings, ratings_document
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.options.game import read_variant
 from noughts_server.cli.options.output import ListOptions
+from noughts_server.cli.options.rating_list import RatingListVariantOption, choose_list, known_lists, others_line
 from noughts_server.cli.options.server import ServerOptions
 from noughts_server.cli.options.statistics import AnchorOption, read_anchors
 from noughts_server.cli.options.time import TimeClassOption
-from noughts_server.cli.rating_lists import choose_list, known_lists, others_line
 from noughts_server.core.resource_names import bot_name, short
 from noughts_server.statistics.rating_table import AdvantageBound, RatedPlayer, RatingTable
 
@@ -38,16 +38,7 @@ Live Elo: game by game
 """
 )
 def leaderboard(
-    variant: Annotated[
-        str | None,
-        Option(
-            "--variant",
-            metavar="V",
-            autocompletion=completion.variants,
-            help="Variant. Default: `tictactoe`, or a variant that has games",
-            rich_help_panel="Game",
-        ),
-    ] = None,
+    variant: RatingListVariantOption = None,
     time_class: TimeClassOption = None,
     owner: Annotated[str, Option("--owner", metavar="NAME", help="Only bots of this owner")] = "",
     online: Annotated[bool, Option("--online", help="Only bots that are online")] = False,

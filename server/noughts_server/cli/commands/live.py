@@ -10,12 +10,12 @@ from typer import Option
 
 from noughts_proto.transport import DEFAULT_SERVER
 from noughts_server.cli.command import command
-from noughts_server.cli.logs import LogLevel, configure_logs
 from noughts_server.cli.options.database import GamesDatabaseOption, read_database
 from noughts_server.cli.options.listening import open_listener
+from noughts_server.cli.options.logs import LogLevel, configure_logs
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.website import DEFAULT_WEB
-from noughts_server.cli.signals import run_loop
+from noughts_server.cli.processes.signals import run_loop
 from noughts_server.cli.times import Seconds, seconds_option
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def live(
 
     Without --db nothing is stored.
     """
-    from noughts_server.cli.serving import serve_until_stopped
+    from noughts_server.cli.processes.serving import serve_until_stopped
     from noughts_server.leagues.ladders import playing_ladders
     from noughts_server.settings import ServerSettings
     from noughts_server.store.engine.sqlite import url_of

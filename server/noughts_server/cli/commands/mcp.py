@@ -10,11 +10,13 @@ from typer import Option
 from noughts_proto.security import Dialling, is_loopback
 from noughts_server.cli.command import command
 from noughts_server.cli.connection import read_address, read_token
-from noughts_server.cli.errors import UsageProblem, explain, require_extra
+from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.explanations import explain
+from noughts_server.cli.extras import require_extra
 from noughts_server.cli.options.listening import ProxyOption, open_listener, read_proxies
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.server import HINTS, ServerOptions
-from noughts_server.cli.signals import announced, run_loop, until_terminated
+from noughts_server.cli.processes.signals import announced, run_loop, until_terminated
 from noughts_server.web.listener import address_of
 
 

@@ -9,7 +9,6 @@ from noughts_bots.reference.specs import BotSpec, parse_spec, unique_labels
 from noughts_server.cli.command import command
 from noughts_server.cli.config_file import Configuration
 from noughts_server.cli.errors import INTERRUPTED, UsageProblem
-from noughts_server.cli.logs import LogOptions
 from noughts_server.cli.options.bus import BusOptions
 from noughts_server.cli.options.limits import (
     ABSENCE,
@@ -21,12 +20,13 @@ from noughts_server.cli.options.limits import (
     read_absence,
     read_limits,
 )
+from noughts_server.cli.options.logs import LogOptions
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.sandbox import SandboxOptions
+from noughts_server.cli.options.startable import DIAL_YOURSELF, check_startable, engine_options, require_frames_on_pipes
 from noughts_server.cli.options.submissions import PythonPackagesOption, read_acceptance
 from noughts_server.cli.options.time import MARGIN, read_margin
-from noughts_server.cli.signals import Stop, run_loop
-from noughts_server.cli.startable import DIAL_YOURSELF, check_startable, engine_options, require_frames_on_pipes
+from noughts_server.cli.processes.signals import Stop, run_loop
 from noughts_server.launching.launcher import Locking
 
 if TYPE_CHECKING:

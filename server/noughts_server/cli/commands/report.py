@@ -7,7 +7,8 @@ from typer import Option
 
 from noughts_server.cli import printing
 from noughts_server.cli.command import command
-from noughts_server.cli.errors import Problem, UsageProblem, problems_with, require_extra
+from noughts_server.cli.errors import Problem, UsageProblem, problems_with
+from noughts_server.cli.extras import require_extra
 from noughts_server.cli.game_sources import FileDialect, GameSource
 from noughts_server.cli.options.formats import read_sprt
 from noughts_server.cli.options.output import OutputOptions

@@ -16,8 +16,8 @@ from noughts_referee.clock import NETWORK_CAP_US
 from noughts_server.cli import printing
 from noughts_server.cli.command import command
 from noughts_server.cli.config_file import Configuration
-from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem, has_extra, require_extra
-from noughts_server.cli.logs import LogOptions
+from noughts_server.cli.errors import INTERRUPTED, Problem, UsageProblem
+from noughts_server.cli.extras import has_extra, require_extra
 from noughts_server.cli.options.bus import BusOptions
 from noughts_server.cli.options.database import DatabaseOption, read_database
 from noughts_server.cli.options.limits import (
@@ -42,11 +42,12 @@ from noughts_server.cli.options.listening import (
     require_private_metrics,
     require_protected_server,
 )
+from noughts_server.cli.options.logs import LogOptions
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.submissions import PythonPackagesOption, read_acceptance
 from noughts_server.cli.options.time import MARGIN, read_margin
 from noughts_server.cli.options.website import DEFAULT_WEB, HttpsOption, PublicUrlOption, read_public_url
-from noughts_server.cli.signals import run_loop
+from noughts_server.cli.processes.signals import run_loop
 from noughts_server.core.version import software_version
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ def run_server(
         raise UsageProblem("--web and --no-web: got both, expected at most one of them")
     bus_settings = bus.read("noughts serve --bus", options.database, insecure=options.insecure)
     acceptance = read_acceptance("noughts serve", options.accept, options.python_packages)
-    from noughts_server.cli.serving import serve_until_stopped
+    from noughts_server.cli.processes.serving import serve_until_stopped
     from noughts_server.settings import ServerSettings
     from noughts_server.web.site_settings import SiteSettings
 

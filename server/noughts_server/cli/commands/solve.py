@@ -13,7 +13,8 @@ from noughts_referee.rules import Position, PositionError, Variant, cell_name, c
 from noughts_server.cli import completion, printing
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.progress import counting
-from noughts_server.cli.errors import Problem, UsageProblem, has_extra, problems_with
+from noughts_server.cli.errors import Problem, UsageProblem, problems_with
+from noughts_server.cli.extras import has_extra
 from noughts_server.cli.options.game import read_variant
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.local import solving

@@ -12,7 +12,7 @@ from noughts_server.cli.options.listening import ProxyOption, open_listener, rea
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.server import AddressOptions
 from noughts_server.cli.options.website import DEFAULT_WEB, HttpsOption, PublicUrlOption, read_public_url
-from noughts_server.cli.signals import announced, run_loop
+from noughts_server.cli.processes.signals import announced, run_loop
 from noughts_server.web.listener import address_of
 
 

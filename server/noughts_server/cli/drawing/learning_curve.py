@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from noughts_server.cli.errors import Problem, UsageProblem, require_extra
+from noughts_server.cli.errors import Problem, UsageProblem
+from noughts_server.cli.extras import require_extra
 from noughts_server.core.plain_text import spreadsheet_cell
 
 _SIDES = ("first", "second")

@@ -10,7 +10,7 @@ from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.clock import MARGIN_US
 from noughts_referee.rules import Variant, first_common
 from noughts_server.cli import printing
-from noughts_server.cli.dry_run import show_forecasts
+from noughts_server.cli.drawing.dry_run import show_forecasts
 from noughts_server.cli.errors import UsageProblem, problems_with
 from noughts_server.cli.local_games.options import LocalOptions
 from noughts_server.cli.local_games.trial import pace_by_trial
@@ -18,6 +18,7 @@ from noughts_server.cli.options.database import read_database
 from noughts_server.cli.options.game import USUAL_VARIANT, own_variant, read_seed, read_specs, read_variant
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.sandbox import read_memory
+from noughts_server.cli.options.startable import check_startable, engine_options
 from noughts_server.cli.options.time import (
     read_margin,
     read_margins_of,
@@ -25,8 +26,7 @@ from noughts_server.cli.options.time import (
     read_times_of,
     read_tournament_margin,
 )
-from noughts_server.cli.signals import run_loop
-from noughts_server.cli.startable import check_startable, engine_options
+from noughts_server.cli.processes.signals import run_loop
 from noughts_server.launching.launcher import Locking, launching
 from noughts_server.local.plan import LocalPlan
 

@@ -10,9 +10,9 @@ from typing import Any
 from noughts_server.cli.drawing.progress import showing_progress
 from noughts_server.cli.drawing.score_lines import score_lines
 from noughts_server.cli.errors import INTERRUPTED, Problem
-from noughts_server.cli.logs import LogLevel, configure_logs
+from noughts_server.cli.options.logs import LogLevel, configure_logs
 from noughts_server.cli.printing import count, note
-from noughts_server.cli.signals import run_loop, two_stages
+from noughts_server.cli.processes.signals import run_loop, two_stages
 from noughts_server.local.plan import LocalOutcome, LocalPlan, LocalStop
 from noughts_server.local.run import play_locally
 from noughts_server.records.jsonl import STDOUT, GamesFile

@@ -5,9 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 
-from noughts_server.cli.dry_run import Pace, pace_of
-from noughts_server.cli.logs import LogLevel, configure_logs
-from noughts_server.cli.signals import run_loop
+from noughts_server.cli.drawing.dry_run import Pace, pace_of
+from noughts_server.cli.options.logs import LogLevel, configure_logs
+from noughts_server.cli.processes.signals import run_loop
 from noughts_server.competition.forecast import longest_game
 from noughts_server.competition.formats import ROUND_ROBIN
 from noughts_server.local.plan import LocalPlan, LocalProgress, LocalStop

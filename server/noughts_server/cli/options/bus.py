@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 from typer import Option
 
 from noughts_proto.security import is_loopback
-from noughts_server.cli.errors import UsageProblem, require_extra
+from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.extras import require_extra
 from noughts_server.cluster.bus_settings import BusSettings
 from noughts_server.core.errors import BadBusUrl
 

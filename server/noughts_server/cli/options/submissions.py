@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from noughts_server.cli.errors import UsageProblem, has_extra, require_extra
+from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.extras import has_extra, require_extra
 
 if TYPE_CHECKING:
     from noughts_server.hosting.submitted import Acceptance

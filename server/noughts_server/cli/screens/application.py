@@ -12,8 +12,8 @@ from typing import ClassVar
 from textual.app import App
 from textual.binding import Binding, BindingType
 
+from noughts_server.cli.processes.signals import run_loop
 from noughts_server.cli.screens.board_mode import Mode
-from noughts_server.cli.signals import run_loop
 
 _LEAVING_SECONDS = 2.0
 """Seconds that the application can take to end after its terminal was closed: a write to the terminal can hang."""

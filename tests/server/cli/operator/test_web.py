@@ -119,7 +119,7 @@ def test_a_server_says_why_it_has_no_site(capsys: pytest.CaptureFixture[str], mo
 def test_a_server_loads_nothing_of_the_site() -> None:
     program = (
         "import sys; import noughts_server.cli.commands.serve, noughts_server.cli.commands.web,"
-        " noughts_server.cli.serving, noughts_server.web.supervisor;"
+        " noughts_server.cli.processes.serving, noughts_server.web.supervisor;"
         " print(sorted({'starlette', 'uvicorn', 'jinja2'} & set(sys.modules)))"
     )
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -13,10 +13,10 @@ from noughts_bots import Bot, Position
 from noughts_bots.connection.session import Login, play
 from noughts_bots.reference.specs import parse_spec
 from noughts_proto.v1 import challenges_pb2, tournaments_pb2
-from noughts_server.cli.challenges import play_challenge_with
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.server import AddressOptions
-from noughts_server.cli.tournament_end import TournamentEnd
+from noughts_server.cli.server_games.challenges import play_challenge_with
+from noughts_server.cli.server_games.tournament_end import TournamentEnd
 from noughts_server.client.failures import CallFailed
 from noughts_server.server import running_server
 from noughts_server.settings import ServerSettings

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from noughts_server.cli.drawing.chart import line_chart
-from noughts_server.cli.rating_lists import KnownList, choose_list
+from noughts_server.cli.options.rating_list import KnownList, choose_list
 from tests.support.processes import eventually
 
 Ask = Callable[..., Any]

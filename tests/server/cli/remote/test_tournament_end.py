@@ -1,7 +1,7 @@
 """The output of a command that waits for a tournament."""
 
 from noughts_proto.v1 import tournaments_pb2 as pb
-from noughts_server.cli.tournament_end import progress_line
+from noughts_server.cli.server_games.tournament_end import progress_line
 
 
 def test_line_counts_one_game_in_the_singular() -> None:

@@ -16,7 +16,7 @@ from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.options.game import AnyVariantOption, own_variant, read_seed, read_variant
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.sandbox import START_SECONDS, SandboxOptions, StartTimeoutOption
-from noughts_server.cli.startable import TRY_A_MATCH, check_startable, require_frames_on_pipes
+from noughts_server.cli.options.startable import TRY_A_MATCH, check_startable, require_frames_on_pipes
 from noughts_server.launching.launcher import Locking
 
 

@@ -15,9 +15,9 @@ from noughts_server.cli.errors import FAILED, Problem, UsageProblem, problems_wi
 from noughts_server.cli.options.game import AnyVariantOption, own_variant, read_seed, read_variant
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.sandbox import START_SECONDS, SandboxOptions, StartTimeoutOption
+from noughts_server.cli.options.startable import require_startable
 from noughts_server.cli.options.time import read_time
-from noughts_server.cli.signals import run_loop
-from noughts_server.cli.startable import require_startable
+from noughts_server.cli.processes.signals import run_loop
 from noughts_server.cli.times import Seconds, seconds_option
 from noughts_server.launching.launcher import launching
 

@@ -11,10 +11,9 @@ from noughts_server.cli.command import command
 from noughts_server.cli.drawing.game import game_document
 from noughts_server.cli.drawing.games_of_bots import print_games
 from noughts_server.cli.options.game_filter import GameFilter
-from noughts_server.cli.options.names import BotArgument
+from noughts_server.cli.options.names import BotArgument, read_bot_without_version, read_tournament
 from noughts_server.cli.options.output import ListOptions
 from noughts_server.cli.options.server import ServerOptions
-from noughts_server.cli.typed_names import read_bot_without_version, read_tournament
 from noughts_server.core.resource_names import short
 
 

@@ -1,22 +1,19 @@
 """`noughts bot history`: the rating of a bot over its games."""
 
-from typing import Annotated, Any
-
-from typer import Option
+from typing import Any
 
 from noughts_proto.v1 import leaderboards_pb2 as pb
-from noughts_server.cli import completion, printing
+from noughts_server.cli import printing
 from noughts_server.cli.command import command
 from noughts_server.cli.commands.bot.ratings import ratings_of
 from noughts_server.cli.drawing.chart import line_chart
 from noughts_server.cli.options.game import read_variant
-from noughts_server.cli.options.names import BotArgument
+from noughts_server.cli.options.names import BotArgument, read_bot_without_version
 from noughts_server.cli.options.output import OutputOptions
+from noughts_server.cli.options.rating_list import KnownList, RatingListVariantOption, choose_list, others_line
 from noughts_server.cli.options.server import ServerOptions
 from noughts_server.cli.options.time import TimeClassOption
-from noughts_server.cli.rating_lists import KnownList, choose_list, others_line
 from noughts_server.cli.times import exact
-from noughts_server.cli.typed_names import read_bot_without_version
 from noughts_server.core.resource_names import short
 
 _CHART_WIDTH, _CHART_HEIGHT = 60, 8
@@ -35,16 +32,7 @@ after games  rating  counted (UTC)
 )
 def history(
     name: BotArgument,
-    variant: Annotated[
-        str | None,
-        Option(
-            "--variant",
-            metavar="V",
-            autocompletion=completion.variants,
-            help="Variant. Default: `tictactoe`, or a variant that has games",
-            rich_help_panel="Game",
-        ),
-    ] = None,
+    variant: RatingListVariantOption = None,
     time_class: TimeClassOption = None,
     *,
     server: ServerOptions,

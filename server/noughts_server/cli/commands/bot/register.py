@@ -7,9 +7,9 @@ from typer import Argument, Option
 from noughts_proto.v1 import bots_pb2 as pb
 from noughts_server.cli.command import command
 from noughts_server.cli.commands.bot.bots import bot_document
+from noughts_server.cli.options.names import read_bot
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.server import ServerOptions
-from noughts_server.cli.typed_names import read_bot
 from noughts_server.core.resource_names import short
 
 

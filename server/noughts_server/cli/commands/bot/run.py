@@ -20,13 +20,14 @@ from noughts_server.cli.commands.bot.bot_options import BotOptions, with_keys
 from noughts_server.cli.commands.bot.player_output import PlayerOutput
 from noughts_server.cli.config_file import read_toml
 from noughts_server.cli.connection import require_token
-from noughts_server.cli.errors import Problem, UsageProblem, explain, show
-from noughts_server.cli.logs import LogLevel, configure_logs
+from noughts_server.cli.errors import Problem, UsageProblem
+from noughts_server.cli.explanations import explain, show
 from noughts_server.cli.options.game import read_specs, read_variant
+from noughts_server.cli.options.logs import LogLevel, configure_logs
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.sandbox import SandboxOptions, read_memory
-from noughts_server.cli.signals import run_loop, until_terminated
-from noughts_server.cli.startable import DIAL_YOURSELF, check_startable, require_frames_on_pipes
+from noughts_server.cli.options.startable import DIAL_YOURSELF, check_startable, require_frames_on_pipes
+from noughts_server.cli.processes.signals import run_loop, until_terminated
 from noughts_server.launching.launcher import Locking
 from noughts_server.launching.relay import RelayEvent, RelayPlan, relay
 

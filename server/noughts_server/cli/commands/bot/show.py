@@ -8,11 +8,10 @@ from noughts_server.cli import printing
 from noughts_server.cli.command import command
 from noughts_server.cli.commands.bot.ratings import ratings_of
 from noughts_server.cli.drawing.leaderboard import place_document, print_places
-from noughts_server.cli.options.names import BotArgument
+from noughts_server.cli.options.names import BotArgument, read_bot_without_version
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.server import ServerOptions
 from noughts_server.cli.times import iso, milliseconds
-from noughts_server.cli.typed_names import read_bot_without_version
 from noughts_server.core.resource_names import short
 
 

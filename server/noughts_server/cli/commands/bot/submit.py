@@ -20,11 +20,11 @@ from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem, problems_with
 from noughts_server.cli.options.formats import read_sprt
 from noughts_server.cli.options.game import PacedConcurrencyOption, read_variant
+from noughts_server.cli.options.names import read_tournament
 from noughts_server.cli.options.openings import read_openings
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.server import ServerOptions
 from noughts_server.cli.options.statistics import SprtOption
-from noughts_server.cli.typed_names import read_tournament
 from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
 from noughts_server.client.submissions import TRIAL_SECONDS, kind_of, submission_requests

@@ -8,7 +8,7 @@ from noughts_server.cli import printing
 from noughts_server.cli.command import command
 from noughts_server.cli.commands.course.settings import FolderArgument
 from noughts_server.cli.options.output import OutputOptions
-from noughts_server.cli.signals import run_loop
+from noughts_server.cli.processes.signals import run_loop
 from noughts_server.leagues.course_folder import CourseFolder
 
 

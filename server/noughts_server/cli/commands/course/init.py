@@ -19,7 +19,7 @@ from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.submissions import PythonPackagesOption, read_acceptance
 from noughts_server.cli.options.time import TimeOption, read_time
 from noughts_server.cli.options.website import DEFAULT_WEB
-from noughts_server.cli.signals import run_loop
+from noughts_server.cli.processes.signals import run_loop
 from noughts_server.cli.times import read_moment
 from noughts_server.leagues.course import GAMES, MOST_GAMES, SITE, Course, are_kinds, is_clock, is_site
 from noughts_server.leagues.course_folder import CourseFolder

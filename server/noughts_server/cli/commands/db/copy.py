@@ -12,7 +12,7 @@ from noughts_server.cli.drawing.progress import counting
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.options.database import read_database
 from noughts_server.cli.options.output import OutputOptions
-from noughts_server.cli.signals import run_loop
+from noughts_server.cli.processes.signals import run_loop
 
 
 @command(

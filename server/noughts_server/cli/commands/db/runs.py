@@ -8,7 +8,7 @@ from typer import Option
 from noughts_server.cli import printing
 from noughts_server.cli.command import command
 from noughts_server.cli.options.output import OutputOptions
-from noughts_server.cli.signals import run_loop
+from noughts_server.cli.processes.signals import run_loop
 from noughts_server.cli.times import read_duration
 
 

@@ -13,9 +13,9 @@ from noughts_server.cli.commands.records.files import game_in, require_moves
 from noughts_server.cli.drawing.progress import counting
 from noughts_server.cli.errors import Problem, UsageProblem, problems_with
 from noughts_server.cli.game_sources import FileDialect, games_in, record_of
+from noughts_server.cli.options.names import read_numbered_game
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.server import ServerOptions
-from noughts_server.cli.typed_names import read_numbered_game
 from noughts_server.records.explaining import explanation, sentences
 from noughts_server.records.formats import FORMATS
 from noughts_server.records.recorded_game import RecordError

@@ -12,9 +12,9 @@ from noughts_server.cli.drawing.boards import cells_text
 from noughts_server.cli.drawing.game import game_document
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.options.game_filter import GameFilter
+from noughts_server.cli.options.names import read_tournament
 from noughts_server.cli.options.output import ListOptions
 from noughts_server.cli.options.server import ServerOptions
-from noughts_server.cli.typed_names import read_tournament
 from noughts_server.records.server_games import result_text, termination_text
 
 _LAST_MOVES = 4

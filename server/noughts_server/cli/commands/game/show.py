@@ -13,9 +13,9 @@ from noughts_server.cli.command import command
 from noughts_server.cli.drawing.boards import cells_text, print_board
 from noughts_server.cli.drawing.game import allowances, game_document
 from noughts_server.cli.errors import UsageProblem
+from noughts_server.cli.options.names import read_numbered_game
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.server import ServerOptions
-from noughts_server.cli.typed_names import read_numbered_game
 from noughts_server.convert.times import time_control
 from noughts_server.records.server_games import recorded_game, result_text, termination_text
 

@@ -11,7 +11,7 @@ from noughts_server.cli import printing
 from noughts_server.cli.command import command
 from noughts_server.cli.commands.records.files import FileArgument, Games, find_game, game_in, require_moves
 from noughts_server.cli.drawing.boards import cells_text, print_board
-from noughts_server.cli.errors import has_extra
+from noughts_server.cli.extras import has_extra
 from noughts_server.cli.game_sources import FileDialect, games_in
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.screens.board_layout import WON

@@ -12,13 +12,13 @@ from noughts_server.cli.command import command
 from noughts_server.cli.commands.test.tests import show_test
 from noughts_server.cli.options.formats import PriorityOption, read_sprt
 from noughts_server.cli.options.game import PacedConcurrencyOption, read_seed
+from noughts_server.cli.options.names import read_bot, read_test
 from noughts_server.cli.options.openings import OpeningsOption, read_random_openings
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.server import ServerOptions
 from noughts_server.cli.options.statistics import SprtOption
 from noughts_server.cli.options.time import TournamentMarginOption, read_times_of, read_tournament_margin
 from noughts_server.cli.options.tournament import LARGEST_GAMES, GameOptions
-from noughts_server.cli.typed_names import read_bot, read_test
 from noughts_server.competition.formats import MATCH
 from noughts_server.convert.settings import openings_message, settings_message
 from noughts_server.core.resource_names import short

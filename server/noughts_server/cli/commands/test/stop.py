@@ -4,10 +4,9 @@ from noughts_proto.v1 import tests_pb2 as pb
 from noughts_server.cli.command import command
 from noughts_server.cli.commands.test.tests import show_test
 from noughts_server.cli.options.game import NowOption
-from noughts_server.cli.options.names import TestArgument
+from noughts_server.cli.options.names import TestArgument, read_test
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.server import ServerOptions
-from noughts_server.cli.typed_names import read_test
 
 
 @command(

@@ -15,8 +15,8 @@ from noughts_server.cli.drawing.tournament import (
     time_wording,
 )
 from noughts_server.cli.options.output import OutputOptions
+from noughts_server.cli.server_games.tournament_end import OVER
 from noughts_server.cli.times import iso, milliseconds
-from noughts_server.cli.tournament_end import OVER
 from noughts_server.core.resource_names import short
 
 

@@ -4,11 +4,10 @@ from noughts_proto.v1 import tests_pb2 as pb
 from noughts_proto.v1 import tournaments_pb2
 from noughts_server.cli.command import command
 from noughts_server.cli.commands.test.tests import show_test
-from noughts_server.cli.options.names import TestArgument
+from noughts_server.cli.options.names import TestArgument, read_test
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.server import ServerOptions
-from noughts_server.cli.tournament_end import OVER, verdict, wait_for_end
-from noughts_server.cli.typed_names import read_test
+from noughts_server.cli.server_games.tournament_end import OVER, verdict, wait_for_end
 from noughts_server.core.resource_names import short, tournament_name
 
 _END_STATES = (*OVER, tournaments_pb2.TOURNAMENT_STATE_PAUSED)

@@ -13,18 +13,17 @@ from noughts_proto.v1 import status_pb2
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_server.cli import completion
 from noughts_server.cli.command import command
+from noughts_server.cli.drawing.dry_run import entry_counts, pace_of, show_forecasts
 from noughts_server.cli.drawing.tournament import show_tournament
-from noughts_server.cli.dry_run import entry_counts, pace_of, show_forecasts
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.options.formats import PriorityOption, ThroughputOption
 from noughts_server.cli.options.game import DryRunOption, TitleOption, read_seed
-from noughts_server.cli.options.names import TournamentArgument
+from noughts_server.cli.options.names import TournamentArgument, read_tournament
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.server import ServerOptions
 from noughts_server.cli.options.time import TournamentMarginOption, read_times_of, read_tournament_margin
 from noughts_server.cli.options.tournament import FormatOptions
 from noughts_server.cli.times import read_moment
-from noughts_server.cli.typed_names import read_tournament
 from noughts_server.client.client import Client
 from noughts_server.competition.tournament_settings import usual_concurrency
 from noughts_server.convert.settings import settings_message

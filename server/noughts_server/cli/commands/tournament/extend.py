@@ -7,10 +7,9 @@ from typer import Option
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.tournament import show_tournament
-from noughts_server.cli.options.names import TournamentArgument
+from noughts_server.cli.options.names import TournamentArgument, read_tournament
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.server import ServerOptions
-from noughts_server.cli.typed_names import read_tournament
 
 
 @command(

@@ -94,7 +94,7 @@ def run(
 
 
 def _run_on_server(plan: LocalPlan, options: RunOptions, server: ServerOptions, output: OutputOptions) -> None:
-    from noughts_server.cli.run_on_server import play_on_server
+    from noughts_server.cli.server_games.tournament_run import play_on_server
 
     with server.connected(token_needed=True) as client:
         tournament = play_on_server(client, plan.specs, plan.settings)

@@ -7,11 +7,10 @@ from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_server.cli import printing
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem
-from noughts_server.cli.options.names import TournamentArgument
+from noughts_server.cli.options.names import TournamentArgument, read_tournament
 from noughts_server.cli.options.output import ListOptions
 from noughts_server.cli.options.server import ServerOptions
 from noughts_server.cli.times import clock, iso, milliseconds
-from noughts_server.cli.typed_names import read_tournament
 from noughts_server.core.resource_names import short
 
 

@@ -11,10 +11,9 @@ from noughts_referee.rules import OldSeed, commitment, game_seed
 from noughts_server.cli import printing
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem
-from noughts_server.cli.options.names import TournamentArgument
+from noughts_server.cli.options.names import TournamentArgument, read_tournament
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.server import AddressOptions
-from noughts_server.cli.typed_names import read_tournament
 
 _MOST_NUMBERS = 10
 

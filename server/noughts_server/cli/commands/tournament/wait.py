@@ -2,11 +2,10 @@
 
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.tournament import show_tournament
-from noughts_server.cli.options.names import TournamentArgument
+from noughts_server.cli.options.names import TournamentArgument, read_tournament
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.server import ServerOptions
-from noughts_server.cli.tournament_end import verdict, wait_for_end
-from noughts_server.cli.typed_names import read_tournament
+from noughts_server.cli.server_games.tournament_end import verdict, wait_for_end
 
 
 @command(

@@ -8,10 +8,9 @@ from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_server.cli import completion
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem
-from noughts_server.cli.options.names import TournamentArgument
+from noughts_server.cli.options.names import TournamentArgument, read_bot, read_tournament
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.server import ServerOptions
-from noughts_server.cli.typed_names import read_bot, read_tournament
 from noughts_server.client.client import Client
 from noughts_server.core.resource_names import short
 

@@ -10,19 +10,19 @@ from noughts_bots.connection.session import play as play_session
 from noughts_proto.v1 import tournaments_pb2
 from noughts_referee.rules import parse_variant
 from noughts_server.cli import printing
-from noughts_server.cli.challenges import challenge_request, free_name
 from noughts_server.cli.errors import Problem
-from noughts_server.cli.logs import LogLevel, configure_logs
 from noughts_server.cli.options.game import LARGEST_SEED
+from noughts_server.cli.options.logs import LogLevel, configure_logs
+from noughts_server.cli.options.names import read_bot
 from noughts_server.cli.options.server import ServerOptions
+from noughts_server.cli.processes.signals import run_loop
 from noughts_server.cli.screens.application import show_mode
 from noughts_server.cli.screens.play.match import Match, Participant
 from noughts_server.cli.screens.play.mode import PlayMode
 from noughts_server.cli.screens.play.person_bot import OnlineSeating
 from noughts_server.cli.screens.shown_game import YOU
-from noughts_server.cli.signals import run_loop
-from noughts_server.cli.tournament_end import OVER
-from noughts_server.cli.typed_names import read_bot
+from noughts_server.cli.server_games.challenges import challenge_request, free_name
+from noughts_server.cli.server_games.tournament_end import OVER
 from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
 from noughts_server.competition.tournament_settings import TournamentSettings

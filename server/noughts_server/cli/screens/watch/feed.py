@@ -7,13 +7,13 @@ from rich.console import Console
 
 from noughts_server.cli import printing
 from noughts_server.cli.drawing.feed_lines import note_lost_connection, print_message
-from noughts_server.cli.errors import has_extra
+from noughts_server.cli.extras import has_extra
+from noughts_server.cli.options.names import read_watched
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.server import AddressOptions
 from noughts_server.cli.screens.watch.feed_state import FeedState
 from noughts_server.cli.screens.watch.overview import Overview
 from noughts_server.cli.screens.watch.redrawn import RedrawnOverview
-from noughts_server.cli.typed_names import read_watched
 from noughts_server.client.client import Client
 
 

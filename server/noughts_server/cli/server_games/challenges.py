@@ -15,7 +15,7 @@ from noughts_server.cli import printing
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.time import read_times_of_two
-from noughts_server.cli.tournament_end import LOOK_SECONDS, TournamentEnd
+from noughts_server.cli.server_games.tournament_end import LOOK_SECONDS, TournamentEnd
 from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
 from noughts_server.competition.tournament_settings import TournamentSettings

@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
 
 from noughts_bots.connection import event_loop
-from noughts_server.cli import interrupts
 from noughts_server.cli.options.output import OutputOptions
+from noughts_server.cli.processes import interrupts
 
 Returned = TypeVar("Returned")
 

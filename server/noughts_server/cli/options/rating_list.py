@@ -1,10 +1,24 @@
 """The rating list of a command: the one that the user names, in part or not at all, completed by one that has games."""
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
+
+from typer import Option
 
 from noughts_proto.v1 import leaderboards_pb2 as pb
+from noughts_server.cli import completion
 from noughts_server.client.client import Client
+
+RatingListVariantOption = Annotated[
+    str | None,
+    Option(
+        "--variant",
+        metavar="V",
+        autocompletion=completion.variants,
+        help="Variant. Default: `tictactoe`, or a variant that has games",
+        rich_help_panel="Game",
+    ),
+]
 
 _USUAL_VARIANT, _USUAL_TIME_CLASS = "tictactoe", "untimed"
 _MOST_LISTS = 5

@@ -15,10 +15,10 @@ from noughts_proto.interpreter import python
 from noughts_proto.transport import SERVER_VARIABLE, TOKEN_VARIABLE
 from noughts_proto.v1 import tournaments_pb2 as pb
 from noughts_server.cli import printing
-from noughts_server.cli.challenges import free_name, is_online
 from noughts_server.cli.errors import Problem
-from noughts_server.cli.tournament_end import LOOK_SECONDS, TournamentEnd
-from noughts_server.cli.typed_names import read_bot
+from noughts_server.cli.options.names import read_bot
+from noughts_server.cli.server_games.challenges import free_name, is_online
+from noughts_server.cli.server_games.tournament_end import LOOK_SECONDS, TournamentEnd
 from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
 from noughts_server.competition.tournament_settings import TournamentSettings

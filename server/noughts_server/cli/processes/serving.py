@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from noughts_proto.security import host_of, is_loopback
 from noughts_server.cli import printing
 from noughts_server.cli.options.output import OutputOptions
-from noughts_server.cli.signals import Stop
+from noughts_server.cli.processes.signals import Stop
 from noughts_server.server import Server, running_server
 from noughts_server.settings import ServerSettings
 from noughts_server.store.engine.database import Connection, Store

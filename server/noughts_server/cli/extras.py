@@ -1,0 +1,61 @@
+"""Optional packages that commands need: the extras of Noughts."""
+
+from importlib.util import find_spec
+
+from noughts_server.cli.errors import Problem
+
+_EXTRAS = {
+    "server": (
+        "sqlalchemy",
+        "alembic",
+        "grpc_health",
+        "grpc_reflection",
+        "platformdirs",
+        "prometheus_client",
+        "structlog",
+    ),
+    "play": ("textual",),
+    "charts": (
+        "jinja2",
+        "pygal",
+    ),
+    "web": (
+        "starlette",
+        "uvicorn",
+    ),
+    "cluster": (
+        "nats",
+        "psycopg",
+    ),
+    "wasm": ("wasmtime",),
+    "connect4": ("bitbully_databases", "wasmtime"),
+    "llm": ("openai",),
+    "mcp": ("mcp",),
+    "parquet": ("pyarrow",),
+}
+"""The packages of each extra. An extra counts as installed if its first package is."""
+
+
+def require_extra(line: str, extra: str) -> None:
+    """Raise Problem if the extra that a command needs is not installed; `line` is the command as it is typed."""
+    if not has_extra(extra):
+        raise _missing_package(line, _EXTRAS[extra][0], extra)
+
+
+def has_extra(extra: str) -> bool:
+    """Return whether the packages of an extra are installed."""
+    return find_spec(_EXTRAS[extra][0]) is not None
+
+
+def explain_missing_package(error: BaseException, line: str) -> Problem | None:
+    """Return the problem if the error is the failed import of a package that an extra brings."""
+    package = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+    for extra, packages in _EXTRAS.items():
+        if package in packages:
+            return _missing_package(line, package, extra)
+    return None
+
+
+def _missing_package(line: str, package: str, extra: str) -> Problem:
+    hint = f"Run this in a checkout of Noughts: pip install '.[{extra}]'"
+    return Problem(f"{line}: package {package} is missing; it comes with noughts[{extra}]", hint)

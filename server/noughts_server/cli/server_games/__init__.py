@@ -1,0 +1,1 @@
+"""Tournaments and challenges on a server, as commands and screens play them."""
