@@ -31,6 +31,8 @@ class FeedSettings:
     """Seconds for which a channel without watchers stays, so that those that lost their connection can resume."""
     boards: int = 4
     """Games of a tournament that are shown move by move."""
+    reading: float = 0.05
+    """Seconds in each interval after which no further channel reads; those that read longest ago are the first."""
 
 
 @dataclass(slots=True)
@@ -47,11 +49,23 @@ class FeedCounts:
     """Watchers that had to resync."""
 
 
+@dataclass(slots=True)
+class ReadingTime:
+    """The time in which channels can read the database until the feed's next interval.
+
+    Tables of many entries take long, and games share the interpreter with their readers.
+    """
+
+    left: float = 0.0
+    """Seconds. The last reading can take longer."""
+
+
 class Numbering(NamedTuple):
-    """The identifiers that the feed gives to a new channel."""
+    """The identifiers that the feed gives to a new channel, and what all channels share."""
 
     settings: FeedSettings
     counts: FeedCounts
+    reading_time: ReadingTime
     epoch: int
     sequence: int
     """Larger than any number of an earlier channel, so that numbers are never confused."""
@@ -72,6 +86,8 @@ class Channel:
         self.watchers: set[Watcher] = set()
         self.left_at = 0.0
         """When the last watcher left."""
+        self.read_at = 0.0
+        """When it read the database last."""
         self._epoch = numbering.epoch
         self._counts = numbering.counts
         self._buffered = buffered

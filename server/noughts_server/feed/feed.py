@@ -10,7 +10,15 @@ import structlog
 
 from noughts_server.core.errors import Draining, Unavailable
 from noughts_server.core.resource_names import game_id, tournament_id
-from noughts_server.feed.channel import Channel, FeedCounts, FeedSettings, Numbering, SlotFollowers, Watcher
+from noughts_server.feed.channel import (
+    Channel,
+    FeedCounts,
+    FeedSettings,
+    Numbering,
+    ReadingTime,
+    SlotFollowers,
+    Watcher,
+)
 from noughts_server.feed.game_channel import GameChannel
 from noughts_server.feed.observer import GameEvent, Observed, SlotKey
 from noughts_server.feed.tournament_channel import TournamentsChannel
@@ -40,6 +48,7 @@ class Feed:
         self._observer = observer
         self._followers = SlotFollowers(self._observer)
         self._channels: dict[str, Channel] = {}
+        self._reading_time = ReadingTime()
         self._opening = asyncio.Lock()
         self._opened = asyncio.Event()
         self._sequence = 0
@@ -108,7 +117,7 @@ class Feed:
         return channel
 
     def _new(self, name: str) -> Channel:
-        numbering = Numbering(self.settings, self.counts, self.epoch, self._sequence)
+        numbering = Numbering(self.settings, self.counts, self._reading_time, self.epoch, self._sequence)
         if "/games/" in name:
             slug, ordinal = game_id("name", name)
             return GameChannel(slug, ordinal, self._store, self._followers, numbering)
@@ -149,7 +158,8 @@ class Feed:
                 self._opened.clear()
                 await self._opened.wait()
             await asyncio.sleep(self.settings.interval)
-            for name, channel in list(self._channels.items()):
+            self._reading_time.left = self.settings.reading
+            for name, channel in sorted(self._channels.items(), key=lambda each: each[1].read_at):
                 if self._channels.get(name) is not channel:
                     continue  # it failed while the loop waited for another one
                 gone_for = asyncio.get_running_loop().time() - channel.left_at

@@ -1,5 +1,6 @@
 """The channels of tournaments: a few boards move by move, and numbers for the rest, sent a few times a second."""
 
+import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -91,8 +92,9 @@ class TournamentsChannel(Channel):
         self._members: dict[int, _Member] = {}
         self._boards: dict[SlotKey, _Board] = {}
         self._pending = pb.Increments()
+        self._reading_time = numbering.reading_time
         self._dirty = self._urgent = True
-        self._ticks = 0
+        self._ticks = self._ticks_at_read = 0
 
     async def load(self) -> None:
         await self._read()
@@ -102,7 +104,8 @@ class TournamentsChannel(Channel):
         self._ticks += 1
         if self._slug and not self._ticks % _BETWEEN_LOOKS_WHILE_OPEN:
             self._dirty |= any(member.open for member in self._members.values())
-        if self._urgent or (self._dirty and not self._ticks % _BETWEEN_READS):
+        due = self._dirty and self._ticks - self._ticks_at_read >= _BETWEEN_READS and self._reading_time.left > 0
+        if self._urgent or due:
             await self._read()
         self._show()
 
@@ -139,6 +142,7 @@ class TournamentsChannel(Channel):
 
     async def _read(self) -> None:
         self._dirty = self._urgent = False
+        self._ticks_at_read, self.read_at = self._ticks, time.monotonic()
         slug = self._slug
         known = tuple(self._members)
         if slug is None:
@@ -153,6 +157,7 @@ class TournamentsChannel(Channel):
                 self._dirty = True
             else:
                 member.read(message)
+        self._reading_time.left -= time.monotonic() - self.read_at
 
     def _show(self) -> None:
         """Send the accumulated changes."""

@@ -1,6 +1,8 @@
 """The live feed, watched over the network at a real server while real bots play."""
 
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from noughts_server.feed.channel import FeedSettings
 from noughts_server.feed.game_channel import GameChannel
 from noughts_server.feed.observer import PLAYED, GameEvent, SlotKey
 from noughts_server.feed.stored import read_game
+from noughts_server.feed.tournament_channel import TournamentsChannel
 from noughts_server.runtime.bus import listening
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.runtime.tournament_play import CHANGED
@@ -45,6 +48,34 @@ async def cinema(tmp_path: Path) -> AsyncIterator[Cinema]:
 @pytest.fixture
 async def token(cinema: Cinema) -> str:
     return await cinema.client.token()
+
+
+async def test_few_channels_read_their_tables_in_one_interval(
+    cinema: Cinema, token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slugs = [f"open-{number}" for number in range(6)]
+    for slug in slugs:
+        await cinema.client.create(token, slug)
+    feed, reads = cinema.client.server.feed, list[list[str]]()
+    tick, read = TournamentsChannel.tick, TournamentsChannel._read
+
+    async def noted(self: TournamentsChannel) -> None:
+        reads[-1].append(str(self._slug))
+        await read(self)
+
+    monkeypatch.setattr(TournamentsChannel, "_read", noted)
+    feed.settings = replace(feed.settings, interval=60.0, reading=1e-9)
+    async with AsyncExitStack() as watching:
+        reads.append([])
+        channels = [(await watching.enter_async_context(feed.watching(f"tournaments/{slug}"))) for slug in slugs]
+        assert len(channels) == len(slugs)
+        for _ in range(40):
+            reads.append([])
+            feed._reading_time.left = 1e-9
+            for channel in sorted(feed._channels.values(), key=lambda each: each.read_at):
+                await tick(channel)  # type: ignore[arg-type]  # all have this class
+    assert max(map(len, reads[1:])) == 1
+    assert {slug for each in reads[1:] for slug in each} == set(slugs)
 
 
 # One game.
