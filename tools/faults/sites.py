@@ -30,11 +30,11 @@ WEB = (
     ),
     Fault(
         name="title-of-picture-not-escaped",
-        file=f"{_WEB}/board_svg.py",
+        file="server/noughts_server/drawing/board_svg.py",
         before="<title>{escape(title)}</title>",
         after="<title>{title}</title>",
         harm="A label with a tag runs scripts in the picture of a game.",
-        near=("tests/server/web/test_board_svg.py",),
+        near=("tests/server/drawing/test_board_svg.py",),
         wider=_TESTS,
     ),
     Fault(

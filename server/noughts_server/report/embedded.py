@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from noughts_referee.rules import Termination, Variant, VariantError, in_words, parse_variant
 from noughts_server.core.board_geometry import geometry
+from noughts_server.drawing.board_svg import board_svg, winning_lines
 from noughts_server.report.collect import ShownGame
 
 _LINE = str(Termination.LINE)
@@ -17,12 +18,13 @@ _LINE = str(Termination.LINE)
 def embedded(games_shown: Iterable[ShownGame]) -> tuple[Markup, int]:
     """Return the JSON and its number of games; games of unknown variants are omitted.
 
-    {"labels", "variants": [`board_geometry.geometry`], "games": [[number, variant, first,
-    second, result, termination, plies of the opening, moves, times in ms or [], winning cells, fault]]}; variant, first
-    and second are indexes into the lists.
+    {"labels", "variants": [`board_geometry.geometry`], "boards": [SVG without stones], "games": [[number, variant,
+    board, first, second, result, termination, plies of the opening, moves, times in ms or [], winning cells, winning
+    lines, fault]]}; variant, board, first and second are indexes into the lists.
     """
     labels: dict[str, int] = {}
     variants: dict[str, int] = {}
+    boards: dict[str, int] = {}
     games: list[list[Any]] = []
     for number, game in games_shown:
         variant = _variant(game.variant)
@@ -37,11 +39,26 @@ def embedded(games_shown: Iterable[ShownGame]) -> tuple[Markup, int]:
         players = [labels.setdefault(name, len(labels)) for name in (game.first, game.second)]
         ending = [game.result, in_words(game.termination), game.first_chosen, moves]
         times = [round(time, 2) if time < 10 else round(time) for time in game.times_ms]
+        board = _geometry(game.variant)
         won = list(variant.won_with(moves)) if game.termination == _LINE else []
+        lines = winning_lines(board, won, moves[-1])
         of_variant = variants.setdefault(game.variant, len(variants))
-        games.append([number, of_variant, *players, *ending, times, won, game.fault])
-    document = {"labels": list(labels), "variants": [geometry(name) for name in variants], "games": games}
+        drawn = boards.setdefault(board_svg({"board": board, "moves": moves}, 0, live=True), len(boards))
+        games.append([number, of_variant, drawn, *players, *ending, times, won, lines, game.fault])
+    document = {
+        "labels": list(labels),
+        "variants": [_geometry(name) for name in variants],
+        "boards": list(boards),
+        "games": games,
+    }
     return htmlsafe_json_dumps(document, separators=(",", ":"), allow_nan=False), len(games)
+
+
+def _geometry(variant: str) -> dict[str, Any]:
+    """Return the board of a known variant."""
+    board = geometry(variant)
+    assert board is not None
+    return board
 
 
 @cache

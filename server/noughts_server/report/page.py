@@ -11,6 +11,7 @@ from markupsafe import Markup
 from noughts_referee.rules import Termination, in_words
 from noughts_server.core.plain_text import printable
 from noughts_server.core.version import software_version
+from noughts_server.drawing.board_svg import board_css, board_script
 from noughts_server.report.charts import MOST_SERIES, ratings_chart, times_chart
 from noughts_server.report.collect import MOST_FAULTS, Collected
 from noughts_server.report.embedded import embedded
@@ -28,7 +29,6 @@ MOST_ROWS = 500
 """Limit for every table."""
 _MOST_OPENINGS = 100
 _HERE = Path(__file__).parent
-_WEBSITE = _HERE.parent / "web" / "static"
 
 _TERMINATIONS = frozenset(map(str, Termination))
 
@@ -67,20 +67,23 @@ def page(collected: Collected, test: Sprt) -> str:
         most_bars=MOST_BARS,
         most_with_numbers=MOST_WITH_NUMBERS,
         cell=_cell,
-        css=Markup("\n").join(map(_own, (_WEBSITE / "board.css", _HERE / "report.css"))),
+        css=_own(f"{board_css()}\n{_text('report.css')}"),
         script=viewer_script(),
     )
 
 
 def viewer_script() -> Markup:
-    """Return the script that shows games, as one module: the website's drawing of boards is part of it."""
-    drawing = _own(_WEBSITE / "board.js").replace("\nexport ", "\n")
-    return drawing + _own(_HERE / "viewer.js")
+    """Return the script that shows games, as one module: the module that shows moves on boards is part of it."""
+    return _own(board_script().replace("\nexport ", "\n") + _text("viewer.js"))
 
 
-def _own(path: Path) -> Markup:
-    """Return a file of this package, which needs no escaping."""
-    return Markup(path.read_text(encoding="utf-8"))  # noqa: S704  # our own file
+def _text(name: str) -> str:
+    return (_HERE / name).read_text(encoding="utf-8")
+
+
+def _own(text: str) -> Markup:
+    """Return the text of our own files, which needs no escaping."""
+    return Markup(text)  # noqa: S704  # our own files
 
 
 def _cell(value: Value, unit: Any) -> str:

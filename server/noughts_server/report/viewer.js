@@ -1,9 +1,9 @@
-// Steps through the games of a report. The page puts the website's `board.js` before it, which draws the boards.
+// Steps through the games of a report. The page puts `board.js` before it, which shows moves on the boards.
 const MARKS = ["X", "O"];
 
 // A game as it stands in the page, by names.
 function read(data, row) {
-  const [number, variant, first, second, result, termination, opening, moves, times, line, fault] = row;
+  const [number, variant, drawn, first, second, result, termination, opening, moves, times, won, lines, fault] = row;
   return {
     number,
     result,
@@ -12,7 +12,9 @@ function read(data, row) {
     moves,
     times,
     fault,
-    winning_cells: line,
+    winning_cells: won,
+    winning_lines: lines,
+    drawn: data.boards[drawn],
     board: data.variants[variant],
     first: data.labels[first],
     second: data.labels[second],
@@ -73,10 +75,12 @@ function start(document) {
   const filter = by("game-filter");
   const slider = by("game-ply");
   let game = null;
+  let drawn = ""; // The board on the page.
   let ply = 0;
 
   function show() {
-    by("game-board").innerHTML = boardSvg(game, ply);
+    if (drawn !== game.drawn) by("game-board").innerHTML = drawn = game.drawn;
+    draw(by("game-board").firstChild, game, ply);
     const said = words(game, ply);
     by("game-words").textContent = said;
     by("game-title").textContent = title(game);

@@ -18,6 +18,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from noughts_server.core.errors import MachineTrouble
+from noughts_server.drawing.board_svg import board_css, board_script
 from noughts_server.web.api import JSON, api_routes, failure_document, json_bytes
 from noughts_server.web.api_routes import PREFIX
 from noughts_server.web.downloads import Downloads
@@ -103,8 +104,9 @@ def site(
 @cache
 def static_files() -> tuple[str, dict[str, tuple[str, bytes]]]:
     """Return the version of all static files together, and the kind and content of each file by name."""
-    folder = files(__package__) / "static"
-    contents = {file.name: file.read_bytes() for file in sorted(folder.iterdir(), key=lambda file: file.name)}
+    contents = {file.name: file.read_bytes() for file in (files(__package__) / "static").iterdir()}
+    contents |= {"board.css": board_css().encode(), "board.js": board_script().encode()}
+    contents = dict(sorted(contents.items()))
     digest = blake2b(digest_size=6)
     for name, body in contents.items():
         digest.update(name.encode() + b"\0" + body + b"\0")

@@ -10,12 +10,11 @@ import asyncio
 import re
 import subprocess
 from functools import partial
-from importlib.resources import files
 from importlib.util import find_spec
 
 from noughts_proto.interpreter import environment, python
 from noughts_server.core.computing import Computing
-from noughts_server.web.board_svg import board_svg
+from noughts_server.drawing.board_svg import board_css, board_svg
 from noughts_server.web.documents import Document
 from noughts_server.web.upstream import GUEST, Failure
 
@@ -75,7 +74,7 @@ def png_source(game: Document, ply: int) -> str:
 
 def _style(look: str) -> str:
     """Return the style sheet of boards without at-rules, with values in place of variables."""
-    rules = (files(__package__) / "static" / "board.css").read_text()
+    rules = board_css()
     rules = re.sub(r"@[^{]+\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}", "", rules)
     # Only the plate sets some of them again.
     values = dict(re.findall(r"--([\w-]+): ([^;]+);", rules if look == "plate" else rules.partition("}")[0]))

@@ -19,6 +19,7 @@ from noughts_proto.v1 import feed_pb2 as pb
 from noughts_server.client.client import resume
 from noughts_server.client.failures import DEADLINE_SECONDS, PASSING
 from noughts_server.core.board_geometry import geometry
+from noughts_server.drawing.board_svg import winning_lines, with_board
 from noughts_server.web.documents import Document, document
 from noughts_server.web.upstream import AWAY_HINT, Failure, Upstream
 from noughts_server.web.visitors import add
@@ -266,10 +267,10 @@ class Stream:
         """Return the current state."""
         known = document(self._view.snapshot())
         now = asyncio.get_running_loop().time()
-        for game in known["games"]:
-            name = game["name"]
-            game["board"] = geometry(game["variant"])
-            game["age_ms"] = round(1000 * (now - self._moved_at.get(name, now)))
+        known["games"] = [
+            {**with_board(game), "age_ms": round(1000 * (now - self._moved_at.get(game["name"], now)))}
+            for game in known["games"]
+        ]
         return known
 
     def snapshot_event(self) -> bytes:
@@ -324,11 +325,19 @@ class Stream:
             return
         self._note(message.increments)
         told = document(message.increments)
-        for game in told["games"]:
-            game["board"] = geometry(game["variant"])
+        told["games"] = [with_board(game) for game in told["games"]]
+        for end in told["ends"]:
+            end["winning_lines"] = self._winning_lines(end)
         event = _event("increments", told, self._id())
         self._kept.append(event)
         self.tell(event)
+
+    def _winning_lines(self, end: Document) -> list[tuple[int, int]]:
+        game = self._view.games.get(end["game"])
+        board = geometry(game.variant) if game else None
+        if game is None or board is None or not game.moves:
+            return []
+        return winning_lines(board, end["winning_cells"], game.moves[-1])
 
     def _note(self, increments: pb.Increments) -> None:
         now = asyncio.get_running_loop().time()

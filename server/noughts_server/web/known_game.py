@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterable
 
 from noughts_proto.v1 import games_pb2, tournaments_pb2
-from noughts_server.core.board_geometry import geometry
+from noughts_server.drawing.board_svg import with_board
 from noughts_server.web.documents import Document
 from noughts_server.web.event_streams import Hub
 from noughts_server.web.upstream import Failure, Upstream
@@ -22,7 +22,7 @@ async def known_game(upstream: Upstream, hub: Hub, name: str, token: str = "") -
     if got is None or got["game"]["end_time"] is None:
         (game,) = (await hub.known(name))["games"]
         return {"game": game, "notes": []}
-    game = {**got["game"], "state": "ended", "board": geometry(got["game"]["variant"])}
+    game = with_board({**got["game"], "state": "ended"})
     return {"game": game, "notes": got["notes"]}
 
 

@@ -9,12 +9,12 @@ from starlette.responses import Response
 
 from noughts_server.core.board_geometry import geometry
 from noughts_server.core.version import software_version
+from noughts_server.drawing.board_svg import board_svg, piece_svg, places, stamp
+from noughts_server.drawing.charts import llr_line
 from noughts_server.tables.accuracy import shown_accuracy
 from noughts_server.web import words
 from noughts_server.web.board_png import can_draw_png
-from noughts_server.web.board_svg import board_svg, piece_svg, places, stamp
 from noughts_server.web.calendar_file import calendar_text
-from noughts_server.web.charts import llr_line
 from noughts_server.web.handbook import is_built
 from noughts_server.web.rendering import Rendering
 from noughts_server.web.score_interval import score_interval

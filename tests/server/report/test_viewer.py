@@ -1,4 +1,4 @@
-"""The script that shows games on a board: its reckoning by Node, and all of it in a browser where there is one."""
+"""The script that shows games on a board: its words in Node, and its boards in a browser."""
 
 from __future__ import annotations
 
@@ -39,17 +39,30 @@ def played(variant: str, draw: random.Random) -> RecordedGame:
 
 
 @pytest.mark.parametrize("variant", ["tictactoe", "gomoku", "qubic", "mnk:30,7,5"])
-def test_the_board_after_each_ply_is_that_of_the_rules(variant: str) -> None:
+def test_the_board_after_each_ply_is_that_of_the_rules(variant: str, tmp_path: Path) -> None:
     board = parse_variant(variant)
     games = [played(variant, random.Random(seed)) for seed in range(4)]
     document, number = embedded(ShownGame(place, game) for place, game in enumerate(games, start=1))
     assert number == 4
-    views = node(
-        "const data = JSON.parse(process.argv[1]); console.log(JSON.stringify(data.games.map((row) => {"
-        "const game = read(data, row); return Array.from({ length: game.moves.length + 1 }, (_, ply) =>"
-        "({ words: words(game, ply), board: boardSvg(game, ply) })); })));",
-        str(document),
-    )
+    empty = tmp_path / "empty.html"
+    empty.write_text(f"<!doctype html><title>Boards</title><script>{viewer_script()}</script>", encoding="utf-8")
+    with chromium() as browser:
+        page = browser.new_page()
+        page.goto(empty.as_uri())
+        views = page.evaluate(
+            """(text) => {
+              const data = JSON.parse(text);
+              return data.games.map((row) => {
+                const game = read(data, row);
+                document.body.innerHTML = game.drawn;
+                return Array.from({ length: game.moves.length + 1 }, (_, ply) => {
+                  draw(document.body.firstChild, game, ply);
+                  return { words: words(game, ply), board: document.body.innerHTML };
+                });
+              });
+            }""",
+            str(document),
+        )
     for game, shown in zip(games, views, strict=True):
         for ply, view in enumerate(shown):
             stones = re.findall(r'class="stone (first|second)[^"]*" data-cell="(\d+)"', view["board"])

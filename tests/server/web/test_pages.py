@@ -18,10 +18,10 @@ from starlette.requests import Request
 from noughts_bots import Bot, Position
 from noughts_proto.security import Dialling
 from noughts_server.core.board_geometry import geometry
+from noughts_server.drawing.charts import rating_line
 from noughts_server.testing import ServerUnderTest, serving
 from noughts_server.web import upstream as upstream_module
 from noughts_server.web.app import static_files
-from noughts_server.web.charts import rating_line
 from noughts_server.web.event_streams import Hub
 from noughts_server.web.pages import bots, tournament
 from noughts_server.web.pages.front_page import FrontPage

@@ -10,7 +10,7 @@ import pytest
 from starlette.requests import Request
 
 from noughts_server.core.board_geometry import geometry
-from noughts_server.web.board_svg import board_svg, stamp
+from noughts_server.drawing.board_svg import board_svg, stamp
 from noughts_server.web.rendering import Rendering
 from noughts_server.web.upstream import GUEST
 from tests.support.site import Site

@@ -8,8 +8,8 @@ from starlette.responses import Response
 
 from noughts_proto.v1 import bots_pb2, games_pb2, leaderboards_pb2
 from noughts_server.core.resource_names import bot_name, tournament_name
+from noughts_server.drawing.charts import Line, rating_line
 from noughts_server.web import api_routes, words
-from noughts_server.web.charts import Line, rating_line
 from noughts_server.web.documents import Document
 from noughts_server.web.pages.challenges import possible_challengers
 from noughts_server.web.pages.listing import PAGE_SIZE, listed, next_page, renamed_filters

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Collection
 from typing import TypeVar
 
 from noughts_proto.v1 import games_pb2, leaderboards_pb2, status_pb2, tournaments_pb2
-from noughts_server.core.board_geometry import geometry
+from noughts_server.drawing.board_svg import with_board
 from noughts_server.web.documents import Document
 from noughts_server.web.event_streams import Hub
 from noughts_server.web.known_game import tournaments_of
@@ -111,7 +111,7 @@ async def _read(upstream: Upstream, live: Collection[str]) -> Document:
         "known": known,
         "players": {name: {row.label: row for row in each.standings} for name, each in known.items()},
         "best": best,
-        "finished": [{**game, "state": "ended", "board": geometry(game["variant"])} for game in ended],
+        "finished": [with_board({**game, "state": "ended"}) for game in ended],
     }
 
 

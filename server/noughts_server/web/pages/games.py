@@ -3,8 +3,9 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
+from noughts_server.core.board_geometry import geometry
+from noughts_server.drawing.board_svg import board_svg, picture
 from noughts_server.web.board_png import board_png, png_source
-from noughts_server.web.board_svg import board_svg, picture
 from noughts_server.web.documents import Document
 from noughts_server.web.forms import MOST, whole_number
 from noughts_server.web.known_game import known_game, tournaments_of
@@ -12,9 +13,11 @@ from noughts_server.web.pages.website import Website
 from noughts_server.web.signin import visitor_of
 from noughts_server.web.unchanged import answer
 from noughts_server.web.upstream import Failure
-from noughts_server.web.views import FRAMED, PICTURE
+from noughts_server.web.views import FRAMED, HTML, PICTURE
 
 _MOST_NUMBERS = 900
+_MOST_USED = 4
+"""Cells that define the used area of a large board: the outermost ones."""
 _A_DAY = "public, max-age=86400"
 
 
@@ -46,6 +49,24 @@ async def board_as_png(website: Website, request: Request) -> Response:
     game, ply = await _game_with_board(website, request)
     svg = await website.views.rendering.in_turn(request, "png", lambda: png_source(game, ply))
     return _picture(request, game, await board_png(svg), "image/png")
+
+
+async def empty_board(website: Website, request: Request) -> Response:
+    """Return a board without stones, for scripts: of a large one, the area around the cells that are `used`."""
+    query = request.query_params
+    variant = query.get("variant", "")
+    board = geometry(variant)
+    if board is None:
+        raise Failure(404, f"The variant {variant} is not installed on this website, so there is no board.")
+    most = board["columns"] * board["rows"] * board["layers"] - 1
+    cells = [whole_number("used", cell, 0, most) for cell in query.get("used", "").split(",")[:_MOST_USED] if cell]
+    labels, whole = query.get("labels") != "false", query.get("whole") == "true"
+
+    def draw() -> Response:
+        drawn = board_svg({"board": board, "moves": cells}, 0, labels=labels, whole=whole, live=True)
+        return answer(request, drawn.encode(), HTML, {"cache-control": "no-cache"})
+
+    return await website.views.rendering.in_turn(request, "board", draw)
 
 
 def _picture(request: Request, game: Document, body: bytes, kind: str) -> Response:

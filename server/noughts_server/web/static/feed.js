@@ -99,6 +99,7 @@ function apply(view, increments) {
         result: end.result,
         termination: end.termination,
         winning_cells: end.winning_cells,
+        winning_lines: end.winning_lines,
       });
   }
   for (const told of increments.tournaments) view.tournaments.set(told.name, told);

@@ -1,5 +1,6 @@
 // One game: its board at any ply, its moves, clocks and scores; live while it is played.
-import { cellName, draw } from "./board.js";
+import { cellName } from "./board.js";
+import { Board } from "./boards.js";
 import { follow } from "./feed.js";
 import { plyAt, showScores } from "./scores.js";
 import { knock } from "./sound.js";
@@ -8,7 +9,8 @@ import { openingPlies, set, showStrips } from "./strips.js";
 const SHORTEST = 150;
 const LONGEST = 8000; // Milliseconds between two moves that are played by themselves.
 const by = (id) => document.getElementById(id);
-const svg = document.querySelector("#board svg");
+const drawnBoard = document.querySelector("#board svg");
+const board = drawnBoard && new Board(drawnBoard);
 let game = JSON.parse(by("game").textContent);
 let heard = performance.now() - (game.age_ms ?? 0);
 let stopped = null;
@@ -25,7 +27,7 @@ function linkedPly() {
 
 function show() {
   const numbers = Number(by("numbers")?.value ?? 0);
-  if (game.board) draw(svg, game, ply, { numbers, whole: pressed("zoom") });
+  board?.show(game, ply, { numbers, whole: pressed("zoom") });
   const slider = by("ply");
   slider.max = game.moves.length;
   slider.value = ply;

@@ -1,12 +1,14 @@
 // Small boards that move: a card a game.
-import { boardSvg, draw } from "./board.js";
+import { Board, smallBoard } from "./boards.js";
 
-const SMALL = { labels: false };
+const boards = new WeakMap(); // By card.
+const latest = new WeakMap(); // What a grid shows.
 const KEPT = 5000; // Milliseconds.
 
 // Every card keeps its place: a new game takes the place of one that is gone, which stays empty until then. If there
 // are `more` to come, empty places at the end stay for a while, so that the boards keep their size.
 export function showGames(grid, games, more = false) {
+  latest.set(grid, [games, more]);
   const names = new Set(games.map((game) => game.name));
   const cards = new Map(
     [...grid.children].filter((card) => names.has(card.dataset.name)).map((card) => [card.dataset.name, card]),
@@ -15,7 +17,8 @@ export function showGames(grid, games, more = false) {
   for (const game of games) {
     let card = cards.get(game.name);
     if (!card) {
-      card = newCard(game);
+      card = newCard(game, () => showGames(grid, ...latest.get(grid)));
+      if (!card) continue;
       const place = free.shift();
       if (place) place.replaceWith(card);
       else grid.append(card);
@@ -35,20 +38,26 @@ function emptyCard() {
   return card;
 }
 
-function newCard(game) {
+// A card with the board of this game; null until the board is `ready`.
+function newCard(game, ready) {
+  const board = game.board ? smallBoard(game, ready) : "";
+  if (board === null) return null;
   const card = document.createElement("a");
   card.className = "small-game";
   card.dataset.name = game.name;
   card.href = `/${game.name}`;
-  card.innerHTML = `${game.board ? boardSvg(game, 0, SMALL) : ""}<span class="names"></span><span class="said"></span>`;
+  card.innerHTML = '<span class="names"></span><span class="said"></span>';
+  card.prepend(board);
   return card;
 }
 
 function fill(card, game) {
   const said = game.state === "ended" ? game.result : game.moves.length ? `move ${game.moves.length}` : game.state;
   // The words change with each move, and so does the board.
-  if (game.board && card.querySelector(".said").textContent !== said)
-    draw(card.querySelector("svg"), game, game.moves.length, SMALL);
+  if (game.board && card.querySelector(".said").textContent !== said) {
+    if (!boards.has(card)) boards.set(card, new Board(card.querySelector("svg"), { labels: false }));
+    boards.get(card).show(game);
+  }
   card.title = `${game.first} – ${game.second}`;
   set(card.querySelector(".names"), card.title);
   set(card.querySelector(".said"), said);

@@ -1,6 +1,6 @@
 // The start page: the featured game and small boards move, tournaments get on. Which game is featured, the site decides:
 // when it is over and its result was seen, the page asks for the next one.
-import { draw } from "./board.js";
+import { Board } from "./boards.js";
 import { follow } from "./feed.js";
 import { showGames } from "./grid.js";
 import { showTimes } from "./page.js";
@@ -11,6 +11,7 @@ const SMALL = 3;
 const by = (id) => document.getElementById(id);
 let view = null;
 let game = null;
+let board = null;
 let timer = 0;
 let drawing = 0;
 let asking = false;
@@ -39,7 +40,8 @@ function show() {
 
 function showFeatured() {
   const svg = document.querySelector("#board svg");
-  if (svg) draw(svg, game, game.moves.length);
+  if (svg && board?.svg !== svg) board = new Board(svg);
+  board?.show(game);
   showStrips(game, game.moves.length, game.heard, view.stopped);
   const winner = { "1-0": game.first, "0-1": game.second }[game.result];
   const ended = winner
@@ -91,5 +93,5 @@ async function ask() {
 function replace(fresh) {
   showTimes(fresh);
   for (const id of ["featured", "running-part"]) by(id).replaceWith(fresh.getElementById(id));
-  game = null;
+  game = board = null;
 }

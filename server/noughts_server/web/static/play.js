@@ -1,5 +1,5 @@
 // A table: the board takes moves by mouse, touch and keyboard.
-import { cellName, draw, element, ghostSvg, layoutOf } from "./board.js";
+import { cellName, centres, copy, draw, element, ghost } from "./board.js";
 import { showClocks } from "./clock.js";
 import { confirmed } from "./confirm.js";
 import { follow } from "./feed.js";
@@ -20,7 +20,7 @@ const csrf = table.csrf;
 const board = game.board;
 const count = board ? board.columns * board.rows * board.layers : 0;
 const cells = [];
-const ghost = element("g", { class: "ghosts", "aria-hidden": "true" });
+const ghosts = element("g", { class: "ghosts", "aria-hidden": "true" });
 let focused = 0;
 let pointed = -1;
 
@@ -30,22 +30,12 @@ const mine = () => !over() && !table.waiting && table.sides.includes(toMove());
 
 function makeCells() {
   const group = element("g", { class: "cells" });
-  const layout = layoutOf(board);
+  const centre = centres(svg, board);
   // The cells say what lies on them.
   svg.removeAttribute("aria-hidden");
   for (const part of svg.children) part.setAttribute("aria-hidden", "true");
   for (let cell = 0; cell < count; cell++) {
-    const { x, y } = layout.centre(cell);
-    const made = element("rect", {
-      x: x - 19,
-      y: y - 19,
-      width: 38,
-      height: 38,
-      rx: 2,
-      class: "cell",
-      role: "button",
-      tabindex: -1,
-    });
+    const made = copy(svg, "cell", centre(cell), { role: "button", tabindex: -1 });
     made.addEventListener("click", () => play(cell));
     made.addEventListener("focus", () => focus(cell));
     cells.push(made);
@@ -56,7 +46,7 @@ function makeCells() {
   for (const away of ["pointerout", "focusout"]) group.addEventListener(away, () => hint(-1));
   // A board of 20 columns fits on a phone; the place of a wider one scrolls, so that a finger still finds its cells.
   svg.style.minWidth = `${svg.viewBox.baseVal.width * 0.42}px`;
-  svg.append(ghost, group);
+  svg.append(ghosts, group);
   focus(board.gravity ? 0 : Math.floor(board.rows / 2) * board.columns + Math.floor(board.columns / 2));
 }
 
@@ -71,7 +61,7 @@ function focus(cell) {
 function hint(cell) {
   pointed = cell;
   const at = cell < 0 || !mine() ? -1 : landing(cell);
-  ghost.innerHTML = at < 0 || game.moves.includes(at) ? "" : ghostSvg(game, at, { swapped: table.marks === "OX" });
+  ghosts.replaceChildren(...(at < 0 || game.moves.includes(at) ? [] : ghost(svg, game, at)));
 }
 
 function pressed(event) {
@@ -84,18 +74,24 @@ function pressed(event) {
   const steps = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
   if (!steps) return;
   event.preventDefault();
-  // Layers stand in rows.
-  const area = board.columns * board.rows;
-  const wide = layoutOf(board).across;
-  const layer = Math.floor(focused / area);
-  const across = (layer % wide) * board.columns + (focused % board.columns) + steps[0];
-  const down = Math.floor(layer / wide) * board.rows + Math.floor((focused % area) / board.columns) + steps[1];
-  if (across < 0 || across >= wide * board.columns || down < 0) return;
-  const there = Math.floor(down / board.rows) * wide + Math.floor(across / board.columns);
-  if (there >= board.layers) return;
-  const to = there * area + (down % board.rows) * board.columns + (across % board.columns);
+  const to = next(...steps);
+  if (to < 0) return;
   focus(to);
   cells[to].focus();
+}
+
+// The nearest cell in this direction, in any layer; -1 at the edge.
+function next(across, down) {
+  const centre = centres(svg, board);
+  const here = centre(focused);
+  let nearest = { cell: -1, away: Infinity };
+  for (let cell = 0; cell < count; cell++) {
+    const x = centre(cell).x - here.x;
+    const y = centre(cell).y - here.y;
+    const away = across * x + down * y;
+    if (across * y + down * x === 0 && away > 0 && away < nearest.away) nearest = { cell, away };
+  }
+  return nearest.cell;
 }
 
 // Where a stone comes to rest.
@@ -173,7 +169,7 @@ function status() {
 
 function show() {
   if (board) {
-    draw(svg, game, game.moves.length, { swapped: table.marks === "OX", whole: true });
+    draw(svg, game, game.moves.length);
     hint(pointed);
     if (!cells.length) makeCells();
     const [me] = table.sides;

@@ -1,44 +1,54 @@
-"""Boards: the server and the browser draw the same text, and what is drawn shows the game."""
+"""Boards in browsers: a script shows moves as the server draws them, and pictures show their positions."""
 
 import hashlib
 import json
 import random
-import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from xml.etree import ElementTree
 
 import pytest
 from playwright.sync_api import Browser, expect
 
-from noughts_referee.rules import OPENING_RULES, OWN_NAMES, Position, column_name, parse_variant
+from noughts_referee.rules import OPENING_RULES, OWN_NAMES, Position, parse_variant
 from noughts_server.core.board_geometry import geometry
-from noughts_server.web import known_game
+from noughts_server.drawing import board_svg as drawing
+from noughts_server.drawing.board_svg import board_svg, with_board
 from noughts_server.web.app import static_files
-from noughts_server.web.board_svg import board_svg, picture
 from noughts_server.web.documents import Document
 from tests.support.browser import chromium, page_in
 from tests.support.site import Site
 
 WITH_OPENINGS = tuple(f"gomoku+{rule}" for rule in OPENING_RULES)
 VARIANTS = (*OWN_NAMES, *WITH_OPENINGS, "mnk:1,1,1", "mnk:9,4,4", "mnk:10,2,2", "mnk:30,30,5", "mnk:21,6,5")
-POSITIONS = 200
+POSITIONS = 40
 SVG = "{http://www.w3.org/2000/svg}"
 DIGESTS = """async ([module, wanted]) => {
-  const { boardSvg } = await import(module);
-  return Promise.all(JSON.parse(wanted).map(async ([game, ply, options]) => {
-    const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(boardSvg(game, ply, options)));
+  const { draw } = await import(module);
+  const place = document.createElement("div");
+  return Promise.all(JSON.parse(wanted).map(async ([before, game, ply, numbers]) => {
+    place.innerHTML = before;
+    draw(place.firstChild, game, ply, numbers);
+    const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(place.innerHTML));
     return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   }));
+}"""
+SHOWN = """async ([module, [before, game, ply, numbers]]) => {
+  const { draw } = await import(module);
+  document.body.innerHTML = before;
+  draw(document.body.firstChild, game, ply, numbers);
+  return document.body.innerHTML;
 }"""
 
 
 class Wanted(NamedTuple):
-    """A board to draw."""
+    """A board that a browser has, and the moves to show on it."""
 
+    before: str
     game: Document
     ply: int
-    options: dict[str, Any]
+    numbers: int
+    after: str
 
 
 def played(variant: str, numbers: random.Random) -> Document:
@@ -52,19 +62,21 @@ def played(variant: str, numbers: random.Random) -> Document:
             position.play(cell)
             over = position.outcome() is not None
     won = list(known.won_with(position.moves))
-    return {"variant": variant, "board": geometry(variant), "moves": position.moves, "winning_cells": won}
+    return with_board({"variant": variant, "moves": position.moves, "winning_cells": won})
 
 
 def to_draw(variant: str, numbers: random.Random) -> Wanted:
     game = played(variant, numbers)
     plies = len(game["moves"])
+    ply, orders = numbers.choice((plies, numbers.randint(0, plies))), numbers.choice((0, 5, 1000))
     options = {
-        "numbers": numbers.choice((0, 5, 1000)),
         "labels": numbers.random() < 0.7,
         "swapped": numbers.random() < 0.3,
         "whole": numbers.random() < 0.3,
+        "live": True,
     }
-    return Wanted(game, numbers.choice((plies, numbers.randint(0, plies))), options)
+    before = board_svg(game, numbers.choice((0, plies)), numbers=numbers.choice((0, 3)), **options)
+    return Wanted(before, game, ply, orders, board_svg(game, ply, numbers=orders, **options))
 
 
 @pytest.fixture(scope="module")
@@ -74,24 +86,23 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.mark.processes
-def test_server_and_browser_draw_the_same_boards(site: Site, browser: Browser) -> None:
+def test_browser_shows_moves_as_the_server_draws_them(site: Site, browser: Browser) -> None:
     numbers = random.Random(1)
     wanted = [to_draw(variant, numbers) for variant in VARIANTS for _ in range(POSITIONS)]
-    assert any(each.game["winning_cells"] for each in wanted)
+    assert any(each.game["winning_lines"] for each in wanted)
     with page_in(browser, site.address) as page:
         page.goto("/signin")
         module = f"/static/{static_files()[0]}/board.js"
-        drawn = page.evaluate(DIGESTS, [module, json.dumps(wanted)])
+        shown = page.evaluate(DIGESTS, [module, json.dumps([each[:4] for each in wanted])])
         different = [
             each
-            for each, digest in zip(wanted, drawn, strict=True)
-            if hashlib.sha256(board_svg(each.game, each.ply, **each.options).encode()).hexdigest() != digest
+            for each, digest in zip(wanted, shown, strict=True)
+            if hashlib.sha256(each.after.encode()).hexdigest() != digest
         ]
         # The first difference as text.
         for each in different[:1]:
-            text = page.evaluate("async ([at, wanted]) => (await import(at)).boardSvg(...wanted)", [module, each])
-            assert text == board_svg(each.game, each.ply, **each.options), each
-    assert len(drawn) == len(wanted)
+            assert page.evaluate(SHOWN, [module, each[:4]]) == each.after
+    assert len(shown) == len(wanted)
     assert different == []
 
 
@@ -100,7 +111,7 @@ def test_browser_takes_over_the_board_that_the_server_drew(site: Site, browser: 
     with page_in(browser, site.address, java_script_enabled=False) as page:
         page.goto(f"/{cup}/games/1")
         drawn = page.locator("#board svg").evaluate("svg => svg.outerHTML")
-    assert drawn == board_svg({**game_of(site, cup), "board": geometry("tictactoe")})
+    assert drawn == board_svg({**game_of(site, cup), "board": geometry("tictactoe")}, live=True)
     with page_in(browser, site.address) as page:
         page.goto(f"/{cup}/games/1")
         expect(page.locator("#moves a").first).to_be_visible()
@@ -151,53 +162,23 @@ def test_a_picture_of_an_unknown_game_or_variant_is_refused(
     site: Site, cup: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert site.get(f"/{cup}/games/99.svg").status == 404
-    monkeypatch.setattr(known_game, "geometry", lambda variant: None)
+    monkeypatch.setattr(drawing, "geometry", lambda variant: None)
     answer = site.get(f"/{cup}/games/1.svg")
     assert answer.status == 404
     assert "The variant tictactoe is not installed" in answer.text
 
 
-def test_titles_of_pictures_are_text() -> None:
-    game: Document = {"board": geometry("tictactoe"), "moves": []}
-    assert "<title>&lt;b&gt; - &amp;</title>" in picture(board_svg(game), "<b> - &")
-
-
-def test_winning_lines_are_drawn_in_every_direction() -> None:
-    board = geometry("gomoku")
-    # Four lines of five begin at the last stone, on 7 7: to the left, and down in three directions.
-    won = sorted({112 + step * number for step in (-1, 14, 15, 16) for number in range(5)})
-    drawn = board_svg({"board": board, "moves": [*range(8), 112], "winning_cells": won}, labels=False)
-    ends = [tuple(map(int, re.findall("-?[0-9]+", line))) for line in re.findall('win-line" d="(.*?)"', drawn)]
-    centre, far, more = 2 + 7 * 40 + 20, 160, 12
-    assert sorted(ends) == sorted(
-        [
-            (centre - far - more, centre, centre + more, centre),
-            (centre + more, centre - more, centre - far - more, centre + far + more),
-            (centre, centre - more, centre, centre + far + more),
-            (centre - more, centre - more, centre + far + more, centre + far + more),
-        ]
-    )
-    assert 'class="played second-lost"' in drawn
+def test_an_empty_board_for_scripts_shows_the_used_area(site: Site) -> None:
+    answer = site.get("/board?variant=mnk:30,30,5&used=0,31&labels=false")
+    assert (answer.status, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    shown = {"board": geometry("mnk:30,30,5"), "moves": [0, 31]}
+    assert answer.body.decode() == board_svg(shown, 0, labels=False, live=True)
+    whole = site.get("/board?variant=mnk:30,30,5&used=0,31&whole=true")
+    assert whole.body.decode() == board_svg(shown, 0, whole=True, live=True)
 
 
 @pytest.mark.parametrize(
-    "variant, moves, columns, rows",
-    [
-        ("mnk:30,30,5", [], (8, 22), (8, 22)),
-        ("mnk:30,30,5", [0, 31], (0, 14), (0, 14)),
-        ("mnk:30,30,5", [899], (15, 29), (15, 29)),
-        ("mnk:30,30,5", [3 + 30 * 3, 20 + 30 * 5], (0, 23), (0, 23)),
-        ("mnk:21,6,5", [10], (3, 17), (0, 5)),
-        ("mnk:20,20,5", [0], (0, 19), (0, 19)),
-    ],
+    "query, status", [("variant=chess", 404), ("variant=tictactoe&used=9", 400), ("variant=tictactoe&used=x", 400)]
 )
-def test_a_large_board_is_cropped_to_its_stones(
-    variant: str, moves: list[int], columns: tuple[int, int], rows: tuple[int, int]
-) -> None:
-    known = parse_variant(variant)
-    drawn = board_svg({"board": geometry(variant), "moves": moves})
-    names = re.findall(r'class="name"[^>]*>([a-z0-9]+)<', drawn)
-    wide = columns[1] - columns[0] + 1
-    assert (names[0], names[wide - 1]) == tuple(column_name(column) for column in columns)
-    assert (names[wide], names[-1]) == tuple(str(known.rows - row) for row in rows)
-    assert drawn.count('class="stone ') == len(moves)
+def test_unknown_boards_and_cells_are_refused(site: Site, query: str, status: int) -> None:
+    assert site.get(f"/board?{query}").status == status

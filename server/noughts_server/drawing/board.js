@@ -1,0 +1,119 @@
+// Shows moves on a board that `board_svg.py` drew for scripts: copies of its parts, at the centres that it names.
+
+const SIDES = ["first", "second"];
+
+export function element(name, attributes, text) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+export function cellName(board, cell) {
+  const name = board.names[cell % board.columns] + (board.rows - (Math.floor(cell / board.columns) % board.rows));
+  return board.layers > 1 ? layerOf(board, cell) + 1 + name : name;
+}
+
+function layerOf(board, cell) {
+  return Math.floor(cell / (board.columns * board.rows));
+}
+
+// The function from a cell to its centre on this board; null for a cell that a cropped board does not show.
+export function centres(svg, board) {
+  const xs = svg.dataset.x.split(" ").map(Number);
+  const ys = svg.dataset.y.split(" ").map(Number);
+  return (cell) => {
+    const layer = layerOf(board, cell);
+    const x = xs[layer * board.columns + (cell % board.columns)];
+    const y = ys[layer * board.rows + (Math.floor(cell / board.columns) % board.rows)];
+    return x >= 0 && y >= 0 ? { x, y } : null;
+  };
+}
+
+// Whether all moves of the game have a place on this board.
+export function covers(svg, game) {
+  const centre = centres(svg, game.board);
+  return game.moves.every((cell) => centre(cell));
+}
+
+// A copy of the part whose classes begin with these words, at its place.
+export function copy(svg, kind, place, attributes = {}) {
+  const made = svg.querySelector(`defs > [data-part^="${kind}"]`).cloneNode();
+  made.setAttribute("class", made.dataset.part);
+  made.removeAttribute("data-part");
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  if (place) made.setAttribute("transform", `translate(${place.x} ${place.y})`);
+  return made;
+}
+
+// What the next move on this cell would add: its stone and, where stones fall, the column.
+export function ghost(svg, game, cell) {
+  const { board, moves } = game;
+  const centre = centres(svg, board);
+  const stone = copy(svg, `stone ${SIDES[moves.length % 2]}`, centre(cell), { "data-cell": cell });
+  stone.classList.replace("stone", "ghost");
+  const area = board.columns * board.rows;
+  const top = layerOf(board, cell) * area + (cell % board.columns);
+  return board.gravity ? [copy(svg, "column", centre(top)), stone] : [stone];
+}
+
+// Makes the board that of the game after `ply` moves, the last `numbers` of which have their number. Only parts that
+// differ are replaced, so stones that stay do not flicker.
+export function draw(svg, game, ply, numbers = 0) {
+  const { board, moves } = game;
+  const centre = centres(svg, board);
+  const shown = moves.slice(0, ply).map((cell, at) => ({ cell, side: SIDES[at % 2], order: at + 1, at: centre(cell) }));
+  const seen = shown.filter(({ at }) => at);
+  const over = shown.length > 0 && shown.length === moves.length;
+  const won = over ? (game.winning_cells ?? []) : [];
+  const marks = won.flatMap((cell) => (centre(cell) ? [copy(svg, "won", centre(cell))] : []));
+  const last = shown.at(-1);
+  if (last?.at && !won.length && !numbers) marks.push(copy(svg, `last ${last.side}`, last.at));
+  const lines = (won.length ? (game.winning_lines ?? []) : []).map((ends) => ends.map(centre));
+  const numbered = seen.filter(({ order }) => order > shown.length - numbers);
+  const orders = numbered.map(({ side, order, at }) => {
+    const made = copy(svg, `order ${side}`, at);
+    made.textContent = order;
+    made.classList.toggle("newest", order === shown.length);
+    return made;
+  });
+
+  const played = svg.querySelector(".played");
+  const before = played.children.length;
+  const kind = won.length ? `played ${SIDES[shown.length % 2]}-lost` : "played";
+  if (played.getAttribute("class") !== kind) played.setAttribute("class", kind);
+  fill(
+    played,
+    seen.map(({ cell, side, at }) => copy(svg, `stone ${side}`, at, { "data-cell": cell })),
+  );
+  const top = [...lines.filter((ends) => ends.every(Boolean)).map((ends) => line(svg, ...ends)), ...orders];
+  const below = svg.querySelector(".below");
+  if (below) fill(below, marks);
+  fill(svg.querySelector(".top"), below ? top : [...marks, ...top]);
+  if (board.gravity && seen.length === before + 1) fall(played.lastChild, last.at);
+}
+
+// The winning line, which reaches beyond both ends.
+function line(svg, from, to) {
+  const beyond = Number(svg.dataset.beyond);
+  const x = beyond * Math.sign(to.x - from.x);
+  const y = beyond * Math.sign(to.y - from.y);
+  return copy(svg, "win-line", null, { d: `M${from.x - x} ${from.y - y}L${to.x + x} ${to.y + y}` });
+}
+
+function fill(group, parts) {
+  parts.forEach((part, at) => {
+    const before = group.children[at];
+    if (!before) group.append(part);
+    else if (!before.isEqualNode(part)) before.replaceWith(part);
+  });
+  while (group.children.length > parts.length) group.lastChild.remove();
+}
+
+// A disc that was just played falls from above the board.
+function fall(stone, { x, y }) {
+  if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+  const { height } = stone.getBBox();
+  const transform = [`translate(${x}px, -${height / 2}px)`, `translate(${x}px, ${y}px)`];
+  stone.animate({ transform }, { duration: 250, easing: "ease-in" });
+}

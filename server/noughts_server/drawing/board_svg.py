@@ -1,0 +1,260 @@
+"""Boards as SVG: the shapes of stones, last move, winning line and move numbers. Nothing else knows them.
+
+A board for scripts also has the centres of its cells (`data-x`, `data-y`) and one of each part, which `board.js`
+copies to them. Coordinates are integers. The colours are in `board.css`.
+"""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from importlib.resources import files
+from math import gcd
+from typing import Any, NamedTuple
+
+from markupsafe import Markup, escape
+
+from noughts_server.core.board_geometry import geometry
+from noughts_server.drawing.board_layout import CELL, HALF, BoardLayout
+
+Document = dict[str, Any]
+_BEYOND = 12
+"""The length of the winning line beyond the centres of its last stones."""
+_SIDES = ("first", "second")
+
+
+class _Part(NamedTuple):
+    """A shape around 0 0."""
+
+    kind: str
+    """Its classes."""
+    tag: str
+    shape: str
+    """Its attributes."""
+
+    def at(self, x: int, y: int, text: str = "", *, cell: int | None = None, newest: bool = False) -> str:
+        of_cell = "" if cell is None else f' data-cell="{cell}"'
+        classes = f"{self.kind} newest" if newest else self.kind
+        return f'<{self.tag}{self.shape} class="{classes}"{of_cell} transform="translate({x} {y})">{text}</{self.tag}>'
+
+    def to_copy(self) -> str:
+        """Return the part for scripts: a copy gets its classes and a place."""
+        return f'<{self.tag}{self.shape} data-part="{self.kind}"></{self.tag}>'
+
+
+class _Parts(NamedTuple):
+    """What moves and the end of a game add to a board."""
+
+    stones: tuple[_Part, _Part]
+    last: tuple[_Part, _Part]
+    orders: tuple[_Part, _Part]
+    """The numbers of moves."""
+    won: _Part
+
+
+def _parts(look: str, *, swapped: bool = False) -> _Parts:
+    """Return the parts of boards with this look; `swapped`: the first side has the noughts."""
+    disc = ("circle", ' r="18"')
+    if look != "marks":
+        return _Parts(
+            stones=(_Part("stone first", *disc), _Part("stone second", *disc)),
+            last=(_Part("last first", "circle", ' r="5"'), _Part("last second", "circle", ' r="5"')),
+            orders=(_Part("order first", "text", ""), _Part("order second", "text", "")),
+            won=_Part("won", *disc),
+        )
+    cross, nought = ("path", ' d="M-10 -10l20 20m0 -20l-20 20"'), ("circle", ' r="11"')
+    square = ("rect", f' x="-{HALF}" y="-{HALF}" width="{CELL}" height="{CELL}"')
+    corner = ("text", ' x="14" y="14"')
+    return _Parts(
+        stones=(
+            _Part("stone first nought", *nought) if swapped else _Part("stone first cross", *cross),
+            _Part("stone second cross", *cross) if swapped else _Part("stone second nought", *nought),
+        ),
+        last=(_Part("last first", *square), _Part("last second", *square)),
+        orders=(_Part("order first", *corner), _Part("order second", *corner)),
+        won=_Part("won", *square),
+    )
+
+
+def board_svg(
+    game: Document,
+    ply: int | None = None,
+    *,
+    numbers: int = 0,
+    labels: bool = True,
+    swapped: bool = False,
+    whole: bool = False,
+    live: bool = False,
+) -> Markup:
+    """Return the board after `ply` moves, by default all, with the numbers of so many last moves.
+
+    `game` has `board` (`board_geometry.geometry`), `moves` and, if it is over, `winning_cells`. `swapped`: the first
+    side has the noughts. `whole`: a board of more than 20 columns or rows, too, is shown with its unused parts.
+    `live`: scripts show other moves on it.
+    """
+    board: Document = game["board"]
+    moves: list[int] = game["moves"]
+    look: str = board["look"]
+    layout = BoardLayout(board, labels, None if whole else moves)
+    parts = _parts(look, swapped=swapped)
+    shown = moves if ply is None else moves[:ply]
+    won: list[int] = (game.get("winning_cells") or []) if shown and len(shown) == len(moves) else []
+    places = [layout.centre(cell) for cell in shown]
+
+    stones = "".join(
+        parts.stones[at % 2].at(x, y, cell=cell) for at, (cell, (x, y)) in enumerate(zip(shown, places, strict=True))
+    )
+    marks = "".join(parts.won.at(*layout.centre(cell)) for cell in won)
+    if places and not won and not numbers:
+        marks = parts.last[len(shown) % 2 - 1].at(*places[-1])
+    lines = "".join(_line(layout, *ends) for ends in winning_lines(board, won, shown[-1])) if won else ""
+    first = max(0, len(shown) - numbers)
+    orders = "".join(
+        parts.orders[at % 2].at(*places[at], str(at + 1), newest=at == len(shown) - 1)
+        for at in range(first, len(shown))
+    )
+
+    loser = f" {_SIDES[len(shown) % 2]}-lost" if won else ""
+    back = "".join(_back(layout, look, x, y) for x, y in layout.corners)
+    front = "".join(_front(layout, look, x, y) for x, y in layout.corners)
+    names = "".join(_labels(layout)) if labels else ""
+    below, top = (f'<g class="below">{marks}</g>', "") if look == "marks" else ("", marks)
+    return Markup(  # noqa: S704  # numbers, our own words, and the names of columns
+        f'<svg class="board {look}" viewBox="0 0 {layout.whole_width} {layout.whole_height}"'
+        f' font-size="{layout.font}"{_for_scripts(layout) if live else ""} aria-hidden="true">'
+        f"{_to_copy(board, parts) if live else ''}"
+        f'<g class="back">{back}{names}</g>{below}<g class="played{loser}">{stones}</g>'
+        f'<g class="front">{front}</g><g class="top">{top}{lines}{orders}</g></svg>'
+    )
+
+
+def winning_lines(board: Document, won: list[int], last: int) -> list[tuple[int, int]]:
+    """Return the first and the last cell of each straight line of winning cells through the last move, in its layer."""
+    columns, rows = board["columns"], board["rows"]
+    ends: dict[tuple[int, int], list[int]] = {}
+    for cell in won:
+        if cell == last or cell // (columns * rows) != last // (columns * rows):
+            continue
+        x, y = cell % columns - last % columns, cell // columns - last // columns
+        step = gcd(x, y) * (1 if cell > last else -1)
+        ends.setdefault((x // step, y // step), [last]).append(cell)
+    return [(min(cells), max(cells)) for cells in ends.values()]
+
+
+def with_board(game: Document) -> Document:
+    """Return the game with what drawing it needs: its `board`, None if it is unknown here, and its `winning_lines`."""
+    board = geometry(game["variant"])
+    won = game.get("winning_cells") or []
+    lines = winning_lines(board, won, game["moves"][-1]) if board and won and game["moves"] else []
+    return {**game, "board": board, "winning_lines": lines}
+
+
+def _line(layout: BoardLayout, first: int, last: int) -> str:
+    (x1, y1), (x2, y2) = layout.centre(first), layout.centre(last)
+    ahead, down = (_BEYOND * ((to > since) - (to < since)) for since, to in ((x1, x2), (y1, y2)))
+    return f'<path class="win-line" d="M{x1 - ahead} {y1 - down}L{x2 + ahead} {y2 + down}"></path>'
+
+
+def _back(layout: BoardLayout, look: str, x: int, y: int) -> str:
+    """Return what is under the stones of the layer with this corner."""
+    kind = {"stones": "wood", "plate": "behind", "marks": "paper"}[look]
+    ground = f'<rect class="{kind}" x="{x}" y="{y}" width="{layout.width}" height="{layout.height}"></rect>'
+    if look != "stones":
+        return ground
+    stars = (
+        f'<circle class="star" cx="{x + column * CELL + HALF}" cy="{y + row * CELL + HALF}" r="4"></circle>'
+        for column, row in layout.stars
+    )
+    return f'{ground}<path class="lines" d="{layout.grid(x, y, HALF)}"></path>{"".join(stars)}'
+
+
+def _front(layout: BoardLayout, look: str, x: int, y: int) -> str:
+    """Return what is over the stones of the layer with this corner."""
+    if look == "plate":
+        return f'<path class="cover" d="{layout.plate(x, y)}"></path>'
+    return f'<path class="lines" d="{layout.grid(x, y, 0)}"></path>' if look == "marks" else ""
+
+
+def _labels(layout: BoardLayout) -> Iterator[str]:
+    """Yield the names of columns, rows and layers."""
+    for layer, (x, y) in enumerate(layout.corners, start=1):
+        for column, name in enumerate(layout.names):
+            yield _label(x + column * CELL + HALF, y + layout.height + layout.away, name)
+        for row in range(layout.rows):
+            yield _label(x - layout.away, y + row * CELL + HALF, layout.top_name - row)
+        if layout.layers > 1:
+            yield _label(x + layout.width // 2, y - layout.away, f"layer {layer}")
+
+
+def _label(x: int, y: int, name: object) -> str:
+    return f'<text class="name" x="{x}" y="{y}">{name}</text>'
+
+
+def _for_scripts(layout: BoardLayout) -> str:
+    x, y = layout.axis_centres()
+    return f' data-x="{x}" data-y="{y}" data-beyond="{_BEYOND}"'
+
+
+def _to_copy(board: Document, parts: _Parts) -> str:
+    """Return one of each part, also a cell that takes moves and the column above it in which a stone falls."""
+    size = CELL - 2
+    cell = _Part("cell", "rect", f' x="-{size // 2}" y="-{size // 2}" width="{size}" height="{size}" rx="2"')
+    column = _Part("column", "rect", f' x="-{HALF}" y="-{HALF}" width="{CELL}" height="{board["rows"] * CELL}"')
+    line = _Part("win-line", "path", "")
+    each = (*parts.stones, *parts.last, *parts.orders, parts.won, line, cell, column)
+    return f"<defs>{''.join(part.to_copy() for part in each)}</defs>"
+
+
+def piece_svg(board: Document, side: str) -> Markup:
+    """Return a stone of this side (`first` or `second`) by itself."""
+    look: str = board["look"]
+    stone = _parts(look).stones[_SIDES.index(side)].at(HALF, HALF, cell=0)
+    return Markup(  # noqa: S704  # our own words
+        f'<svg class="piece board {look}" viewBox="0 0 {CELL} {CELL}" aria-hidden="true">{stone}</svg>'
+    )
+
+
+def places(board: Document) -> tuple[str, list[tuple[int, int]]]:
+    """Return the view box of the whole board with labels, and the centre of each of its cells."""
+    layout = BoardLayout(board, labels=True)
+    centres = [layout.centre(cell) for cell in range(layout.columns * layout.rows * layout.layers)]
+    return f"0 0 {layout.whole_width} {layout.whole_height}", centres
+
+
+def stamp(variant: str, moves: list[int], side: int) -> str:
+    """Return the path of the stones of this side (0: first) on a board as small as a stamp, whose cells have size 1."""
+    cells = _stamps(variant, side)
+    return "".join([cells[move] for move in moves[side::2]])
+
+
+@lru_cache(maxsize=256)
+def _stamps(variant: str, side: int) -> list[str]:
+    """Return the path of a stone of this side by its cell: a list of games has tens of thousands of stones."""
+    board = geometry(variant)
+    if board is None:
+        return []
+    columns, rows, layers = board["columns"], board["rows"], board["layers"]
+    stone = "M{x}.5 {y}.5h0"
+    if board["look"] == "marks":
+        stone = "M{x}.2 {y}.5a.3 .3 0 1 0 .6 0a.3 .3 0 1 0-.6 0" if side else "M{x}.24 {y}.24l.52.52m0-.52l-.52.52"
+    across = 2 if layers > 1 else 1
+    return [
+        stone.format(x=layer % across * (columns + 1) + column, y=layer // across * (rows + 1) + row)
+        for layer in range(layers)
+        for row in range(rows)
+        for column in range(columns)
+    ]
+
+
+def picture(board: Markup, title: str) -> str:
+    """Return the board as a file of its own, with its colours in light and in dark."""
+    head = f"<title>{escape(title)}</title><style>{board_css()}</style>"
+    return str(board).replace(' aria-hidden="true">', f' role="img" xmlns="http://www.w3.org/2000/svg">{head}', 1)
+
+
+def board_css() -> str:
+    """Return the colours of boards in light and in dark."""
+    return (files(__package__) / "board.css").read_text(encoding="utf-8")
+
+
+def board_script() -> str:
+    """Return the module that shows moves on boards for scripts."""
+    return (files(__package__) / "board.js").read_text(encoding="utf-8")

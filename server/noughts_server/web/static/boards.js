@@ -1,0 +1,76 @@
+// Boards on a page: their moves are shown here, and the website draws the boards themselves.
+import { covers, draw } from "./board.js";
+
+const drawn = new Map(); // By address: promises of text.
+
+// A board without stones for the game: of a large one, the area around its outermost stones, or the whole. Null: the
+// website cannot be reached.
+async function emptyBoard(game, labels, whole) {
+  const used = outermost(game).join();
+  const address = `/board?${new URLSearchParams({ variant: game.variant, labels, whole, used })}`;
+  if (!drawn.has(address)) drawn.set(address, load(address));
+  const text = await drawn.get(address);
+  if (!text) drawn.delete(address);
+  return text && new DOMParser().parseFromString(text, "text/html").querySelector("svg");
+}
+
+async function load(address) {
+  try {
+    const answer = await fetch(address);
+    return answer.ok ? await answer.text() : null;
+  } catch {
+    return null;
+  }
+}
+
+function outermost({ board, moves }) {
+  const first = (order) => moves.reduce((best, cell) => (order(cell) < order(best) ? cell : best), moves[0]);
+  const column = (cell) => cell % board.columns;
+  return moves.length
+    ? [first((cell) => cell), first((cell) => -cell), first(column), first((cell) => -column(cell))]
+    : [];
+}
+
+// A board without labels for a new card of this game; null until the website has drawn one for its variant, which calls
+// `ready`.
+const small = new Map(); // By variant.
+export function smallBoard(game, ready) {
+  const known = small.get(game.variant);
+  if (known === undefined) {
+    small.set(game.variant, null);
+    emptyBoard(game, false, false).then((svg) => {
+      if (svg) small.set(game.variant, svg);
+      else small.delete(game.variant);
+      if (svg) ready();
+    });
+  }
+  return known ? known.cloneNode(true) : null;
+}
+
+// A board on the page. If a stone is outside of the area that it shows, or the whole board is wanted, the website draws
+// another one for it.
+export class Board {
+  constructor(svg, { labels = true } = {}) {
+    this.svg = svg;
+    this.labels = labels;
+    this.whole = false;
+    this.asking = false;
+  }
+
+  show(game, ply = game.moves.length, { numbers = 0, whole = false } = {}) {
+    this.shown = [game, ply, { numbers, whole }];
+    draw(this.svg, game, ply, numbers);
+    if (!this.asking && (whole !== this.whole || !covers(this.svg, game))) this.redraw(game, whole);
+  }
+
+  async redraw(game, whole) {
+    this.asking = true;
+    const fresh = await emptyBoard(game, this.labels, whole);
+    this.asking = false;
+    if (!fresh) return;
+    this.svg.replaceWith(fresh);
+    this.svg = fresh;
+    this.whole = whole;
+    this.show(...this.shown);
+  }
+}
