@@ -15,10 +15,7 @@ _EXTRAS = {
         "structlog",
     ),
     "play": ("textual",),
-    "charts": (
-        "jinja2",
-        "pygal",
-    ),
+    "charts": ("jinja2",),
     "web": (
         "starlette",
         "uvicorn",

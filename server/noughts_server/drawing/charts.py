@@ -1,34 +1,144 @@
-"""Curves of pages, as numbers for SVG templates."""
+"""Charts as SVG: lines and dots over axes with round numbers. `charts.css` has the colours of reports and files."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.resources import files
 from math import ceil, floor, log10
 from typing import Any, NamedTuple
 
-WIDTH, HEIGHT = 640, 220
-_LEFT, _RIGHT, _TOP, _BOTTOM = 48, 12, 12, 28
+from markupsafe import Markup, escape
+
+MOST_SERIES = 8
+"""The colours of `charts.css`: `series-1` and so on."""
+
+Point = tuple[float, float]
 
 
-class Mark(NamedTuple):
-    """A tick on an axis: its position in the picture, and its label."""
+class Tick(NamedTuple):
+    """A value on an axis, its label, and the classes of its rule."""
 
-    at: float
+    value: float
     text: str
+    kind: str = ""
 
 
-class Line(NamedTuple):
-    """A curve: SVG paths, the ticks of both axes, marks along it, and a description for screen readers."""
+class Frame(NamedTuple):
+    """The size of a chart, and the margins around its plot."""
 
-    path: str
-    band: str
-    """The confidence interval around the curve."""
-    marks: list[Mark]
-    """The games at which versions began."""
-    across: list[Mark]
-    up: list[Mark]
+    width: int
+    height: int
+    left: int
+    right: int
+    top: int
+    bottom: int
+
+
+PAGE = Frame(width=640, height=220, left=48, right=12, top=12, bottom=28)
+"""A chart on a page of the website, whose style sheet knows this size."""
+
+
+class Chart:
+    """A chart, from what is drawn first to what is drawn last. Values beyond the axes are at the edge."""
+
+    def __init__(self, frame: Frame, across: Point, up: Point) -> None:
+        """`across` and `up` are the ends of the axes."""
+        self._frame = frame
+        self._right, self._below = frame.width - frame.right, frame.height - frame.bottom
+        self._x = _scale(*across, frame.left, self._right)
+        self._y = _scale(*up, self._below, frame.top)
+        self._parts: list[str] = []
+
+    def rules(self, ticks: Iterable[Tick]) -> None:
+        """Draw horizontal rules with their labels on the left."""
+        left = self._frame.left
+        for tick in ticks:
+            y = self._y(tick.value)
+            self._path(f"rule {tick.kind}".rstrip(), f"M{left} {y}H{self._right}")
+            self._text("up", left - 6, y + 4, tick.text)
+
+    def labels(self, ticks: Iterable[Tick]) -> None:
+        """Write labels below the plot."""
+        for tick in ticks:
+            self._text("across", self._x(tick.value), self._below + 18, tick.text)
+
+    def titles(self, across: str, up: str = "") -> None:
+        """Write the names of both axes."""
+        self._text("across title", (self._frame.left + self._right) / 2, self._below + 40, across)
+        if up:
+            middle = (self._frame.top + self._below) / 2
+            self._text("across title", 16, middle, up, f' transform="rotate(-90 16 {middle})"')
+
+    def marks(self, ticks: Iterable[Tick]) -> None:
+        """Draw vertical lines with their labels at the top."""
+        for tick in ticks:
+            x = self._x(tick.value)
+            self._path("mark", f"M{x} {self._frame.top}V{self._below}")
+            self._text("version", x + 4, self._frame.top + 10, tick.text)
+
+    def band(self, lower: Iterable[Point], upper: Iterable[Point]) -> None:
+        """Fill the space between two lines."""
+        self._path("band", f"{self._line([*upper, *reversed([*lower])])}Z")
+
+    def line(self, points: Sequence[Point], kind: str = "") -> None:
+        self._path(f"line {kind}".rstrip(), self._line(points))
+
+    def dots(self, points: Iterable[Point], kind: str, radius: float) -> None:
+        for x, y in points:
+            self._parts.append(f'<circle class="dot {kind}" cx="{self._x(x)}" cy="{self._y(y)}" r="{radius}"/>')
+
+    def spark(self, points: Iterable[Point]) -> Markup:
+        """Return a line alone, without axes, which fills its place."""
+        frame = self._frame
+        plot = f"{frame.left} {frame.top - 4} {self._right - frame.left} {self._below - frame.top + 8}"
+        return Markup(  # noqa: S704  # numbers
+            f'<svg class="spark" viewBox="{plot}" preserveAspectRatio="none" aria-hidden="true">'
+            f'<path d="{self._line(points)}"/></svg>'
+        )
+
+    def legend(self, names: Iterable[str]) -> None:
+        """Name the series below the plot, two in a row, in a frame whose bottom margin has 20 for each row."""
+        half = (self._right - self._frame.left) / 2
+        for number, name in enumerate(names):
+            x, y = self._frame.left + number % 2 * half, self._below + 60 + number // 2 * 20
+            self._path(f"key series-{number % MOST_SERIES + 1}", f"M{x} {y - 10}h12v12h-12z")
+            self._text("name", x + 18, y, name)
+
+    def svg(self, attributes: str) -> Markup:
+        """Return the chart, with these attributes of our own."""
+        size = f'viewBox="0 0 {self._frame.width} {self._frame.height}"'
+        return Markup(f'<svg class="curve" {size} {attributes}>{"".join(self._parts)}</svg>')  # noqa: S704  # escaped
+
+    def file(self, title: str) -> str:
+        """Return the chart as a file of its own, with its colours in light and in dark."""
+        whole = f'width="{self._frame.width}" height="{self._frame.height}"'
+        head = (
+            f"<title>{escape(title)}</title><style>{charts_css()}</style>"
+            f'<rect class="ground" {whole}/><text class="across title" x="{self._frame.width / 2}" y="24">'
+            f"{escape(title)}</text>"
+        )
+        drawn = self.svg(f'{whole} role="img" xmlns="http://www.w3.org/2000/svg"')
+        return str(drawn).replace(">", f">{head}", 1)
+
+    def _line(self, points: Iterable[Point]) -> str:
+        return "M" + "L".join(f"{self._x(x)} {self._y(y)}" for x, y in points)
+
+    def _path(self, kind: str, line: str) -> None:
+        self._parts.append(f'<path class="{kind}" d="{line}"/>')
+
+    def _text(self, kind: str, x: float, y: float, text: str, attributes: str = "") -> None:
+        place = f'x="{round(x, 1)}" y="{round(y, 1)}"'
+        self._parts.append(f'<text class="{kind}" {place}{attributes}>{escape(text)}</text>')
+
+
+class Drawn(NamedTuple):
+    """A chart of the website, and its description for screen readers."""
+
+    svg: Markup
+    spark: Markup
+    """The line alone."""
     words: str
 
 
-def rating_line(points: Sequence[Mapping[str, Any]], versions: Sequence[tuple[int, str]] = ()) -> Line | None:
+def rating_line(points: Sequence[Mapping[str, Any]], versions: Sequence[tuple[int, str]] = ()) -> Drawn | None:
     """Return a bot's rating curve, as the API has it; None for fewer than two points.
 
     `versions`: games before each one, and its name.
@@ -44,31 +154,51 @@ def rating_line(points: Sequence[Mapping[str, Any]], versions: Sequence[tuple[in
     least, most = least - room, most + room
     first, last = min(games), max(games)
 
-    x, y = _scale(first, last, _LEFT, WIDTH - _RIGHT), _scale(least, most, HEIGHT - _BOTTOM, _TOP)
-    path = "M" + "L".join(f"{x(game)} {y(rating)}" for game, rating in zip(games, ratings, strict=True))
-    words = (
+    chart = Chart(PAGE, across=(first, last), up=(least, most))
+    chart.rules(Tick(value, f"{value:.0f}") for value in round_numbers(least, most))
+    chart.labels(Tick(value, f"{value:,.0f}") for value in round_numbers(first, last))
+    chart.band(zip(games, lower, strict=True), zip(games, upper, strict=True))
+    chart.marks(Tick(since, version) for since, version in versions if first <= since <= last)
+    line = [*zip(games, ratings, strict=True)]
+    chart.line(line)
+    return _drawn(
+        chart,
+        line,
         f"Rating after {first:,} to {last:,} games: from {ratings[0]:.0f} to {ratings[-1]:.0f}, between"
-        f" {min(ratings):.0f} and {max(ratings):.0f}; now {ratings[-1]:.0f} ± {errors[-1]:.0f} (95 %)."
+        f" {min(ratings):.0f} and {max(ratings):.0f}; now {ratings[-1]:.0f} ± {errors[-1]:.0f} (95 %).",
     )
-    across = [Mark(x(value), f"{value:,.0f}") for value in _steps(first, last)]
-    edge = [*zip(games, upper, strict=True), *reversed([*zip(games, lower, strict=True)])]
-    band = "M" + "L".join(f"{x(game)} {y(value)}" for game, value in edge) + "Z"
-    marks = [Mark(x(since), version) for since, version in versions if first <= since <= last]
-    return Line(path, band, marks, across, [Mark(y(value), f"{value:.0f}") for value in _steps(least, most)], words)
 
 
-def llr_line(course: Sequence[Mapping[str, float]], lower: float, upper: float) -> Line | None:
+def llr_line(course: Sequence[Mapping[str, float]], lower: float, upper: float) -> Drawn | None:
     """Return the course of a test, as the API has it, with its bounds; None for fewer than two points."""
     if len(course) < 2:
         return None
-    room, found, last = (upper - lower) / 8, [point["llr"] for point in course], course[-1]["pairs"]
-    least, most = min(lower, *found) - room, max(upper, *found) + room
-    x, y = _scale(0, last, _LEFT, WIDTH - _RIGHT), _scale(least, most, HEIGHT - _BOTTOM, _TOP)
-    path = "M" + "L".join(f"{x(point['pairs'])} {y(point['llr'])}" for point in course)
-    across = [Mark(x(value), f"{value:,.0f}") for value in _steps(0, last) if value == round(value)]
-    up = [Mark(y(upper), f"H1 {upper:.1f}"), Mark(y(0), "0"), Mark(y(lower), f"H0 {lower:.1f}")]
-    words = f"LLR after each pair of games, up to {found[-1]:.2f} after {last:,}."
-    return Line(path, "", [], across, up, words)
+    points = [(point["pairs"], point["llr"]) for point in course]
+    found, (last, llr) = [llr for _, llr in points], points[-1]
+    room = (upper - lower) / 8
+    chart = Chart(PAGE, across=(0, last), up=(min(lower, *found) - room, max(upper, *found) + room))
+    chart.rules([Tick(upper, f"H1 {upper:.1f}", "h1"), Tick(0, "0"), Tick(lower, f"H0 {lower:.1f}", "h0")])
+    chart.labels(Tick(value, f"{value:,.0f}") for value in round_numbers(0, last) if value == round(value))
+    chart.line(points)
+    return _drawn(chart, points, f"LLR after each pair of games, up to {llr:.2f} after {last:,}.")
+
+
+def charts_css() -> str:
+    """Return the colours and lines of charts in light and in dark."""
+    return (files(__package__) / "charts.css").read_text(encoding="utf-8")
+
+
+def round_numbers(least: float, most: float) -> list[float]:
+    """Return three to six round numbers between the two."""
+    span = (most - least) or 1.0
+    size = 10 ** floor(log10(span / 3))
+    step = next(size * factor for factor in (1, 2, 5, 10, 20) if span / (size * factor) <= 5)
+    return [number * step for number in range(ceil(least / step), floor(most / step) + 1)]
+
+
+def _drawn(chart: Chart, line: Sequence[Point], words: str) -> Drawn:
+    svg = chart.svg(f'role="img" aria-label="{escape(words)}"')
+    return Drawn(svg=svg, spark=chart.spark(line), words=words)
 
 
 def _scale(least: float, most: float, start: float, end: float) -> Callable[[float], float]:
@@ -76,11 +206,3 @@ def _scale(least: float, most: float, start: float, end: float) -> Callable[[flo
     return lambda value: round(
         start + (min(max(value, least), most) - least) / ((most - least) or 1) * (end - start), 1
     )
-
-
-def _steps(least: float, most: float) -> list[float]:
-    """Return three to six round numbers between the two."""
-    span = (most - least) or 1.0
-    size = 10 ** floor(log10(span / 3))
-    step = next(size * factor for factor in (1, 2, 5, 10, 20) if span / (size * factor) <= 5)
-    return [number * step for number in range(ceil(least / step), floor(most / step) + 1)]

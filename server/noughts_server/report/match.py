@@ -24,7 +24,7 @@ class Match(NamedTuple):
     def chart(self) -> Markup | None:
         if not self.points:
             return None
-        return llr_chart([(0, 0.0), *self.points], self.test.lower, self.test.upper, self.points[-1][0])
+        return llr_chart([(0, 0.0), *self.points], self.test.lower, self.test.upper)
 
     @property
     def verdict(self) -> str:

@@ -8,13 +8,16 @@ from pathlib import Path
 import pytest
 
 import noughts_server.report
+from noughts_server.drawing.charts import charts_css
 
-CSS = (Path(noughts_server.report.__file__).parent / "report.css").read_text()
+CSS = charts_css() + (Path(noughts_server.report.__file__).parent / "report.css").read_text()
 
 
 def colours(scheme: str) -> dict[str, str]:
-    light, dark = re.findall(r":root \{(.*?)\}", CSS, re.DOTALL)
-    found = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", light if scheme == "light" else dark))
+    # Charts and the page have their colours in light and in dark.
+    schemes = re.findall(r":root \{(.*?)\}", CSS, re.DOTALL)
+    assert len(schemes) == 4
+    found = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", "".join(schemes[scheme == "dark" :: 2])))
     assert len(found) > 20
     return found
 

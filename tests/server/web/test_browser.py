@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, Page, Response, Route, expect
 
 from noughts_bots import Bot, GameInfo, Move, Position
 from noughts_referee.clock import MICROSECONDS, TimeControl, clocks_after
+from noughts_server.drawing.board_svg import with_board
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.app import static_files
 from noughts_server.web.signin import Visitor
@@ -46,6 +47,7 @@ def test_a_live_game_is_shown_to_its_end_without_a_reload(
         game.play(2)
         expect(page.locator("#outcome")).to_have_text("First won, 1-0: line.")
         expect(page.locator("#board .won")).to_have_count(3)
+        expect(page.locator("#board .win-line")).to_have_count(1)
         assert page.evaluate("window.sameDocument") is True
 
 
@@ -250,6 +252,29 @@ def test_a_tournament_gets_on_before_ones_eyes(server: ServerUnderTest, site: Si
         expect(page.locator(".champion")).to_contain_text("First")
         page.locator("[data-part=last] a").first.click()
         page.wait_for_url(f"**/{game.name}")
+
+
+def test_new_cards_ask_once_for_the_board_of_a_variant(site: Site, browser: Browser) -> None:
+    def game(number: int, variant: str, *moves: int) -> dict[str, object]:
+        named = {"name": f"games/{number}", "first": "a", "second": "b", "state": "running", "variant": variant}
+        return with_board({**named, "moves": list(moves)})
+
+    module = f"/static/{static_files()[0]}/grid.js"
+    show = """async ([module, games]) => {
+        const { showGames } = await import(module);
+        showGames(document.body.appendChild(document.createElement("div")), games);
+    }"""
+    with page_in(browser, site.address) as page:
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url) if "/board?" in request.url else None)
+        page.goto("/")
+        # The last game is outside of the area that the large board of the one before shows.
+        large = (game(3, "mnk:30,30,5", 0), game(4, "mnk:30,30,5", 899))
+        page.evaluate(show, [module, [game(1, "connect4", 0), game(2, "connect4", 1), *large]])
+        for number, cell in ((1, 0), (2, 1), (3, 0), (4, 899)):
+            card = page.locator(f".small-game[data-name='games/{number}']")
+            expect(card.locator(f".stone[data-cell='{cell}']")).to_have_count(1)
+        assert len(asked) == 3
 
 
 def test_cards_of_live_games_keep_their_places(site: Site, browser: Browser) -> None:

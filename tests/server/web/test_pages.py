@@ -431,11 +431,14 @@ def test_a_rating_line_needs_two_points_and_stays_in_its_picture() -> None:
     assert line.words == (
         "Rating after 1 to 1,000 games: from 1500 to 1500, between 1500 and 1520; now 1500 ± 58 (95 %)."
     )
-    assert [mark.text for mark in line.marks] == ["second"]
-    numbers = [float(number) for number in re.findall(r"[\d.]+", line.path + line.band)]
-    assert all(0 <= x <= 640 for x in numbers[::2])
-    assert all(0 <= y <= 220 for y in numbers[1::2])
-    assert all(mark.text for mark in line.up + line.across)
+    assert re.findall(r'class="version"[^>]*>(.*?)<', line.svg) == ["second"]
+    curves = re.findall(r'class="(?:line|band)" d="M(.*?)Z?"', line.svg)
+    assert len(curves) == 2
+    for x, y in (point.split() for curve in curves for point in curve.split("L")):
+        assert 0 <= float(x) <= 640
+        assert 0 <= float(y) <= 220
+    for axis in ("up", "across"):
+        assert len(re.findall(rf'class="{axis}"[^>]*>[^<]', line.svg)) >= 3
     assert rating_line([rated(5, 1500.0, 0.0), rated(5, 1500.0, 0.0)]) is not None
 
 

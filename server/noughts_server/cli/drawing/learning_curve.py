@@ -51,36 +51,29 @@ def write_curve(file: Path, title: str, curve: Sequence[Evaluation]) -> Path:
         writer.writerows(
             {**evaluation.document(), "opponent": spreadsheet_cell(evaluation.opponent)} for evaluation in curve
         )
-    file.write_bytes(_picture(title, curve))
+    file.write_text(_picture(title, curve), encoding="utf-8")
     return table
 
 
-def _picture(title: str, curve: Sequence[Evaluation]) -> bytes:
-    import pygal
-    from pygal.style import Style
+def _picture(title: str, curve: Sequence[Evaluation]) -> str:
+    # Markup comes with the extra.
+    from noughts_server.drawing.charts import MOST_SERIES, Chart, Frame, Tick, round_numbers
 
-    from noughts_server.report.charts import without
-
-    chart = pygal.XY(
-        title=title,
-        x_title="games learnt",
-        y_title="points a game (exact)",
-        style=Style(background="white", plot_background="white", font_family="sans-serif", opacity=".9"),
-        width=900,
-        height=540,
-        range=(0, 1),
-        dots_size=2,
-        legend_at_bottom=True,
-        legend_at_bottom_columns=2,
-        truncate_legend=-1,
-        x_value_formatter=lambda games: f"{games:,.0f}",
-        value_formatter=lambda points: f"{points:.2f}",
-        js=(),
-        no_prefix=True,
-    )
-    for opponent in dict.fromkeys(evaluation.opponent for evaluation in curve):
-        for side, moving in enumerate(_SIDES):
-            points = [(row.games, row.points) for row in curve if (row.opponent, row.side) == (opponent, side)]
-            chart.add(f"against {opponent}, moving {moving}", points)
-    chart.add_xml_filter(lambda root: without(root, "script"))
-    return bytes(chart.render())
+    series = [
+        (f"against {opponent}, moving {moving}", [row for row in curve if (row.opponent, row.side) == (opponent, side)])
+        for opponent in dict.fromkeys(evaluation.opponent for evaluation in curve)
+        for side, moving in enumerate(_SIDES)
+    ]
+    below = 60 + 20 * -(-len(series) // 2)
+    frame = Frame(width=900, height=460 + below, left=84, right=24, top=44, bottom=below)
+    most = max((row.games for row in curve), default=0)
+    chart = Chart(frame, across=(0, most), up=(0, 1))
+    chart.rules(Tick(points / 5, f"{points / 5:.2f}") for points in range(6))
+    chart.labels(Tick(games, f"{games:,.0f}") for games in round_numbers(0, most))
+    chart.titles("games learnt", "points a game (exact)")
+    for number, (_, rows) in enumerate(series):
+        points = [(row.games, row.points) for row in rows]
+        chart.line(points, f"series-{number % MOST_SERIES + 1}")
+        chart.dots(points, f"series-{number % MOST_SERIES + 1}", radius=2.5)
+    chart.legend(name for name, _ in series)
+    return chart.file(title)

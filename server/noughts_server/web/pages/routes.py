@@ -44,7 +44,6 @@ PAGES: tuple[tuple[str, Handler], ...] = (
     ("/tournaments/{tournament}/games/{number:int}", games.game_page),
     ("/tournaments/{tournament}/games/{number:int}/embed", games.embedded_game),
     ("/tournaments/{tournament}/games/{number:int}.svg", games.board_as_svg),
-    ("/board", games.empty_board),
     ("/tests", tests.tests_page),
     ("/tests.atom", feeds.tests_atom),
     ("/tests/{test}", tests.test_page),
@@ -69,6 +68,9 @@ OWN_PAGES: tuple[tuple[str, OwnHandler], ...] = (
     ("/suspicious", suspicious.suspicious_page),
 )
 """Pages of signed-in users; the website redirects others to the sign-in page."""
+
+_PARTS: tuple[tuple[str, Handler], ...] = (("/board", games.empty_board),)
+"""Parts of pages for their scripts, which need no call to the server."""
 
 _DRAWN: tuple[tuple[str, Handler], ...] = (("/tournaments/{tournament}/games/{number:int}.png", games.board_as_png),)
 """What other processes draw, one after the other: while these requests wait for that, they must not keep a place."""
@@ -106,7 +108,7 @@ _OWN_FORMS: tuple[tuple[str, OwnHandler], ...] = (
 def page_routes(website: Website, *, signing_in: bool) -> list[Route]:
     """Return the routes for starlette. Without `signing_in`, the sign-in page explains that nobody can sign in."""
     routes = [Route(path, partial(_in_one_place, path, page, website), methods=["GET"]) for path, page in PAGES]
-    routes += [Route(path, partial(page, website), methods=["GET"]) for path, page in _DRAWN]
+    routes += [Route(path, partial(page, website), methods=["GET"]) for path, page in (*_PARTS, *_DRAWN)]
     routes += [Route(path, partial(answer, website), methods=["POST"]) for path, answer in _FORMS]
     if signing_in:
         routes += [Route(path, partial(answer, website), methods=["POST"]) for path, answer in _SIGN_IN_FORMS]
