@@ -3,8 +3,8 @@
 It takes answers with their thinking times, overdue questions and disconnections. It produces questions (in each
 player's outbox) and finished games (`Arbiter.ended`). The same inputs give the same verdicts on every connection.
 
-`Arbiter.answered` handles a frame's columns in one straight loop, the hot path of the whole server. It therefore reads
-the variant's tables itself instead of using `Position`; tests compare the two.
+`Arbiter.judge_answers` handles a frame's columns in one straight loop, the hot path of the whole server. It therefore
+reads the variant's tables itself instead of using `Position`; tests compare the two.
 """
 
 from collections.abc import Container, Iterable, Sequence
@@ -39,8 +39,7 @@ from noughts_referee.work_units import (
 )
 
 MOST_COMPLAINTS = 100
-"""The connection closes a stream after this number of complaints, so the arbiter words no more than this."""
-
+"""The connection closes a stream after this number of complaints, so the arbiter returns no more than this."""
 
 # Most games end this way, so these outcomes exist once.
 _WON = (won(0), won(1))
@@ -50,7 +49,7 @@ _MOST_SHOWN = 5
 
 
 def _in_words(choice: Choice, opening: OpeningChoice) -> str:
-    """Return a phrase that names a choice that is not allowed, and the allowed ones."""
+    """Return a phrase that names a forbidden choice and the allowed ones."""
     put = f"{opening.may_put} stones on free cells" if opening.may_put else ""
     expected = " or ".join(filter(None, (put, "a side" if opening.may_take else "")))
     if isinstance(choice, Put):
@@ -61,7 +60,7 @@ def _in_words(choice: Choice, opening: OpeningChoice) -> str:
     return f"got a side ({'XO'[choice.side & 1]}), expected {expected}"
 
 
-def _put_down(game: Game, cells: Sequence[int]) -> None:
+def _place_opening(game: Game, cells: Sequence[int]) -> None:
     """Place the first stones of a game."""
     game.moves += cells
     game.opening_plies = len(game.moves)
@@ -92,13 +91,13 @@ class Answers(NamedTuple):
     plies: Sequence[int]
     cells: Sequence[int]
     times_us: Sequence[int]
-    """The thinking time of each."""
+    """The thinking time of each answer."""
     resigned: Sequence[int] = ()
     """The indices of answers that resign."""
     reasons: Sequence[str] = ()
     """Their reasons in the same order; the last ones can be missing."""
     exhausted: Container[int] = ()
-    """The indices of those that lose on time."""
+    """The indices of answers that lose on time."""
     scores: Sequence[tuple[int, float]] = ()
     """See `Observer.answered`."""
     comments: Sequence[tuple[int, str]] = ()
@@ -116,7 +115,7 @@ class Arbiter:
         """Players whose outbox has grown since this set was last cleared."""
         self.late_answers = 0
         self._untold: dict[GameKey, list[tuple[Player, Game]]] = {}
-        """Games that are over and not stored yet, with the players that learn it afterwards."""
+        """Games that are over and not stored yet, with the players that learn the end after the commit."""
         self._last_handle = 0
 
     def start(self, unit: Unit, slot: Slot, first: Player, second: Player) -> Game:
@@ -125,13 +124,13 @@ class Arbiter:
         game = Game(handle, unit, slot, (first, second))
         first.games[handle] = second.games[handle] = game
         if unit.begun and (begun := unit.begun.get(slot[0])):
-            self._go_on(game, begun)
+            self._resume(game, begun)
             return game
         if unit.conditions.variant.agreement:
             self._ask_choice(game, 0)
             return game
         if unit.openings and (opening := unit.openings.get(slot[0])):
-            _put_down(game, opening)
+            _place_opening(game, opening)
             self._begin(game)
             return game
         outbox = first.outbox
@@ -146,23 +145,25 @@ class Arbiter:
         self.touched.add(second)
         return game
 
-    def answered(self, player: Player, answers: Answers) -> list[Complaint]:
+    def judge_answers(self, player: Player, answers: Answers) -> list[Complaint]:
         """Judge a player's answers.
 
         Return complaints about answers to questions that were never asked (at most MOST_COMPLAINTS). Late answers are
         dropped and counted.
         """
-        games, plies, cells, times_us, resigned, reasons, exhausted, *_ = answers
+        games, plies, cells, times_us = answers.games, answers.plies, answers.cells, answers.times_us
+        exhausted = answers.exhausted
         complaints: list[Complaint] = []
-        if resigned:
+        if answers.resigned:
             rows = list(zip(games, plies, cells, times_us, strict=True))
-            given_up = dict(zip(resigned, chain(reasons, repeat("")), strict=False))
-            resigning = [
-                (*row, given_up[index], index in exhausted) for index, row in enumerate(rows) if index in given_up
+            # Rows without a reason of their own get an empty one.
+            reasons = dict(zip(answers.resigned, chain(answers.reasons, repeat("")), strict=False))
+            resignations = [
+                (*row, reasons[index], index in exhausted) for index, row in enumerate(rows) if index in reasons
             ]
-            self._resign(player, resigning, complaints)
-            kept = [row for index, row in enumerate(rows) if index not in given_up]
-            games, plies, cells, times_us = zip(*kept, strict=True) if kept else ((), (), (), ())
+            self._resign(player, resignations, complaints)
+            moves = [row for index, row in enumerate(rows) if index not in reasons]
+            games, plies, cells, times_us = zip(*moves, strict=True) if moves else ((), (), (), ())
         running = player.games.get
         conditions: GameConditions | None = None
         last_opponent: Player | None = None
@@ -232,7 +233,7 @@ class Arbiter:
                         self.advanced.append(game)
         return complaints
 
-    def chosen(
+    def judge_choice(
         self, player: Player, handle: int, step: int, choice: Choice | None, took: int, why: str = ""
     ) -> list[Complaint]:
         """Judge a player's choice for the opening of a game. Steps count from 0; None resigns, with the reason `why`.
@@ -252,7 +253,7 @@ class Arbiter:
         """Ask for a choice. The side that opens makes the first and the third choice, the opponent the second."""
         game.ply = opening_ply(step)
         game.mover = player = game.players[step & 1]
-        game.waiting = game.players[~step & 1]
+        game.waiting = game.players[1 - (step & 1)]
         if not player.opens:
             self._choose(game, game.opening.usual(), 0)
             return
@@ -269,7 +270,7 @@ class Arbiter:
             fault = f"made a choice that {opening.rule} does not allow: {_in_words(choice, opening)}"
             self._lose(game, took, Termination.ILLEGAL_MOVE, fault)
         elif isinstance(choice, Put):
-            _put_down(game, choice.cells)
+            _place_opening(game, choice.cells)
             game.times_us[step] = took
             self._ask_choice(game, step + 1)
         else:
@@ -281,7 +282,7 @@ class Arbiter:
                 self.advanced.append(game)
             self._begin(game)
 
-    def _go_on(self, game: Game, begun: GameSoFar) -> None:
+    def _resume(self, game: Game, begun: GameSoFar) -> None:
         """Resume a game. The time that its open question had already taken is not charged."""
         variant = game.conditions.variant
         if begun.first != game.slot.first:
@@ -308,8 +309,8 @@ class Arbiter:
             self.touched.add(player)
         game.mover.outbox.ask(game)
 
-    def silent(self, player: Player, questions: Iterable[tuple[int, int, int]]) -> None:
-        """End games whose questions (game, ply, microseconds since asked) are overdue. Other clocks are not charged."""
+    def end_overdue(self, player: Player, questions: Iterable[tuple[int, int, int]]) -> None:
+        """End games whose questions (game, ply, microseconds since asked) are overdue. No other clock is charged."""
         for handle, ply, took in questions:
             game = player.games.get(handle)
             if game is None or game.ply != ply or game.mover is not player or game.time is None:
@@ -318,13 +319,13 @@ class Arbiter:
                 self._time_out(game, took)
 
     def forfeit(self, player: Player, termination: Termination, fault: str = "", tournament: int | None = None) -> None:
-        """End the running games of a player that is gone for good, in one tournament or all; `fault` says why."""
+        """End the running games of a player as lost, in one tournament or all; `fault` says why."""
         for game in [each for each in player.games.values() if tournament in (None, each.conditions.tournament)]:
             game.fault = fault
             self._end(game, lost(game.side_of(player), termination))
 
     def abandon(self, games: Iterable[Game]) -> None:
-        """End games as void by our own decision: nobody loses, and the scheduled games are played again."""
+        """End games as void by the server's decision: nobody loses, and the scheduled games are played again."""
         for game in list(games):
             self._end(game, VOID)
 
@@ -409,7 +410,7 @@ class Arbiter:
                 player.outbox.ends.append(game)
                 self.touched.add(player)
 
-    def settled(self, games: Iterable[FinishedGame], stored: Iterable[FinishedGame]) -> None:
+    def announce_stored(self, games: Iterable[FinishedGame], stored: Iterable[FinishedGame]) -> None:
         """Announce the ends of these games to the players that waited; those that are not `stored` are void."""
         if not self._untold:
             return
@@ -422,7 +423,7 @@ class Arbiter:
                 player.outbox.ends.append(game)
                 self.touched.add(player)
 
-    def rejoined(self, player: Player) -> None:
-        """Forget what a player waited for, because its new stream does not know the games that are over."""
+    def forget_waiting(self, player: Player) -> None:
+        """Forget the ends that a player waits for, because its new stream does not know these games."""
         for key, waiting in list(self._untold.items()):
-            self._untold[key] = [each for each in waiting if each[0] is not player]
+            self._untold[key] = [(other, game) for other, game in waiting if other is not player]

@@ -10,13 +10,13 @@ MICROSECONDS = 1_000_000
 MARGIN_US = 50_000
 """Default time margin: by how much a move can exceed its limit, to allow for transport."""
 ENGINE_MARGIN_US = 1_000_000
-"""The same for engines that get their limits and keep their own clock, as other managers of engines have it."""
+"""Default time margin of engines, which get their limits and keep their own clock."""
 NETWORK_CAP_US = 100_000
 """Default cap on the network time of a move that is not charged."""
 GRACE_SECONDS = 30.0
 """Default reconnect timeout: how long a disconnected bot can stay away before it loses."""
 HEARTBEAT_SECONDS = 5.0
-"""Default interval between the heartbeats that a quiet bot elsewhere must echo."""
+"""Default interval between the heartbeats that a quiet remote bot must echo."""
 _LONGEST = 7 * 24 * 3600 * MICROSECONDS
 # Expected length of a game in moves of one side, to sort time controls (the convention of chess servers).
 _EXPECTED_MOVES = 40
@@ -32,7 +32,10 @@ class TimeControlError(InvalidInput):
 
 @dataclass(frozen=True, slots=True)
 class TimeControl:
-    """Thinking time of a side: a limit for each move, a base time with an increment, both, or neither. Microseconds."""
+    """Thinking time of a side: a limit for each move, a base time with an increment, both, or neither.
+
+    All times are microseconds.
+    """
 
     move_us: int = 0
     """Limit of a single move. A move can also take no more than what is left of the base time."""
@@ -59,9 +62,12 @@ class TimeControl:
 
     @property
     def expected_us(self) -> int:
-        """Return the limit of 40 moves; 0 without a limit."""
-        by_bank, by_moves = self.bank_us + _EXPECTED_MOVES * self.increment_us, _EXPECTED_MOVES * self.move_us
-        return min(by_bank, by_moves) if self.bank_us and self.move_us else by_bank or by_moves
+        """Return the total limit of 40 moves in microseconds; 0 without a limit."""
+        by_bank = self.bank_us + _EXPECTED_MOVES * self.increment_us
+        by_moves = _EXPECTED_MOVES * self.move_us
+        if self.bank_us and self.move_us:
+            return min(by_bank, by_moves)
+        return by_bank or by_moves
 
     @property
     def long(self) -> bool:
@@ -90,7 +96,7 @@ def clocks_after(
 ) -> tuple[int | None, int | None]:
     """Return what both clocks show after moves of the two sides in turn; None for a side without a limit.
 
-    The clocks started after the first `opening_plies` moves, which were on the board.
+    The clocks start after the first `opening_plies` moves, which the players did not make.
     """
     left = [None if limit is None else limit.start_us for limit in limits]
     for ply, took in islice(enumerate(times_us), opening_plies, None):
@@ -103,7 +109,7 @@ def clocks_after(
 def late_moves(
     limits: Sequence[TimeControl | None], times_us: Iterable[int], opening_plies: int = 0
 ) -> tuple[int, int]:
-    """Return how many moves of each side exceeded their limit, so that they needed the time margin.
+    """Return for each side the number of moves that exceeded their limit and needed the time margin.
 
     The arguments are those of `clocks_after`.
     """

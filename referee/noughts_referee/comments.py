@@ -7,19 +7,19 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 CUT = " [cut]"
-"""The end of a comment that was longer."""
+"""The mark at the end of a cut comment."""
 
 # Games of earlier versions have comments of any size, and a few kilobytes can unpack to gigabytes.
 MOST_PACKED_BYTES = 8 << 20
 """Bytes of packed comments that are enough for `unpack_comments`."""
 _MOST_UNPACKED_BYTES = 4 << 20
 _COMMENT = re.compile(rb'[{,]"(\d+)":("(?:[^"\\]|\\.)*")')
-# Games are packed on the event loop.
+# The fastest compression, because games are packed on the event loop.
 _FAST = 1
 
 
 class CommentLimits(NamedTuple):
-    """Limits of the comments that a referee keeps, in bytes of UTF-8. The mark of a cut comment counts beyond them."""
+    """Limits of the comments that a referee keeps, in bytes of UTF-8, without the mark of a cut comment."""
 
     move: int = 2 << 10
     game: int = 64 << 10
@@ -40,16 +40,18 @@ class CommentKeeper:
         """Add a comment to those of a running game, shortened if necessary. Only the first of a ply counts."""
         if ply in comments:
             return
-        left = self.limits.game // 2 - sum(_size(said) for at, said in comments.items() if at & 1 == ply & 1)
+        used = sum(_size(comment) for other, comment in comments.items() if other & 1 == ply & 1)
+        left = self.limits.game // 2 - used
         if left <= 0:
             return
-        # One byte remains, so that the next comment gets at least the mark.
-        room = min(self.limits.move, left - 1, max(0, self.limits.running - self.running))
-        comments[ply] = kept = shortened(text, room)
-        self.running += _size(kept)
+        # One byte remains, so that the side's next comment is stored at least as the mark.
+        most_bytes = min(self.limits.move, left - 1, max(0, self.limits.running - self.running))
+        comment = shortened(text, most_bytes)
+        comments[ply] = comment
+        self.running += _size(comment)
 
     def resume(self, comments: Mapping[int, str]) -> None:
-        """Count the comments of a game that begins with some."""
+        """Count the comments of a resumed game."""
         self.running += sum(map(_size, comments.values()))
 
     def forget(self, comments: Mapping[int, str]) -> None:
@@ -58,7 +60,7 @@ class CommentKeeper:
 
 
 def shortened(text: str, most_bytes: int) -> str:
-    """Return a text of at most so many bytes as it is, and a longer one cut and marked."""
+    """Return the text, cut after this many bytes of UTF-8 and marked if it is longer."""
     start = text[: most_bytes + 1].encode(errors="replace")
     if len(text) <= most_bytes and len(start) <= most_bytes:
         return text
@@ -72,18 +74,20 @@ def pack_comments(comments: Mapping[int, str]) -> bytes | None:
 
 
 def unpack_comments(packed: bytes | None) -> dict[int, str]:
-    """Return the comments. Of more than 4 MiB, return only the first ones, and mark the last of these."""
+    """Return the comments by ply. If they have more than 4 MiB, return only the first ones, the last of them marked."""
     if not packed:
         return {}
     unpacking = zlib.decompressobj()
     data = unpacking.decompress(packed, _MOST_UNPACKED_BYTES)
     if unpacking.eof:
         return {int(ply): text for ply, text in json.loads(data).items()}
-    comments = {int(each[1]): str(json.loads(each[2])) for each in _COMMENT.finditer(data)}
+    # The JSON is cut, so only the complete comments in it can be read.
+    comments = {int(comment[1]): str(json.loads(comment[2])) for comment in _COMMENT.finditer(data)}
     if comments:
         comments[max(comments)] += CUT
     return comments
 
 
 def _size(text: str) -> int:
+    """Return the bytes of the text in UTF-8."""
     return len(text) if text.isascii() else len(text.encode(errors="replace"))

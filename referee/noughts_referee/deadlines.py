@@ -28,7 +28,7 @@ class PendingTurns:
     ) -> None:
         """`overdue` is called with questions past their limit and the player's time margin.
 
-        After one of the `stalls` it is called a little later, because an answer can wait to be read.
+        After one of the `stalls`, `overdue` is called a little later, because an answer can wait to be read.
         """
         self._player = player
         self._stalls = stalls or Stalls(now)
@@ -44,20 +44,20 @@ class PendingTurns:
         """Games in the outbox whose question was written to an earlier stream. Their clocks run."""
         self._held: dict[int, tuple[int, int]] = {}
         """Per game, the ply of a timed question that waits for the player, and since when."""
-        self._looked_at: tuple[Outbox, int] = (player.outbox, 0)
-        """The outbox last searched for waiting questions, and how many were searched."""
+        self._searched: tuple[Outbox, int] = (player.outbox, 0)
+        """The outbox last searched for waiting questions, and the number of questions searched."""
         self._limits = _Limits(self._over, now)
 
-    def held(self, free_until: int = 0) -> None:
+    def hold(self, free_until: int = 0) -> None:
         """Start the clocks of questions in the outbox (at `free_until` if that is later).
 
-        The player is away or does not acknowledge frames. It would gain thinking time, because the opponent's move is
-        public.
+        The player is away or does not acknowledge frames. Without this it would gain thinking time, because it can read
+        the opponent's move in the public feed.
         """
         outbox = self._player.outbox
-        looked_at, count = self._looked_at
-        timed = outbox.turns_timed[count if looked_at is outbox else 0 :] + outbox.openings
-        self._looked_at = outbox, len(outbox.turns_timed)
+        searched, count = self._searched
+        timed = outbox.turns_timed[count if searched is outbox else 0 :] + outbox.openings
+        self._searched = outbox, len(outbox.turns_timed)
         since = max(self._now(), free_until)
         deadlines = []
         for game in timed:
@@ -70,7 +70,7 @@ class PendingTurns:
         if deadlines:
             self._limits.set(deadlines)
 
-    def written(self, games: list[int], plies: list[int], timed: list[Game]) -> None:
+    def record_written(self, games: list[int], plies: list[int], timed: list[Game]) -> None:
         """Record that a frame with these questions is written now. `timed` are its games with clocks."""
         now = self._now()
         if not timed and not self._resent:
@@ -90,13 +90,13 @@ class PendingTurns:
         ]
         self._limits.set(deadlines)
 
-    def answered(self, games: list[int], plies: list[int], arrived: int) -> list[int]:
-        """Return the thinking time of each answer; 0 if the game has no open question."""
+    def record_answers(self, games: list[int], plies: list[int], arrived: int) -> list[int]:
+        """Stop the clocks of answered questions. Return each thinking time in microseconds; 0 without a question."""
         frames = self._frames
         if frames and frames[0][1] == games and frames[0][2] == plies:
             return [max(0, arrived - frames.popleft()[0])] * len(games)
         self._spread()
-        self._limits.met(games, plies)
+        self._limits.remove_answered(games, plies)
         written = self._written
         if self._held:
             # A bot that reads the public feed can answer a question before it receives it.
@@ -104,7 +104,7 @@ class PendingTurns:
                 held, since = self._held.get(game, (None, arrived))
                 if held == ply:
                     written[game] = min(arrived, since)
-        # A wrong or late answer can be followed by another, so the question stays until the game's next one.
+        # The bot can answer again after a wrong or late answer, so the question stays until the game's next question.
         times_us = [max(0, arrived - written.get(game, arrived)) for game in games]
         if network_us := self._player.network_us:
             times_us = [
@@ -124,56 +124,60 @@ class PendingTurns:
     def carry_over(self, rejoin: Callable[[], None]) -> None:
         """Move to the player's new stream. `rejoin` refills its outbox.
 
-        Questions that were written or held keep their time. Others, which still waited in the outbox, have used none.
+        Questions that were written or held keep their time. Questions that still waited in the outbox have used none.
         """
         self._spread()
-        waiting = self._asked() - self._resent
+        waiting = self._outbox_games() - self._resent
         running = self._player.games
         self._written = {game: at for game, at in self._written.items() if game in running and game not in waiting}
         self._held = {game: held for game, held in self._held.items() if game in waiting and game in running}
         rejoin()
-        self._resent = {game for game in self._asked() if game in self._written}
+        self._resent = {game for game in self._outbox_games() if game in self._written}
 
-    def opened_earlier(self, game: Game, took_us: int) -> None:
-        """Set the age of a game's question that another connection has already asked."""
+    def resume_clock(self, game: Game, took_us: int) -> None:
+        """Set the age of a game's question, in microseconds, that another connection has already asked."""
         since = self._now() - took_us
         self._held[game.handle] = game.ply, since
         if game.time is not None:
             deadline = since + self._allowed(game) + self._player.network_us
             self._limits.set([(deadline, game.handle, game.ply)])
 
-    def let_go(self) -> dict[int, int]:
-        """Forget all questions. Return how long each open question with a clock has been open, by game."""
+    def release(self) -> dict[int, int]:
+        """Forget all questions. Return for each open question with a clock its age in microseconds, by game."""
         now = self._now()
         self._spread()
         since = {**self._written, **{game: held for game, (_, held) in self._held.items()}}
         running = self._player.games
         player = self._player
-        opened = {
+        ages = {
             handle: now - at
             for handle, at in since.items()
             if handle in running and running[handle].mover is player and running[handle].time is not None
         }
         self._limits.stop()
         self._frames.clear()
-        for known in (self._written, self._held, self._resent):
-            known.clear()
-        return opened
+        self._written.clear()
+        self._held.clear()
+        self._resent.clear()
+        return ages
 
     def stop(self) -> None:
         self._limits.stop()
 
-    def _asked(self) -> set[int]:
+    def _outbox_games(self) -> set[int]:
+        """Return the games whose questions are in the outbox."""
         outbox = self._player.outbox
         return {*outbox.turn_game, *(game.handle for game in outbox.openings)}
 
     def _spread(self) -> None:
+        """Move the questions of whole frames to `_written`, one entry each."""
         running = self._player.games
         while self._frames:
             at, games, _ = self._frames.popleft()
             self._written.update((game, at) for game in games if game in running)
 
     def _over(self, questions: list[tuple[int, int]]) -> None:
+        """Report the overdue ones of questions (game, ply) whose deadline has passed, and watch the others again."""
         now = self._now()
         read_until = self._stalls.arrived(now)
         overdue, later = [], []
@@ -206,6 +210,8 @@ class PendingTurns:
 
 
 class _Limits:
+    """The deadlines of all open questions, watched by one timer for the earliest. Times are microseconds."""
+
     __slots__ = ("_deadlines", "_now", "_over", "_timer", "_timer_us")
 
     def __init__(self, over: Callable[[list[tuple[int, int]]], None], now: Now) -> None:
@@ -221,7 +227,7 @@ class _Limits:
         self._deadlines.update((game, (at, ply)) for at, game, ply in deadlines)
         self._watch()
 
-    def met(self, games: list[int], plies: list[int]) -> None:
+    def remove_answered(self, games: list[int], plies: list[int]) -> None:
         deadlines = self._deadlines
         if deadlines:
             for game, ply in zip(games, plies, strict=True):
@@ -247,9 +253,9 @@ class _Limits:
             self._timer.cancel()
         self._timer_us = earliest
         delay = max(0, earliest - self._now()) / 1e6
-        self._timer = asyncio.get_running_loop().call_later(delay, self._ring)
+        self._timer = asyncio.get_running_loop().call_later(delay, self._expire)
 
-    def _ring(self) -> None:
+    def _expire(self) -> None:
         self._timer = None
         now = self._now()
         passed = sorted((deadline, game, ply) for game, (deadline, ply) in self._deadlines.items() if deadline <= now)

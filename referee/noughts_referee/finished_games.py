@@ -19,7 +19,7 @@ from noughts_referee.work_units import (
 _VOID = Result.VOID
 
 
-def gone_because(reason: str) -> str:
+def withdrawal_fault(reason: str) -> str:
     """Return the `Game.fault` of an entry that lost because it was withdrawn."""
     return f"was withdrawn: {reason}" if reason else "was withdrawn"
 
@@ -31,7 +31,7 @@ def walkover(unit: Unit, slot: Slot, withdrawn: Mapping[int, str]) -> FinishedGa
     if first in withdrawn and second in withdrawn:
         result = Result.DRAW
     gone = first if first in withdrawn else second
-    fault = gone_because(withdrawn[gone])
+    fault = withdrawal_fault(withdrawn[gone])
     tournament = unit.conditions.tournament
     return FinishedGame(
         tournament=tournament,

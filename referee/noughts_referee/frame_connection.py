@@ -50,14 +50,14 @@ MOST_GAMES = 65_536
 
 _HEARTBEATS_MISSED = 3
 # A frame costs the two processes as much as a hundred plies. Small frames therefore wait for more questions if other
-# frames, of the player or of its opponents, are sure to bring some.
+# frames, of the player or of its opponents, are sure to bring more questions.
 _SECOND_FRAME_QUESTIONS = 64
 _SECOND_FRAME_SHARE = 2
 """A second unacknowledged frame holds at least half of the player's games."""
 _FIRST_FRAME_QUESTIONS = 128
 _FIRST_FRAME_SHARE = 8
 """A first frame holds at least an eighth of the player's games, or _FIRST_FRAME_QUESTIONS, unless it has waited."""
-# Moves in the starts of one frame at most: two bytes each, and a frame can have eight million bytes.
+# The most moves in the starts of one frame: each takes two bytes, and a frame can have eight million bytes.
 _MOST_MOVES = 1_000_000
 _FEW_STARTS = 1_024
 # Free answer rows per stream, because a bot can answer again after a wrong answer.
@@ -84,11 +84,12 @@ class WireSettings:
 
     heartbeat: float = HEARTBEAT_SECONDS
     grace: float = GRACE_SECONDS
+    """The reconnect timeout."""
     now: Now = microseconds
     prepare: float = 10.0
     """Seconds that the first clock waits for a bot that prepares for its games."""
     network_cap_us: int = 0
-    """Network time of each move that is not charged, at most, in microseconds. 0: the network is charged."""
+    """The largest network time of a move that is not charged, in microseconds. 0: all network time is charged."""
 
 
 @dataclass(slots=True)
@@ -109,12 +110,14 @@ class _Stream:
     """Seconds."""
     round_trips: RoundTrips
     last_write: Callable[[], int] | None = None
-    """Returns when the bot wrote last; None if nobody dates its frames."""
+    """Returns the time of the bot's last write; None if the carrier does not record it."""
     prepares: bool = False
     free_until: int = 0
     """Latest end of the bot's preparation for timed games, in microseconds; 0 if it does not prepare."""
     frame: int = 0
+    """The number of the last frame sent."""
     done_through: int = 0
+    """The number of the last frame that the bot has acknowledged."""
     wakeup: asyncio.Event = field(default_factory=asyncio.Event)
     statuses: list[Status] = field(default_factory=list)
     heartbeat: int = 0
@@ -150,7 +153,7 @@ class FrameConnection:
         self._counts = counts
         self._stream: _Stream | None = None
         self._now = settings.now
-        self._questions = PendingTurns(player, partial(referee.silent, player), settings.now, referee.stalls)
+        self._questions = PendingTurns(player, partial(referee.end_overdue, player), settings.now, referee.stalls)
         self._lingering: asyncio.TimerHandle | None = None
         self._lingered = False
         self._grace: asyncio.TimerHandle | None = None
@@ -166,12 +169,12 @@ class FrameConnection:
         stream = self._stream
         outbox = self.player.outbox
         if stream is None:
-            self._questions.held()
+            self._questions.hold()
             return
         if self._may_send(stream, outbox):
             stream.wakeup.set()
         elif outbox.turns_timed or outbox.openings:
-            self._questions.held(stream.free_until)
+            self._questions.hold(stream.free_until)
         elif not outbox.turn_game:
             self._linger(_LINGER_SECONDS)
         elif stream.frame == stream.done_through:
@@ -192,7 +195,7 @@ class FrameConnection:
                 timer.cancel()
         self._grace = self._lingering = None
 
-    def let_go(self, closed: StreamClosed) -> dict[int, int]:
+    def hand_over(self, closed: StreamClosed) -> dict[int, int]:
         """End the stream and the reconnect timeout, because the bot's games continue on another referee.
 
         Return how long each open question with a clock has been open, by game, in microseconds.
@@ -200,14 +203,14 @@ class FrameConnection:
         self.close(closed)
         self.capacity_timed = self.capacity_untimed = 0
         self._end_grace()
-        return self._questions.let_go()
+        return self._questions.release()
 
-    def opened_earlier(self, game: Game, took_us: int) -> None:
+    def resume_clock(self, game: Game, took_us: int) -> None:
         """Set the age of a question in the outbox that another referee has already asked. Its clock has run since."""
-        self._questions.opened_earlier(game, took_us)
+        self._questions.resume_clock(game, took_us)
 
     def dismiss(self, termination: Termination = Termination.DISCONNECTED, fault: str = "") -> None:
-        """End the running games of a bot that will not come back as lost; `fault` says why (see `Game.fault`)."""
+        """End the running games of a bot that does not reconnect as lost; `fault` says why (see `Game.fault`)."""
         self.capacity_timed = self.capacity_untimed = 0
         self._end_grace()
         self._referee.forfeit(self.player, termination, fault)
@@ -224,16 +227,17 @@ class FrameConnection:
         """Serve one stream until the bot leaves. Raise StreamClosed if the referee ends it.
 
         `prepares` comes from the bot's hello, which the caller has accepted. The player's time margin is filled into
-        `welcome`. If the bot already has a stream, that one is closed. `last_write` returns when the bot wrote last.
+        `welcome`. If the bot already has a stream, the older stream is closed. `last_write` returns the time of the
+        bot's last write.
         """
         welcome.margin_us = self.player.margin_us
         welcome.network_cap_us = self._settings.network_cap_us
-        # A bot that has read its welcome must already be online. The older stream is closed in the same step, so it
-        # never gets what is meant for the newer one, even if many sessions log in at once.
+        # A bot that has read its welcome must already be online. The older stream is closed in the same step, so that
+        # it gets no frame of the newer stream, even if many sessions log in at once.
         self.close(session_replaced(welcome.bot))
         trips = RoundTrips(self._settings.network_cap_us)
-        stream = _Stream(frames, self._now() / 1e6, trips, last_write, prepares, heartbeat_due=trips.wanted)
-        if trips.wanted:
+        stream = _Stream(frames, self._now() / 1e6, trips, last_write, prepares, heartbeat_due=trips.is_measured)
+        if trips.is_measured:
             stream.wakeup.set()
         self._attach(stream, max_games)
         try:
@@ -277,7 +281,7 @@ class FrameConnection:
             self._lingering.cancel()
             self._lingering = None
         if not self._shut:
-            self._questions.held()
+            self._questions.hold()
             self._grace = asyncio.get_running_loop().call_later(self._settings.grace, self.dismiss)
         self.on_presence()
 
@@ -298,8 +302,8 @@ class FrameConnection:
             now = self._now()
             stream.last_read = now / 1e6
             self._counts.frames_up += 1
-            if stream.round_trips.waiting and request.heartbeat.id == stream.heartbeat:
-                stream.round_trips.echoed(now, busy=self._owes_answers())
+            if stream.round_trips.awaits_echo and request.heartbeat.id == stream.heartbeat:
+                stream.round_trips.record_echo(now, busy=self._owes_answers())
                 self.player.network_us = stream.round_trips.credit_us
             if request.done_through > stream.done_through:
                 stream.done_through = min(request.done_through, stream.frame)
@@ -320,34 +324,33 @@ class FrameConnection:
         if not len(games) == len(plies) == len(cells):
             got = f"{len(games)} games, {len(plies)} plies and {len(cells)} cells"
             raise UnevenColumns(f"moves: got {got}, expected columns of equal length")
-        given: list[IndexedScore] = []
-        said: list[IndexedComment] = []
+        move_scores: list[IndexedScore] = []
+        move_comments: list[IndexedComment] = []
         if moves.scored or moves.score or moves.commented or moves.comment:
-            given, said = scores(moves), comments(moves)
-        times_us = self._questions.answered(games, plies, arrived)
+            move_scores, move_comments = scores(moves), comments(moves)
+        times_us = self._questions.record_answers(games, plies, arrived)
         resigned = moves.resigned[:]
-        why = reasons(moves) if resigned else ()
         answers = Answers(
             games=games,
             plies=plies,
             cells=cells,
             times_us=times_us,
             resigned=resigned,
-            reasons=why,
+            reasons=reasons(moves) if resigned else (),
             exhausted=exhausted(moves),
-            scores=given,
-            comments=said,
+            scores=move_scores,
+            comments=move_comments,
         )
-        complaints = self._referee.answered(self.player, answers)
+        complaints = self._referee.judge_answers(self.player, answers)
         if complaints:
             self._complain(stream, complaints)
 
     def _take_choices(self, stream: _Stream, choices: Sequence[pb.Choice], arrived: int) -> None:
         _spend(stream, len(choices), 0)
         plies = [opening_ply(each.step) for each in choices]
-        times_us = self._questions.answered([each.game for each in choices], plies, arrived)
+        times_us = self._questions.record_answers([each.game for each in choices], plies, arrived)
         rows = [(each.game, each.step, choice(each), one_line(each.reason)) for each in choices]
-        if complaints := self._referee.chosen(self.player, rows, times_us):
+        if complaints := self._referee.judge_choices(self.player, rows, times_us):
             self._complain(stream, complaints)
 
     def _complain(self, stream: _Stream, complaints: list[Complaint]) -> None:
@@ -391,8 +394,8 @@ class FrameConnection:
             stream.heartbeat += 1
             stream.heartbeat_due = False
             frame.heartbeat.id = stream.heartbeat
-            if stream.round_trips.wanted:
-                stream.round_trips.sent(self._now())
+            if stream.round_trips.is_measured:
+                stream.round_trips.record_sent(self._now())
         if numbered:
             stream.frame += 1
             frame.frame = stream.frame
@@ -402,9 +405,9 @@ class FrameConnection:
     def _may_send(self, stream: _Stream, outbox: Outbox) -> bool:
         """Return whether a numbered frame can be sent now.
 
-        One frame can be unacknowledged. A second one can follow if it is large, so that the bot finds its next
-        questions as soon as it has answered the last. Small frames wait, because they grow meanwhile. So do frames of
-        timed games, whose clocks would run while the bot is busy with the first frame.
+        One frame can be unacknowledged. A second frame can follow if it is large, so that the bot finds its next
+        questions as soon as it has answered the last. Small frames wait, because they grow meanwhile. Frames of timed
+        games wait too, because their clocks would run while the bot is busy with the first frame.
         """
         outstanding = stream.frame - stream.done_through
         questions = len(outbox.turn_game) + len(outbox.openings)
@@ -433,12 +436,12 @@ class FrameConnection:
         stream.may_answer += len(outbox.turn_game) + len(outbox.openings)
         if outbox.turn_game:
             turns_columns(frame.turns, player, outbox)
-            self._questions.written(outbox.turn_game, outbox.turn_ply, outbox.turns_timed)
+            self._questions.record_written(outbox.turn_game, outbox.turn_ply, outbox.turns_timed)
         if outbox.openings:
             openings = outbox.openings
             frame.openings.extend([opening(player, game) for game in openings])
             timed = [game for game in openings if game.time is not None]
-            self._questions.written([game.handle for game in openings], [game.ply for game in openings], timed)
+            self._questions.record_written([game.handle for game in openings], [game.ply for game in openings], timed)
         if outbox.ends:
             ends_columns(frame.ends, self.player, outbox.ends)
             self._questions.forget(outbox.ends)
@@ -461,10 +464,10 @@ class FrameConnection:
             self._stream.wakeup.set()
 
     async def _beat(self, stream: _Stream) -> None:
-        """Send heartbeats to quiet bots, and to all that play with clocks if network time is not charged.
+        """Send heartbeats to quiet bots, and to all bots that play with clocks if network time is not charged.
 
-        End the stream of an idle bot that does not echo or acknowledge. A bot that owes an answer can be thinking, so
-        only its clock counts.
+        End the stream of an idle bot that does not echo heartbeats or acknowledge frames. A bot that owes an answer can
+        be thinking, so only its clock counts.
         """
         period = self._settings.heartbeat
         stuck_at = stuck_for = 0
@@ -483,7 +486,7 @@ class FrameConnection:
                 )
             now = self._now()
             quiet = (now - self._referee.stalls.within(round(stream.last_read * 1e6), now)) / 1e6 - stream.last_read
-            if quiet < period and not (stream.round_trips.wanted and self._plays_with_clocks()):
+            if quiet < period and not (stream.round_trips.is_measured and self._plays_with_clocks()):
                 continue
             if quiet > period * _HEARTBEATS_MISSED and not owes:
                 raise StreamClosed(
@@ -498,10 +501,10 @@ class FrameConnection:
         return any(game.conditions.timed for game in self.player.games.values())
 
     @property
-    def rests_since(self) -> int | None:
+    def idle_frame(self) -> int | None:
         """Return the number of the last frame if the bot has acknowledged it and owes no answer; otherwise None.
 
-        If it is the same at two times, the bot had nothing to do between them.
+        If the number is the same at two times, the bot had nothing to do between them.
         """
         stream = self._stream
         if stream is None or stream.frame > stream.done_through or self._owes_answers():
@@ -522,7 +525,7 @@ def _why_offline(stream: _Stream) -> str:
 
 
 def _ended_by(stream: _Stream, group: BaseExceptionGroup, bot: str) -> BaseExceptionGroup | None:
-    """Record why the stream ended. Return the other exceptions."""
+    """Record why the stream ended. Return the exceptions of the group that do not explain it; None without any."""
     closed, rest = group.split(StreamClosed)
     if closed is not None:
         reason = closed.exceptions[0]
@@ -532,7 +535,7 @@ def _ended_by(stream: _Stream, group: BaseExceptionGroup, bot: str) -> BaseExcep
         stream.close(reason)
     if rest is None:
         return None
-    # The bot left, or the server stopped, while a frame was to be written.
+    # The bot left, or the server stopped, while a frame was being written.
     broken, rest = rest.split(grpc.aio.BaseError)
     if broken is not None:
         logger.info("%s: the stream broke off: %s", bot, broken.exceptions[0])
@@ -547,7 +550,7 @@ async def _until_closed(stream: _Stream) -> None:
 
 
 def _spend(stream: _Stream, rows: int, resigned: int) -> None:
-    """Count answers. Late ones also cost time, so a bot that sends more answers than questions is disconnected."""
+    """Count answers, late ones too, because they cost time. Raises StreamClosed if there are more than questions."""
     stream.may_answer -= rows
     if stream.may_answer < 0 or resigned > rows:
         raise StreamClosed(

@@ -44,6 +44,7 @@ def comments(moves: pb.Moves) -> list[IndexedComment]:
 
 
 def _existing_rows(moves: pb.Moves, indexes: Iterable[int], values: int, what: str, value: str) -> list[int]:
+    """Return the row numbers of a column of `values` values. Raises UnevenColumns for a row that does not exist."""
     rows, answers = list(indexes), len(moves.game)
     if len(rows) != values:
         raise UnevenColumns(f"moves: got {len(rows)} {what} and {values} {value}s, expected columns of equal length")
@@ -57,7 +58,7 @@ def _existing_rows(moves: pb.Moves, indexes: Iterable[int], values: int, what: s
 
 
 def exhausted(moves: pb.Moves) -> frozenset[int]:
-    """Return the rows of answers for lack of fuel. Raises UnevenColumns."""
+    """Return the rows of answers that the bot gave up for lack of fuel. Raises UnevenColumns."""
     _check_length(len(moves.exhausted), len(moves.game), "exhausted rows")
     return frozenset(moves.exhausted)
 
@@ -95,12 +96,12 @@ def starts_columns(player: Player, games: list[Game]) -> list[pb.Starts]:
 
 
 def _starts(player: Player, conditions: GameConditions, games: list[Game]) -> pb.Starts:
-    # Side 0 moves first. In a slot (ordinal, first, second), its opponent has index 2, and that of side 1 has index 1.
+    # Side 0 moves first, so the opponent of side 1 is the first entry of the slot.
     sides = [0 if game.players[0] is player else 1 for game in games]
-    numbers, *places = zip(*[game.slot for game in games], strict=True)
-    entries = [first if side else second for side, first, second in zip(sides, *places, strict=True)]
+    numbers = [game.slot[0] for game in games]
+    entries = [game.slot[2 - side] for side, game in zip(sides, games, strict=True)]
     move_count = [game.ply for game in games]
-    known = {entry: index for index, entry in enumerate(dict.fromkeys(entries))}
+    index_of_entry = {entry: index for index, entry in enumerate(dict.fromkeys(entries))}
     # A player has one entry in a tournament, so its time control is the same in all of its games.
     own = games[0].slot[1 + sides[0]]
     starts = pb.Starts(
@@ -111,15 +112,15 @@ def _starts(player: Player, conditions: GameConditions, games: list[Game]) -> pb
         number=numbers,
         side=[_SIDES[side] for side in sides],
         seed=side_seeds(conditions.seed, numbers, sides),
-        opponent=map(known.__getitem__, entries),
-        opponents=[conditions.labels[entry] for entry in known],
+        opponent=[index_of_entry[entry] for entry in entries],
+        opponents=[conditions.labels[entry] for entry in index_of_entry],
         move_count=move_count,
         moves=[cell for game in games for cell in game.moves] if any(move_count) else (),
         fuel=conditions.fuel,
         margin_us=conditions.margin_ms * 1000,
     )
     if conditions.own_times:
-        starts.opponent_times.extend([_time_control(conditions.limits[entry]) for entry in known])
+        starts.opponent_times.extend([_time_control(conditions.limits[entry]) for entry in index_of_entry])
     if conditions.timed:
         starts.own_clock_us.extend([game.left_us[side] for game, side in zip(games, sides, strict=True)])
         starts.opponent_clock_us.extend([game.left_us[1 - side] for game, side in zip(games, sides, strict=True)])
@@ -177,10 +178,17 @@ def turns_columns(turns: pb.Turns, player: Player, outbox: Outbox) -> None:
         game = player.games.get(handle)
         own = opponent = 0
         if game is not None and game.conditions.timed:
-            # 0 means no limit, so a clock that a move within the time margin has used up shows 1.
-            own, opponent = (game.left_us[side] or int(game.time_of(side) is not None) for side in (ply & 1, ~ply & 1))
+            own = _shown_clock_us(game, ply & 1)
+            opponent = _shown_clock_us(game, 1 - (ply & 1))
         turns.own_clock_us.append(own)
         turns.opponent_clock_us.append(opponent)
+
+
+def _shown_clock_us(game: Game, side: int) -> int:
+    """Return the time on a side's clock; 0 without a limit. A clock that the time margin has used up shows 1."""
+    if game.time_of(side) is None:
+        return 0
+    return game.left_us[side] or 1
 
 
 def ends_columns(ends: pb.Ends, player: Player, games: list[Game]) -> None:

@@ -10,6 +10,7 @@ from noughts_referee.comments import pack_comments
 from noughts_referee.rules import OpeningChoice, Result, Termination, base_name, game_seed, parse_variant, side_seeds
 from noughts_referee.work_units import GameConditions, GameSoFar, Slot, Unit, pack_moves, pack_scores, pack_times
 
+# Shared by all games without clocks, which never change it.
 _NO_CLOCKS = [0, 0]
 CHOICES = 4
 """An even number larger than the number of choices before a game by agreement."""
@@ -53,7 +54,7 @@ class Outbox:
         self.turns_timed.clear()
 
     def without_turns(self) -> "Outbox":
-        """Keep everything except the questions; return an outbox with those."""
+        """Move the questions to a new outbox and return it. The other messages stay here."""
         rest = Outbox()
         rest.turn_game, self.turn_game = self.turn_game, rest.turn_game
         rest.turn_ply, self.turn_ply = self.turn_ply, rest.turn_ply
@@ -64,21 +65,24 @@ class Outbox:
 
     def split(self, most_moves: int) -> "Outbox":
         """Keep starts with at most this many moves in total (at least one start) and their games; return the rest."""
-        carried = list(accumulate(game.ply for game in self.starts))
-        kept = max(1, bisect_right(carried, most_moves))
+        move_totals = list(accumulate(game.ply for game in self.starts))
+        start_count = max(1, bisect_right(move_totals, most_moves))
         rest = Outbox()
-        self.starts, rest.starts = self.starts[:kept], self.starts[kept:]
+        self.starts, rest.starts = self.starts[:start_count], self.starts[start_count:]
         later = {game.handle for game in rest.starts}
         rows = list(zip(self.turn_game, self.turn_ply, self.turn_cell, strict=True))
         for outbox, is_later in ((self, False), (rest, True)):
-            mine = [row for row in rows if (row[0] in later) is is_later]
-            outbox.turn_game, outbox.turn_ply, outbox.turn_cell = ([row[column] for row in mine] for column in range(3))
-        self.turns_timed, rest.turns_timed = _parted(self.turns_timed, later)
-        self.ends, rest.ends = _parted(self.ends, later)
+            turns = [row for row in rows if (row[0] in later) is is_later]
+            outbox.turn_game = [game for game, _, _ in turns]
+            outbox.turn_ply = [ply for _, ply, _ in turns]
+            outbox.turn_cell = [cell for _, _, cell in turns]
+        self.turns_timed, rest.turns_timed = _partition(self.turns_timed, later)
+        self.ends, rest.ends = _partition(self.ends, later)
         return rest
 
 
-def _parted(games: list["Game"], later: set[int]) -> tuple[list["Game"], list["Game"]]:
+def _partition(games: list["Game"], later: set[int]) -> tuple[list["Game"], list["Game"]]:
+    """Return the games that are not in `later`, and those that are."""
     return [game for game in games if game.handle not in later], [game for game in games if game.handle in later]
 
 
@@ -103,7 +107,7 @@ class Player:
     """Whether the player learns the end of a game only after the game is stored."""
 
     def resend(self) -> None:
-        """Refill the outbox after the player lost its state: a start for each running game, and the open turns."""
+        """Refill the outbox after the player lost its state: a start for each running game, and the open questions."""
         self.outbox = outbox = Outbox()
         for game in self.games.values():
             if game.ply < 0:
@@ -202,8 +206,8 @@ class Game:
         return self.conditions.margin_ms * 1000 or player.margin_us
 
     @property
-    def undecided(self) -> bool:
-        """Return whether the game is running, or was ended by our own decision."""
+    def is_undecided(self) -> bool:
+        """Return whether the game is running, or was ended as void. `result` does not exist before the end."""
         return getattr(self, "result", Result.VOID) is Result.VOID
 
     def so_far(self) -> GameSoFar:
@@ -241,11 +245,11 @@ class LostGame(NamedTuple):
     """The loser's side: 0 moved first, 1 second."""
     ply: int
     moves: tuple[int, ...] = ()
-    """These moves, if known."""
+    """The moves of the game, if known."""
 
 
 def running_games(player: Player) -> tuple[LostGame, ...]:
-    """Return the games that the player loses if it is gone now."""
+    """Return the games that the player loses if its process ends now."""
     return tuple(
         LostGame(game.conditions.tournament, game.slot[0], game.side_of(player), game.ply, tuple(game.moves))
         for game in player.games.values()

@@ -16,13 +16,14 @@ from typing import NamedTuple, Protocol, cast
 from noughts_referee.arbiter import Answers, Arbiter, Complaint
 from noughts_referee.clock import MARGIN_US
 from noughts_referee.comments import CommentKeeper, CommentLimits
-from noughts_referee.finished_games import finished_games, gone_because, walkover
+from noughts_referee.finished_games import finished_games, walkover, withdrawal_fault
 from noughts_referee.game import Game, Player
 from noughts_referee.rules import Choice, Termination
 from noughts_referee.stalls import Stalls
 from noughts_referee.work_units import FinishedGame, GameConditions, Slot, Unit
 
 _Waiting = tuple[int, Slot, Unit]
+"""A slot that has not started: its arrival number, the slot, and its unit."""
 
 
 class PlayerConnection(Protocol):
@@ -48,16 +49,16 @@ class Observer(Protocol):
     """An observer of running games. It is called during play: it must be fast, raise nothing and change no game."""
 
     def began(self, game: Game) -> None:
-        """A game has begun."""
+        """Note that a game has begun."""
 
     def answered(self, games: Sequence[int], plies: Sequence[int], scores: Sequence[tuple[int, float]]) -> None:
-        """Answers to these games were judged. Each game advanced by one ply at most.
+        """Note that answers to these games were judged. Each game advanced by one ply at most.
 
-        `games` are handles, `plies` what the player meant to answer, `scores` its finite scores as (index, score).
+        `games` are handles, `plies` the plies that the player named, `scores` its finite scores as (index, score).
         """
 
     def ended(self, games: Sequence[Game]) -> None:
-        """Games are over. Their last plies were in an earlier `answered`."""
+        """Note that games are over. An earlier `answered` had their last plies."""
 
 
 class _Seats(NamedTuple):
@@ -65,7 +66,7 @@ class _Seats(NamedTuple):
 
     timed: int
     untimed: int
-    """Including timed ones."""
+    """Number of all games, timed ones included."""
 
 
 @dataclass(slots=True, eq=False)
@@ -79,7 +80,7 @@ class _SeatPool:
     taken: int = field(default=0, init=False)
     """Running games."""
     timed_taken: int = field(default=0, init=False)
-    """Those of them that are timed."""
+    """Running games with clocks."""
     # Slots that wait for a seat here, in order of arrival. There are two lines, because a player can have seats for
     # untimed games but none for timed ones.
     timed: deque[_Waiting] = field(default_factory=deque, init=False)
@@ -115,7 +116,7 @@ class ConnectedPlayer(Player):
 
     room: _SeatPool = field(default_factory=_SeatPool)
     guests: _SeatPool = field(default_factory=_SeatPool)
-    """Equal capacity for guests (see `GameConditions.guest`), so that they take none from tournaments."""
+    """Separate capacity of the same size for guests (see `GameConditions.guest`), which take none from tournaments."""
     wire: PlayerConnection | None = field(default=None, init=False)
     members: "tuple[ConnectedPlayer, ...]" = field(default=(), init=False)
     """The processes of one bot that share its capacity and play for it. If empty, the player plays itself."""
@@ -131,6 +132,7 @@ class ConnectedPlayer(Player):
         return self.members
 
     def seats(self, timed: bool) -> int:
+        """Return how many timed games, or games of any kind, the player can play at the same time."""
         if self.members:
             return sum(member.seats(timed) for member in self.members)
         wire = self.wire
@@ -211,13 +213,13 @@ class Referee:
         """Slots not yet started, by tournament."""
         self._arrivals = 0
         self._held: set[str] = set()
-        """Why no game begins now."""
+        """The reasons for which no game begins now; empty if games can begin."""
         self.on_progress: Callable[[], None] = lambda: None
         """Called after games have ended or begun."""
         self.on_displaced: Callable[[GameConditions], None] = lambda guest: None
         """Called with a challenge or a guest's test when one of its bots begins a tournament's timed game."""
         self.observer: Observer | None = None
-        """None costs nothing."""
+        """Sees every game, unless it is None."""
 
     # Calls by the organiser.
 
@@ -278,15 +280,16 @@ class Referee:
     def withdraw(self, tournament: int) -> None:
         """Forget the tournament's slots that are not running."""
 
-        def kept(waiting: Iterable[_Waiting]) -> list[_Waiting]:
-            # A sorted list is a heap. Arrival numbers are unique, so nothing else is compared.
+        def other_slots(waiting: Iterable[_Waiting]) -> list[_Waiting]:
+            # A sorted list is a heap. Arrival numbers are unique, so slots and units are never compared.
             return sorted(entry for entry in waiting if entry[2].conditions.tournament != tournament)
 
-        self._queue = kept(self._queue)
+        self._queue = other_slots(self._queue)
         players = self._players.values()
         rooms = chain.from_iterable((player.room, player.guests) for player in players)
         for room in chain(self._tournaments.values(), rooms):
-            room.timed, room.untimed = deque(kept(room.timed)), deque(kept(room.untimed))
+            room.timed = deque(other_slots(room.timed))
+            room.untimed = deque(other_slots(room.untimed))
         self._queued.pop(tournament, None)
         for player in players:
             self._reconsider(player.guests)
@@ -299,7 +302,7 @@ class Referee:
             room.withdrawn.update(entries)
             for entry in leaving:
                 for connection in room.entries[entry].connections:
-                    why = gone_because(entries[entry])
+                    why = withdrawal_fault(entries[entry])
                     self.arbiter.forfeit(connection, Termination.ADJUDICATED, why, tournament)
             for entry in entries:
                 self._reconsider(room.entries[entry].room)
@@ -318,8 +321,10 @@ class Referee:
             self._settle()
 
     def kept_waiting(self, tournament: int) -> Iterator[tuple[int, tuple[int, int]]]:
-        """Yield the entries that keep others waiting, and by what: (game, ply) of a question without a clock, or (0, 0)
-        if the entry is away and has games here."""
+        """Yield each entry that keeps others waiting, with the (game, ply) of its open question without a clock.
+
+        (0, 0) stands for an entry that is away and has running or waiting games in the tournament.
+        """
         room = self._tournaments.get(tournament)
         if room is None:
             return
@@ -363,7 +368,7 @@ class Referee:
                         yield game
 
     def hold(self, why: str) -> None:
-        """Begin no game until `go_on` is called with the same word. Running games continue."""
+        """Begin no game until `go_on` is called with the same reason. Running games continue."""
         self._held.add(why)
 
     def go_on(self, why: str) -> None:
@@ -371,12 +376,12 @@ class Referee:
         self._held.discard(why)
         self._settle()
 
-    def settled(self, games: Iterable[FinishedGame], stored: Iterable[FinishedGame]) -> None:
-        """Tell the ends of reported games to the players that wait for the commit (`Player.stored_ends`).
+    def announce_stored(self, games: Iterable[FinishedGame], stored: Iterable[FinishedGame]) -> None:
+        """Announce the ends of reported games to the players that wait for the commit (`Player.stored_ends`).
 
-        Games that the commit did not store are void for them: their slots are played again, or no longer count.
+        These players see a game as void if the commit did not store it. Its slot is played again, or no longer counts.
         """
-        self.arbiter.settled(games, stored)
+        self.arbiter.announce_stored(games, stored)
         self._settle()
 
     def stop_starting(self) -> None:
@@ -404,7 +409,7 @@ class Referee:
         """Connect a player, also after a disconnection: send it its running games and start new ones."""
         player.wire = wire
         player.resend()
-        self.arbiter.rejoined(player)
+        self.arbiter.forget_waiting(player)
         self.arbiter.touched.add(player)
         self.seats_changed(player)
 
@@ -415,11 +420,11 @@ class Referee:
         self._settle()
 
     def forfeit(self, player: ConnectedPlayer, termination: Termination, fault: str = "") -> None:
-        """End the running games of a player that is gone for good; `fault` says why (see `Game.fault`)."""
+        """End the running games of a player that does not return as lost; `fault` says why (see `Game.fault`)."""
         self.arbiter.forfeit(player, termination, fault)
         self._settle()
 
-    def answered(self, player: ConnectedPlayer, answers: Answers) -> list[Complaint]:
+    def judge_answers(self, player: ConnectedPlayer, answers: Answers) -> list[Complaint]:
         """Judge a player's answers. Return complaints about answers to questions that were never asked."""
         games, plies = answers.games, answers.plies
         self.plies += len(games)
@@ -431,25 +436,25 @@ class Referee:
             game = player.games.get(games[row])
             if game and game.conditions.keep_scores and game.ply == plies[row] and game.mover is player:
                 self._comments.keep(game.comments, game.ply, comment)
-        complaints = self.arbiter.answered(player, answers)
+        complaints = self.arbiter.judge_answers(player, answers)
         if self.observer is not None:
             self.observer.answered(games, plies, answers.scores)
         self._settle()
         return complaints
 
-    def chosen(
+    def judge_choices(
         self, player: ConnectedPlayer, choices: Iterable[tuple[int, int, Choice | None, str]], times_us: Sequence[int]
     ) -> list[Complaint]:
-        """Judge a player's choices for openings: (game, step, choice, reason to resign). See `Arbiter.chosen`."""
+        """Judge a player's choices for openings: (game, step, choice, reason to resign). See `Arbiter.judge_choice`."""
         complaints: list[Complaint] = []
         for (game, step, choice, why), took in zip(choices, times_us, strict=True):
-            complaints += self.arbiter.chosen(player, game, step, choice, took, why)
+            complaints += self.arbiter.judge_choice(player, game, step, choice, took, why)
         self._settle()
         return complaints
 
-    def silent(self, player: ConnectedPlayer, questions: Iterable[tuple[int, int, int]]) -> None:
-        """Report questions (game, ply, microseconds since asked) past their limit. See `Arbiter.silent`."""
-        self.arbiter.silent(player, questions)
+    def end_overdue(self, player: ConnectedPlayer, questions: Iterable[tuple[int, int, int]]) -> None:
+        """Report questions (game, ply, microseconds since asked) past their limit. See `Arbiter.end_overdue`."""
+        self.arbiter.end_overdue(player, questions)
         self._settle()
 
     def _settle(self) -> None:
@@ -486,15 +491,16 @@ class Referee:
                     player.wire.wake()
 
     def _leave(self, ended: list[Game]) -> None:
+        """Free the seats of ended games, and queue the slots that waited for them."""
         queue = self._queue
-        leaving = Counter([(game.conditions.tournament, game.players) for game in ended])
-        for (tournament, players), left in leaving.items():
+        ended_games = Counter([(game.conditions.tournament, game.players) for game in ended])
+        for (tournament, players), games in ended_games.items():
             own = self._tournaments[tournament]
             pair = cast("_Pair", players)
             for room in (own, *(player.guests if own.guest else player.room for player in pair)):
-                room.take(-left, own.is_timed)
+                room.take(-games, own.is_timed)
                 for line in (room.untimed, room.timed):
-                    for _ in range(min(left, len(line))):
+                    for _ in range(min(games, len(line))):
                         heappush(queue, line.popleft())
             if not own.guest:
                 for player in pair:
@@ -502,6 +508,7 @@ class Referee:
                         self._reconsider(player.guests)
 
     def _reconsider(self, room: _SeatPool) -> None:
+        """Queue all slots that wait in the pool, because its capacity has changed."""
         for line in (room.timed, room.untimed):
             for waiting in line:
                 heappush(self._queue, waiting)

@@ -1,4 +1,4 @@
-"""The interfaces of a referee, whether it runs in this process or as the referees of a cluster."""
+"""The interfaces that the referee of this process and the referees of a cluster share."""
 
 from collections.abc import Iterable, Sequence
 from typing import Protocol
@@ -30,19 +30,19 @@ class PlayerReferee(Protocol):
     def joined(self, player: ConnectedPlayer, wire: PlayerConnection) -> None:
         """Connect a player, also after a disconnection: send it its running games."""
 
-    def answered(self, player: ConnectedPlayer, answers: Answers) -> list[Complaint]:
+    def judge_answers(self, player: ConnectedPlayer, answers: Answers) -> list[Complaint]:
         """Judge a player's answers. Return complaints about answers to questions that were never asked."""
 
-    def chosen(
+    def judge_choices(
         self, player: ConnectedPlayer, choices: Iterable[tuple[int, int, Choice | None, str]], times_us: Sequence[int]
     ) -> list[Complaint]:
         """Judge a player's choices for openings."""
 
-    def silent(self, player: ConnectedPlayer, questions: Iterable[tuple[int, int, int]]) -> None:
+    def end_overdue(self, player: ConnectedPlayer, questions: Iterable[tuple[int, int, int]]) -> None:
         """Report questions (game, ply, microseconds since asked) past their limit."""
 
     def forfeit(self, player: ConnectedPlayer, termination: Termination, fault: str = "") -> None:
-        """End the running games of a player that is gone for good."""
+        """End the running games of a player that does not return as lost."""
 
 
 class RefereeCounts(Protocol):

@@ -20,12 +20,12 @@ class RoundTrips:
         self._sent_at: int | None = None
 
     @property
-    def wanted(self) -> bool:
+    def is_measured(self) -> bool:
         """Return whether round trips are measured at all."""
         return self._cap_us > 0
 
     @property
-    def waiting(self) -> bool:
+    def awaits_echo(self) -> bool:
         """Return whether a heartbeat has not been echoed yet."""
         return self._sent_at is not None
 
@@ -34,11 +34,12 @@ class RoundTrips:
         """Return the time that is not charged to each move; 0 before the first measurement."""
         return min(min(self._latest, default=0), self._cap_us)
 
-    def sent(self, now: int) -> None:
+    def record_sent(self, now: int) -> None:
+        """Record that a heartbeat is sent now, in microseconds."""
         self._sent_at = now
 
-    def echoed(self, now: int, *, busy: bool) -> None:
-        """Record its echo. If the bot was `busy` with a move, the echo can only shorten the known time."""
+    def record_echo(self, now: int, *, busy: bool) -> None:
+        """Record the echo of the last heartbeat. While the bot is `busy` with a move, only a shorter trip counts."""
         assert self._sent_at is not None
         took = now - self._sent_at
         self._sent_at = None

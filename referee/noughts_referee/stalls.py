@@ -20,7 +20,8 @@ _MOST_IN_A_ROW = 2
 class Stalls:
     """Periods in which the server could not read answers. Times are microseconds.
 
-    A player thinks on while the server is stalled. Only the wait of an answer that has arrived is not charged.
+    A player can think while the server is stalled. The server does not charge the time for which an answer that has
+    arrived waits to be read.
 
     A task must run `watch`, or call `expect` before the loop waits for the first time and `came` after each wait.
     """
@@ -51,9 +52,9 @@ class Stalls:
         self._due = self._now() + self._period
 
     def came(self) -> float:
-        """Record that the loop has run, and that it should run again in the same time. Return its delay in seconds.
+        """Record that the loop has run and should run again after the same period. Return its delay in seconds.
 
-        Both are one step: a stall between the two would not be seen.
+        One method does both, because a stall between two calls would not be noticed.
         """
         if self._due is None:
             return 0.0
@@ -70,9 +71,9 @@ class Stalls:
     def arrived(self, now: int, last_write: Callable[[], int] | None = None) -> int:
         """Return when an answer arrived that is read now.
 
-        `last_write` returns the time of the last write to its pipe, if the system dates writes; a player cannot gain
-        more by a wrong one than the time since the loop last ran. Without it, the player gets the benefit of the doubt:
-        the answer may have arrived when the stall began.
+        `last_write` returns the time of the last write to the player's pipe, if the system dates writes. A wrong time
+        gains a player at most the time since the loop last ran. Without `last_write`, the result is the start of the
+        stall: the earliest time at which the answer can have arrived.
         """
         if self._due is None:
             return now
@@ -83,20 +84,20 @@ class Stalls:
         return now if now - ran <= LEAST_US else min(now, max(ran, last_write()))
 
     def within(self, since: int, until: int) -> int:
-        """Return the length of the stalls between these times, at most 60 s. `until` is now."""
+        """Return the length of the stalls between these times in microseconds, at most 60 s. `until` is now."""
         began = self._began(until)
-        stood = 0 if began is None else until - max(since, began)
+        stalled_us = 0 if began is None else until - max(since, began)
         for begin, end in reversed(self._spans):
             if end <= since:
                 break
-            stood += end - max(since, begin)
-        return min(stood, MOST_US)
+            stalled_us += end - max(since, begin)
+        return min(stalled_us, MOST_US)
 
     def _stalled_since(self, now: int) -> int:
         """Return the start of the stall that lasts or has just ended; `now` if there is none.
 
-        From its arrival to its reading an answer takes a few turns of the loop. So a stall has just ended until the
-        loop has run on time once, and two in a row count as one.
+        Between the arrival of an answer and its reading the loop runs a few times. Therefore a stall counts as just
+        ended until the loop has run on time once, and two stalls in a row count as one.
         """
         assert self._due is not None
         began = self._began(now)
@@ -113,5 +114,5 @@ class Stalls:
         """Return the start of the current stall; None if there is none."""
         if self._due is None or now - self._due <= LEAST_US:
             return None
-        # A long stall can have begun at any time since the loop last ran, so the bots get the benefit of the doubt.
+        # A long stall can have begun at any time since the loop last ran. The earliest time favours the bots.
         return self._due - self._period if now - self._due > self._period else self._due

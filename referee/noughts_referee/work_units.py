@@ -44,15 +44,15 @@ class GameConditions:
     fuel: int = 0
     """The fuel of each move of a WebAssembly module. 0: the usual one."""
     margin_ms: int = 0
-    """Milliseconds by which a move of any bot can exceed its limit. 0: each player's own time margin."""
+    """The time margin of every bot in milliseconds. 0: each player's own time margin."""
     live_scores: bool = False
     """Whether scores in games with clocks are public at once."""
     keep_scores: bool = False
     """Whether the scores and comments of bots are stored with the game."""
     guest: bool = False
-    """Whether it is a challenge, or a test against a bot of another owner. Tournaments take precedence over guests."""
+    """Whether this is a challenge, or a test against another owner's bot. Tournaments take precedence over guests."""
     guest_test: bool = False
-    """Whether it is such a test: its games begin only while its bots have no game of a tournament."""
+    """Whether the guest is a test. Its games begin only while its bots have no game of a tournament."""
     limits: tuple[TimeControl | None, ...] = field(init=False)
     """The time control of each entry, by entry number; None without a limit."""
     timed: bool = field(init=False)
@@ -99,7 +99,7 @@ class GameSoFar(NamedTuple):
     """See `pack_comments`."""
 
 
-_NOTHING_BEGUN: Mapping[int, GameSoFar] = MappingProxyType({})
+_NO_GAMES_SO_FAR: Mapping[int, GameSoFar] = MappingProxyType({})
 
 
 class Unit(NamedTuple):
@@ -109,9 +109,11 @@ class Unit(NamedTuple):
     attempt: int
     slots: Sequence[Slot]
     openings: Mapping[int, tuple[int, ...]] = _NO_OPENINGS
-    """Moves on the board when a game begins, by ordinal: legal from the empty board on and not ending the game. Slots
-    not listed begin with the empty board."""
-    begun: Mapping[int, GameSoFar] = _NOTHING_BEGUN
+    """Moves on the board when a game begins, by ordinal. They are legal and do not end the game.
+
+    Slots that are not listed begin with the empty board.
+    """
+    begun: Mapping[int, GameSoFar] = _NO_GAMES_SO_FAR
     """Games to resume from an earlier attempt, by ordinal."""
 
 
@@ -135,9 +137,9 @@ class FinishedGame(NamedTuple):
     allowances: bytes | None = None
     """See `pack_allowances`; None in games without clocks."""
     scores: bytes | None = None
-    """See `pack_scores`; None if the tournament does not keep them, or without any."""
+    """See `pack_scores`; None without scores, or if the tournament does not keep them."""
     comments: bytes | None = None
-    """See `pack_comments`; None as for `scores`."""
+    """See `pack_comments`; None without comments, or if the tournament does not keep them."""
 
     @property
     def outcome(self) -> Outcome:
@@ -187,7 +189,7 @@ def unpack_allowances(packed: bytes) -> tuple[Allowance, Allowance]:
 
 
 def pack_scores(scores: Mapping[int, float] | None, plies: int) -> bytes | None:
-    """Pack the scores of so many plies as four bytes each, as a time has; NaN for a ply without one."""
+    """Pack the scores of the first `plies` plies as four-byte floats, little endian; NaN for a ply without a score."""
     if not scores:
         return None
     column = (min(max(scores.get(ply, math.nan), -_LARGEST_SCORE), _LARGEST_SCORE) for ply in range(plies))
@@ -195,7 +197,7 @@ def pack_scores(scores: Mapping[int, float] | None, plies: int) -> bytes | None:
 
 
 def unpack_scores(packed: bytes | None) -> dict[int, float]:
-    """Return the scores by ply, with six digits."""
+    """Return the scores by ply, rounded to six significant digits."""
     column = _unpack("f", packed) if packed else []
     return {ply: float(f"{score:.6g}") for ply, score in enumerate(column) if not math.isnan(score)}
 

@@ -142,7 +142,7 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
             journal=recorder.journal,
             comment_limits=settings.limits.comments,
         )
-        recorder.on_settled = referee.settled
+        recorder.on_settled = referee.announce_stored
         accepts = ",".join(settings.acceptance.kinds) if settings.acceptance else ""
         membership = Membership(store, bus, Node(name, NodeKind.REFEREE, settings.seats, accepts))
         bots = RemoteBots(referee, bus, membership, settings.grace)

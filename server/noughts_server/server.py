@@ -155,7 +155,7 @@ async def running_server(
                 journal=recorder.journal,
                 comment_limits=settings.limits.comments,
             )
-            recorder.on_settled = local.settled
+            recorder.on_settled = local.announce_stored
             play = LocalPlay(store, local, recorder, bus, AllUnits, store_patience=settings.store_patience)
             director = Director(store, play)
             local.on_displaced = making_room(director, play)

@@ -101,7 +101,7 @@ def test_one_frame_answers_games_against_several_opponents(table: Table) -> None
     shared = conditions(players=(1, 2, 3))
     games = [table.start(shared, Slot(ordinal, 0, 1 + ordinal % 2)) for ordinal in range(6)]
     handles = [game.handle for game in games]
-    table.arbiter.answered(table.player(1), Answers(handles, [0] * 6, [0, 1, 2, 3, 4, 5], [10] * 6))
+    table.arbiter.judge_answers(table.player(1), Answers(handles, [0] * 6, [0, 1, 2, 3, 4, 5], [10] * 6))
     assert table.told(2) == [Question(handles[index], 1, index) for index in (0, 2, 4)]
     assert table.told(3) == [Question(handles[index], 1, index) for index in (1, 3, 5)]
 
@@ -145,7 +145,7 @@ def test_huge_cell_numbers_cost_no_more_than_small_ones(table: Table) -> None:
     games = [table.start() for _ in range(2_000)]
     handles = [game.handle for game in games]
     began = time.process_time()
-    table.arbiter.answered(table.player(1), Answers(handles, [0] * 2_000, [2**32 - 1] * 2_000, [0] * 2_000))
+    table.arbiter.judge_answers(table.player(1), Answers(handles, [0] * 2_000, [2**32 - 1] * 2_000, [0] * 2_000))
     # A number with so many bits, shifted once for each game, would take minutes.
     assert time.process_time() - began < 1.0
     assert {verdict(game) for game in games} == {("0-1", "illegal_move")}
@@ -157,7 +157,7 @@ def test_huge_cell_numbers_cost_no_more_than_small_ones(table: Table) -> None:
 def test_a_row_that_resigns_loses_and_its_cell_is_ignored(table: Table) -> None:
     games = [table.start() for _ in range(3)]
     handles = [game.handle for game in games]
-    table.arbiter.answered(table.player(1), Answers(handles, [0] * 3, [4, 99, 4], [5, 6, 7], resigned=[1]))
+    table.arbiter.judge_answers(table.player(1), Answers(handles, [0] * 3, [4, 99, 4], [5, 6, 7], resigned=[1]))
     assert verdict(games[1]) == ("0-1", "resigned")
     assert games[1].moves == []
     assert games[1].times_us == [6]
@@ -173,13 +173,16 @@ def test_the_second_mover_can_resign(table: Table) -> None:
 
 def test_rows_that_do_not_exist_resign_nothing(table: Table) -> None:
     game = table.start()
-    assert table.arbiter.answered(table.player(1), Answers([game.handle], [0], [4], [0], resigned=[1, 1, 2**31])) == []
+    assert (
+        table.arbiter.judge_answers(table.player(1), Answers([game.handle], [0], [4], [0], resigned=[1, 1, 2**31]))
+        == []
+    )
     assert game.moves == [4]
 
 
 def test_a_row_named_twice_resigns_once(table: Table) -> None:
     game = table.start()
-    table.arbiter.answered(table.player(1), Answers([game.handle], [0], [4], [0], resigned=[0, 0]))
+    table.arbiter.judge_answers(table.player(1), Answers([game.handle], [0], [4], [0], resigned=[0, 0]))
     assert verdict(game) == ("0-1", "resigned")
     assert table.arbiter.take_ended() == [game]
 
@@ -188,11 +191,11 @@ def test_a_resignation_out_of_turn_is_an_answer_out_of_turn(table: Table) -> Non
     game = table.start()
     table.play(game, [4])
     first, handle = table.player(1), game.handle
-    assert table.arbiter.answered(first, Answers([handle], [0], [0], [0], [0])) == []
+    assert table.arbiter.judge_answers(first, Answers([handle], [0], [0], [0], [0])) == []
     assert table.arbiter.late_answers == 1
-    (complaint,) = table.arbiter.answered(first, Answers([handle], [1], [0], [0], [0]))
+    (complaint,) = table.arbiter.judge_answers(first, Answers([handle], [1], [0], [0], [0]))
     assert (complaint.game, complaint.ply) == (handle, 1)
-    (complaint,) = table.arbiter.answered(first, Answers([handle + 1], [0], [0], [0], [0]))
+    (complaint,) = table.arbiter.judge_answers(first, Answers([handle + 1], [0], [0], [0], [0]))
     assert complaint.game == handle + 1
     assert game.ply == 1
 
@@ -201,7 +204,9 @@ def test_a_frame_of_resignations_takes_no_longer_than_one_of_moves(table: Table)
     games = [table.start() for _ in range(20_000)]
     handles = [game.handle for game in games]
     began = time.process_time()
-    table.arbiter.answered(table.player(1), Answers(handles, [0] * 20_000, [0] * 20_000, [0] * 20_000, range(20_000)))
+    table.arbiter.judge_answers(
+        table.player(1), Answers(handles, [0] * 20_000, [0] * 20_000, [0] * 20_000, range(20_000))
+    )
     assert time.process_time() - began < 1.0
     assert {verdict(game) for game in games} == {("0-1", "resigned")}
 
@@ -294,9 +299,9 @@ def test_the_bank_ends_a_move_sooner_than_its_own_limit(table: Table) -> None:
 
 def test_silence_is_judged_by_the_limit_of_the_move_too(table: Table) -> None:
     game = table.start(conditions(time="180/30+0"))
-    table.arbiter.silent(table.player(1), [(game.handle, 0, 30 * SECOND + MARGIN)])
+    table.arbiter.end_overdue(table.player(1), [(game.handle, 0, 30 * SECOND + MARGIN)])
     assert table.arbiter.ended == []
-    table.arbiter.silent(table.player(1), [(game.handle, 0, 30 * SECOND + MARGIN + 1)])
+    table.arbiter.end_overdue(table.player(1), [(game.handle, 0, 30 * SECOND + MARGIN + 1)])
     assert verdict(game) == ("0-1", "timeout")
 
 
@@ -304,13 +309,13 @@ def test_untimed_games_have_all_the_time_in_the_world(table: Table) -> None:
     game = table.start()
     table.play(game, [4], took=10**15)
     assert game.moves == [4]
-    table.arbiter.silent(table.player(2), [(game.handle, 1, 10**15)])
+    table.arbiter.end_overdue(table.player(2), [(game.handle, 1, 10**15)])
     assert table.arbiter.ended == []
 
 
 def test_silence_past_the_limit_loses_on_time(table: Table) -> None:
     game = table.start(conditions(time="1/move"))
-    table.arbiter.silent(table.player(1), [(game.handle, 0, SECOND + MARGIN + 1)])
+    table.arbiter.end_overdue(table.player(1), [(game.handle, 0, SECOND + MARGIN + 1)])
     assert verdict(game) == ("0-1", "timeout")
     assert game.times_us == [SECOND + MARGIN + 1]
 
@@ -318,7 +323,7 @@ def test_silence_past_the_limit_loses_on_time(table: Table) -> None:
 def test_silence_within_the_limit_ends_nothing_and_costs_nothing(table: Table) -> None:
     per_move, bank = table.start(conditions(time="1/move")), table.start(conditions(time="1+0.1"))
     for took in (1, SECOND // 2, SECOND + MARGIN):
-        table.arbiter.silent(table.player(1), [(per_move.handle, 0, took), (bank.handle, 0, took)])
+        table.arbiter.end_overdue(table.player(1), [(per_move.handle, 0, took), (bank.handle, 0, took)])
     assert table.arbiter.ended == []
     assert bank.left_us == [SECOND, SECOND]
     table.play(bank, [4], took=SECOND)
@@ -328,8 +333,8 @@ def test_silence_within_the_limit_ends_nothing_and_costs_nothing(table: Table) -
 def test_silence_about_a_question_that_was_answered_means_nothing(table: Table) -> None:
     game = table.start(conditions(time="1/move"))
     table.play(game, [4, 0])
-    table.arbiter.silent(table.player(1), [(game.handle, 0, 9 * SECOND), (game.handle, 1, 9 * SECOND)])
-    table.arbiter.silent(table.player(2), [(game.handle, 2, 9 * SECOND), (game.handle + 1, 0, 9 * SECOND)])
+    table.arbiter.end_overdue(table.player(1), [(game.handle, 0, 9 * SECOND), (game.handle, 1, 9 * SECOND)])
+    table.arbiter.end_overdue(table.player(2), [(game.handle, 2, 9 * SECOND), (game.handle + 1, 0, 9 * SECOND)])
     assert table.arbiter.ended == []
 
 
@@ -348,17 +353,17 @@ def test_late_answers_are_dropped_and_counted(table: Table) -> None:
     game = table.start()
     table.play(game, [4, 0])
     first, handle = table.player(1), game.handle
-    assert table.arbiter.answered(first, Answers([handle], [0], [8], [0])) == []
+    assert table.arbiter.judge_answers(first, Answers([handle], [0], [8], [0])) == []
     assert table.arbiter.late_answers == 1
     assert game.moves == [4, 0]
     table.answer(game, 0, resigns=True)
-    assert table.arbiter.answered(first, Answers([handle], [2], [8], [0])) == []
+    assert table.arbiter.judge_answers(first, Answers([handle], [2], [8], [0])) == []
     assert table.arbiter.late_answers == 2
 
 
 def test_of_two_answers_in_one_frame_the_first_counts(table: Table) -> None:
     game = table.start()
-    table.arbiter.answered(table.player(1), Answers([game.handle] * 2, [0, 0], [4, 5], [0, 0]))
+    table.arbiter.judge_answers(table.player(1), Answers([game.handle] * 2, [0, 0], [4, 5], [0, 0]))
     assert game.moves == [4]
     assert table.arbiter.late_answers == 1
 
@@ -366,7 +371,7 @@ def test_of_two_answers_in_one_frame_the_first_counts(table: Table) -> None:
 @pytest.mark.parametrize("handle", [0, 2, 2**63])
 def test_an_unknown_game_is_complained_about(table: Table, handle: int) -> None:
     table.start()
-    (complaint,) = table.arbiter.answered(table.player(1), Answers([handle], [0], [4], [0]))
+    (complaint,) = table.arbiter.judge_answers(table.player(1), Answers([handle], [0], [4], [0]))
     assert (complaint.game, complaint.ply) == (handle, 0)
     assert "a game that was started (the last is 1)" in str(complaint)
     assert table.arbiter.late_answers == 0
@@ -374,28 +379,28 @@ def test_an_unknown_game_is_complained_about(table: Table, handle: int) -> None:
 
 def test_a_ply_that_was_not_reached_is_complained_about(table: Table) -> None:
     game = table.start()
-    (complaint,) = table.arbiter.answered(table.player(1), Answers([game.handle], [2], [4], [0]))
+    (complaint,) = table.arbiter.judge_answers(table.player(1), Answers([game.handle], [2], [4], [0]))
     assert "a ply that was asked (the game is at 0)" in str(complaint)
     assert game.moves == []
 
 
 def test_an_answer_to_the_opponents_question_is_not_played(table: Table) -> None:
     game = table.start()
-    (complaint,) = table.arbiter.answered(table.player(2), Answers([game.handle], [0], [4], [0]))
+    (complaint,) = table.arbiter.judge_answers(table.player(2), Answers([game.handle], [0], [4], [0]))
     assert (complaint.game, complaint.ply) == (game.handle, 0)
     assert game.moves == []
 
 
 def test_nobody_answers_in_the_games_of_others(table: Table) -> None:
     game = table.start()
-    table.arbiter.answered(table.player(3), Answers([game.handle], [0], [4], [0]))
+    table.arbiter.judge_answers(table.player(3), Answers([game.handle], [0], [4], [0]))
     assert game.moves == []
 
 
 def test_bad_rows_spoil_no_good_ones(table: Table) -> None:
     games = [table.start() for _ in range(2)]
     rows = [99, games[0].handle, games[0].handle, games[1].handle]
-    complaints = table.arbiter.answered(table.player(1), Answers(rows, [0, 7, 0, 0], [1, 2, 3, 4], [0] * 4))
+    complaints = table.arbiter.judge_answers(table.player(1), Answers(rows, [0, 7, 0, 0], [1, 2, 3, 4], [0] * 4))
     assert [(complaint.game, complaint.ply) for complaint in complaints] == [(99, 0), (games[0].handle, 7)]
     assert [game.moves for game in games] == [[3], [4]]
 
@@ -403,7 +408,7 @@ def test_bad_rows_spoil_no_good_ones(table: Table) -> None:
 def test_a_frame_of_nonsense_gets_no_more_complaints_than_close_a_stream(table: Table) -> None:
     table.start()
     rows = 5_000
-    complaints = table.arbiter.answered(table.player(1), Answers([77] * rows, [0] * rows, [0] * rows, [0] * rows))
+    complaints = table.arbiter.judge_answers(table.player(1), Answers([77] * rows, [0] * rows, [0] * rows, [0] * rows))
     assert len(complaints) == MOST_COMPLAINTS == 100
 
 
@@ -533,7 +538,7 @@ def test_reasons_belong_to_resignations_in_their_order(table: Table) -> None:
     games = [table.start() for _ in range(4)]
     handles = [game.handle for game in games]
     resigned, reasons = [3, 0, 2], ["the last", "the first"]
-    table.arbiter.answered(table.player(1), Answers(handles, [0] * 4, [4] * 4, [0] * 4, resigned, reasons))
+    table.arbiter.judge_answers(table.player(1), Answers(handles, [0] * 4, [4] * 4, [0] * 4, resigned, reasons))
     assert [game.fault for game in games] == ["resigned: the first", "", "", "resigned: the last"]
 
 

@@ -23,7 +23,7 @@ def begun(rule: str = "swap2", time: str = "none") -> tuple[Table, Game]:
 def choose(table: Table, game: Game, *choices: Choice | None, took: int = 0) -> None:
     """The side that must choose does so."""
     for choice in choices:
-        assert table.arbiter.chosen(game.mover, game.handle, game.opening.step, choice, took) == []
+        assert table.arbiter.judge_choice(game.mover, game.handle, game.opening.step, choice, took) == []
 
 
 def asked(table: Table, key: int) -> list[int]:
@@ -97,7 +97,7 @@ def test_a_choice_that_takes_too_long_loses() -> None:
     assert verdict(game) == ("1-0", "timeout")
     assert (game.moves, game.times_us) == ([*STONES], [0, 0, 0, 1_000_001])
     table, game = begun(time="1/move")
-    table.arbiter.silent(table.player(1), [(game.handle, game.ply, 1_000_001)])
+    table.arbiter.end_overdue(table.player(1), [(game.handle, game.ply, 1_000_001)])
     assert verdict(game) == ("0-1", "timeout")
 
 
@@ -144,14 +144,14 @@ def test_answers_to_what_was_not_asked_change_nothing() -> None:
     table, game = begun()
     one, two = table.player(1), table.player(2)
     arbiter = table.arbiter
-    assert arbiter.chosen(two, game.handle, 0, Put(STONES), 0)
-    assert arbiter.chosen(one, game.handle, 1, Put(STONES), 0)
-    assert arbiter.chosen(one, 99, 0, Put(STONES), 0)
-    assert arbiter.answered(one, Answers([game.handle], [0], [112], [0]))
+    assert arbiter.judge_choice(two, game.handle, 0, Put(STONES), 0)
+    assert arbiter.judge_choice(one, game.handle, 1, Put(STONES), 0)
+    assert arbiter.judge_choice(one, 99, 0, Put(STONES), 0)
+    assert arbiter.judge_answers(one, Answers([game.handle], [0], [112], [0]))
     assert (game.ply, game.moves) == (-4, [])
     choose(table, game, Put(STONES), Take(1))
     # A step that would be the ply of the running game.
-    arbiter.chosen(two, game.handle, 7, Put(MORE), 0)
+    arbiter.judge_choice(two, game.handle, 7, Put(MORE), 0)
     assert game.moves == [*STONES]
     assert table.arbiter.ended == []
 

@@ -60,7 +60,7 @@ def act(table: Table, games: list[tuple[Game, Act]], *, echo: bool) -> None:
     silent = [(game.handle, game.ply, 10**9) for game, what in games if what.kind == "silence" and game.time]
     rows = [(game.handle, game.ply, what) for game, what in games if what.kind != "silence" or not game.time]
     resigned = [row for row, (_, _, what) in enumerate(rows) if what.kind == "resign"]
-    table.arbiter.silent(player, silent)
+    table.arbiter.end_overdue(player, silent)
     for _ in range(2 if echo else 1):
         answers = Answers(
             [handle for handle, _, _ in rows],
@@ -69,7 +69,7 @@ def act(table: Table, games: list[tuple[Game, Act]], *, echo: bool) -> None:
             [what.took for _, _, what in rows],
             resigned,
         )
-        assert table.arbiter.answered(player, answers) == []
+        assert table.arbiter.judge_answers(player, answers) == []
 
 
 def record(game: Game) -> tuple[object, ...]:

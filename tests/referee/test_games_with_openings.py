@@ -61,7 +61,7 @@ def test_clocks_run_from_the_first_move_of_ones_own() -> None:
         unit(shared, [Slot(1, 0, 1)])._replace(openings={1: (4, 0, 8)}), Slot(1, 0, 1), table.player(1), table.player(2)
     )
     assert (game.left_us[0], game.left_us[1], game.mover.key) == (10_000_000, 10_000_000, 2)
-    assert not table.arbiter.answered(table.player(2), Answers([1], [3], [1], [4_000_000]))
+    assert not table.arbiter.judge_answers(table.player(2), Answers([1], [3], [1], [4_000_000]))
     assert (game.left_us[0], game.left_us[1]) == (10_000_000, 7_000_000)
     assert game.times_us == [0, 0, 0, 4_000_000]
 
@@ -77,6 +77,6 @@ def test_an_opening_counts_for_lines_and_the_end_of_the_board() -> None:
     table = Table()
     some = unit(conditions())._replace(openings={1: (0, 3, 1, 4)})
     game = table.arbiter.start(some, some.slots[0], table.player(1), table.player(2))
-    table.arbiter.answered(table.player(1), Answers([1], [4], [2], [1]))
+    table.arbiter.judge_answers(table.player(1), Answers([1], [4], [2], [1]))
     assert table.arbiter.take_ended() == [game]
     assert game.result is Result.FIRST_WINS

@@ -131,7 +131,7 @@ async def test_a_move_made_right_after_the_bot_came_back_is_not_told_twice(serve
     await gone(server, 1)
     async with raw_bot(server, 1) as first:
         # The start of the game waits for a question to travel with; here it comes.
-        server.referee.answered(server.referee.player(2), Answers([1], [1], [0], [0]))
+        server.referee.judge_answers(server.referee.player(2), Answers([1], [1], [0], [0]))
         frame = await first.taken()
         if not turns(frame):
             assert [list(starts.moves) for starts in frame.starts] == [[4]]
@@ -252,7 +252,7 @@ async def test_time_since_an_answer_is_not_charged_to_the_next_question(server: 
     await leap(AWAY)
     async with raw_bot(server, 1) as first:
         # In the 20 ms in which the start waits for a question, there is one: both travel in the first frame.
-        server.referee.answered(server.referee.player(2), Answers([1], [1], [1], [0]))
+        server.referee.judge_answers(server.referee.player(2), Answers([1], [1], [1], [0]))
         await first.asked()
         await first.send((1, 2, 2))
         took = (await recorded_times(server))[2]

@@ -37,7 +37,7 @@ def test_a_finished_game_is_reported_with_all_that_is_to_be_stored(hall: Hall) -
     (game,) = hall.running(20)
     for key, cell, took in ((30, 0, 11), (20, 4, 12), (30, 1, 13), (20, 5, 14), (30, 2, 15)):
         player = hall.referee.player(key)
-        assert hall.referee.answered(player, Answers([game.handle], [game.ply], [cell], [took])) == []
+        assert hall.referee.judge_answers(player, Answers([game.handle], [game.ply], [cell], [took])) == []
     (finished,) = hall.finished
     assert (finished.tournament, finished.attempt, finished.ordinal) == (7, 2, 5)
     assert (finished.first, finished.second) == (2, 1)
@@ -139,7 +139,7 @@ def test_a_wire_may_answer_as_soon_as_it_is_woken(hall: Hall) -> None:
             cells = [Position.after(game.conditions.variant, game.moves).free[0] for game in games]
             if cells:
                 answers = Answers(outbox.turn_game, outbox.turn_ply, cells, [0] * len(cells))
-                hall.referee.answered(player, answers)
+                hall.referee.judge_answers(player, answers)
 
     for key in (1, 2):
         hall.referee.joined(hall.referee.player(key), Eager(key))

@@ -71,12 +71,12 @@ class Play:
             put = step == 0 or (step == 1 and game.opening.may_put and draws.below(2))
             stones = [112, 113, 98] if step == 0 else [7, 200]
             choice = Put(tuple(stones)) if put else Take(draws.below(2))
-            assert arbiter.chosen(game.mover, game.handle, step, choice, took) == []
+            assert arbiter.judge_choice(game.mover, game.handle, step, choice, took) == []
             return
         cells = Position.after(game.conditions.variant, game.moves).free
         cell = draws.choice(cells)
         resigns = [0] if draws.below(40) == 0 else []
-        assert arbiter.answered(game.mover, Answers([game.handle], [game.ply], [cell], [took], resigns)) == []
+        assert arbiter.judge_answers(game.mover, Answers([game.handle], [game.ply], [cell], [took], resigns)) == []
 
     def until(self, over: Callable[[Game], bool] = lambda game: False) -> None:
         """Plays to the end, or until it holds."""
@@ -111,7 +111,7 @@ def test_an_interrupted_game_has_the_same_moves_and_clocks(
     for plies, lost in sorted(kills):
         while len(broken.game.moves) < plies and not broken.table.arbiter.ended:
             broken.step()
-            if broken.table.arbiter.advanced and broken.game.undecided:
+            if broken.table.arbiter.advanced and broken.game.is_undecided:
                 kept.append(broken.game.so_far())
                 broken.table.arbiter.advanced.clear()
         if broken.table.arbiter.ended:
@@ -141,16 +141,16 @@ def test_the_journal_has_each_ply_and_no_finished_game() -> None:
         assert game.so_far().moves == bytes(game.moves)
     table.play(game, [2])
     assert len(table.arbiter.advanced) == 4
-    assert not game.undecided
+    assert not game.is_undecided
 
 
 def test_a_game_that_the_server_interrupts_continues_and_a_lost_one_not() -> None:
     table = Table()
     games = [table.start(conditions(time="10+1")) for _ in range(2)]
     table.arbiter.abandon(games[:1])
-    assert games[0].undecided
+    assert games[0].is_undecided
     table.answer(games[1], 0, resigns=True)
-    assert not games[1].undecided
+    assert not games[1].is_undecided
 
 
 def test_an_unagreed_opening_begins_anew_and_an_agreed_one_stays() -> None:

@@ -17,8 +17,8 @@ SLACK_US = 400_000
 
 
 def measured(trips: RoundTrips, took_us: int, *, busy: bool = False) -> int:
-    trips.sent(0)
-    trips.echoed(took_us, busy=busy)
+    trips.record_sent(0)
+    trips.record_echo(took_us, busy=busy)
     return trips.credit_us
 
 

@@ -28,20 +28,20 @@ def ends(hall: Hall, key: int) -> list[tuple[int, Result]]:
 def test_end_is_told_after_the_commit_only_to_players_that_ask(hall: Hall) -> None:
     results = [(1, Result.SECOND_WINS), (2, Result.SECOND_WINS)]
     assert (ends(hall, 1), ends(hall, 2)) == ([], results)
-    hall.referee.settled(hall.finished, hall.finished)
+    hall.referee.announce_stored(hall.finished, hall.finished)
     assert ends(hall, 1) == results
-    hall.referee.settled(hall.finished, hall.finished)
+    hall.referee.announce_stored(hall.finished, hall.finished)
     assert ends(hall, 1) == results
 
 
 def test_game_that_the_commit_did_not_store_ends_as_void(hall: Hall) -> None:
-    hall.referee.settled(hall.finished, hall.finished[:1])
+    hall.referee.announce_stored(hall.finished, hall.finished[:1])
     assert ends(hall, 1) == [(1, Result.SECOND_WINS), (2, Result.VOID)]
 
 
 def test_new_stream_hears_nothing_of_games_that_ended_before(hall: Hall) -> None:
     hall.join(1)
-    hall.referee.settled(hall.finished, hall.finished)
+    hall.referee.announce_stored(hall.finished, hall.finished)
     assert ends(hall, 1) == []
 
 

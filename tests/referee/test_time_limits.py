@@ -119,6 +119,6 @@ def test_silence_is_judged_as_an_answer_at_that_moment_would_be(
     silent, answered = table.start(shared), table.start(shared)
     for game in (silent, answered):
         table.play(game, range(moves), SECOND // 8)
-    table.arbiter.silent(silent.mover, [(silent.handle, silent.ply, silence_us)])
+    table.arbiter.end_overdue(silent.mover, [(silent.handle, silent.ply, silence_us)])
     table.answer(answered, answered.ply, silence_us)
     assert (silent in table.arbiter.ended) == (answered in table.arbiter.ended)

@@ -70,5 +70,5 @@ class Hall:
     def answer(self, key: int, games: Sequence[Game], cells: Sequence[int], resigned: Sequence[int] = ()) -> None:
         handles, plies = [game.handle for game in games], [game.ply for game in games]
         answers = Answers(handles, plies, cells, [0] * len(games), resigned)
-        complaints = self.referee.answered(self.referee.player(key), answers)
+        complaints = self.referee.judge_answers(self.referee.player(key), answers)
         assert complaints == []

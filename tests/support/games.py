@@ -75,7 +75,7 @@ class Table:
     def answer(self, game: Game, cell: int, took: int = 0, *, resigns: bool = False) -> list[Complaint]:
         """The side to move answers."""
         resigned = [0] if resigns else []
-        return self.arbiter.answered(game.mover, Answers([game.handle], [game.ply], [cell], [took], resigned))
+        return self.arbiter.judge_answers(game.mover, Answers([game.handle], [game.ply], [cell], [took], resigned))
 
     def play(self, game: Game, moves: Iterable[int], took: int = 0) -> None:
         for cell in moves:

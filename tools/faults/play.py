@@ -41,7 +41,7 @@ REFEREE = (
     Fault(
         name="reconnect-restarts-clocks",
         file=_DEADLINES,
-        before="self._resent = {game for game in self._asked() if game in self._written}",
+        before="self._resent = {game for game in self._outbox_games() if game in self._written}",
         after="self._resent = set()",
         harm="A bot gains the whole time of its move by connecting again.",
         near=("tests/referee/test_reconnect.py",),
@@ -59,7 +59,7 @@ REFEREE = (
     Fault(
         name="deleted-files-are-free",
         file=f"{_CHILDREN}/watch.py",
-        before="            size += without_name(processes, limits.file_bytes)\n",
+        before="            size += deleted_bytes(processes, limits.file_bytes)\n",
         after="",
         harm="A bot fills the disk with files that it has deleted and holds open.",
         near=("tests/referee/children/lock", "tests/referee/children/test_scratch.py"),
@@ -68,8 +68,8 @@ REFEREE = (
     Fault(
         name="shared-folder-is-readable",
         file=f"{_CHILDREN}/sandbox.py",
-        before="(real,) if too_much(folder) else (folder,)",
-        after="(folder,)",
+        before="        readable = (real,)\n",
+        after="        readable = (folder,)\n",
         harm="A bot whose file lies in a home folder can read the whole folder.",
         near=("tests/referee/children/lock",),
         wider=_LOCK_TESTS,

@@ -1,4 +1,4 @@
-"""A child player: started, judged, restarted after a crash, and disabled after repeated failed starts."""
+"""A child player. It starts a process, restarts it after a crash, and is disabled after repeated failed starts."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -70,7 +70,7 @@ class ChildPlayer:
     accept: Callable[[pb.Hello], pb.Welcome]
     """Answers a Hello or raises NotStarted."""
     on_life: Callable[[ChildProcess], None] = lambda child: None
-    """Called with each process that starts."""
+    """Called with each new process."""
     on_fault: Callable[[Fault], None]
     """Called when a process ends. It can end `play` by raising."""
     failures: int = field(default=0, init=False)
@@ -102,17 +102,17 @@ class ChildPlayer:
                 try:
                     await asyncio.shield(ending)
                 except asyncio.CancelledError:
-                    # The lost game can end the tournament, but the bot's owner must still be able to read why.
+                    # The lost game can end the tournament, but `on_fault` must still report why it was lost.
                     await asyncio.wait([ending])
                     raise
 
     async def _end(self, child: ChildProcess, reason: str, lost: tuple[LostGame, ...]) -> None:
         death = await child.stop(reason)
-        # A child that only received its welcome has not started. Nor has a program that ended before its first answer,
-        # because its host said hello for it.
-        is_spoken_for = self.kind.hosted and self.kind.starts_programs
-        started = child.frames.answered if is_spoken_for else child.frames.written > 1
-        self.failures = 0 if started else self.failures + 1
+        # A child that only received its welcome has not started. A host says hello before its program runs, so a
+        # hosted program has started only after its first answer.
+        host_says_hello = self.kind.hosted and self.kind.starts_programs
+        has_started = child.frames.has_answered if host_says_hello else child.frames.written > 1
+        self.failures = 0 if has_started else self.failures + 1
         benched = self.failures == MOST_STARTS
         self.on_fault(Fault(death, lost, benched))
 
@@ -142,11 +142,11 @@ class ChildPlayer:
 
 
 class _ServerStopsError(Exception):
-    """The server stops, which is nobody's fault."""
+    """The server stops. The child is not at fault."""
 
 
 class _Silence:
-    """Ends the stream of a child that is silent for too long while it owes an answer in a game without a clock."""
+    """A timer that ends the stream of a child that owes an answer without a clock and is silent for too long."""
 
     def __init__(self, wire: FrameConnection, child: ChildProcess, settings: ChildSettings) -> None:
         self._wire = wire
@@ -169,9 +169,9 @@ class _Silence:
 
 
 class _Rest:
-    """Lowers the priority of a child that computes while it has nothing to do, until it rests again.
+    """A timer that lowers the priority of a child that computes without a question, until it stops computing.
 
-    Its threads would take the time of bots that think.
+    Its threads would take processor time from bots that think.
     """
 
     def __init__(self, wire: FrameConnection, child: ChildProcess, settings: ChildSettings) -> None:
@@ -180,17 +180,18 @@ class _Rest:
         self._seconds = settings.rest
         self._gives_way = False
         self._looks = 0
-        """Looks in a row that call for a change."""
-        self._since: int | None = None
+        """Checks in a row that call for a change."""
+        self._last_frame: int | None = None
+        """The bot's last frame at the last check, if it had nothing to do."""
         self._timer = asyncio.get_running_loop().call_later(self._seconds, self._look)
 
     def stop(self) -> None:
         self._timer.cancel()
 
     def _look(self) -> None:
-        before, self._since = self._since, self._wire.rests_since
-        # Until its first answer, it loads what it needs.
-        if self._since is not None and self._since == before and self._child.frames.answered:
+        before, self._last_frame = self._last_frame, self._wire.idle_frame
+        # Until its first answer, a child loads its modules and data.
+        if self._last_frame is not None and self._last_frame == before and self._child.frames.has_answered:
             self._looks = self._looks + 1 if self._child.computes != self._gives_way else 0
             if self._looks == _LOOKS:
                 self._looks = 0

@@ -8,7 +8,7 @@ from noughts_referee.monotonic import Now, microseconds
 if TYPE_CHECKING:
     from noughts_referee.frame_connection import WireSettings
 
-_FOR_EVER = 86_400.0
+_A_DAY = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class ChildSettings:
 
     @property
     def wire(self) -> "WireSettings":
-        """Return the connection's settings. No reconnect timeout: dead children have lost, hung ones are restarted."""
+        """Return the connection's settings. The reconnect timeout is a day: `ChildPlayer` ends lost games."""
         from noughts_referee.frame_connection import WireSettings
 
-        return WireSettings(self.heartbeat, _FOR_EVER, self.now)
+        return WireSettings(self.heartbeat, _A_DAY, self.now)

@@ -1,4 +1,4 @@
-"""The frames of a child that connects: a stream of PlayService.Play, opened with a ticket for this child only."""
+"""The frames of a child that connects by itself: it opens a stream of PlayService.Play with its own ticket."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Players that cannot be started. They lose every game at once, so nobody waits for them."""
+"""Players that cannot be started. They lose every game at once, so that no opponent waits for them."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,8 +11,9 @@ from noughts_referee.rules import Termination
 
 
 class ForfeitingPlayers:
-    """The connection of all disabled players of a referee. It loses their games, as crashed, in the loop's next
-    iteration.
+    """The connection of all disabled players of a referee.
+
+    It ends their games as lost by a crash, in the next iteration of the event loop.
 
     If both players of a game are disabled, the one with the lower key loses.
     """
@@ -31,7 +32,7 @@ class ForfeitingPlayers:
         `on_lost` is called with the lost games.
         """
         self._players.append((player, fault, on_lost))
-        self._players.sort(key=lambda benched: benched[0].key)
+        self._players.sort(key=lambda disabled: disabled[0].key)
         self._referee.joined(player, self)
         self.wake()
 

@@ -1,4 +1,4 @@
-"""A forked child: it waits for its order, enters the sandbox, and becomes its program or runs the entry."""
+"""A forked child waits for its order, enters the sandbox, and becomes its program or runs the entry."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from noughts_referee.children import kernel
 from noughts_referee.children.command import Resolved, resolve
 from noughts_referee.children.launcher import ChildCommand
 from noughts_referee.children.sandbox import Limits, Sandbox
-from noughts_referee.children.unsandboxed import ALLOWED, unsandboxed
+from noughts_referee.children.unsandboxed import ALLOWED, sandbox_refusal
 
 LARGEST_PACKET = 128 * 1024
 """Bytes of a request."""
@@ -34,10 +34,10 @@ class Entry:
     """Does the first steps of every child, without any effect."""
 
 
-def live(orders: int, parent: int, entry: Entry, limits: Limits, handled: Iterable[signal.Signals]) -> NoReturn:
+def run_child(orders: int, parent: int, entry: Entry, limits: Limits, handled: Iterable[signal.Signals]) -> NoReturn:
     """Run a forked process to its end. It must never return into the zygote's loop.
 
-    `orders` is the file descriptor of the socket with its order, `handled` the blocked signals.
+    `orders` is the file descriptor of the socket with its order. `handled` are the signals that the zygote handles.
     """
     code = _CANNOT_RUN
     name = ""
@@ -61,7 +61,7 @@ def live(orders: int, parent: int, entry: Entry, limits: Limits, handled: Iterab
         )
         folder = order["folder"] or lock.scratch
         _take_place(pipes, folder, lock.scratch, order["environment"], reaps=programs)
-        if command.kind.target == "command" and (refused := unsandboxed(command.words)):
+        if command.kind.target == "command" and (refused := sandbox_refusal(command.words)):
             raise ValueError(f"got {refused}, expected {ALLOWED}; use --no-lock")
         if order["cores"]:
             os.sched_setaffinity(0, order["cores"])
@@ -85,10 +85,10 @@ def live(orders: int, parent: int, entry: Entry, limits: Limits, handled: Iterab
 
 
 def _rehearse(entry: Entry, limits: Limits) -> None:
-    """Do what the order will require, as far as that has no effect.
+    """Do the steps of a real order that have no effect.
 
     A fork shares memory with its parent until it writes, and reference counts are writes. Copying pages took half of
-    the time to a bot's first answer, so they are copied while nobody waits.
+    the time to a bot's first answer. This copies them before the order comes.
     """
     with suppress(Exception):  # a real error will occur again in the real run
         command = resolve(ChildCommand("py", "rehearsal.py:Bot"))

@@ -9,15 +9,16 @@ from noughts_referee.clock import MICROSECONDS
 from noughts_referee.monotonic import Now, microseconds
 
 MOST_UNASKED = 100_000
+"""Frames that a child can send between two of ours: more than one for each answer that it can owe."""
 MOST_EMPTY = 1_000
-"""Frames without answers that a child can send between two of ours: more than one for each answer that it can owe."""
+"""Frames without moves that a child can send between two of ours."""
 
 _BURST_BYTES = 4 << 20
 _BYTES_A_SECOND = 2_000_000
 _FREE_BYTES = 8 * 1024
-"""Bytes that do not count: for each answer, and after each of our frames."""
+"""Bytes that each answer can have without counting, and that return with each of our frames."""
 _BYTES_OF_A_FRAME = 1_000
-"""Each frame counts so many bytes more."""
+"""Bytes that each frame counts in addition to its size."""
 _SHOWN_BYTES = 200
 
 
@@ -36,11 +37,15 @@ class ChildFrames(ABC):
         self.last_read_us = now()
         """When the child last sent a frame."""
         self.written = 0
-        self.answered = False
+        """Number of frames sent to the child."""
+        self.has_answered = False
         """Whether the child has ever answered a question."""
-        self._unasked = self._empty = 0
+        self._unasked = 0
+        """Frames since our last frame."""
+        self._empty = 0
+        """Frames without moves since our last frame."""
         self._allowance = _BURST_BYTES
-        """Bytes that it can send at once, besides its answers. They return with time and with our frames."""
+        """Bytes that it can send at once, besides its answers. Time and our frames restore them."""
         self._returned_us = now()
 
     @abstractmethod
@@ -49,7 +54,7 @@ class ChildFrames(ABC):
 
     @property
     def last_write(self) -> Callable[[], int] | None:
-        """A function that returns when the child wrote last (see `stamped_pipes.last_write`); None if unknown."""
+        """A function that returns the time of the child's last write in microseconds; None if the carrier has none."""
         return None
 
     @abstractmethod
@@ -57,7 +62,8 @@ class ChildFrames(ABC):
         """Send a frame. Only one call can run at a time."""
 
     def _count_written(self) -> None:
-        self._unasked = self._empty = 0
+        self._unasked = 0
+        self._empty = 0
         self.written += 1
         self._allowance = min(_BURST_BYTES, self._allowance + _FREE_BYTES)
 
@@ -73,13 +79,13 @@ class ChildFrames(ABC):
             await asyncio.sleep(-self._allowance / _BYTES_A_SECOND)
 
     def _counted(self, request: pb.PlayRequest, size: int) -> pb.PlayRequest | None:
-        """Return the frame of this size, unless it is one too many."""
+        """Count a frame of `size` bytes and return it; None, after a refusal, if the child has sent too many."""
         self._unasked += 1
         # The connection ends if there are more answers than questions.
         answers = len(request.moves.game) + len(request.choices)
         self._allowance -= max(0, size + _BYTES_OF_A_FRAME - _FREE_BYTES * answers)
         if request.HasField("moves"):
-            self.answered = True
+            self.has_answered = True
         else:
             self._empty += 1
         if self._empty > MOST_EMPTY or self._unasked > MOST_UNASKED:

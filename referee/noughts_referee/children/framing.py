@@ -1,4 +1,4 @@
-"""Frames on a child's pipes: each after its length, or one line of JSON each. Bytes in, messages out; no I/O."""
+"""Two framings of a child's pipes: length-prefixed messages, and one line of JSON for each message. No I/O here."""
 
 from google.protobuf.message import DecodeError
 
@@ -23,7 +23,7 @@ class LengthPrefixed:
     def arrived(self, buffer: bytearray) -> bool:
         """Return whether the first message of the buffer is complete."""
         size = int.from_bytes(buffer[:LENGTH_BYTES], "little")
-        return LENGTH_BYTES <= len(buffer) >= LENGTH_BYTES + size
+        return len(buffer) >= LENGTH_BYTES and len(buffer) >= LENGTH_BYTES + size
 
     def take(self, buffer: bytearray) -> bytes | None:
         """Remove the first message from the buffer and return it, if it is complete. Raises NoFrame."""
@@ -60,7 +60,7 @@ class JsonLines:
     """
 
     def __init__(self) -> None:
-        # Imported here, because it is slow and few children use JSON.
+        # The import is slow, and few children use JSON.
         from google.protobuf.json_format import MessageToJson, Parse, ParseError
 
         self._parse, self._print = Parse, MessageToJson
@@ -87,8 +87,8 @@ class JsonLines:
         except self._errors as error:
             why = " ".join(str(error).split())[:_LONGEST_WHY].rstrip(".")
             line = message[:_LONGEST_SHOWN].decode(errors="replace")
-            what = f"wrote the line {line!r}, which is not a PlayRequest in JSON: {why}"
-            raise NoFrame(f"{what}; print log messages to standard error", message) from None
+            problem = f"wrote the line {line!r}, which is not a PlayRequest in JSON: {why}"
+            raise NoFrame(f"{problem}; print log messages to standard error", message) from None
 
     def written(self, frame: pb.PlayResponse) -> bytes:
         return self._print(frame, preserving_proto_field_name=True, indent=None).encode() + b"\n"

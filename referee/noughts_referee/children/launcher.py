@@ -16,11 +16,11 @@ class ChildCommand:
     options: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
     speech: Speech = Speech.FRAMES
-    """The way in which it communicates, unless it is an engine."""
+    """How it communicates. Engines ignore this."""
     port: int | None = None
-    """The TCP port that it must reach. A sandboxed child reaches no other."""
+    """The only TCP port that a sandboxed child can reach; None: it can reach none."""
     folder: str | None = None
-    """Its working folder; None: an empty one of its own."""
+    """Its working folder; None: the launcher chooses."""
     memory_bytes: int = 0
     """Limit of its private memory; 0: the launcher's limit."""
     cores: tuple[int, ...] = ()
@@ -38,9 +38,9 @@ class Started(ABC):
         self.scratch = scratch
         """Its own folder, which is removed at its end."""
         self.ended_for = ""
-        """After its end: why the launcher ended it, a phrase that follows "it"; empty if the launcher did not."""
+        """Set after its end: why the launcher ended it, a phrase that follows "it"; empty if the launcher did not."""
         self.processor_seconds = 0.0
-        """After its end: processor time of the child and of the processes that it waited for; 0.0 if unknown."""
+        """Set after its end: processor time of the child and of the processes that it waited for; 0.0 if unknown."""
 
     @abstractmethod
     async def wait(self) -> int:

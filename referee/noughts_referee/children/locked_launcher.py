@@ -33,7 +33,7 @@ class LockedChild(Started):
         self._ended = ended
 
     async def wait(self) -> int:
-        """Return its exit code after it and all its processes have ended; negative: the signal, or its zygote's."""
+        """Return its exit code after all its processes have ended; negative: the signal that ended it or its zygote."""
         code, self.ended_for, self.processor_seconds = await asyncio.shield(self._ended)
         return code
 
@@ -51,9 +51,9 @@ class LockedChild(Started):
 class LockedLauncher:
     """Starts children through a zygote, which starts with the first child and again after it has died.
 
-    The zygote imports `entry` ("module:function") once, so every child shares what it imports. The function runs
-    children that are not programs of their own: it takes [KIND, TARGET, "key=value", ...] and returns an exit code. A
-    function `rehearse` in the same module is called in each child that waits for its order.
+    The zygote imports `entry` ("module:function") once, so that all children share the imported modules. The function
+    runs children that are not programs of their own. It takes [KIND, TARGET, "key=value", ...] and returns an exit
+    code. A function `rehearse` in the same module is called in each child that waits for its order.
     """
 
     def __init__(
@@ -125,19 +125,19 @@ class _Zygote:
         """Start the zygote's process, and return our end of its socket. Raises OSError."""
         os.chmod(self.scratch, 0o711)  # noqa: S103  # children of other users must reach their own folders
         settings = {"entry": entry, "limits": asdict(limits), "scratch": self.scratch}
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
+        own_end, zygote_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with zygote_end:
             try:
-                return ours, subprocess.Popen(
-                    python("-m", _ZYGOTE, str(theirs.fileno()), json.dumps(settings)),
+                return own_end, subprocess.Popen(
+                    python("-m", _ZYGOTE, str(zygote_end.fileno()), json.dumps(settings)),
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
-                    pass_fds=[theirs.fileno()],
+                    pass_fds=[zygote_end.fileno()],
                     env=environment(),
                     start_new_session=True,
                 )
             except BaseException:
-                ours.close()
+                own_end.close()
                 raise
 
     async def start(self, number: int, command: ChildCommand) -> LockedChild:
@@ -149,7 +149,7 @@ class _Zygote:
             pipes.append(stamped_pipe())
             pipes.append(stamped_pipe())
             pipes.append(os.pipe())
-            (stdin, asking), (hearing, stdout), (reading, stderr) = pipes
+            (stdin, own_stdin), (own_stdout, stdout), (own_stderr, stderr) = pipes
             await self._send(json.dumps(request).encode(), [stdin, stdout, stderr])
             pid = await started
         except BaseException:
@@ -162,10 +162,10 @@ class _Zygote:
             self._starting.pop(number, None)
         for fd in (stdin, stdout, stderr):
             os.close(fd)
-        ours = (asking, hearing, reading)
-        for fd in ours:
+        own_ends = (own_stdin, own_stdout, own_stderr)
+        for fd in own_ends:
             os.set_blocking(fd, False)
-        return LockedChild(self, number, ended, pid, ours)
+        return LockedChild(self, number, ended, pid, own_ends)
 
     def kill(self, number: int, signal_number: int) -> None:
         """Send a signal through the zygote, which knows whether the process ID still belongs to the child."""
@@ -256,7 +256,7 @@ class _Zygote:
         self._folder.close()
 
     async def close(self) -> None:
-        """End the zygote, and remove what it could not."""
+        """End the zygote, and remove the folders that it could not remove."""
         if not self.lost:
             self._socket.shutdown(socket.SHUT_WR)
         await asyncio.to_thread(self._process.wait)

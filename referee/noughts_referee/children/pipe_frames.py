@@ -1,6 +1,6 @@
 """Frames on a child's pipes in any framing, for the event loop, without blocking.
 
-No stream readers or transports: with one game, an exchange is two system calls and one wakeup of the loop.
+It uses no stream readers or transports. With one game, an exchange is two system calls and one wakeup of the loop.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ class PipeFrames(ChildFrames):
     """The two pipes that carry a child's frames. The file descriptors are non-blocking, and `close` closes them."""
 
     def __init__(self, reading: int, writing: int, now: Now = microseconds, framing: Framing | None = None) -> None:
-        """Each frame follows its length, unless other functions are given."""
+        """Read frames from `reading` and write them to `writing`, length-prefixed if `framing` is None."""
         super().__init__(now)
         self._framing = framing or LengthPrefixed()
         self._loop = asyncio.get_running_loop()
@@ -53,7 +53,7 @@ class PipeFrames(ChildFrames):
         except NoFrame as error:
             self._refuse(str(error), error.offending)
             return None
-        if not (self._unasked + 1) % _AT_ONCE:
+        if (self._unasked + 1) % _AT_ONCE == 0:
             # A flood of frames must not block the event loop.
             await asyncio.sleep(0)
         return self._counted(request, len(message))
@@ -90,7 +90,7 @@ class PipeFrames(ChildFrames):
             os.close(self._reading)
             self._reading = -1
 
-    # From the child.
+    # Frames from the child.
 
     def _next(self) -> bytes | None:
         message = self._framing.take(self._buffer)
@@ -135,16 +135,16 @@ class PipeFrames(ChildFrames):
             if not waiting.done():
                 waiting.set_result(None)
 
-    # To the child.
+    # Frames to the child.
 
     def _send(self, data: bytes | memoryview) -> int:
-        """Return how many bytes the pipe takes now; all if the child is gone."""
+        """Write as much as the pipe takes now. Return the number of bytes; all of them if the child is gone."""
         try:
             return os.write(self._writing, data)
         except BlockingIOError:
             return 0
         except OSError:
-            # What it sent before it ended still counts.
+            # Read the frames that the child sent before it ended, because they still count.
             buffer = self._buffer
             while not self.reason and len(buffer) <= LARGEST_UP and _read_into(buffer, self._reading):
                 pass
@@ -166,9 +166,9 @@ class PipeFrames(ChildFrames):
 class Tail:
     """The end of what a child wrote to its pipes. Reading never stops, because a full pipe would block the child."""
 
-    def __init__(self, *pipes: int, heard: Callable[[bytes], None] | None = None) -> None:
-        """`heard` is also called with everything as it arrives."""
-        self._heard = heard
+    def __init__(self, *pipes: int, on_output: Callable[[bytes], None] | None = None) -> None:
+        """`on_output` is called with all output as it arrives."""
+        self._on_output = on_output
         self._loop = asyncio.get_running_loop()
         self._pipes = pipes
         self._kept = bytearray()
@@ -184,8 +184,8 @@ class Tail:
         """Append other output of the child."""
         self._kept += data
         self._cut()
-        if self._heard is not None:
-            self._heard(data)
+        if self._on_output is not None:
+            self._on_output(data)
 
     def close(self) -> None:
         """Read the rest and close the pipes."""
@@ -213,15 +213,16 @@ class Tail:
             del self._kept[:-KEPT_BYTES]
 
     def _read(self, pipe: int) -> int | None:
+        """Read once, and return as `_read_into` does."""
         before = len(self._kept)
         read = _read_into(self._kept, pipe)
-        if read and self._heard is not None:
-            self._heard(bytes(self._kept[before:]))
+        if read and self._on_output is not None:
+            self._on_output(bytes(self._kept[before:]))
         return read
 
 
 def _read_into(buffer: bytearray, reading: int) -> int | None:
-    """Read once. Return the number of bytes, 0 at the end; None if there are none now."""
+    """Read once. Return the number of bytes; 0 at the end of the pipe or after an error; None if it is empty now."""
     try:
         data = os.read(reading, _READ_BYTES)
     except BlockingIOError:

@@ -1,4 +1,4 @@
-"""One process of a child player: it starts, says Hello, plays, and is always gone at the end."""
+"""One process of a child player: its start, its Hello, and its end, which leaves no process."""
 
 import asyncio
 import signal
@@ -34,7 +34,7 @@ class Death:
     """The beginning of an invalid message, as far as it had arrived."""
 
     def refusal(self, kind: ChildKind) -> str:
-        """Return the host's own words if it could not load the target of the spec; else an empty text."""
+        """Return the host's message if it could not load the target of the spec; else an empty text."""
         if not kind.hosted or self.code != NOT_LOADED:
             return ""
         return self.stderr.rstrip().rpartition("\n")[2]
@@ -60,8 +60,8 @@ class RunningChild:
                 first = await frames.read()
         except TimeoutError:
             if not frames.has_arrived:
-                late = f"did not {frames.first} within {self.settings.start:g} s (see --start-timeout)"
-                raise NotStarted(late) from None
+                overdue = f"did not {frames.first} within {self.settings.start:g} s (see --start-timeout)"
+                raise NotStarted(overdue) from None
             # It was in time; the event loop was late.
             first = await frames.read()
         if first is None:
@@ -90,10 +90,10 @@ class RunningChild:
     async def stop(self, reason: str = "") -> Death:
         """End the child: close its standard input, then SIGTERM, then SIGKILL. Nothing of its session remains.
 
-        `reason` says what it did; by default its frames or its exit code do.
+        `reason` says why it must end. If empty, the report has the reason of its frames or its exit code.
         """
         frames, settings = self.frames, self.settings
-        said = reason or frames.reason
+        death_reason = reason or frames.reason
         code: int | None = None
         try:
             code = await self._within(settings.stop)
@@ -108,11 +108,11 @@ class RunningChild:
             finally:
                 self.output.close()
         if not reason and not frames.at_fault and code is not None:
-            said = ended_with(code)
-        return Death(self.started.ended_for or said, code, self.output.text, frames.offending)
+            death_reason = ended_with(code)
+        return Death(self.started.ended_for or death_reason, code, self.output.text, frames.offending)
 
     async def _within(self, seconds: float) -> int | None:
-        """Return its exit code if it ends in this time."""
+        """Close its standard input. Return its exit code if it ends within these seconds; else None."""
         self.frames.close_writing()
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
@@ -125,24 +125,24 @@ async def start_child(
     command: ChildCommand,
     settings: ChildSettings,
     invite: Invite | None = None,
-    heard: Callable[[bytes], None] | None = None,
+    on_output: Callable[[bytes], None] | None = None,
 ) -> RunningChild:
-    """Start a child. It uses its pipes, unless it opens a stream: then it needs an invitation.
+    """Start a child. A child that opens a stream instead of using its pipes needs an invitation.
 
-    `heard` is called with its stderr as it arrives. Raises what the launcher raises.
+    `on_output` is called with its stderr as it arrives. Raises the launcher's errors.
     """
     if command.speech is not Speech.STREAM:
         started = await launcher.start(command)
         framing = JsonLines() if command.speech is Speech.JSON else LengthPrefixed()
         frames = PipeFrames(started.stdout, started.stdin, settings.now, framing)
-        return RunningChild(started, frames, Tail(started.stderr, heard=heard), settings)
+        return RunningChild(started, frames, Tail(started.stderr, on_output=on_output), settings)
     assert invite is not None
     stream = DialledFrames(settings.now)
     invitation = invite(stream.carry)
     started = await launcher.start(replace(command, environment=invitation.environment, port=invitation.port))
     stream.belong_to(started)
     # The frames use the stream, so standard output is text for people, too.
-    return RunningChild(started, stream, Tail(started.stdout, started.stderr, heard=heard), settings)
+    return RunningChild(started, stream, Tail(started.stdout, started.stderr, on_output=on_output), settings)
 
 
 def ended_with(code: int) -> str:

@@ -1,4 +1,4 @@
-"""The sandbox: what a child can do. `Sandbox.shut` gives up everything else, after fork and before the program.
+"""The sandbox of a child. `Sandbox.shut` gives up all other rights, after the fork and before the program.
 
 A child can read the interpreter, shared libraries, Python's import paths, and the folder of each path in its command.
 It can write to its scratch folder, and connect to one TCP port if it needs the network. `py` and `dll` run in one
@@ -36,7 +36,7 @@ _SINGLE_FILES = (
 )  # fmt: skip
 """Engines read the last three for the number of cores and the memory size."""
 _OF_THE_KERNEL = ("/dev/", "/proc/", "/sys/")
-"""Devices and processes. Naming one in a command makes neither it nor its folder readable."""
+"""Folders of devices and processes. A command that names a path in them makes no path readable."""
 _MEMORY_DISK = "/dev/shm/"  # noqa: S108  # bots stored there have their own folder
 _OF_PREFIX = ("bin", "lib", "lib64", "pyvenv.cfg")
 
@@ -118,12 +118,12 @@ class Sandbox:
         """Return paths and the rights on each."""
         reading = RUN if self.programs else READ
         own = ((path, reading) for path in self.readable)
-        return [*_for_everybody(self.programs), *own, *_own_pipes(), (self.scratch, KEEP | reading)]
+        return [*_common_rules(self.programs), *own, *_own_pipes(), (self.scratch, KEEP | reading)]
 
     def _needs_reading(self) -> bool:
-        """Return whether its readable paths include some that its user cannot reach."""
-        beside = os.path.dirname(os.path.dirname(self.scratch))
-        return _everybody_is_closed(self.programs) or any(_closed(path) for path in (*self.readable, beside))
+        """Return whether it must read paths that its user cannot reach."""
+        parent = os.path.dirname(os.path.dirname(self.scratch))
+        return _has_closed_common_path(self.programs) or any(_closed(path) for path in (*self.readable, parent))
 
     def _limit(self) -> None:
         limits = self.limits
@@ -140,14 +140,14 @@ class Sandbox:
         _set_limit(resource.RLIMIT_CPU, limits.cpu_seconds, limits.cpu_seconds + _GRACE_SECONDS)
 
 
-def look_around() -> None:
-    """Find out once what all children can read, so that forked processes inherit it."""
+def warm_up() -> None:
+    """Compute the paths that all children can read, so that forked processes inherit the result."""
     for programs in (False, True):
-        _everybody_is_closed(programs)
+        _has_closed_common_path(programs)
 
 
 def forbid() -> None:
-    """Refuse what neither children nor the zygote need. This is done once here, because it takes milliseconds."""
+    """Refuse the calls that neither children nor the zygote need, once in the zygote because it takes milliseconds."""
     if seccomp.available():
         kernel.control_process(kernel.SET_NO_NEW_PRIVILEGES, 1)
         seccomp.restrict_family()
@@ -162,14 +162,14 @@ def _set_limit(what: int, soft: int, hard: int) -> None:
 
 
 @cache
-def _for_everybody(programs: bool) -> list[tuple[str, int]]:
-    """Return what every child can read, and the devices."""
+def _common_rules(programs: bool) -> list[tuple[str, int]]:
+    """Return the rules that are the same for every child: readable paths and devices."""
     own = [os.path.join(prefix, part) for prefix in {sys.prefix, sys.base_prefix} for part in _OF_PREFIX]
-    imported = [path for path in sys.path if not too_much(path)]
+    imported = [path for path in sys.path if not is_too_broad(path)]
     readable = [*_LIBRARIES, *_SINGLE_FILES, *own, *imported, *(_PROGRAMS if programs else ())]
     reading = RUN if programs else READ
     places = {Path(path).resolve() for path in readable if os.path.exists(path)}
-    # Without those inside another: each path costs every child some microseconds.
+    # Paths inside other ones are left out, because each path costs every child some microseconds.
     outermost = sorted(str(place) for place in places if not places.intersection(place.parents))
     devices = ((path, USE) for path in _DEVICES)
     return [*((path, reading) for path in outermost), *devices, (_ZEROS, READ)]
@@ -182,8 +182,8 @@ def _own_pipes() -> list[tuple[str, int]]:
 
 
 @cache
-def _everybody_is_closed(programs: bool) -> bool:
-    return any(_closed(path) for path, _ in _for_everybody(programs))
+def _has_closed_common_path(programs: bool) -> bool:
+    return any(_closed(path) for path, _ in _common_rules(programs))
 
 
 def _closed(path: str) -> bool:
@@ -198,20 +198,25 @@ def _closed(path: str) -> bool:
 
 
 def readable_for(path: str, *, program: bool = False) -> tuple[str, ...]:
-    """Return what a child can read because its command names this path: its folder, or only the file if that is shared.
+    """Return the paths that a child can read because its command names this path.
 
-    A shared folder itself gives nothing, so that `.` or `/` as an argument opens no home and no disk. A program in a
-    folder `bin` also gets the libraries next to it.
+    These are the folder of the path, or only the file if its folder is shared. A shared folder itself adds no path, so
+    that `.` or `/` as an argument opens no home and no disk. A program in a folder `bin` also gets the libraries next
+    to it.
     """
     real = os.path.realpath(path)
     folder = real if os.path.isdir(real) else os.path.dirname(real)
-    readable = () if too_much(real) else (real,) if too_much(folder) else (folder,)
+    readable: tuple[str, ...] = (folder,)
+    if is_too_broad(real):
+        readable = ()
+    elif is_too_broad(folder):
+        readable = (real,)
     homes = {os.path.dirname(os.path.dirname(place)) for place in (path, real) if program and "/bin/" in place}
     return (*readable, *(os.path.join(home, part) for home in sorted(homes) for part in _OF_PREFIX))
 
 
-def too_much(folder: str) -> bool:
-    """Return whether the folder is too much to give for one file: shared, a whole home, or the kernel's."""
+def is_too_broad(folder: str) -> bool:
+    """Return whether a command that names a file must not open this folder: it is shared, a home, or the kernel's."""
     real = os.path.realpath(folder)
     of_the_kernel = f"{real}/".startswith(_OF_THE_KERNEL) and not real.startswith(_MEMORY_DISK)
     return not os.path.isabs(folder) or of_the_kernel or real in _shared_folders()
@@ -225,20 +230,20 @@ def _shared_folders() -> frozenset[str]:
 
 
 def free_user(taken: Iterable[int]) -> int | None:
-    """Return a user ID of its own for a child of root; None if this process is not root or cannot change its user.
+    """Return a separate user ID for a child of root; None if this process is not root or cannot change its user.
 
-    File rights and process counts of such a child are then its own.
+    The child then shares its file rights and its process limit with no other child.
     """
     if os.getuid() != 0 or not kernel.may_become_another_user() or not _mapped():
         return None
     used = frozenset(taken)
-    turned = (_USERS[(os.getpid() * 251 + step) % len(_USERS)] for step in range(len(_USERS)))
-    return next((user for user in turned if user not in used), _USERS[-1])
+    candidates = (_USERS[(os.getpid() * 251 + step) % len(_USERS)] for step in range(len(_USERS)))
+    return next((user for user in candidates if user not in used), _USERS[-1])
 
 
 @cache
 def _mapped() -> bool:
-    """Return whether these users exist in this user namespace."""
+    """Return whether the users of `_USERS` exist in this user namespace."""
     rows = [[int(word) for word in row.split()] for row in Path("/proc/self/uid_map").read_text().splitlines()]
     return any(first <= _USERS[0] and _USERS[-1] < first + count for first, _, count in rows)
 
@@ -249,11 +254,11 @@ def tasks_of(user: int, *, in_namespace: bool = False) -> int:
     With `in_namespace`, only those in the user namespace of this process, as Linux counts them there.
     """
     count = 0
-    ours = os.stat("/proc/self/ns/user").st_ino
+    own_namespace = os.stat("/proc/self/ns/user").st_ino
     for entry in os.scandir("/proc"):
         try:
             if entry.name.isdigit() and entry.stat().st_uid == user:
-                if in_namespace and os.stat(f"/proc/{entry.name}/ns/user").st_ino != ours:
+                if in_namespace and os.stat(f"/proc/{entry.name}/ns/user").st_ino != own_namespace:
                     continue
                 count += len(os.listdir(f"/proc/{entry.name}/task"))
         except OSError:

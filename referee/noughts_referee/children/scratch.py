@@ -1,9 +1,10 @@
-"""Scratch folders of children, which can contain anything when they are removed."""
+"""Scratch folders of children: their owner, and their removal, whatever they contain."""
 
 import fcntl
 import os
 import secrets
 import tempfile
+from collections.abc import Iterator
 from contextlib import suppress
 from itertools import count
 
@@ -23,7 +24,7 @@ class OwnedFolder:
                 remove_tree(folder)
                 os.close(owner)
         owner = None
-        while owner is None:  # another process can take a new folder for an unowned one
+        while owner is None:  # another process can mistake the new folder for one whose owner is gone
             self.path = tempfile.mkdtemp(prefix=prefix)
             owner = _own(self.path)
         self._owner = owner
@@ -56,7 +57,8 @@ def remove_tree(folder: str) -> None:
     with suppress(OSError):
         top = os.open(folder, _FOLDER)
         try:
-            names = map(f"{secrets.token_hex(8)}-{{}}".format, count())
+            prefix = secrets.token_hex(8)
+            names = (f"{prefix}-{number}" for number in count())
             lifted = _clear(top, top, names)
             while lifted:
                 lifted += _clear_and_remove(lifted.pop(), top, names)
@@ -65,7 +67,8 @@ def remove_tree(folder: str) -> None:
         os.rmdir(folder)
 
 
-def _clear_and_remove(name: str, top: int, names: "map[str]") -> list[str]:
+def _clear_and_remove(name: str, top: int, names: Iterator[str]) -> list[str]:
+    """Clear a subfolder of the top folder and remove it. Return the new names of its own subfolders."""
     lifted: list[str] = []
     with suppress(OSError):
         place = os.open(name, _FOLDER, dir_fd=top)
@@ -77,7 +80,7 @@ def _clear_and_remove(name: str, top: int, names: "map[str]") -> list[str]:
     return lifted
 
 
-def _clear(place: int, top: int, names: "map[str]") -> list[str]:
+def _clear(place: int, top: int, names: Iterator[str]) -> list[str]:
     """Remove the files of a folder and move its subfolders to the top. Return their new names."""
     lifted = []
     with os.scandir(place) as entries:

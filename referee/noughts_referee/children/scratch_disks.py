@@ -1,7 +1,7 @@
 """A disk of its own for each child: its scratch folder is a file system in memory whose size the kernel limits.
 
-So a child can fill only its own disk, also with files that it has deleted and still holds open or in memory, and the
-disk vanishes with the child. The mounts are in a mount namespace that only the zygote and its children see. Root needs
+A child can therefore fill only its own disk, also with deleted files that it still holds open or in memory. The disk
+vanishes with the child. The mounts are in a mount namespace that only the zygote and its children see. Root needs
 the capability to mount; an ordinary user gets it in a user namespace, if the machine allows these.
 """
 
@@ -47,27 +47,28 @@ class ScratchDisks:
 
 def scratch_disks(folder: str, limits: Limits) -> ScratchDisks | None:
     """Enter a mount namespace in which this process can mount disks below the folder. None if that is impossible."""
-    if not _succeeds_elsewhere(folder, limits):
+    if not _succeeds_in_a_child(folder, limits):
         return None
-    return _entered(limits)
+    return _enter(limits)
 
 
-def used_on(disk: str) -> tuple[int, int]:
+def disk_usage(disk: str) -> tuple[int, int]:
     """Return the bytes and the number of files on a disk, including deleted files that are in use."""
     with suppress(OSError):
-        disk_state = os.statvfs(disk)
-        return (
-            disk_state.f_blocks - disk_state.f_bfree
-        ) * disk_state.f_frsize, disk_state.f_files - disk_state.f_ffree - 1
+        state = os.statvfs(disk)
+        size = (state.f_blocks - state.f_bfree) * state.f_frsize
+        files = state.f_files - state.f_ffree - 1  # without the root folder
+        return size, files
     return 0, 0
 
 
-def _entered(limits: Limits) -> ScratchDisks:
+def _enter(limits: Limits) -> ScratchDisks:
+    """Enter the namespaces. Raises OSError."""
     user, group = os.getuid(), os.getgid()
     if kernel.may_mount():
         kernel.leave_mounts()
         return ScratchDisks(limits, in_user_namespace=False)
-    # This user stays itself in its user namespace. No other user exists there.
+    # The user keeps its ID in the user namespace. No other user exists there.
     kernel.leave_mounts(and_user=True)
     Path("/proc/self/setgroups").write_text("deny")
     Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
@@ -75,15 +76,15 @@ def _entered(limits: Limits) -> ScratchDisks:
     return ScratchDisks(limits, in_user_namespace=True)
 
 
-def _succeeds_elsewhere(folder: str, limits: Limits) -> bool:
-    """Return whether a child can do all of it: a process cannot leave a namespace that turns out to be useless."""
+def _succeeds_in_a_child(folder: str, limits: Limits) -> bool:
+    """Return whether a child process can mount a disk. It tries first, because a namespace cannot be left again."""
     if not kernel.may_mount() and kernel.has_capabilities():
-        return False  # they would be lost in a user namespace
+        return False  # a user namespace would drop the other capabilities
     pid = os.fork()
     if pid == 0:
         code = _CANNOT
         try:
-            _entered(limits).mount(folder, None)
+            _enter(limits).mount(folder, None)
             code = _CAN
         except OSError:
             pass

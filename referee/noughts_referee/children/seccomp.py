@@ -53,7 +53,7 @@ _FILTERS_AND_MARKS = {
 _SIZES_OF_BUFFERS = {"SO_SNDBUF": 7, "SO_RCVBUF": 8}
 """No check counts the memory of buffers."""
 _DEVICE_CONTROLS = {
-    # They fail on a pipe and so say that it is no terminal.
+    # They fail on a pipe, which tells a program that the pipe is not a terminal.
     "TCGETS": 0x5401,
     "TIOCGWINSZ": 0x5413,
     "TIOCGPGRP": 0x540F,
@@ -62,7 +62,7 @@ _DEVICE_CONTROLS = {
     "FIONCLEX": 0x5450,
     "FIOCLEX": 0x5451,
 }
-"""Others set attributes of files, which need no right to write, or belong to devices."""
+"""Other controls set attributes of files, which needs no right to write, or belong to devices."""
 _FILE_CONTROLS = {
     "F_DUPFD": 0,
     "F_GETFD": 1,
@@ -73,7 +73,7 @@ _FILE_CONTROLS = {
     "F_SETPIPE_SZ": 1031,
     "F_GETPIPE_SZ": 1032,
 }
-"""Others watch folders (F_NOTIFY), delay those who open a file (F_SETLEASE), and signal other processes (F_SETOWN)."""
+"""Others watch folders (F_NOTIFY), delay programs that open a file (F_SETLEASE), or signal processes (F_SETOWN)."""
 _FILE_LOCKS = {"F_SETLK": 6, "F_SETLKW": 7, "F_OFD_SETLK": 37, "F_OFD_SETLKW": 38}
 _SHARED_MEMORY_ADVICE = {
     "MADV_MERGEABLE": 12,
@@ -82,7 +82,7 @@ _SHARED_MEMORY_ADVICE = {
     "MADV_HWPOISON": 100,
     "MADV_SOFT_OFFLINE": 101,
 }
-"""Advice whose effect others can notice."""
+"""Advice with effects that other processes can notice."""
 _OWN_ATTRIBUTES = {
     "PR_GET_PDEATHSIG": 2,
     "PR_GET_DUMPABLE": 3,
@@ -116,11 +116,12 @@ _OWN_ATTRIBUTES = {
     # Names of memory.
     "PR_SET_VMA": 0x53564D41,
 }
-"""Options of `prctl`. Not among them: its dumpability, with which it could hide its open files from `watch`."""
+"""Options of `prctl`. PR_SET_DUMPABLE is missing, because a child could hide its open files from `watch` with it."""
 _LAST_CLOCK, _OWN_THREADS, _OWN_PROCESS = 0x7FFFFFFF, 4, 0xFFFFFFF7
-"""Clocks of processes and threads are negative. One bit marks those of threads, of which Linux allows only own ones.
+"""The largest number of a common clock, the bit of a thread's clock, and the limit of the caller's own clocks.
 
-The numbers above the last are those of process 0, which means the caller.
+Clocks of processes and threads have negative numbers. Linux allows only clocks of own threads. Numbers above the last
+belong to process 0, which means the caller.
 """
 
 _Instruction = tuple[int, int, int, int]
@@ -137,14 +138,14 @@ def available() -> bool:
         call(_SECCOMP[_MACHINE], _IS_ACTION_KNOWN, 0, struct.pack("=I", _KILL))
         call(_SECCOMP[_MACHINE], _SET_FILTER, 0, 0)
     except OSError as error:
-        return error.errno == errno.EFAULT  # it would read the filter
+        return error.errno == errno.EFAULT  # the kernel tried to read the filter, so it has filters
     return False
 
 
 def restrict_family() -> None:
-    """Refuse what no child and no zygote needs, to this process and its descendants, permanently. Raises OSError.
+    """Refuse the calls that no child and no zygote needs, permanently, also to descendants. Raises OSError.
 
-    This takes milliseconds; `restrict` is faster, and complete only after it. Both need `no_new_privs`.
+    This takes milliseconds. `restrict` is faster, but only the two together are complete. Both need `no_new_privs`.
     """
     _install(_for_family())
 
@@ -179,7 +180,7 @@ def _program(blocks: Iterable[_Instruction]) -> list[bytes]:
 def _for_family() -> Iterator[_Instruction]:
     yield from _if(_IF_GREATER, _FIRST_OF_X32 - 1, _KILL)
     yield from _if(_IF_GREATER, _NEWEST, _UNKNOWN)
-    # Its flags are not visible. Libraries use clone instead.
+    # A filter cannot see the flags of clone3. Libraries then use clone.
     yield from _when(calls.CLONE3, [(_RETURN, 0, 0, _UNKNOWN)])
     yield from _when(calls.CLONE, _clone())
     yield from _when(calls.CLOSE_RANGE, [*_argument(2), *_if(_IF_ANY_BIT, _UNSHARE_FILES, _INVALID)])
@@ -190,9 +191,9 @@ def _for_family() -> Iterator[_Instruction]:
     for numbers, flags in calls.SENDING:
         yield from _when(numbers, [*_argument(flags), *_if(_IF_ANY_BIT, _FAST_OPEN, _REFUSE)])
     yield from _when(calls.IOCTL, [*_argument(1), *_among(_DEVICE_CONTROLS.values(), _NO_TERMINAL)])
-    # A lock is a message to everyone who can read the file, for example a library.
-    locking, others = _if_any(_FILE_LOCKS.values(), _PRETEND), _among(_FILE_CONTROLS.values(), _REFUSE)
-    yield from _when(calls.FCNTL, [*_argument(1), *locking, *others])
+    # A file lock could carry messages to any process that can read the file, for example a library.
+    locks = _if_any(_FILE_LOCKS.values(), _PRETEND)
+    yield from _when(calls.FCNTL, [*_argument(1), *locks, *_among(_FILE_CONTROLS.values(), _REFUSE)])
     yield from _when(calls.FLOCK, [(_RETURN, 0, 0, _PRETEND)])
     yield from _when(calls.MMAP, _counted_memory())
     yield from _when(calls.MADVISE, [*_argument(2), *_if_any(_SHARED_MEMORY_ADVICE.values(), _INVALID)])
@@ -254,6 +255,7 @@ def _when(numbers: calls.Numbers, block: Iterable[_Instruction]) -> list[_Instru
 
 
 def _if(test: int, value: int, verdict: int) -> list[_Instruction]:
+    """Return code that ends with the verdict if the test is true."""
     return [(test, 0, 1, value), (_RETURN, 0, 0, verdict)]
 
 
@@ -262,15 +264,17 @@ def _if_any(values: Iterable[int], verdict: int) -> list[_Instruction]:
 
 
 def _unless(test: int, value: int, verdict: int) -> list[_Instruction]:
+    """Return code that ends with the verdict if the test is false."""
     return [(test, 1, 0, value), (_RETURN, 0, 0, verdict)]
 
 
 def _among(values: Iterable[int], verdict: int) -> list[_Instruction]:
-    """Return the verdict unless the argument is one of the values, which allow the call."""
+    """Return code that allows the call if the argument is one of the values, and else returns the verdict."""
     return [*_if_any(values, _ALLOW), (_RETURN, 0, 0, verdict)]
 
 
 def _argument(index: int) -> list[_Instruction]:
+    """Return code that loads the lower half of an argument of the call."""
     return [(_LOAD, 0, 0, _ARGUMENTS + 8 * index)]
 
 
@@ -291,7 +295,8 @@ def _tcp_socket() -> list[_Instruction]:
 
 def _socket_option() -> list[_Instruction]:
     of_sockets = [*_argument(1), *_unless(_IF_EQUAL, SOL_SOCKET, _ALLOW)]
-    filters, sizes = _if_any(_FILTERS_AND_MARKS.values(), _REFUSE), _if_any(_SIZES_OF_BUFFERS.values(), _PRETEND)
+    filters = _if_any(_FILTERS_AND_MARKS.values(), _REFUSE)
+    sizes = _if_any(_SIZES_OF_BUFFERS.values(), _PRETEND)
     return [*of_sockets, *_argument(2), *filters, *sizes]
 
 
@@ -301,7 +306,7 @@ def _counted_memory() -> list[_Instruction]:
 
 
 def _own_clock() -> list[_Instruction]:
-    """Refuse the clocks of other processes, which tell how much processor time these use."""
-    of_everyone = [(_IF_GREATER, 1, 0, _LAST_CLOCK), (_RETURN, 0, 0, _ALLOW)]
-    of_own_threads = _if(_IF_ANY_BIT, _OWN_THREADS, _ALLOW)
-    return [*_argument(0), *of_everyone, *_if(_IF_GREATER, _OWN_PROCESS, _ALLOW), *of_own_threads, *_RETURN_REFUSE]
+    """Refuse the clocks of other processes, which show how much processor time these use."""
+    common_clocks = [(_IF_GREATER, 1, 0, _LAST_CLOCK), (_RETURN, 0, 0, _ALLOW)]
+    own_threads = _if(_IF_ANY_BIT, _OWN_THREADS, _ALLOW)
+    return [*_argument(0), *common_clocks, *_if(_IF_GREATER, _OWN_PROCESS, _ALLOW), *own_threads, *_RETURN_REFUSE]

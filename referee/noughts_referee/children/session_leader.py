@@ -18,7 +18,7 @@ def main(arguments: list[str]) -> int:
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
     if os.getppid() != int(parent):
-        return _CANNOT_RUN  # the parent is already gone
+        return _CANNOT_RUN  # the parent has already ended
     if cores:
         os.sched_setaffinity(0, [int(core) for core in cores.split(",")])
     # Python ignores these, and the command would inherit that.

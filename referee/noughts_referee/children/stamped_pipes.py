@@ -1,7 +1,7 @@
 """Pipes whose last write has a time, so that a referee that was stalled knows when a child answered.
 
-Linux dates each write to a named pipe (FIFO): it is the modification time of the file. Since version 6.15 it does so
-for no other pipe. The name is removed at once, so a child notices no difference.
+Linux sets the modification time of a named pipe (FIFO) at each write. Since version 6.15 it does this for no other
+pipe. The name is removed at once, so a child notices no difference.
 """
 
 import os
@@ -14,11 +14,11 @@ from noughts_referee.monotonic import Now
 
 _FOLDERS = ("/dev/shm",)  # noqa: S108  # in memory: a file system on a disk would note each time on the disk
 TICK_US = 4_000
-"""The kernel's clock for files advances in steps, mostly of 4 ms, so a write can be dated so much too early."""
+"""The kernel's clock for files advances in steps, mostly of 4 ms, so the time of a write can be too early by a step."""
 
 
 def stamped_pipe() -> tuple[int, int]:
-    """Return the reading and the writing end; of an ordinary pipe where the system has no FIFOs. Raises OSError."""
+    """Return the reading and the writing end. The pipe is ordinary if the system has no FIFOs. Raises OSError."""
     for folder in (*_FOLDERS, tempfile.gettempdir()):
         with suppress(OSError, NotImplementedError):
             return _fifo(os.path.join(folder, f"noughts-{secrets.token_hex(16)}"))
@@ -41,9 +41,9 @@ def _fifo(path: str) -> tuple[int, int]:
 
 
 def last_write(end: int, now: Now) -> int:
-    """Return when something was written to the pipe last, in microseconds of `now`; up to TICK_US too late.
+    """Return the time of the last write to the pipe, in microseconds of `now`; up to TICK_US too late.
 
-    If the system does not date writes, it is the time of the pipe's creation.
+    If the system does not record writes, the result is the time of the pipe's creation.
     """
     age_us = (time.time_ns() - os.fstat(end).st_mtime_ns) // 1000
     return now() - max(0, age_us - TICK_US)

@@ -1,6 +1,6 @@
 """Retries of process starts while the machine lacks files, memory or disk.
 
-This is nobody's fault, and the games that need the process wait for it.
+No bot is at fault, so the games that need the process wait for it.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ _FIRST_WAIT, _LONGEST_WAIT = 0.1, 5.0
 
 
 class StartRetry:
-    """Retries refused starts. `tell` gets a line for people at the beginning and at the end."""
+    """Retries refused starts. `tell` gets a message when the machine begins and stops refusing."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
@@ -26,7 +26,7 @@ class StartRetry:
     async def until_possible(self, start: Callable[[], Awaitable[Made]]) -> Made:
         """Return what `start` returns. Raises its errors, except those of a machine without free resources."""
         wait = _FIRST_WAIT
-        waiting = False
+        is_waiting = False
         try:
             while True:
                 try:
@@ -34,31 +34,31 @@ class StartRetry:
                 except OSError as error:
                     if error.errno not in REFUSALS:
                         raise
-                    if not waiting:
-                        waiting = True
+                    if not is_waiting:
+                        is_waiting = True
                         self._waiting += 1
                         if self._waiting == 1:
-                            what = f"this machine cannot start more processes now: {error}"
-                            self._tell(f"{what}; games wait, and Noughts tries again")
+                            refusal = f"this machine cannot start more processes now: {error}"
+                            self._tell(f"{refusal}; games wait, and Noughts tries again")
                 await asyncio.sleep(wait)
                 wait = min(wait * 2, _LONGEST_WAIT)
         finally:
-            if waiting:
+            if is_waiting:
                 self._waiting -= 1
                 if not self._waiting:
                     self._tell("this machine starts processes again")
 
 
-class PatientLauncher:
+class RetryingLauncher:
     """A launcher that retries the starts of another one until the machine allows them."""
 
-    def __init__(self, launcher: Launcher, patience: StartRetry) -> None:
+    def __init__(self, launcher: Launcher, retry: StartRetry) -> None:
         self._launcher = launcher
-        self._patience = patience
+        self._retry = retry
 
     async def start(self, command: ChildCommand) -> Started:
         """Start a child. Raises the other launcher's errors, except for a lack of files, memory, processes or disk."""
-        return await self._patience.until_possible(lambda: self._launcher.start(command))
+        return await self._retry.until_possible(lambda: self._launcher.start(command))
 
     async def close(self) -> None:
         await self._launcher.close()

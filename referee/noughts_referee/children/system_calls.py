@@ -1,7 +1,7 @@
 """The system calls that a child can make, and the zygote before it becomes one, by number on x86-64 and ARM64.
 
-A call that stands nowhere here is refused, so that a call which Linux gains later is, too. `seccomp` makes a filter of
-these tables. Test a change with every kind of bot: `tests/referee/children/lock/test_runtimes.py`.
+A call that is missing from these tables is refused, so that calls of future Linux versions are refused too. `seccomp`
+makes a filter of the tables. Test a change with every kind of bot: `tests/referee/children/lock/test_runtimes.py`.
 """
 
 # fmt: off
@@ -31,7 +31,7 @@ ALLOWED: dict[str, Numbers] = {
     # Connected pairs of sockets, and TCP for a child that may use it.
     "connect": (42, 203), "getsockname": (51, 204), "getpeername": (52, 205), "getsockopt": (55, 209),
     "recvfrom": (45, 207), "recvmsg": (47, 212), "recvmmsg": (299, 243), "shutdown": (48, 210),
-    # Its memory. mincore tells only about files that the child can write.
+    # Its memory. mincore reports only files that the child can write.
     "munmap": (11, 215), "mremap": (25, 216), "mprotect": (10, 226), "brk": (12, 214),
     "mlock": (149, 228), "mlock2": (325, 284), "munlock": (150, 229), "mincore": (27, 232), "msync": (26, 227),
     "membarrier": (324, 283), "get_mempolicy": (239, 236), "map_shadow_stack": (453, None), "mseal": (462, 462),
@@ -78,12 +78,12 @@ DESCRIBING: dict[str, Numbers] = {
 OF_A_PROCESS: dict[str, Numbers] = {
     "getpgid": (121, 155), "getsid": (124, 156),
 }
-"""Calls that tell something about the process of their first argument."""
+"""Calls that return properties of the process of their first argument."""
 
 OF_A_THREAD: dict[str, Numbers] = {
     "sched_getscheduler": (145, 120), "sched_getparam": (143, 121),
 }
-"""Calls with which libraries ask for the priority of own threads, by number. All have the usual one, which is 0."""
+"""Calls with which libraries ask for the priority of own threads, by number. The answer is the usual priority, 0."""
 
 PASSING: dict[str, Numbers] = {
     "sendmsg": (46, 211), "sendmmsg": (307, 269),

@@ -37,7 +37,7 @@ class UnlockedChild(Started):
     async def wait(self) -> int:
         """Return its exit code; negative: the signal that ended it. The rest of its session is killed.
 
-        That happens even if nobody waits any more.
+        The rest is killed even if the caller stops waiting.
         """
         if self._ended is None:
             self._ended = asyncio.create_task(self._end())  # noqa: TID251  # it can outlive its waiter
@@ -57,7 +57,7 @@ class UnlockedChild(Started):
             remove_tree(self.scratch)
 
     def give_way(self, gives: bool) -> None:
-        """Do nothing: it is a program of this user, as others are."""
+        """Do nothing, because children without a sandbox keep the priority of this user's programs."""
 
     def kill(self, signal: int) -> None:
         with suppress(ProcessLookupError, PermissionError):  # macOS refuses signals to a group of zombies
@@ -79,30 +79,33 @@ class UnlockedLauncher:
         line = command_line(command)
         cores = ",".join(map(str, command.cores))
         scratch = tempfile.mkdtemp(dir=self._folder.path)
-        usual = scratch if child_kind(command.kind).in_scratch else None
+        default_folder = scratch if child_kind(command.kind).in_scratch else None
         variables = {**environment(keeping=_FOR_WINDOWS_PROGRAMS), "TMPDIR": scratch, **command.environment}
-        ours: list[int] = []
-        theirs: list[int] = []
+        own_ends: list[int] = []
+        child_ends: list[int] = []
         try:
-            for is_ours_first, new_pipe in ((False, stamped_pipe), (True, stamped_pipe), (True, os.pipe)):
-                ends = new_pipe()
-                ours.append(ends[not is_ours_first])
-                theirs.append(ends[is_ours_first])
+            child_stdin, own_stdin = stamped_pipe()
+            own_ends.append(own_stdin)
+            child_ends.append(child_stdin)
+            for new_pipe in (stamped_pipe, os.pipe):
+                own_end, child_end = new_pipe()
+                own_ends.append(own_end)
+                child_ends.append(child_end)
             process = await asyncio.create_subprocess_exec(
                 *python("-I", "-S", _SESSION_LEADER, str(os.getpid()), cores, *line),
-                stdin=theirs[0], stdout=theirs[1], stderr=theirs[2],
-                env=variables, cwd=command.folder or usual,
+                stdin=child_ends[0], stdout=child_ends[1], stderr=child_ends[2],
+                env=variables, cwd=command.folder or default_folder,
                 start_new_session=True,
             )  # fmt: skip
         except BaseException:
-            _close(ours)
+            _close(own_ends)
             remove_tree(scratch)
             raise
         finally:
-            _close(theirs)
-        for end in ours:
+            _close(child_ends)
+        for end in own_ends:
             os.set_blocking(end, False)
-        return UnlockedChild(process, (ours[0], ours[1], ours[2]), scratch)
+        return UnlockedChild(process, (own_ends[0], own_ends[1], own_ends[2]), scratch)
 
     async def close(self) -> None:
         self._folder.close()

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from noughts_referee.children.sandbox import Limits
-from noughts_referee.children.scratch_disks import used_on
+from noughts_referee.children.scratch_disks import disk_usage
 
 LOOK_SECONDS = 0.25
 _SLOW_LOOK_SECONDS = 1.0
@@ -27,7 +27,7 @@ _WEIGHT_OF_A_STEP = 1.25
 """The factor by which one nice value more reduces a thread's share of processor time."""
 _MOST_NICE = 19
 _NICE_AT_REST = 15
-"""That of a child that computes while it has nothing to do: a thirtieth of the weight of others."""
+"""The nice value of a child that computes while it has nothing to do: a thirtieth of the weight of others."""
 _KIB, _MIB = 1024, 1024 * 1024
 _BLOCK = 512
 _SHARED_MEMORY = (b"/dev/zero ", b"/SYSV", b"/memfd:")
@@ -80,35 +80,35 @@ class Watch:
         if now - self._looked_slowly < _SLOW_LOOK_SECONDS:
             return
         self._looked_slowly = now
-        # An ordinary end looks the same for a moment.
+        # During an ordinary end a process also lacks its first thread for a moment, so two checks must agree.
         before, self._hidden = self._hidden, {pid for pid in families if any(map(lacks_first_thread, families[pid]))}
         for pid in before & self._hidden:
             yield pid, "ended its first thread and kept others, so that no check could see its memory and files"
         for pid, child in children.items():
-            if what := self._overfull(child, families[pid]):
-                yield pid, f"filled its scratch folder: it holds more than {what}"
+            if limit := self._exceeded_limit(child, families[pid]):
+                yield pid, f"filled its scratch folder: it holds more than {limit}"
         yield from self._greedy(families, children)
 
-    def _give_way(self, seen: _Threads, processes: tuple[int, ...], share: int, *, least: int) -> None:
+    def _give_way(self, threads: _Threads, processes: tuple[int, ...], share: int, *, least: int) -> None:
         """Set the nice value of all threads of a child, at least `least`, if several checks call for a change."""
         running = sum(map(running_threads, processes))
         niceness = max(nice_for(running, share), least)
-        change = (niceness > seen.nice) - (niceness < seen.nice)
-        seen.looks = seen.looks + 1 if change == seen.change else 1
-        seen.change = change
-        if change and seen.looks >= _PATIENCE:
-            seen.nice = niceness
+        change = (niceness > threads.nice) - (niceness < threads.nice)
+        threads.looks = threads.looks + 1 if change == threads.change else 1
+        threads.change = change
+        if change and threads.looks >= _PATIENCE:
+            threads.nice = niceness
             for process in processes:
                 _renice(process, niceness)
 
-    def _overfull(self, child: Watched, processes: tuple[int, ...]) -> str:
+    def _exceeded_limit(self, child: Watched, processes: tuple[int, ...]) -> str:
         """Return which limit of the scratch folder is exceeded, in words; empty if none is."""
         limits = self._limits
         if child.on_disk:
-            size, files = used_on(child.scratch)
+            size, files = disk_usage(child.scratch)
         else:
-            size, files = used(child.scratch, limits.scratch_bytes, limits.scratch_files)
-            size += without_name(processes, limits.file_bytes)
+            size, files = folder_usage(child.scratch, limits.scratch_bytes, limits.scratch_files)
+            size += deleted_bytes(processes, limits.file_bytes)
         if size > limits.scratch_bytes:
             return f"{limits.scratch_bytes // _MIB} MiB"
         return f"{limits.scratch_files:,} files" if files > limits.scratch_files else ""
@@ -116,8 +116,8 @@ class Watch:
     def _greedy(
         self, families: Mapping[int, tuple[int, ...]], children: Mapping[int, Watched]
     ) -> Iterator[tuple[int, str]]:
-        """Yield the largest child if all children together are too large. Their disks are in memory, too."""
-        disks = {pid: used_on(child.scratch)[0] if child.on_disk else 0 for pid, child in children.items()}
+        """Yield the largest child if all children together use too much memory, which includes their disks."""
+        disks = {pid: disk_usage(child.scratch)[0] if child.on_disk else 0 for pid, child in children.items()}
         shared = sum(resident(process) for processes in families.values() for process in processes)
         if shared + sum(disks.values()) <= self._all_memory:
             return
@@ -141,6 +141,7 @@ def machine_memory() -> int:
 
 
 def family(pid: int) -> tuple[int, ...]:
+    """Return a process and all its descendants."""
     pids = [pid]
     for parent in pids:  # the list grows during the loop
         with suppress(OSError):
@@ -197,7 +198,7 @@ def proportional(pid: int) -> int:
     return 0
 
 
-def used(folder: str, most_bytes: int, most_files: int) -> tuple[int, int]:
+def folder_usage(folder: str, most_bytes: int, most_files: int) -> tuple[int, int]:
     """Return the bytes and the number of files in a folder. Counting stops when either is too large."""
     size = files = 0
     folders = [folder]
@@ -214,7 +215,7 @@ def used(folder: str, most_bytes: int, most_files: int) -> tuple[int, int]:
     return size, files
 
 
-def without_name(processes: Iterable[int], largest: int) -> int:
+def deleted_bytes(processes: Iterable[int], largest: int) -> int:
     """Return the bytes of the deleted files that processes hold open or in their memory, as far as /proc shows them.
 
     The size of a file that is only in memory is unknown without further rights. It counts as `largest`.
@@ -236,7 +237,7 @@ def without_name(processes: Iterable[int], largest: int) -> int:
     return sum(sizes.values())
 
 
-def nicer(nice: int) -> int:
+def nice_above_own(nice: int) -> int:
     """Return a nice value that is this much above the one of this process, as far as there is such a value."""
     return min(_MOST_NICE, os.getpriority(os.PRIO_PROCESS, 0) + nice)
 
@@ -250,6 +251,6 @@ def _renice(pid: int, nice: int) -> None:
     with suppress(OSError):
         for thread in os.listdir(f"/proc/{pid}/task"):
             with suppress(OSError):  # only root can lower a nice value again
-                os.setpriority(os.PRIO_PROCESS, int(thread), nicer(nice))
+                os.setpriority(os.PRIO_PROCESS, int(thread), nice_above_own(nice))
     with suppress(OSError), open(f"/proc/{pid}/autogroup", "w") as group:
         group.write(str(nice))

@@ -24,8 +24,8 @@ from typing import Any
 
 from noughts_proto.child_kinds import child_kind
 from noughts_referee.children import kernel
-from noughts_referee.children.forked_child import LARGEST_PACKET, PIPES, Entry, live
-from noughts_referee.children.sandbox import Limits, forbid, free_user, look_around, tasks_of
+from noughts_referee.children.forked_child import LARGEST_PACKET, PIPES, Entry, run_child
+from noughts_referee.children.sandbox import Limits, forbid, free_user, tasks_of, warm_up
 from noughts_referee.children.scratch import remove_tree, scratch_of
 from noughts_referee.children.scratch_disks import ScratchDisks, scratch_disks
 from noughts_referee.children.watch import LOOK_SECONDS, Watch
@@ -49,7 +49,7 @@ class _Child:
     gives_way: bool = False
     """Whether it has a lower priority than others."""
     ended_for: str = ""
-    """Why it was ended, a phrase that follows "it"; empty if it was not."""
+    """Why `watch` ended it, a phrase that follows "it"; empty if `watch` did not."""
 
 
 class Zygote:
@@ -83,19 +83,19 @@ class Zygote:
         poll = select.poll()
         poll.register(self._requests, select.POLLIN)
         poll.register(self._wakeup, select.POLLIN)
-        look_around()
+        warm_up()
         while not self._leaving:
             if self._spare is None:
                 with suppress(OSError):  # the next request reports it
                     self._spare = self._fork()
-            ends = LOOK_SECONDS * 1000 if self._children else None
-            for source, _ in poll.poll(_LOOK_MILLISECONDS if self._ended else ends):
+            look_milliseconds = LOOK_SECONDS * 1000 if self._children else None
+            for source, _ in poll.poll(_LOOK_MILLISECONDS if self._ended else look_milliseconds):
                 if source == self._wakeup:
                     os.read(self._wakeup, LARGEST_PACKET)
                 elif not self._serve():
                     return
-            for pid, what in self._watch.look(self._children):
-                self._children[pid].ended_for = what
+            for pid, reason in self._watch.look(self._children):
+                self._children[pid].ended_for = reason
                 _kill_group(pid, signal.SIGKILL)
             self._reap()
 
@@ -146,7 +146,7 @@ class Zygote:
         child = _Child(request["number"], scratch, user, kind.starts_programs, on_disk=self._disks is not None)
         order = json.dumps({**request, "user": user, "scratch": scratch, "tasks": tasks}).encode()
         spare, self._spare = self._spare, None
-        with suppress(BrokenPipeError, ConnectionResetError):  # it was killed: the first to go when memory runs out
+        with suppress(BrokenPipeError, ConnectionResetError):  # the kernel kills a spare process when memory runs out
             return self._order(spare or self._fork(), child, order, pipes)
         return self._order(self._fork(), child, order, pipes)
 
@@ -160,14 +160,15 @@ class Zygote:
 
     def _fork(self) -> tuple[int, socket.socket]:
         """Fork a child that waits for its order. Return its process ID and the socket for the order."""
-        ours, theirs = socket.socketpair()
+        own_end, child_end = socket.socketpair()
         signal.pthread_sigmask(signal.SIG_BLOCK, _HANDLED)  # until the child has dropped our handlers
-        parent, pid = os.getpid(), os.fork()
+        parent = os.getpid()
+        pid = os.fork()
         if pid == 0:
-            live(theirs.detach(), parent, self._entry, self._limits, _HANDLED)
+            run_child(child_end.detach(), parent, self._entry, self._limits, _HANDLED)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _HANDLED)
-        theirs.close()
-        return pid, ours
+        child_end.close()
+        return pid, own_end
 
     def _count_tasks(self) -> int:
         """Return the number of our user's tasks, which all count towards its limit. The slow count is cached."""
@@ -193,10 +194,10 @@ class Zygote:
                 report = {"exit": os.waitstatus_to_exitcode(status), "processor_seconds": seconds}
                 self._ended.append((child, report, time.monotonic()))
         # A child with one process has no descendants.
-        quiet = not any(child.programs for child, _, _ in self._ended) or not self._kill_adopted()
+        has_no_orphans = not any(child.programs for child, _, _ in self._ended) or not self._kill_adopted()
         waiting = []
         for child, report, since in self._ended:
-            if quiet or not child.programs or time.monotonic() - since > _ATTEMPT_SECONDS:
+            if has_no_orphans or not child.programs or time.monotonic() - since > _ATTEMPT_SECONDS:
                 self._remove(child.scratch)
                 self._tell({"number": child.number, "ended_for": child.ended_for, **report})
             else:
@@ -218,14 +219,14 @@ class Zygote:
             self._disks.unmount(scratch)
         with suppress(OSError):
             return os.rmdir(scratch)
-        with suppress(OSError):  # no process available: closing the zygote removes it
+        with suppress(OSError):  # if no process can start, `close` removes the folder
             pid = os.fork()
             if pid == 0:
                 try:
                     kernel.close_files(PIPES)  # the next child waits until its order ends
                     remove_tree(scratch)
                 finally:
-                    os._exit(0)  # in any case: a second zygote would reap the children of the first
+                    os._exit(0)  # must not return: a second zygote would reap the children of the first
             self._removers.add(pid)
         return None
 
@@ -266,14 +267,15 @@ def _ended_child() -> int | None:
 
 
 def _children_of(parent: int) -> set[int]:
-    left = set()
+    """Return the process IDs of the children of a process, ended ones too."""
+    pids = set()
     for name in os.listdir("/proc"):
         if name.isdigit():
             with suppress(OSError), open(f"/proc/{name}/stat", "rb") as stat:
                 # The program name is in parentheses and can contain anything.
                 if int(stat.read().rpartition(b")")[2].split()[1]) == parent:
-                    left.add(int(name))
-    return left
+                    pids.add(int(name))
+    return pids
 
 
 def main(arguments: list[str]) -> int:

@@ -12,12 +12,12 @@ from noughts_referee.rules.cells import placed_wrongly as placed_wrongly
 from noughts_referee.rules.cells import read_cell as read_cell
 from noughts_referee.rules.chance import Draws as Draws
 from noughts_referee.rules.chance import OldSeed as OldSeed
-from noughts_referee.rules.chance import apart as apart
 from noughts_referee.rules.chance import bits_at as bits_at
 from noughts_referee.rules.chance import commitment as commitment
 from noughts_referee.rules.chance import first_choice as first_choice
 from noughts_referee.rules.chance import first_choices as first_choices
 from noughts_referee.rules.chance import game_seed as game_seed
+from noughts_referee.rules.chance import purpose_seed as purpose_seed
 from noughts_referee.rules.chance import side_seed as side_seed
 from noughts_referee.rules.chance import side_seeds as side_seeds
 from noughts_referee.rules.invalid import InvalidInput as InvalidInput

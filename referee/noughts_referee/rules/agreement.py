@@ -13,7 +13,7 @@ from noughts_referee.rules.variant import Variant, members
 
 _FIRST_STONES, _MORE_STONES = 3, 2
 
-# X, O, X as (columns, rows) from the middle: stones so far apart that O's move makes up for the extra X.
+# X, O, X as (columns, rows) from the middle. The stones are far apart, so that O's move makes up for the extra X.
 _USUAL = (
     ((0, 0), (1, 1), (-3, 3)),
     ((0, 0), (0, -1), (4, 2)),
@@ -57,7 +57,7 @@ class OpeningChoice:
 
     @property
     def step(self) -> int:
-        """Return how many choices were made: 0, 1 or 2. The opener makes the first and the third."""
+        """Return the number of earlier choices: 0, 1 or 2. The opener makes the first and the third choice."""
         return (len(self.stones) - 1) // 2 if self.stones else 0
 
     @property
@@ -104,33 +104,35 @@ class OpeningChoice:
     def _usual_stones(self) -> tuple[int, ...]:
         draws = self.rng()
         variant = self.variant
-        shape, turn = draws.choice(_USUAL), draws.below(_TURNS)
-        row, column = (variant.rows - 1) // 2, (variant.columns - 1) // 2
-        return tuple(
-            (row + down) * variant.columns + column + across for across, down in (_turned(at, turn) for at in shape)
-        )
+        shape = draws.choice(_USUAL)
+        turn = draws.below(_TURNS)
+        middle_row = (variant.rows - 1) // 2
+        middle_column = (variant.columns - 1) // 2
+        stones = [_turned(stone, turn) for stone in shape]
+        return tuple((middle_row + down) * variant.columns + middle_column + across for across, down in stones)
 
 
-def _turned(at: tuple[int, int], turn: int) -> tuple[int, int]:
-    """Return one of the eight symmetries of a cell."""
-    across, down = at if turn & 1 else at[::-1]
+def _turned(cell: tuple[int, int], turn: int) -> tuple[int, int]:
+    """Return the image of a cell, relative to the middle, under one of the eight symmetries of a square."""
+    across, down = cell if turn & 1 else cell[::-1]
     return (across if turn & 2 else -across), (down if turn & 4 else -down)
 
 
 def _balance(variant: Variant, position: Position) -> int:
     """Return how much better X's open lines look than O's, after O's best-looking stone."""
     first, second = position.opponent, position.own
-    worth = 0
+    balance = 0
     gains = [0] * variant.cells
     for line, cells in zip(variant.lines, variant.line_cells, strict=True):
-        mine, theirs = (first & line).bit_count(), (second & line).bit_count()
-        if mine and theirs:
+        x_stones = (first & line).bit_count()
+        o_stones = (second & line).bit_count()
+        if x_stones and o_stones:
             continue
-        now = _WEIGHT**mine - _WEIGHT**theirs
-        worth += now
-        # O's stone ends a line of X and extends one of O.
-        then = 0 if mine else 1 - _WEIGHT ** (theirs + 1)
+        value = _WEIGHT**x_stones - _WEIGHT**o_stones
+        balance += value
+        # O's next stone blocks a line of X, or extends a line of O.
+        next_value = 0 if x_stones else 1 - _WEIGHT ** (o_stones + 1)
         for cell in cells:
-            gains[cell] += now - then
+            gains[cell] += value - next_value
     free = members(variant.full & ~(first | second))
-    return worth - max(gains[cell] for cell in free)
+    return balance - max(gains[cell] for cell in free)

@@ -25,7 +25,7 @@ class Board(NamedTuple):
         return tuple(dict.fromkeys(line for line, _ in self._runs(length)))
 
     def ends(self, length: int) -> dict[int, int]:
-        """Return for each of these lines the cells directly before and after it."""
+        """Return for each straight line of `length` cells the cells directly before and after it."""
         return dict(self._runs(length))
 
     def beneath(self) -> tuple[int, ...]:
@@ -39,6 +39,7 @@ class Board(NamedTuple):
                     yield column, row, layer
 
     def _runs(self, length: int) -> Iterator[tuple[int, int]]:
+        """Yield each straight line, with the cells directly before and after it."""
         for step in _FLAT + _RISING if self.layers > 1 else _FLAT:
             for start in self._places():
                 yield from self._run(start, step, length)
@@ -53,7 +54,7 @@ class Board(NamedTuple):
         return all(0 <= at < size for at, size in zip(place, self, strict=True))
 
     def _set(self, places: list[_Place]) -> int:
-        """Return the set of those places that are on the board."""
+        """Return the set of the places that are on the board."""
         return sum(
             1 << (layer * self.rows + row) * self.columns + column
             for column, row, layer in places

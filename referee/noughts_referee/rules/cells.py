@@ -13,6 +13,7 @@ _TYPED = re.compile(r"(?P<layer>\d*)(?P<column>[a-z]+)(?P<row>\d*)")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 _NO_CELL = 0xFFFF_FFFF
+"""The cell that hosts send for an answer that is not a cell: the largest number of a column of the protocol."""
 
 
 def column_name(column: int) -> str:
@@ -34,7 +35,10 @@ def cell_names(variant: Variant, cells: Iterable[int]) -> str:
 
 
 def read_cell(variant: Variant, text: str) -> int | None:
-    """Return the cell of that name; None if there is none. With gravity, a column without a row is enough."""
+    """Return the cell with this name; None if the name is not valid.
+
+    With gravity, a column without a row is enough: it means the top cell.
+    """
     matched = _TYPED.fullmatch(text.lower())
     if matched is None:
         return None
@@ -56,7 +60,6 @@ def placed_wrongly(variant: Variant, own: int, opponent: int, cell: int, side: i
     For example: `placed a stone on h8 (cell 112), which is occupied`. `cell` can be any number.
     """
     if not 0 <= cell < variant.cells:
-        # Hosts send the largest number for an answer that is not a cell.
         named = "" if cell == _NO_CELL else f" on cell {cell},"
         return f"placed a stone{named} off the board, which has cells 0 to {variant.cells - 1}"
     if (own | opponent) >> cell & 1:

@@ -1,6 +1,6 @@
 """Repeatable randomness: every random number follows from a seed and a ply only.
 
-The same question always gets the same answer, whatever else is being played. Numbers come from splitmix64 (Steele, Lea
+The same seed and ply always give the same numbers, whatever other games run. Numbers come from splitmix64 (Steele, Lea
 and Flood, "Fast splittable pseudorandom number generators", 2014), which is fast but invertible. Seeds therefore follow
 from seeds by a hash (BLAKE2b), so that a bot cannot compute other seeds from its own.
 """
@@ -27,7 +27,7 @@ Item = TypeVar("Item")
 
 
 class OldSeed(int):
-    """The seed of a tournament from before seeds were secret. It gives its games seeds by invertible arithmetic."""
+    """The seed of a tournament that is older than secret seeds. It gives its games seeds by invertible arithmetic."""
 
 
 def game_seed(tournament_seed: int, number: int) -> int:
@@ -44,17 +44,17 @@ def side_seed(game: int, side: int) -> int:
 def side_seeds(tournament_seed: int, numbers: Sequence[int], sides: Sequence[int]) -> list[int]:
     """Return `side_seed` of many games and sides of a tournament, in a fraction of the time of single calls."""
     seeds: list[int] = []
-    block = -1
-    known: tuple[int, ...] = ()
+    block: int | None = None
+    block_seeds: tuple[int, ...] = ()
     for number, side in zip(numbers, sides, strict=True):
         if number >> 3 != block:
             block = number >> 3
-            known = _sides(tournament_seed, block)
-        seeds.append(known[2 * number + side & 15])
+            block_seeds = _sides(tournament_seed, block)
+        seeds.append(block_seeds[2 * (number & 7) + side])
     return seeds
 
 
-def apart(tournament_seed: int, purpose: int) -> int:
+def purpose_seed(tournament_seed: int, purpose: int) -> int:
     """Return the tournament's seed for a purpose other than its games."""
     return type(tournament_seed)(tournament_seed ^ purpose)
 
@@ -70,6 +70,7 @@ def commitment(tournament_seed: int) -> str:
 
 @lru_cache(maxsize=_KEPT, typed=True)
 def _games(tournament_seed: int, block: int) -> tuple[int, ...]:
+    """Return the seeds of the eight games of a block: those whose number // 8 is `block`."""
     if isinstance(tournament_seed, OldSeed):
         return tuple(_mix(tournament_seed + number * _GAMMA) for number in range(8 * block, 8 * block + 8))
     return _EIGHT_NUMBERS(blake2b(_TWO_NUMBERS(tournament_seed & _MASK, block)).digest())
@@ -85,6 +86,7 @@ def _sides(tournament_seed: int, block: int) -> tuple[int, ...]:
 
 
 def _mix(z: int) -> int:
+    """Return the output of splitmix64 for a state."""
     z &= _MASK
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
     z = (z ^ (z >> 27)) * 0x94D049BB133111EB & _MASK
@@ -170,9 +172,9 @@ class Draws:
 
     def weighted(self, items: Sequence[Item], weights: Sequence[int]) -> Item:
         """Return one of the items with a probability proportional to its weight (a non-negative integer)."""
-        ticket = self.below(sum(weights))
+        remainder = self.below(sum(weights))
         for item, weight in zip(items, weights, strict=True):
-            ticket -= weight
-            if ticket < 0:
+            remainder -= weight
+            if remainder < 0:
                 return item
-        raise AssertionError("the ticket is below the sum of the weights")
+        raise AssertionError("a number below the sum of the weights belongs to an item")

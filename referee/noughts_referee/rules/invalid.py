@@ -4,7 +4,7 @@ from typing import ClassVar
 
 
 class InvalidInput(ValueError):
-    """Something that is not valid: `got` says what, `expected` what would be valid."""
+    """An invalid input. `got` is the input, `expected` describes valid inputs."""
 
     text: ClassVar[str] = "got {got}, expected {expected}"
 

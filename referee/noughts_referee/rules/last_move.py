@@ -1,4 +1,4 @@
-"""The effect of the last of some moves, for databases of positions and tests of engines, which have no game."""
+"""The effect of the last move of a sequence. Databases of positions and tests of engines use it without a game."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -22,7 +22,7 @@ class LastMove(NamedTuple):
     termination: Termination | None
     """`LINE`, `BOARD_FULL` or `ILLEGAL_MOVE`; None if the game continues."""
     kind: str | None = None
-    """Why the variant forbids the move, e.g. `overline`; None if it does not, even if the move is illegal otherwise."""
+    """Why the variant forbids the move, e.g. `overline`; None for other moves, also for other illegal ones."""
 
 
 _OPEN = LastMove(None)
@@ -34,7 +34,8 @@ _BOARD_FULL = LastMove(Termination.BOARD_FULL)
 def last_move(variant: Variant, moves: Sequence[int]) -> LastMove:
     """Judge the last of `moves` from the empty board. Without moves the game is open.
 
-    Earlier moves must have been possible, but can have won or been forbidden. Raises MovesError for an impossible one.
+    Each earlier move must take a free cell with support, but can have won or been forbidden. Raises MovesError if an
+    earlier move does not.
     """
     if not moves:
         return _OPEN
@@ -46,7 +47,7 @@ def last_move(variant: Variant, moves: Sequence[int]) -> LastMove:
     own, opponent = sum(map(_stone, before[side::2])), sum(map(_stone, before[1 - side :: 2]))
     occupied = own | opponent
     if occupied.bit_count() != len(before):
-        # If a cell is used twice, the sum carries or both sides have it.
+        # If a cell is used twice, a sum has a carry, or both sides have the cell. Either gives a smaller set.
         _check(variant, before)
     if not variant.takes(cell, occupied):
         return _ILLEGAL
@@ -64,10 +65,10 @@ def _check(variant: Variant, moves: Sequence[int]) -> None:
     for number, cell in enumerate(moves, start=1):
         if not variant.takes(cell, occupied):
             if not 0 <= cell < variant.cells:
-                wrong = f"which is not on the board of {variant.name}"
+                problem = f"which is not on the board of {variant.name}"
             else:
-                wrong = "which is occupied" if occupied >> cell & 1 else "where a stone would have no support"
+                problem = "which is occupied" if occupied >> cell & 1 else "where a stone would have no support"
             supported = ", where stones come to rest" if variant.gravity else ""
             expected = f"different cells from 0 to {variant.cells - 1}{supported}"
-            raise MovesError(f"cell {cell} as move {number}, {wrong}", expected)
+            raise MovesError(f"cell {cell} as move {number}, {problem}", expected)
         occupied |= 1 << cell

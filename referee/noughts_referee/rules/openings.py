@@ -38,23 +38,23 @@ def with_opening(variant: Variant, rule: str) -> Variant:
 
 
 def _forbidding(variant: Variant, distance: int) -> Forbids:
-    """Forbid what the rule forbids the first side, and what the variant forbids."""
+    """Return a function that forbids the moves that the rule or the variant forbids."""
     middle = sum(
         1 << row * variant.columns + column for row in _middle(variant.rows) for column in _middle(variant.columns)
     )
     near = {
         1 << cell: sum(1 << other for other in _around(variant, cell, distance - 1)) for cell in range(variant.cells)
     }
-    otherwise = variant.forbids
+    variant_forbids = variant.forbids
 
     def forbids(own: int, opponent: int, cell: int, side: int) -> str | None:
         if side == 0:
             if not own and not middle >> cell & 1:
                 return NOT_IN_THE_MIDDLE
-            # Black's only stone.
+            # `own` is a key of `near` only if it is Black's only stone.
             if near.get(own, 0) >> cell & 1:
                 return TOO_NEAR
-        return None if otherwise is None else otherwise(own, opponent, cell, side)
+        return None if variant_forbids is None else variant_forbids(own, opponent, cell, side)
 
     return forbids
 

@@ -76,16 +76,16 @@ _DEEDS = {
 }
 
 ON_THE_BOARD = frozenset({Termination.LINE, Termination.BOARD_FULL})
-"""Decided by the stones."""
+"""Terminations that the stones decided."""
 
 GONE = frozenset({Termination.DISCONNECTED, Termination.CRASHED})
-"""The loser had disconnected or crashed."""
+"""Terminations in which the loser had disconnected or crashed."""
 
 FORFEITS = frozenset(_DEEDS)
-"""The loser lost through its own action and not on the board."""
+"""Terminations in which the loser lost through its own action and not on the board."""
 
 FAULTS = FORFEITS - {Termination.RESIGNED}
-"""The loser did what a player must not do."""
+"""Terminations in which the loser did something that a player must not do."""
 
 
 class Outcome(NamedTuple):

@@ -122,7 +122,8 @@ class Position:
     def outcome(self) -> Outcome | None:
         """Return how the game has ended on the board; None if it continues.
 
-        The last move decides. In a position that was set up, any line wins; a line of the side not to move comes first.
+        The last move decides. In a position that was set up, any line wins. If both sides have one, the side that is
+        not to move wins.
         """
         if self.moves:
             return self.variant.outcome(self.opponent, self.own, self.moves[-1], 1 - self.side)
@@ -137,7 +138,7 @@ class Position:
         return Draws(self.seed, (self.own | self.opponent).bit_count())
 
     def draws(self) -> Draws:
-        """Return `rng()`, whose old name this is."""
+        """Return `rng()`. Deprecated: `draws` is its old name."""
         warnings.warn("Position.draws() is called rng() now", DeprecationWarning, stacklevel=2)
         return self.rng()
 
@@ -157,7 +158,7 @@ class Position:
 
 
 def free_of_each(positions: Sequence[Position]) -> list[tuple[int, ...]]:
-    """Return `free` of each position, all of one variant: in a third less time, for frames of hundreds."""
+    """Return `free` of each position, all of one variant, in two thirds of the time of single calls."""
     variant = positions[0].variant
     if variant.forbids is not None:
         return [position.free for position in positions]

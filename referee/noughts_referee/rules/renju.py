@@ -1,9 +1,9 @@
 """Moves that renju forbids the first side, Black: overlines, double fours and double threes.
 
-What a stone makes in a line depends on the eleven cells around it, five on either side. Each of them holds a black
-stone, is free, or neither: at most 59,049 patterns, computed once each. A three counts only if the stone that would
-turn it into a straight four is itself allowed, with the new stone in place. That test recurses, and ends because each
-step adds a stone.
+The threats that a stone makes in a line depend on the stone and the ten cells around it, five on either side. Each of
+these holds a black stone, is free, or neither: at most 59,049 patterns, computed once each. A three counts only if the
+stone that would turn it into a straight four is itself allowed, with the new stone in place. This test recurses, and
+ends because each step adds a stone.
 
 Source: the rules of the Renju International Federation, section 9. They do not say whether a stone that makes a five in
 one line can complete a three in another; here it cannot.
@@ -25,13 +25,13 @@ FORBIDDEN = (
 _REACH = 5
 _WIDTH = 2 * _REACH + 1
 
-# What a stone makes in a line, as digits of one number, so that its four lines can be added.
+# The threats that a stone makes in a line, as digits of one number, so that its four lines can be added.
 _THREE, _FOUR, _OVERLINE, _FIVE = 1, 1 << 3, 1 << 7, 1 << 10
 _THREES = _FOUR - 1
 
 
 def forbidding(board: Board) -> Forbids:
-    """Return what renju forbids on a flat board at least 15 cells wide."""
+    """Return the function that forbids moves in renju, on a flat board at least 15 cells wide."""
     return _Renju(board).forbidden
 
 
@@ -44,7 +44,7 @@ class _Ray(NamedTuple):
     modulus: int
     """2**step - 2. Modulo that, 2**(n * step) leaves 2**n, so the stones end up next to each other."""
     edge: int
-    """Those of the eleven cells that are off the board."""
+    """The set of the eleven cells that are off the board."""
     step: int
 
 
@@ -68,7 +68,9 @@ class _Renju:
             else:
                 edge |= 1 << place
         shift = self._lead + row * board.columns + column - _REACH * step
-        return _Ray(shift, mask, (1 << step) - 2 if step > 1 else 1 << _WIDTH, edge, step)
+        # Along a row the cells are already adjacent, so the modulus changes nothing.
+        modulus = (1 << step) - 2 if step > 1 else 1 << _WIDTH
+        return _Ray(shift, mask, modulus, edge, step)
 
     def forbidden(self, own: int, opponent: int, cell: int, side: int) -> str | None:
         """Return why the move is forbidden; see `Forbids`."""
@@ -79,7 +81,7 @@ class _Renju:
         return None if made >= _FIVE else self._kind(black, white, cell, made)
 
     def _made(self, black: int, white: int, cell: int) -> int:
-        """Return what Black's stone on the free cell makes, including threes that might not count."""
+        """Return the threats that Black's stone on the free cell makes, including threes that might not count."""
         made = 0
         for shift, mask, modulus, edge, _ in self._rays[cell]:
             near = black >> shift & mask
@@ -88,7 +90,7 @@ class _Renju:
         return made
 
     def _kind(self, black: int, white: int, cell: int, made: int) -> str | None:
-        """Return why Black must not place a stone that makes this and no five; None if it can."""
+        """Return why Black must not place a stone that makes these threats and no five; None if Black can."""
         if made >= _OVERLINE:
             return OVERLINE
         if made >= 2 * _FOUR:

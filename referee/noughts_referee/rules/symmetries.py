@@ -11,13 +11,13 @@ from noughts_referee.rules.variant import Variant, members
 def symmetries(variant: Variant) -> tuple[tuple[int, ...], ...]:
     """Return each symmetry as the image of every cell; the first is the identity.
 
-    A flat square board has 8, an oblong one 4, one with gravity 2, a cube 48. They are found by trial: of all
-    permutations and reflections of the axes, those that map lines to lines and keep what is below a cell below it.
+    A flat square board has 8, an oblong board 4, a board with gravity 2, a cube 48. The function tries all permutations
+    and reflections of the axes, and keeps those that map lines to lines and supports to supports.
     """
     lines = set(variant.lines)
     images = [
         image
-        for image in _turned(variant)
+        for image in _axis_images(variant)
         if {_moved(line, image) for line in variant.line_cells} == lines
         and all(
             _moved(members(below), image) == variant.supports[image[cell]]
@@ -28,7 +28,8 @@ def symmetries(variant: Variant) -> tuple[tuple[int, ...], ...]:
     return tuple(dict.fromkeys(images))
 
 
-def _turned(variant: Variant) -> Iterator[tuple[int, ...]]:
+def _axis_images(variant: Variant) -> Iterator[tuple[int, ...]]:
+    """Yield the image of every cell for each permutation and reflection of the axes that keeps the sizes."""
     sizes = (variant.layers, variant.rows, variant.columns)
     cells = list(product(*map(range, sizes)))
     for axes in permutations(range(3)):

@@ -104,9 +104,10 @@ class Variant:
 
     @cached_property
     def lines_by_core(self) -> tuple[dict[int, tuple[int, ...]], ...]:
-        """Per cell, the lines through it by what they share: the cell and at least two others, or else a line alone.
+        """Per cell, the lines through it, grouped by core: at least three cells that all lines of a group share.
 
-        On a large board most cores are incomplete, so a third of the comparisons finds the lines of a side.
+        A line that shares fewer cells with every other line is its own core. Most cores of a large board are
+        incomplete, so finding the lines of a side takes a third of the comparisons.
         """
         return tuple(_by_core(lines) for lines in self.lines_through)
 
@@ -133,18 +134,17 @@ class Variant:
 
     @cached_property
     def lists_free_cells(self) -> bool:
-        """Whether `free_cells` must be listed to take one, or is cached; else `free_cell` is much faster."""
+        """Whether a bot should take one of `free_cells`. If not, `free_cell` gives the same cell much faster."""
         return self.gravity or self.forbids is not None or self.cells <= _REMEMBERED_CELLS
 
     def free_cell(self, occupied: int, number: int) -> int:
         """Return `free_cells(occupied)[number]` if every empty cell can be played, without a list of them."""
+        # The cell's number is `number`, for the empty cells before it, plus the stones before it. The first estimate
+        # leaves out the stones. Counting the stones up to an estimate gives a larger one, until it is right.
         up_to = self._cells_up_to
-        cell = -1
-        point = number
-        # The cell has `number` empty cells before it. Counting the stones up to a cell leads closer from below.
-        while cell != point:
-            cell = point
-            point = number + (occupied & up_to[cell]).bit_count()
+        cell = number
+        while (estimate := number + (occupied & up_to[cell]).bit_count()) != cell:
+            cell = estimate
         return cell
 
     @cached_property
@@ -169,7 +169,7 @@ class Variant:
         return any(forbids(own, opponent, cell, side) is None for cell in free)
 
     def playable(self, cells: int, occupied: int) -> int:
-        """Return those of the set `cells`, which are not in `occupied`, where a stone can be placed, as a set."""
+        """Return the set of those `cells` where a stone can be placed. None of `cells` can be in `occupied`."""
         if not self.gravity or not cells:
             return cells
         below = self.supports
@@ -179,7 +179,7 @@ class Variant:
         """Return whether `cell` is on the board and a stone can be placed there if the set `occupied` holds stones."""
         return 0 <= cell < self.cells and occupied & self.occupancy_mask[cell] == self.supports[cell]
 
-    # Below, pass the other side's stones only if lines can be blocked.
+    # The argument `opponent` of the methods below matters only if the other side can block lines.
 
     def holds(self, stones: int, line: int, opponent: int = 0) -> bool:
         """Return whether a side that has `stones` wins with this line."""
@@ -222,17 +222,21 @@ class Variant:
         """Return the winning cells after these moves from the empty board; empty if the last move did not win."""
         if not moves:
             return ()
-        opponent, stones = (sum(1 << cell for cell in moves[first::2]) for first in (len(moves) & 1, ~len(moves) & 1))
+        stones = sum(1 << cell for cell in moves[-1::-2])
+        opponent = sum(1 << cell for cell in moves[-2::-2])
         return self.winning_cells(stones, moves[-1], opponent)
 
 
 def _by_core(lines: Iterable[int]) -> dict[int, tuple[int, ...]]:
-    lines_by_cells: dict[int, tuple[int, ...]] = {}
+    """Return the lines by core (see `Variant.lines_by_core`)."""
+    groups: dict[int, tuple[int, ...]] = {}
     for line in lines:
-        shared = next((core for core in lines_by_cells if (core & line).bit_count() > 2), line)
-        known = lines_by_cells.pop(shared, ())
-        lines_by_cells[shared & line] = (*lines_by_cells.get(shared & line, ()), *known, line)
-    return lines_by_cells
+        # A line joins the first group with which it shares three cells. The core shrinks to what all of them share.
+        old_core = next((core for core in groups if (core & line).bit_count() > 2), line)
+        group = groups.pop(old_core, ())
+        new_core = old_core & line
+        groups[new_core] = (*groups.get(new_core, ()), *group, line)
+    return groups
 
 
 def members(cells: int) -> Iterator[int]:

@@ -33,12 +33,12 @@ def installed(group: str) -> "dict[str, tuple[EntryPoint, ...]]":
 
 
 def plugin_names() -> tuple[str, ...]:
-    """Return the names of plugin variants, in alphabetical order. Our own names take precedence."""
+    """Return the names of plugin variants, in alphabetical order. The project's own names take precedence."""
     return tuple(sorted(installed(GROUP)))
 
 
 def plugin_package(name: str) -> str:
-    """Return the package that adds the variant, or several, separated by commas."""
+    """Return the name of the package that adds the variant; if there are several, separated by commas."""
     return ", ".join(sorted({point.dist.name if point.dist else "a package" for point in installed(GROUP)[name]}))
 
 
@@ -47,8 +47,8 @@ def plugin_variant(name: str) -> Variant:
     try:
         return _load(name, installed(GROUP)[name])
     except Exception as error:
-        what = error if isinstance(error, _PluginError) else f"it failed with {type(error).__name__}: {error}"
-        raise VariantError(name, f"a working plugin; the one from {plugin_package(name)} fails: {what}") from error
+        reason = error if isinstance(error, _PluginError) else f"it failed with {type(error).__name__}: {error}"
+        raise VariantError(name, f"a working plugin; the one from {plugin_package(name)} fails: {reason}") from error
 
 
 class _PluginError(Exception):
@@ -60,8 +60,8 @@ def _load(name: str, points: "tuple[EntryPoint, ...]") -> Variant:
         raise _PluginError("a name has up to 63 lowercase letters, digits and hyphens, and begins with a letter")
     if len(points) > 1:
         raise _PluginError("several packages use the name; uninstall all but one")
-    given = points[0].load()
-    variant = given() if callable(given) else given
+    loaded = points[0].load()
+    variant = loaded() if callable(loaded) else loaded
     if not isinstance(variant, Variant):
         raise _PluginError(f"it gives {variant!r:.80}, not a noughts_referee.rules.Variant")
     if variant.name != name:

@@ -20,8 +20,8 @@ _LARGEST_EDGE = 30
 # Columns, rows and number in a row of the m,n,k games with their own names.
 _NAMED_MNK = {"tictactoe": (3, 3, 3), "gomoku": (15, 15, 5), "gomoku20": (20, 20, 5)}
 _NAME_OF_MNK = {shape: name for name, shape in _NAMED_MNK.items()}
-# Spelled like the other games on 20x20.
-_ALSO = {"gomoku:20": "gomoku20"}
+# Other spellings of names, as in the other games on 20x20.
+_ALIASES = {"gomoku:20": "gomoku20"}
 
 
 _FIVE = 5
@@ -79,7 +79,7 @@ def parse_variant(text: str) -> Variant:
 def canonical_name(text: str) -> str:
     """Return the canonical spelling of a name without making the variant. Raises VariantError.
 
-    Our own names do not load any plugin.
+    The project's own names do not load any plugin.
     """
     name, plus, rule = text.strip().partition("+")
     if plus:
@@ -87,7 +87,7 @@ def canonical_name(text: str) -> str:
             rules = " or ".join(f"`{name}+{rule}`" for rule in OPENING_RULES)
             raise VariantError(text, f"an opening rule after the plus sign: {rules}")
         return f"{canonical_name(name)}+{rule}"
-    name = _ALSO.get(name, name)
+    name = _ALIASES.get(name, name)
     if name in OWN_NAMES:
         return name
     if name.partition(":")[0] == _MNK:
@@ -123,14 +123,14 @@ def first_common(declared: Iterable[Sequence[str]], usual: str = "tictactoe") ->
     Each item of `declared` has the names that one bot declares, as for `covers`. If no bot declares any: `usual`.
     """
     limited = [names for names in declared if names]
-    candidates = (variant for names in limited for name in names for variant in _covered(name))
-    return next(
-        (each for each in candidates if all(covers(names, each) for names in limited)), None if limited else usual
-    )
+    candidates = (variant for names in limited for name in names for variant in _covered_variants(name))
+    if not limited:
+        return usual
+    return next((variant for variant in candidates if all(covers(names, variant) for names in limited)), None)
 
 
-def _covered(name: str) -> Iterable[str]:
-    """Yield the canonical names that a declared name stands for; of a family only our own variants."""
+def _covered_variants(name: str) -> Iterable[str]:
+    """Yield the canonical names that a declared name stands for; for a family only the project's own variants."""
     if is_family(name):
         yield from (own for own in OWN_NAMES if covers((name,), own))
         return
@@ -139,6 +139,7 @@ def _covered(name: str) -> Iterable[str]:
 
 
 def _spells(name: str, variant: str) -> bool:
+    """Return whether a declared name, in any spelling, or a family of boards covers the canonical name."""
     try:
         if is_family(name):
             return name != _MNK and parse_variant(variant).cells <= int(name.removeprefix(_CELLS))

@@ -134,7 +134,7 @@ class Presence:
         if version in self._sessions.logins_here():
             wire = self._sessions.wire(version)
             self._sessions.logged_out(version)
-            self._referee.moved(version, wire.let_go(session_replaced(name)))
+            self._referee.moved(version, wire.hand_over(session_replaced(name)))
 
     def _gone(self, server: str) -> None:
         self._silence.forget(server)

@@ -259,13 +259,13 @@ class RemoteBots:
                 scores=list(zip(bot.scored, bot.score, strict=True)),
                 comments=list(zip(bot.commented, bot.comment, strict=True)),
             )
-            referee.answered(player, answers)
+            referee.judge_answers(player, answers)
         if bot.choices:
             made = [each.choice for each in bot.choices]
             choices = [(each.game, each.step, choice(each), one_line(each.reason)) for each in made]
-            referee.chosen(player, choices, [each.time_us for each in bot.choices])
+            referee.judge_choices(player, choices, [each.time_us for each in bot.choices])
         if bot.silent_game:
-            referee.silent(player, zip(bot.silent_game, bot.silent_ply, bot.silent_us, strict=True))
+            referee.end_overdue(player, zip(bot.silent_game, bot.silent_ply, bot.silent_us, strict=True))
         if bot.forfeit:
             referee.forfeit(player, Termination(bot.forfeit), bot.fault)
         if bot.lost:

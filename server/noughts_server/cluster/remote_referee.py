@@ -349,7 +349,7 @@ class RemoteReferee:
             outbox.turn_ply.append(ply)
             outbox.turn_cell.append(cell)
             if spent and spent[row] and player.wire is not None:
-                self._connection(player.key).opened_earlier(game, spent[row])
+                self._connection(player.key).resume_clock(game, spent[row])
 
     def _end(
         self,
@@ -390,7 +390,7 @@ class RemoteReferee:
         player.resend()
         wire.wake()
 
-    def answered(self, player: ConnectedPlayer, answers: Answers) -> list[Complaint]:
+    def judge_answers(self, player: ConnectedPlayer, answers: Answers) -> list[Complaint]:
         """Forward the bot's answers to the referees that asked."""
         complaints: list[Complaint] = []
         games, plies, cells, times_us, resigned, reasons, exhausted, scores, comments = answers
@@ -420,7 +420,7 @@ class RemoteReferee:
             game.answer.add_to(to_judge, game.far)
         return complaints
 
-    def chosen(
+    def judge_choices(
         self, player: ConnectedPlayer, choices: Iterable[tuple[int, int, Choice | None, str]], times_us: Sequence[int]
     ) -> list[Complaint]:
         """Forward the bot's choices for openings to the referees that asked."""
@@ -436,7 +436,7 @@ class RemoteReferee:
             game.answer.add_to(self._answer(game.judge, player.key), game.far)
         return complaints
 
-    def silent(self, player: ConnectedPlayer, questions: Iterable[tuple[int, int, int]]) -> None:
+    def end_overdue(self, player: ConnectedPlayer, questions: Iterable[tuple[int, int, int]]) -> None:
         """Report questions that were not answered within their limits; the referees judge them."""
         for handle, ply, took in questions:
             game = self._running.get(handle)

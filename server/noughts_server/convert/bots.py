@@ -1,4 +1,4 @@
-"""Bots, their versions and submitted programs."""
+"""Protocol messages of bots, their versions and submitted programs."""
 
 from noughts_proto.v1 import bots_pb2 as pb
 from noughts_server.convert.times import timestamp

@@ -1,4 +1,4 @@
-"""Games."""
+"""Protocol messages of stored and live games."""
 
 from noughts_proto.v1 import games_pb2 as pb
 from noughts_referee.rules import parse_variant

@@ -1,4 +1,4 @@
-"""Ratings, leaderboards and the records of bots."""
+"""Protocol messages of ratings, leaderboards and the statistics of bots."""
 
 from collections.abc import Set
 
@@ -20,7 +20,7 @@ _MOST_OPPONENTS = 100
 def leaderboard_row_message(
     row: LeaderboardRow, online: Set[int], estimate: Estimate | None = None
 ) -> pb.LeaderboardRow:
-    """Return a row of a leaderboard, in the live view without an estimate; `online` has the keys of bots."""
+    """Return a row of a leaderboard. The live view has no estimate. `online` has the keys of connected bots."""
     return pb.LeaderboardRow(
         rank=row.rank,
         bot=bot_name(row.bot),
@@ -64,8 +64,8 @@ def score_by_side_message(score: ScoreBySide) -> pb.ScoreBySide:
 
 def bot_statistics_message(statistics: BotStatistics) -> pb.GetBotStatisticsResponse:
     """Return the statistics of a bot: opponents and terminations with the most games come first."""
-    opponents = sorted(statistics.opponents.items(), key=lambda each: (-each[1].games, natural_key(each[0])))
-    terminations = sorted(statistics.terminations.items(), key=lambda each: -each[1].games)
+    opponents = sorted(statistics.opponents.items(), key=lambda item: (-item[1].games, natural_key(item[0])))
+    terminations = sorted(statistics.terminations.items(), key=lambda item: -item[1].games)
     times = MoveTimes.of(statistics.times_us)
     return pb.GetBotStatisticsResponse(
         opponents=[

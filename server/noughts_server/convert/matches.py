@@ -1,4 +1,4 @@
-"""Statistics of matches, and how a match went, as messages and as a few lines of text."""
+"""Protocol messages of the statistics and details of matches, and their summary as text."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ _VERDICTS = {"H0": ": H0 accepted", "H1": ": H1 accepted", "continue": ": not de
 
 
 def match_statistics_message(tournament: Tournament, labels: Sequence[str]) -> pb.MatchStatistics | None:
-    """Return the statistics of a match of these entries; None of another format, or until it has enough entries."""
+    """Return the statistics of a match of these entries; None for other formats, or with fewer than two entries."""
     settings = tournament.settings
     if settings.schedule.base is None or settings.schedule.pairs_ahead or len(labels) < 2:
         return None
@@ -22,14 +22,14 @@ def match_statistics_message(tournament: Tournament, labels: Sequence[str]) -> p
 
 
 def candidates_messages(tournament: Tournament, labels: Sequence[str]) -> list[pb.MatchStatistics]:
-    """Return the statistics of each candidate, the base being the first entry; none of another format."""
+    """Return the statistics of each candidate; the first entry is the base. Other formats have no candidates."""
     settings = tournament.settings
     if settings.schedule.base is None or not settings.schedule.pairs_ahead or len(labels) < 2:
         return []
     base, *candidates = labels
     messages = []
-    known = read_candidates(tournament.match_counts, settings.sprt, len(candidates))
-    for label, (statistics, state) in zip(candidates, known, strict=True):
+    results = read_candidates(tournament.match_counts, settings.sprt, len(candidates))
+    for label, (statistics, state) in zip(candidates, results, strict=True):
         if tournament.ended and state in (CandidateState.PLAYS, CandidateState.WAITS):
             state = CandidateState.STOPPED
         messages.append(_statistics_message(statistics, labels=[label, base], state=state))
@@ -60,7 +60,7 @@ def _sprt_message(state: SprtState) -> pb.SprtState:
 
 
 def match_details_message(tournament: Tournament, statistics: pb.MatchStatistics | None) -> pb.MatchDetails | None:
-    """Return how a match with these statistics went; without them only advice, or None.
+    """Return the details of a match with these statistics; without statistics only its advice, or None.
 
     Games stored by older servers have no details.
     """
@@ -95,7 +95,7 @@ def _ending_message(termination: int, results: Sequence[int]) -> pb.MatchEnding:
 
 
 def _course_messages(counts: Mapping[str, Any], statistics: pb.MatchStatistics) -> list[pb.LlrPoint]:
-    """Return the LLR after numbers of pairs, from the first one to the last; none without a test."""
+    """Return points of the log-likelihood ratio (LLR) by number of pairs, in order; none without a test."""
     if not statistics.HasField("sprt"):
         return []
     course = [(0, 0.0), *counts.get("course", ())]

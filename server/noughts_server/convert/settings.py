@@ -1,4 +1,4 @@
-"""The settings of tournaments and challenges.
+"""Conversions of the settings of tournaments and challenges.
 
 `store.tournament_options` has their form in the database, `TournamentSettings` their meaning.
 """
@@ -22,9 +22,9 @@ _PLAYERS = 2
 def settings_message(
     settings: TournamentSettings, *, seed: int | None, whole_openings: bool = True
 ) -> tournaments_pb2.Tournament:
-    """Return a tournament that has only settings, with this seed instead of theirs.
+    """Return a tournament that has only settings, with `seed` instead of `settings.seed`.
 
-    None lets the server draw the seed. A list of openings can be long: its text is only sent with `whole_openings`.
+    None lets the server choose the seed. A list of openings can be long: its text is only sent with `whole_openings`.
     """
     return tournaments_pb2.Tournament(
         title=settings.title,
@@ -82,7 +82,7 @@ def settings_of(message: tournaments_pb2.Tournament, *, seed: int) -> Tournament
 def challenge_message(
     settings: TournamentSettings, *, challenger: str, opponent: str, seed: int | None, opponent_begins: bool = False
 ) -> challenges_pb2.CreateChallengeRequest:
-    """Return a request with these settings and this seed; None lets the server draw one."""
+    """Return a request with these settings and this seed; None lets the server choose it."""
     return challenges_pb2.CreateChallengeRequest(
         challenger=challenger,
         opponent=opponent,
@@ -136,20 +136,20 @@ def openings_message(openings: Openings, *, whole: bool = True) -> tournaments_p
     """Return the message of openings, with the text of a list if `whole`; None without openings."""
     if not openings:
         return None
-    listed = openings.kind is OpeningsKind.LIST
+    is_list = openings.kind is OpeningsKind.LIST
     return tournaments_pb2.Openings(
         kind=openings.kind,
         plies=openings.plies,
         name=openings.name,
-        order=openings.order if listed else "",
+        order=openings.order if is_list else "",
         symmetries=openings.symmetries,
         text=openings.text if whole else "",
-        count=openings.text.count("\n") + 1 if listed and not whole else 0,
+        count=openings.text.count("\n") + 1 if is_list and not whole else 0,
     )
 
 
 def openings_value(field: str, message: tournaments_pb2.Openings) -> Openings:
-    """Return the openings of a message, whose list is not parsed, because that takes time. Raises InvalidArgument."""
+    """Return the openings of a message. Raises InvalidArgument. A list is not parsed, because this takes time."""
     try:
         kind = OpeningsKind(message.kind or OpeningsKind.NONE)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Times, durations and time controls."""
+"""Conversions of times, durations and time controls."""
 
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -12,9 +12,9 @@ def timestamp(milliseconds: int | None) -> Timestamp | None:
     """Return a time in milliseconds since 1970 as a message; None for None."""
     if milliseconds is None:
         return None
-    moment = Timestamp()
-    moment.FromMilliseconds(milliseconds)
-    return moment
+    message = Timestamp()
+    message.FromMilliseconds(milliseconds)
+    return message
 
 
 def milliseconds(field: str, value: Timestamp | Duration | None) -> int | None:

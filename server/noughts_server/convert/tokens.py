@@ -1,4 +1,4 @@
-"""Tokens."""
+"""Protocol messages of tokens."""
 
 from noughts_proto.v1 import tokens_pb2 as pb
 from noughts_server.convert.times import timestamp

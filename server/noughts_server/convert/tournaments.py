@@ -1,4 +1,4 @@
-"""Tournaments, their seasons, standings and crosstables."""
+"""Protocol messages of tournaments, seasons, standings and crosstables."""
 
 from collections.abc import Sequence
 from operator import attrgetter
@@ -62,8 +62,8 @@ def entry_labels(rows: Sequence[Standing]) -> list[str]:
 
 def season_message(number: int, season: Tournament, table: Sequence[Standing]) -> pb.Season:
     """Return a season of a league with its winners, several if they share the first rank."""
-    finished = season.state is TournamentState.FINISHED and season.games_done > 0
-    first = first_places(table) if finished else []
+    is_finished = season.state is TournamentState.FINISHED and season.games_done > 0
+    winners = first_places(table) if is_finished else []
     return pb.Season(
         number=number,
         tournament=season.name,
@@ -74,8 +74,8 @@ def season_message(number: int, season: Tournament, table: Sequence[Standing]) -
         end_time=timestamp(season.ended_at),
         entries=len(table),
         games_done=season.games_done,
-        winner=first[0] if first else "",
-        winners=first,
+        winner=winners[0] if winners else "",
+        winners=winners,
     )
 
 

@@ -1,4 +1,4 @@
-"""Webhooks."""
+"""Protocol messages of webhooks."""
 
 from noughts_proto.v1 import webhooks_pb2 as pb
 from noughts_server.convert.times import timestamp

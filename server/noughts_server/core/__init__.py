@@ -1,1 +1,1 @@
-"""Modules for every other package of the server: errors, limits, names of resources, and texts of others."""
+"""Modules that every other package of the server can use: errors, limits, names of resources, and plain texts."""

@@ -1,4 +1,4 @@
-"""The geometry with which a page draws a variant's board, and boards as plain text."""
+"""Data from which a page draws a variant's board, and boards as plain text."""
 
 from functools import lru_cache
 from typing import Any
@@ -6,26 +6,27 @@ from typing import Any
 from noughts_referee.rules import Position, Variant, VariantError, column_name, parse_variant
 
 _MOST_SQUARES = 9
-"""Columns or rows of the largest board with squares; larger ones have intersections."""
+"""Columns or rows of the largest board with squares. Larger boards have intersections."""
 _LEAST_WITH_STARS = 13
+"""Columns or rows of the smallest board with star points."""
 
 
 @lru_cache(maxsize=256)
 def geometry(variant: str) -> dict[str, Any] | None:
     """Return the board of the variant for a drawing; None for a variant of a plugin that is not installed here."""
     try:
-        known = parse_variant(variant)
+        rules = parse_variant(variant)
     except VariantError:
         return None
-    look = _look(known)
+    look = _look(rules)
     return {
-        "columns": known.columns,
-        "rows": known.rows,
-        "layers": known.layers,
-        "gravity": known.gravity,
-        "names": [column_name(column) for column in range(known.columns)],
+        "columns": rules.columns,
+        "rows": rules.rows,
+        "layers": rules.layers,
+        "gravity": rules.gravity,
+        "names": [column_name(column) for column in range(rules.columns)],
         "look": look,
-        "stars": _stars(known.columns, known.rows) if look == "stones" else [],
+        "stars": _stars(rules.columns, rules.rows) if look == "stones" else [],
     }
 
 
@@ -46,7 +47,7 @@ def board_text(position: Position) -> str:
 
 
 def _look(variant: Variant) -> str:
-    """Return the look of the variant's board, which `board_svg` draws."""
+    """Return the style in which `board_svg` draws the variant's board: `plate`, `stones` or `marks`."""
     if variant.gravity:
         return "plate"
     return "stones" if max(variant.columns, variant.rows) > _MOST_SQUARES else "marks"

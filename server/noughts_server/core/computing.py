@@ -1,4 +1,4 @@
-"""Work that computes for long: one piece at a time in a thread of its own, in the turns of its callers."""
+"""A thread for long computations. It does one piece of work at a time, and its callers take turns."""
 
 import asyncio
 import time
@@ -15,13 +15,14 @@ Result = TypeVar("Result")
 
 _LONGEST_REST_SECONDS = 10.0
 _OPENINGS_REST = 2
+"""See `Computing`: seconds of rest for each second of work."""
 
 
 class Computing:
     """A thread that works for one caller at a time. Use it from one event loop.
 
-    Of the callers that wait, the one that used least is next. After each piece of work the thread rests for `rest`
-    times the processor time of the work, because the games of a server run on the same processor.
+    The waiting caller that has used the least processor time is next. After each piece of work the thread rests for
+    `rest` times the processor time of the work, because the games of a server run on the same processor.
     """
 
     def __init__(self, name: str, rest: float = 0.0) -> None:
@@ -36,10 +37,11 @@ class Computing:
         disturbs: Callable[[], bool] = lambda: True,
         names: tuple[Hashable, ...] = (),
     ) -> Result:
-        """Return or raise what `work` does, when it is this caller's turn. If it is cancelled, the work is finished.
+        """Call `work` when it is this caller's turn. Return its result or raise its error.
 
-        The thread does not rest if `disturbs` says, after the work, that it slows nobody down. Work that is expected to
-        take long, by its `names`, waits for that of others which is not; see `Turns.take`.
+        If the caller is cancelled, the work still ends. The thread does not rest if `disturbs` returns False after the
+        work. Work that is expected to take long, according to its `names`, waits for shorter work of other callers; see
+        `Turns.take`.
         """
         await self._turns.take(caller, names)
         return await self._work(caller, work, disturbs, names)
@@ -47,9 +49,9 @@ class Computing:
     async def run_on(
         self, caller: Hashable, load: Callable[[], Awaitable[Loaded]], work: Callable[[Loaded], Result]
     ) -> Result:
-        """Return or raise what `work` does with what `load` returns, both when it is this caller's turn.
+        """Call `load`, and `work` with its result, when it is this caller's turn. Return the result or raise the error.
 
-        So a caller that waits holds nothing that must be loaded.
+        A waiting caller therefore keeps no loaded data in memory.
         """
         await self._turns.take(caller)
         try:
@@ -69,7 +71,7 @@ class Computing:
         loop = asyncio.get_running_loop()
         used = 0.0
 
-        def measured() -> Result:
+        def measure() -> Result:
             nonlocal used
             began = time.thread_time()
             try:
@@ -77,8 +79,8 @@ class Computing:
             finally:
                 used = time.thread_time() - began
 
-        def ended(done: "asyncio.Future[Result]") -> None:
-            done.exception()  # so that asyncio does not report it if the caller has left
+        def settle(future: "asyncio.Future[Result]") -> None:
+            future.exception()  # so that asyncio does not report it if the caller has left
             self._turns.charge(caller, used, names)
             rest = min(self._rest * used, _LONGEST_REST_SECONDS) if disturbs() else 0
             if rest:
@@ -86,18 +88,18 @@ class Computing:
             else:
                 self._turns.give_back()
 
-        working = loop.run_in_executor(self._thread, measured)
-        working.add_done_callback(ended)
-        return await asyncio.shield(working)
+        future = loop.run_in_executor(self._thread, measure)
+        future.add_done_callback(settle)
+        return await asyncio.shield(future)
 
 
-_OF_LOOPS: "WeakKeyDictionary[asyncio.AbstractEventLoop, Computing]" = WeakKeyDictionary()
+_BY_LOOP: "WeakKeyDictionary[asyncio.AbstractEventLoop, Computing]" = WeakKeyDictionary()
 
 
 async def compute(owner_id: int, work: Callable[[], Result], disturbs: Callable[[], bool] = lambda: True) -> Result:
-    """Return or raise what `work` does in the thread for openings of the running event loop; see `Computing.run`."""
+    """Call `work` in the thread for openings of the running event loop; see `Computing.run`."""
     loop = asyncio.get_running_loop()
-    computing = _OF_LOOPS.get(loop)
+    computing = _BY_LOOP.get(loop)
     if computing is None:
-        computing = _OF_LOOPS[loop] = Computing("openings", _OPENINGS_REST)
+        computing = _BY_LOOP[loop] = Computing("openings", _OPENINGS_REST)
     return await computing.run(owner_id, work, disturbs)

@@ -1,10 +1,10 @@
 """Every error of the server that has a name. docs/reference/errors.md is generated from these classes.
 
-What ends a bot's stream from the referee's side has reasons of its own (`frame_connection.StreamClosed`):
-SESSION_REPLACED, HEARTBEAT_MISSED, FRAME_NOT_ACKNOWLEDGED, COLUMNS_UNEVEN, TOO_MANY_COMPLAINTS, TOO_MANY_ANSWERS,
-DRAINING, that of the error which ended its token, and of children also SILENT and TICKET_EXPIRED.
+If the referee ends a bot's stream, the reason is one of `frame_connection.StreamClosed`: SESSION_REPLACED,
+HEARTBEAT_MISSED, FRAME_NOT_ACKNOWLEDGED, COLUMNS_UNEVEN, TOO_MANY_COMPLAINTS, TOO_MANY_ANSWERS, DRAINING, or the reason
+of the error that ended the bot's token. Children can also get SILENT and TICKET_EXPIRED.
 
-A new error that has no parent with one needs a row in `statuses.CODES` (a test fails otherwise).
+A new error needs a row in `statuses.CODES`, unless a parent class has one. Otherwise a test fails.
 """
 
 import errno
@@ -14,7 +14,7 @@ from typing import ClassVar
 from noughts_proto.errors import USAGE, ExplainedError
 
 LONG_SECONDS = 60.0
-"""The retry delay if the time is unknown, because other uses have to end first."""
+"""The retry delay if the time is unknown, because other calls must end first."""
 
 # Details travel as metadata, of which gRPC takes 8 KiB: an error returns only a part of what a caller sent.
 _LONGEST_VALUE, _LONGEST_MESSAGE = 200, 1000
@@ -25,10 +25,10 @@ def _cut(text: str, longest: int = _LONGEST_VALUE) -> str:
 
 
 class NoughtsError(ExplainedError):
-    """The root of the tree. The text says what is wrong, the attributes say it to programs."""
+    """The root of the server's errors. The text is for people, the attributes are for programs."""
 
     reason: ClassVar[str]
-    """The name of the class in UPPER_SNAKE, stable: what programs may compare with."""
+    """The name of the class in UPPER_SNAKE. Programs can compare with it, because it does not change."""
     text: ClassVar[str] = "{subject}"
     """The text, with the names of attributes in braces."""
     usual_hint: ClassVar[str] = ""
@@ -44,7 +44,7 @@ class NoughtsError(ExplainedError):
     def __init__(
         self, subject: str = "", got: str = "", expected: str = "", *, hint: str = "", message: str = ""
     ) -> None:
-        """`message` is a better text than the usual one, `hint` a better hint."""
+        """`message` and `hint` replace the usual texts of the class."""
         message = message or self.text.format(subject=subject, got=got, expected=expected)
         super().__init__(_cut(message, _LONGEST_MESSAGE), hint or self.usual_hint)
         self.subject = _cut(subject)
@@ -160,10 +160,10 @@ class LimitReached(ResourceExhausted):
     def __init__(
         self, name: str, subject: str, *, got: int, limit: int, retry_seconds: float, instead: str = ""
     ) -> None:
-        """`instead` is what the caller can do at once; without it, a long wait is one for fewer of the subject."""
+        """`instead` is what the caller can do at once. Without it, the hint of a long wait has no time."""
         wait = f"in {retry_seconds:.1f} s" if retry_seconds < LONG_SECONDS else "when there are fewer"
-        again = f"{instead}, or try again in {retry_seconds:,.0f} s" if instead else f"Try again {wait}"
-        hint = f"{again}; the operator can raise the limit: noughts serve --set-limit {name}=NUMBER"
+        advice = f"{instead}, or try again in {retry_seconds:,.0f} s" if instead else f"Try again {wait}"
+        hint = f"{advice}; the operator can raise the limit: noughts serve --set-limit {name}=NUMBER"
         super().__init__(subject, got=got, limit=limit, hint=hint)
         self.name = name
         self.retry_seconds = retry_seconds
@@ -200,7 +200,7 @@ class MachineTrouble(Unavailable):
 
     @classmethod
     def of(cls, error: BaseException) -> "MachineTrouble | None":
-        """Return the error for one of the system that only the operator can fix; None for any other error."""
+        """Return the MachineTrouble for a system error that only the operator can fix; None for any other error."""
         if isinstance(error, MemoryError):
             return cls("it has no memory left", _FREE_MEMORY)
         if isinstance(error, OSError) and error.errno in MACHINE_TROUBLES:
@@ -232,7 +232,7 @@ class DatabaseTrouble(Unavailable):
     """The database is unavailable. Nothing was changed, and the server resumes by itself."""
 
     problem: str = "it cannot be used"
-    """The reason, as a sentence about it."""
+    """The reason, as a clause about the database."""
     remedy: str = "Check its file, its folder and its disk."
     """Advice for the operator."""
 
@@ -296,7 +296,7 @@ class DatabaseDamaged(NoughtsError):
 
 
 class OperatorError(NoughtsError):
-    """Another fault that only the operator can fix."""
+    """Another error that only the operator can fix."""
 
     reason = "OPERATOR"
 

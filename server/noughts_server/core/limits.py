@@ -11,11 +11,11 @@ from noughts_server.core.errors import LONG_SECONDS, InvalidArgument, LimitReach
 ABSENCE_SECONDS = 600.0
 """Default of the time for which an entry can keep the games of others waiting."""
 BURST_SECONDS = 10
-"""After so many quiet seconds a caller can use as many seconds' worth of a limit per second at once."""
+"""After this many quiet seconds a caller can use this many seconds of a limit per second at once."""
 DAY_SECONDS = 86_400
-"""After so many quiet seconds a caller can use all of a limit of a day at once."""
+"""After this many quiet seconds a caller can use all of a daily limit at once."""
 DAILY = frozenset({"settings_bytes", "daily_changes"})
-"""The limits of a day that return evenly. The others with a rate are those of a second."""
+"""The daily limits, which become available again evenly over the day. Other limits with a rate are per second."""
 
 _MOST = 1_000_000_000
 
@@ -24,7 +24,7 @@ _MOST = 1_000_000_000
 class Limits:
     """The limits of a server. An address is an IPv4 address, or an IPv6 network of 64 bits.
 
-    gRPC applies the first two, without an error. Beyond the others a call is refused.
+    gRPC applies the first two, without an error. The server refuses calls that exceed the others.
     """
 
     server_connections: int = 4_000
@@ -131,17 +131,17 @@ class Limits:
         return limit
 
     def check(self, name: str, subject: str, so_far: int, *, retry_seconds: float = LONG_SECONDS) -> None:
-        """Raise LimitReached if there are `so_far` already; `name` is that of a limit."""
+        """Raise LimitReached if the number `so_far` has reached the limit called `name`."""
         limit = self.of(name)
         if so_far >= limit:
             raise LimitReached(name, subject, got=so_far + 1, limit=limit, retry_seconds=retry_seconds)
 
-    def changed(self, **chosen: int) -> "Limits":
+    def changed(self, **new_limits: int) -> "Limits":
         """Return these limits with some of them changed, by name. Raises InvalidArgument."""
         known = {field.name for field in fields(self)}
-        for name, number in chosen.items():
+        for name, number in new_limits.items():
             if name not in known:
                 raise InvalidArgument.of("limit", name, ", ".join(sorted(known)))
             if not 1 <= number <= _MOST:
                 raise InvalidArgument.of(f"limit {name}", number, f"1 to {_MOST:,}")
-        return replace(self, **chosen)
+        return replace(self, **new_limits)

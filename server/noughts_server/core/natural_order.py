@@ -6,7 +6,7 @@ _DIGITS = re.compile("([0-9]+)")
 
 
 def natural_key(name: str) -> tuple[list[str | tuple[int, str]], str]:
-    """Return a sort key that compares runs of digits as numbers, and all else as text."""
+    """Return a sort key that compares runs of digits as numbers, and all other characters as text."""
     parts: list[str | tuple[int, str]] = list(_DIGITS.split(name))
     for place in range(1, len(parts), 2):
         digits = str(parts[place]).lstrip("0")

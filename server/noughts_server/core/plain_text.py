@@ -1,11 +1,11 @@
-"""Texts of others in terminals, files and spreadsheets: without characters that control the program that shows them."""
+"""Untrusted texts for terminals, files and spreadsheets, without characters that control these programs."""
 
 import re
 
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
-# Fullwidth signs begin a formula in some spreadsheets. Those that split lines at ; or |, or expect no quotes, see more
-# cells than we do.
+# Fullwidth signs begin a formula in some spreadsheets. A spreadsheet that splits lines at ; or |, or ignores quotes,
+# sees more cells than the file has.
 _FORMULA = re.compile(r"(^|[;|\n])(?=[\s']*[=+\-@\uff0b\uff0d\uff1d\uff20])")
 _QUOTED_FORMULA = re.compile(r"(^|[;|\n])'(?=[\s']*[=+\-@\uff0b\uff0d\uff1d\uff20])")
 

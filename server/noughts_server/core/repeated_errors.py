@@ -1,4 +1,4 @@
-"""Errors that happen again: a caller that repeats a failing request must not fill the log with tracebacks."""
+"""A log filter for repeated errors. A caller that repeats a failing request must not fill the log with tracebacks."""
 
 import logging
 import time
@@ -12,7 +12,7 @@ _Kind = tuple[type[BaseException], tuple[tuple[str, int], ...]]
 
 
 class RepeatedErrors(logging.Filter):
-    """Knows which errors were logged in the last hour. As a filter, it drops records of errors that were."""
+    """Remembers the errors that were logged in the last hour. As a filter, it drops further records of them."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         """`now` is a monotonic clock in seconds."""

@@ -41,7 +41,7 @@ def webhook_name(number: int) -> str:
 
 
 def short(name: str) -> str:
-    """Return what people call a resource: its name without the collection in front."""
+    """Return a resource's short name for people: without the leading collection."""
     return name.partition("/")[2] or name
 
 

@@ -1,4 +1,4 @@
-"""The statuses with which errors reach a caller over the network: the one place where errors become statuses."""
+"""The conversion of errors to the gRPC statuses that callers get. No other module does this."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ DOMAIN = "noughts"
 """The domain of every `google.rpc.ErrorInfo` of this server."""
 
 INTERNAL_REASON = "INTERNAL"
-"""The reason of whatever the caller may not learn more about."""
+"""The reason of errors whose details are only in the server's log."""
 
 CODES: Mapping[type[errors.NoughtsError], int] = {
     errors.InvalidArgument: Code.INVALID_ARGUMENT,
@@ -36,14 +36,14 @@ CODES: Mapping[type[errors.NoughtsError], int] = {
 
 def code_of(kind: type[errors.NoughtsError]) -> int:
     """Return the code of this kind of error."""
-    return next(CODES[each] for each in kind.__mro__ if each in CODES)
+    return next(CODES[parent] for parent in kind.__mro__ if parent in CODES)
 
 
 def to_status(error: BaseException) -> Status:
     """Return the status of `error` for a caller over the network.
 
-    Always an ErrorInfo (domain `noughts`); BadRequest, PreconditionFailure or RetryInfo where one fits. Of errors
-    without a place in the tree, and of those meant for the operator, only that something internal failed.
+    It always has an ErrorInfo (domain `noughts`). Some errors add a BadRequest, PreconditionFailure or RetryInfo. For
+    an OperatorError, and for errors that are not a NoughtsError, it only reports an internal error.
     """
     if not isinstance(error, errors.NoughtsError) or isinstance(error, errors.OperatorError):
         info = ErrorInfo(reason=INTERNAL_REASON, domain=DOMAIN)
@@ -60,12 +60,12 @@ def _status(code: int, message: str, details: list[Message]) -> Status:
 
 
 def _metadata(error: errors.NoughtsError) -> dict[str, str]:
-    named = {"subject": error.subject, "got": error.got, "expected": error.expected, "hint": error.hint}
+    fields = {"subject": error.subject, "got": error.got, "expected": error.expected, "hint": error.hint}
     if isinstance(error, errors.ProtocolUnsupported):
-        named |= {"minimum": str(error.minimum), "maximum": str(error.maximum)}
+        fields |= {"minimum": str(error.minimum), "maximum": str(error.maximum)}
     elif isinstance(error, errors.LimitReached):
-        named |= {"limit": error.name}
-    return {name: text for name, text in named.items() if text}
+        fields |= {"limit": error.name}
+    return {name: text for name, text in fields.items() if text}
 
 
 def _further_details(error: errors.NoughtsError) -> list[Message]:

@@ -1,7 +1,7 @@
 """Read text files of other programs: find the encoding, and refuse bytes that this encoding does not have.
 
 A byte order mark decides. Without one the encoding is the one that the user names, then the one that the file declares,
-then UTF-8. Nothing is replaced: two names with different bytes never become one name.
+then UTF-8. No character is replaced, so that two names with different bytes never become one name.
 """
 
 import codecs
@@ -30,7 +30,7 @@ _SUPERSETS = {
     "shift_jis": "cp932",
     "ascii": UTF_8,
 }
-"""Programs write characters of the larger encoding under the name of the smaller one."""
+"""Larger encodings by the names of smaller ones, because programs use the smaller name for both."""
 _JIS_ESCAPES = (b"\x1b$", b"\x1b(J")
 _EXAMPLES = "gb18030, big5, shift_jis, euc_kr or latin-1"
 
@@ -80,11 +80,12 @@ class TextLines:
             raise UnknownEncoding(f"{option} {encoding!r}: expected a known encoding, e.g. {_EXAMPLES}")
         self._file = file.open("rb")
         self._begin = self._file.read1(_PIECE)
-        mark, marked = next((each for each in _MARKS if self._begin.startswith(each[0])), (b"", ""))
+        marks = ((mark, encoding) for mark, encoding in _MARKS if self._begin.startswith(mark))
+        mark, mark_encoding = next(marks, (b"", ""))
         self._offset = len(mark)
-        self._guessed = not (marked or name)
-        self.encoding = marked or name or codec_of(declared(self._begin)) or UTF_8
-        self.is_declared = self._guessed and bool(codec_of(declared(self._begin)))
+        self._is_guessed = not (mark_encoding or name)
+        self.encoding = mark_encoding or name or codec_of(declared(self._begin)) or UTF_8
+        self.is_declared = self._is_guessed and bool(codec_of(declared(self._begin)))
         """Whether the file itself declares its encoding other than by a byte order mark."""
 
     def __enter__(self) -> Self:
@@ -94,15 +95,15 @@ class TextLines:
         self._file.close()
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the lines. Raises WrongBytes with the place of the first wrong byte."""
-        begun: list[str] = []
+        """Yield the lines. Raises WrongBytes with the line and offset of the first wrong byte."""
+        line_parts: list[str] = []
         for text in self._texts():
             first, *rest = text.split("\n")
-            begun.append(first)
+            line_parts.append(first)
             for line in rest:
-                yield "".join(begun) + "\n"
-                begun = [line]
-        if last := "".join(begun):
+                yield "".join(line_parts) + "\n"
+                line_parts = [line]
+        if last := "".join(line_parts):
             yield last
 
     def _texts(self) -> Iterator[str]:
@@ -111,19 +112,19 @@ class TextLines:
         newlines = io.IncrementalNewlineDecoder(None, translate=True)
         piece = self._begin[self._offset :]
         line = 1
-        at = self._offset
-        if self._guessed and piece.count(0) > len(piece) // 4:
+        offset = self._offset
+        if self._is_guessed and piece.count(0) > len(piece) // 4:
             self._refuse(1, piece.index(0), "a NUL byte as in UTF-16 without a byte order mark", "utf-16-le")
         while True:
-            if self._guessed and (escape := next(filter(piece.__contains__, _JIS_ESCAPES), b"")):
+            if self._is_guessed and (escape := next(filter(piece.__contains__, _JIS_ESCAPES), b"")):
                 before = piece[: piece.index(escape)]
-                self._refuse(line + before.count(b"\n"), at + len(before), "an escape of ISO-2022-JP", "iso2022_jp")
+                self._refuse(line + before.count(b"\n"), offset + len(before), "an escape of ISO-2022-JP", "iso2022_jp")
             try:
                 text = newlines.decode(decoder.decode(piece, final=not piece), final=not piece)
             except UnicodeDecodeError as error:
-                # The decoder puts bytes that it kept before the piece.
+                # The decoder's object can begin with bytes of the piece before.
                 before = error.object[: error.start]
-                start = at - (len(error.object) - len(piece)) + error.start
+                start = offset - (len(error.object) - len(piece)) + error.start
                 lines = newlines.decode(before.decode(self.encoding)).count("\n")
                 byte = error.object[error.start : error.start + 1].hex().upper()
                 self._refuse(line + lines, start, f"the byte 0x{byte}, which is not {self.encoding}")
@@ -131,10 +132,10 @@ class TextLines:
             if not piece:
                 return
             line = line + text.count("\n")
-            at = at + len(piece)
+            offset = offset + len(piece)
             piece = self._file.read1(_PIECE)
 
     def _refuse(self, line: int, offset: int, got: str, encoding: str = "") -> None:
-        named = f" or name its encoding: {self._option} {encoding or _EXAMPLES}" if self._option else ""
-        fix = f"Save the file as UTF-8{',' if named else ''}{named}."
+        alternative = f", or name its encoding: {self._option} {encoding or _EXAMPLES}" if self._option else ""
+        fix = f"Save the file as UTF-8{alternative}."
         raise WrongBytes(line, f"{got}, at offset {offset:,}", f"text in {self.encoding}", fix)

@@ -1,12 +1,11 @@
-"""Turns of callers: a few calls are answered at a time, and of the callers that wait, the one that used least is next.
+"""Turns of callers. The server answers a few calls at a time. The waiting caller that used the least time is next.
 
-What a caller used includes what its waiting call is expected to use: what the last work of this kind used. So a cheap
-call does not wait for expensive ones of callers that have used nothing yet.
+The time of a caller includes the expected time of its waiting call, which is the time of the last work of this kind. A
+cheap call therefore does not wait for expensive calls of callers that have used no time yet.
 
-So a caller that asks for much waits, and others do not, even if it has many addresses: a new caller has used nothing.
-Groups of callers take turns too: those without a token, who can be as many as they like, do not delay those with one.
-While callers wait, the threads that answer them rest between slices of work: games and their clocks share the
-interpreter with these threads.
+A caller with many calls waits, and callers with few calls do not. Groups of callers take turns too: callers without a
+token, of which there can be any number, do not delay callers with a token. While callers wait, the threads that answer
+them rest between slices of work, because games and their clocks share the interpreter with these threads.
 """
 
 import asyncio
@@ -23,17 +22,17 @@ _SHORTEST_REST_SECONDS = 0.00005
 _SHARE = 0.2
 """The share of one processor core that all threads together use while callers wait."""
 _HALF_LIFE_SECONDS = 10.0
-"""After so many seconds, half of what a caller used is forgotten."""
+"""After this many seconds, half of the time that a caller used is forgotten."""
 _REMEMBERED = 10_000
-"""Callers whose use is remembered."""
+"""Callers whose used time is remembered."""
 _REMEMBERED_WORK = 2_000
 """Kinds of work whose last processor time is remembered."""
 _UNKNOWN_SECONDS = 0.02
-"""What work with a name is expected to use if nothing was charged under it yet."""
+"""The expected processor time of work with a name under which nothing was charged yet."""
 _EXPECTED_WEIGHT = 4
-"""Each second that a call is expected to use counts so often.
+"""The factor of the expected time of a call.
 
-A caller that lately made some cheap calls goes before new callers with an expensive one.
+Because of it, a caller that recently made some cheap calls precedes new callers with an expensive call.
 """
 
 WAITING: ContextVar[Callable[[], AbstractAsyncContextManager[None]]] = ContextVar("waiting", default=nullcontext)
@@ -76,7 +75,7 @@ class Turns:
     async def turn(
         self, caller: Hashable, work: tuple[Hashable, ...] = (), group: Hashable = None
     ) -> AsyncIterator[None]:
-        """Wait for a place, and keep it inside the block; see `take`."""
+        """Wait for a place and keep it inside the block; see `take`."""
         await self.take(caller, work, group)
         try:
             yield
@@ -86,8 +85,8 @@ class Turns:
     async def take(self, caller: Hashable, work: tuple[Hashable, ...] = (), group: Hashable = None) -> None:
         """Wait for a place, and keep it until `give_back` is called.
 
-        `work` are names of what the call does, the most exact first. It is expected to use what the last work used that
-        was charged under one of them. If callers of several groups wait, the groups get one place after the other.
+        `work` are names of the call's work, the most exact name first. The expected time of the call is the last time
+        charged under the first known name. If callers of several groups wait, the groups get places in turn.
         """
         if self._free:
             self._free -= 1
@@ -95,7 +94,7 @@ class Turns:
             await self._wait(caller, work, group)
 
     def charge(self, caller: Hashable, seconds: float, work: tuple[Hashable, ...] = ()) -> None:
-        """Count what a turn of this caller used for this work."""
+        """Count the processor seconds that a turn of this caller used for this work."""
         used = self._used_by(caller) + seconds
         self._used.pop(caller, None)
         self._used[caller] = used, self._now()
@@ -108,8 +107,10 @@ class Turns:
             del self._work_seconds[next(iter(self._work_seconds))]
 
     def _used_by(self, caller: Hashable) -> float:
-        seconds, then = self._used.get(caller, (0.0, 0.0))
-        return seconds and float(seconds * 0.5 ** ((self._now() - then) / _HALF_LIFE_SECONDS))
+        seconds, charged_at = self._used.get(caller, (0.0, 0.0))
+        if not seconds:
+            return 0.0
+        return float(seconds * 0.5 ** ((self._now() - charged_at) / _HALF_LIFE_SECONDS))
 
     def _expected(self, work: tuple[Hashable, ...]) -> float:
         known = (self._work_seconds[name] for name in work if name in self._work_seconds)
@@ -126,7 +127,7 @@ class Turns:
             if granted.cancelled():
                 self._leave(caller, group, waiting)
             else:
-                self.give_back()  # it got the place and did not use it
+                self.give_back()  # the call got the place and did not use it
             raise
 
     def _leave(self, caller: Hashable, group: Hashable, waiting: "_Waiting") -> None:
@@ -140,7 +141,7 @@ class Turns:
                 del self._waiting[group]
 
     def give_back(self) -> None:
-        """Give a place to the waiting caller that used least, which then is the last in line, as is its group."""
+        """Give a place to the waiting caller that used least. Then the caller and its group are the last in line."""
         while self._waiting:
             group, callers = self._waiting.popitem(last=False)
             granted = self._next(callers).granted
@@ -152,7 +153,7 @@ class Turns:
         self._free += 1
 
     def _next(self, callers: _Group) -> _Waiting:
-        # Others' work can show what a call will use after it has begun to wait.
+        # The expected time is computed only now, because other calls can have changed it since the call began to wait.
         def used_with_next(caller: Hashable) -> float:
             return self._used_by(caller) + _EXPECTED_WEIGHT * self._expected(callers[caller][0].work)
 
@@ -165,6 +166,8 @@ class Turns:
 
 
 class _Pace(threading.local):
+    """The turns that this thread works for, and the thread's processor time at the start of the slice."""
+
     turns: Turns | None = None
     began = 0.0
 

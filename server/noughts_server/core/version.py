@@ -5,12 +5,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 _COMMIT_FILE = Path(__file__).with_name("commit.txt")
-"""A file of a wheel that was built from a checkout: see `hatch_build.py`."""
+"""A file that `hatch_build.py` adds to a wheel that is built from a checkout."""
 
 
 @cache
 def software_version() -> str:
-    """Return the installed version; for a state between releases with its commit, e.g. 1.1.0.dev0+0a1b2c3d4e5f."""
+    """Return the installed version; between releases with the commit, e.g. 1.1.0.dev0+0a1b2c3d4e5f."""
     try:
         installed = version("noughts")
     except PackageNotFoundError:

@@ -172,7 +172,9 @@ class EngineConnection:
         took_us = self._charged_us(took_us)
         score = score_in(reversed(lines), self.seat.options.score) if lines else None
         scores = () if score is None else ((0, score),)
-        self.referee.answered(self.player, Answers((game.handle,), (game.ply,), (cell,), (took_us,), scores=scores))
+        self.referee.judge_answers(
+            self.player, Answers((game.handle,), (game.ply,), (cell,), (took_us,), scores=scores)
+        )
 
     def chose(self, answer: Swap2Answer, took_us: int) -> None:
         game = self._game
@@ -182,7 +184,7 @@ class EngineConnection:
         took_us = self._charged_us(took_us)
         self._chosen_cell = answer.move
         choices = ((game.handle, game.opening.step, answer.choice, ""),)
-        self.referee.chosen(self.player, choices, (took_us,))
+        self.referee.judge_choices(self.player, choices, (took_us,))
 
     def lost(self) -> tuple[LostGame, ...]:
         lost = running_games(self.player)
@@ -243,4 +245,4 @@ class EngineConnection:
         if game.time is None:
             seat.give_up(f"silent for {self._settings.silence:g} s during its turn in a game without a clock")
         else:
-            self.referee.silent(self.player, ((game.handle, game.ply, took),))
+            self.referee.end_overdue(self.player, ((game.handle, game.ply, took),))

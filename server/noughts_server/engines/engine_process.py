@@ -63,7 +63,7 @@ class EngineProcess:
         self._now = now
         self._loop = asyncio.get_running_loop()
         self._stdin, self._stdout = started.stdin, started.stdout
-        self._tail = Tail(started.stderr, heard=heard)
+        self._tail = Tail(started.stderr, on_output=heard)
         self._lines = Lines()
         self._ended = False
         self._allowance = float(_MESSAGES_AT_ONCE)

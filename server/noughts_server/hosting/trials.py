@@ -17,7 +17,7 @@ from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.children.launcher import ChildCommand, Launcher, Started
-from noughts_referee.children.watch import nicer
+from noughts_referee.children.watch import nice_above_own
 from noughts_referee.rules import VariantError, first_common, parse_variant
 from noughts_server.bot_check.check_steps import run_steps
 from noughts_server.bot_check.conformance import ConformancePlan, ConformanceReport, check
@@ -156,7 +156,7 @@ class _Metered:
         child = await self._launcher.start(command)
         self._children.append(child)
         with suppress(ProcessLookupError):
-            os.setpriority(os.PRIO_PROCESS, child.pid, nicer(_TRIAL_NICE))
+            os.setpriority(os.PRIO_PROCESS, child.pid, nice_above_own(_TRIAL_NICE))
         return child
 
     async def close(self) -> None:

@@ -31,9 +31,9 @@ async def launching(
     `all_memory_bytes` together; 0 means the default. If `at_once`, the process that starts sandboxed children begins to
     load now, not with the first child. Raises LockIncomplete if a required sandbox is incomplete.
     """
-    from noughts_referee.children.start_retry import PatientLauncher, StartRetry
+    from noughts_referee.children.start_retry import RetryingLauncher, StartRetry
 
-    launcher = PatientLauncher(_launcher(locking, tell, all_memory_bytes, at_once), StartRetry(tell))
+    launcher = RetryingLauncher(_launcher(locking, tell, all_memory_bytes, at_once), StartRetry(tell))
     try:
         yield launcher
     finally:

@@ -35,7 +35,7 @@ async def start_player(
             command=engine, options=options, launcher=launcher, settings=settings, processes=processes, heard=heard
         )
     command = child_command(spec, memory_bytes=memory_bytes)
-    members = [await start_child(launcher, command, settings, invite, heard=heard) for _ in range(processes)]
+    members = [await start_child(launcher, command, settings, invite, on_output=heard) for _ in range(processes)]
     return members[0] if processes == 1 else TeamChild(members)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import lru_cache
 
-from noughts_referee.rules import Draws, Variant, apart, game_seed, symmetries
+from noughts_referee.rules import Draws, Variant, game_seed, purpose_seed, symmetries
 from noughts_server.openings.by_chance import drawn_plies
 from noughts_server.openings.legality import OpeningError, check_opening, is_legal
 from noughts_server.openings.settings import MOST_PLIES, Openings, OpeningsKind, OpeningsOrder
@@ -26,7 +26,7 @@ def opening_of(openings: Openings, variant: Variant, seed: int, encounter: int) 
     """
     if not openings:
         return ()
-    chance = game_seed(apart(seed, _ENCOUNTERS), encounter)
+    chance = game_seed(purpose_seed(seed, _ENCOUNTERS), encounter)
     if openings.kind is OpeningsKind.LIST:
         opening = _from_list(openings, seed, encounter)
     else:
@@ -86,7 +86,7 @@ def _drawn(openings: Openings, variant: Variant, seed: int, encounter: int) -> t
         unevenness = imbalance
         bound = MOST_LEAD
         tries = _SEARCHES
-    draws = Draws(game_seed(apart(seed, _ENCOUNTERS), encounter), 0)
+    draws = Draws(game_seed(purpose_seed(seed, _ENCOUNTERS), encounter), 0)
     best: tuple[OpeningChoice, int] | None = None
     for _ in range(tries):
         opening = drawn_plies(variant, openings.plies, draws, natural=natural)
@@ -121,7 +121,7 @@ def _from_list(openings: Openings, seed: int, encounter: int) -> OpeningChoice:
 @lru_cache(maxsize=8, typed=True)
 def _shuffled(seed: int, turn: int, count: int) -> tuple[int, ...]:
     """Return the order of a list for the `turn`th pass: each opening occurs once before any is repeated."""
-    draws = Draws(game_seed(apart(seed, _PASSES), turn), 0)
+    draws = Draws(game_seed(purpose_seed(seed, _PASSES), turn), 0)
     order = list(range(count))
     for last in range(count - 1, 0, -1):
         other = draws.below(last + 1)

@@ -151,7 +151,7 @@ class Recorder:
 
     async def _commit(self) -> None:
         games, self._waiting = self._waiting, []
-        advanced = [game.so_far() for game in self._advanced.values() if game.undecided]
+        advanced = [game.so_far() for game in self._advanced.values() if game.is_undecided]
         self._advanced.clear()
         if not self._closed:
             self._hurry.clear()

@@ -206,7 +206,7 @@ async def test_child_that_prints_without_end_leaves_time_to_others() -> None:
     for end in (reading, writing):
         os.set_blocking(end, False)
     read: list[int] = []
-    tail = Tail(reading, heard=lambda data: read.append(len(data)))
+    tail = Tail(reading, on_output=lambda data: read.append(len(data)))
     loop = asyncio.get_running_loop()
     begun = loop.time()
     while loop.time() < begun + 0.3:

@@ -11,7 +11,7 @@ import pytest
 
 from noughts_referee.children.launcher import ChildCommand, Launcher, Started
 from noughts_referee.children.locked_launcher import LockedLauncher
-from noughts_referee.children.start_retry import REFUSALS, PatientLauncher, StartRetry
+from noughts_referee.children.start_retry import REFUSALS, RetryingLauncher, StartRetry
 from noughts_referee.children.unlocked_launcher import UnlockedLauncher
 from tests.support.loopback import until
 from tests.support.mounts import small_disk
@@ -48,7 +48,7 @@ async def test_other_errors_are_raised() -> None:
 @pytest.mark.parametrize("kind", [LockedLauncher, UnlockedLauncher])
 async def test_a_child_is_started_when_there_are_files_again(kind: type[LockedLauncher | UnlockedLauncher]) -> None:
     told: list[str] = []
-    launcher = PatientLauncher(_made(kind), StartRetry(told.append))
+    launcher = RetryingLauncher(_made(kind), StartRetry(told.append))
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         async with asyncio.TaskGroup() as tasks:
@@ -72,7 +72,7 @@ async def test_a_child_is_started_when_there_is_room_for_its_folder_again(
     told: list[str] = []
     with small_disk(tmp_path / "disk", "size=1m,nr_inodes=100") as disk:
         monkeypatch.setattr("tempfile.tempdir", str(disk.here))
-        launcher = PatientLauncher(_made(LockedLauncher), StartRetry(told.append))
+        launcher = RetryingLauncher(_made(LockedLauncher), StartRetry(told.append))
         taken = _fill(disk.here)
         async with asyncio.TaskGroup() as tasks:
             starting = tasks.create_task(launcher.start(ChildCommand("exec", "sleep 600")))

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from noughts_referee.rules import (
     Draws,
     OldSeed,
-    apart,
     commitment,
     first_choice,
     first_choices,
     game_seed,
+    purpose_seed,
     side_seed,
     side_seeds,
 )
@@ -79,7 +79,7 @@ def test_the_first_draws_are_those_of_every_machine_and_release() -> None:
 def test_a_tournament_of_an_older_database_keeps_its_seeds() -> None:
     assert game_seed(OldSeed(1), 2) == OLD_SEED
     assert side_seeds(OldSeed(1), [2, 2], [0, 1]) == [OLD_SEED, (OLD_SEED + 0xA0761D6478BD642F) % 2**64]
-    assert type(apart(OldSeed(1), 2)) is OldSeed
+    assert type(purpose_seed(OldSeed(1), 2)) is OldSeed
     assert side_seeds(1, [2], [0]) == [FIRST_SEED]  # equal numbers, and yet another seed
 
 

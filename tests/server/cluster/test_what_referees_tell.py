@@ -85,7 +85,7 @@ async def test_a_game_that_differs_at_its_referee_begins_again(here: Here) -> No
 
 async def test_a_question_keeps_the_time_that_it_was_open_elsewhere(here: Here) -> None:
     here.told([4, 0], spent_us=40_000_000)
-    [opened] = here.wire.let_go(session_replaced("bots/ada")).values()
+    [opened] = here.wire.hand_over(session_replaced("bots/ada")).values()
     assert opened >= 40_000_000
 
 

@@ -22,7 +22,7 @@ from structlog.testing import capture_logs
 from noughts_proto.v1 import bots_pb2 as pb
 from noughts_proto.v1 import challenges_pb2, games_pb2, status_pb2, status_pb2_grpc, tests_pb2
 from noughts_referee.children.scratch import OwnedFolder
-from noughts_referee.children.watch import nicer
+from noughts_referee.children.watch import nice_above_own
 from noughts_server.core.errors import LimitReached
 from noughts_server.core.limits import Limits
 from noughts_server.hosting import submitted, trials
@@ -503,7 +503,7 @@ async def test_a_bot_that_computes_in_its_opponents_time_gives_way_and_pays(tmp_
         for bot in ("restless", "slow"):
             await client.join(token, bot)
         await client.start(token)
-        await until(lambda: sorted(map(niceness, here._playing.values())) == [nicer(0), nicer(15)])
+        await until(lambda: sorted(map(niceness, here._playing.values())) == [nice_above_own(0), nice_above_own(15)])
         charged = here._time._used.total()
         await until(lambda: here._time._used.total() > charged)
 
@@ -616,7 +616,7 @@ async def test_trials_give_way_to_games(client: Client) -> None:
     token = await client.token("alice", *ALL)
     async with asyncio.TaskGroup() as tasks:
         trial = tasks.create_task(submit(client, token, "mine", slow))
-        await until(lambda: nicer(10) in nice_values_of_children())
+        await until(lambda: nice_above_own(10) in nice_values_of_children())
         trial.cancel()
 
 

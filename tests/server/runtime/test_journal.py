@@ -71,10 +71,10 @@ class Mover:
             if game.ply < 0:
                 step = game.opening.step
                 choice: Choice = Put((112, 113, 98)) if step == 0 else Take(draws.below(2))
-                self._referee.chosen(player, [(game.handle, step, choice, "")], [took])
+                self._referee.judge_choices(player, [(game.handle, step, choice, "")], [took])
             else:
                 cell = draws.choice(Position.after(game.conditions.variant, game.moves).free)
-                self._referee.answered(player, Answers([game.handle], [game.ply], [cell], [took]))
+                self._referee.judge_answers(player, Answers([game.handle], [game.ply], [cell], [took]))
 
 
 @asynccontextmanager

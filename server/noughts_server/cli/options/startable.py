@@ -9,7 +9,7 @@ from noughts_bots.gomocup.options import EngineOptions
 from noughts_bots.reference.specs import BotSpec, dials_in, shell_word, speech
 from noughts_bots.sdk.errors import BotSpecError
 from noughts_proto.child_kinds import CHILD_KINDS, module_and_class
-from noughts_referee.children.unsandboxed import ALLOWED, unsandboxed
+from noughts_referee.children.unsandboxed import ALLOWED, sandbox_refusal
 from noughts_server.launching.command import engine_command
 from noughts_server.launching.launcher import Locking
 
@@ -96,7 +96,7 @@ def _check_command(spec: BotSpec, locking: Locking) -> None:
         if program != spec.target and shutil.which(spec.target) is not None:
             advice = f"quote the path with spaces: {shell_word(f'{spec.kind}:{shlex.quote(spec.target)}')}"
         raise BotSpecError(subject, f"program {program!r}", "one that can be run", advice)
-    if locking is not Locking.OFF and (obstacle := unsandboxed([executable])):
+    if locking is not Locking.OFF and (obstacle := sandbox_refusal([executable])):
         advice = 'run it without the sandbox: --no-lock; docs/how-to/operations.md, section "The sandbox", says why'
         raise BotSpecError(subject, obstacle, ALLOWED, advice)
 

@@ -79,7 +79,7 @@ async def test_a_child_that_spins_in_many_processes_gives_way_until_it_stops() -
     busily = 'for i in 1 2 3 4 5 6 7 8; do (while :; do :; done) & p="$p $!"; done'
     spinning = f"{busily}; read line; kill $p; wait; exec sleep 600"
     async with started(spinning, "exec sleep 600") as (busy, quiet):
-        eventually(lambda: niceness(busy.pid), lambda nice: nice >= watch.nicer(4) - watch.nicer(0))
+        eventually(lambda: niceness(busy.pid), lambda nice: nice >= watch.nice_above_own(4) - watch.nice_above_own(0))
         assert {niceness(pid) for pid in watch.family(busy.pid)} != {0}
         assert niceness(quiet.pid) == 0
         if os.getuid() == 0:  # only root may take back what was given
@@ -103,7 +103,7 @@ async def test_a_child_that_fills_its_scratch_folder_is_ended_and_told_why(scrat
 async def test_a_child_gives_way_until_it_is_told_otherwise() -> None:
     async with started("exec sleep 600", "exec sleep 600") as (one, other):
         one.give_way(True)
-        eventually(lambda: niceness(one.pid), lambda nice: nice == watch.nicer(15) - watch.nicer(0))
+        eventually(lambda: niceness(one.pid), lambda nice: nice == watch.nice_above_own(15) - watch.nice_above_own(0))
         assert niceness(other.pid) == 0
         if os.getuid() == 0:
             one.give_way(False)
@@ -113,7 +113,7 @@ async def test_a_child_gives_way_until_it_is_told_otherwise() -> None:
 
 async def test_a_child_of_a_referee_with_low_priority_gives_way_from_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locked_launcher, "python", lambda *words: ["nice", "-n", "3", *python(*words)])
-    low, lower = watch.nicer(3), watch.nicer(3 + 15)
+    low, lower = watch.nice_above_own(3), watch.nice_above_own(3 + 15)
     async with started("exec sleep 600") as (child,):
         assert os.getpriority(os.PRIO_PROCESS, child.pid) == low
         child.give_way(True)
@@ -169,9 +169,9 @@ async def test_the_largest_child_is_ended_if_all_use_too_much_memory() -> None:
 def test_a_folder_without_end_is_not_looked_at_to_the_end(tmp_path: Path) -> None:
     for number in range(20):
         (tmp_path / str(number)).write_bytes(bytes(8_192))
-    assert watch.used(str(tmp_path), 10**9, 10**9) == (20 * 8_192, 20)
-    assert watch.used(str(tmp_path), 10**9, 5)[1] == 6
-    assert watch.used(str(tmp_path), 20_000, 10**9)[0] <= 3 * 8_192
+    assert watch.folder_usage(str(tmp_path), 10**9, 10**9) == (20 * 8_192, 20)
+    assert watch.folder_usage(str(tmp_path), 10**9, 5)[1] == 6
+    assert watch.folder_usage(str(tmp_path), 20_000, 10**9)[0] <= 3 * 8_192
 
 
 def test_a_family_is_a_process_and_all_that_have_come_from_it() -> None:
