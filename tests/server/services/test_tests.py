@@ -343,6 +343,21 @@ async def test_bot_of_another_owner_is_a_base_only_if_it_is_open_to_tests(tmp_pa
             assert (await create(client, alice)).name == f"{made.name}-2"
 
 
+async def test_test_against_a_bot_that_was_closed_to_tests_does_not_resume(client: Client) -> None:
+    alice, bob = await client.token("alice"), await client.token("bob")
+    async with client.online(alice, "ada"), client.online(bob, "bob"):
+        await open_to_tests(client, bob, "bob")
+        made = await create(client, alice)
+        await stop(client, alice, made.name)
+        closed = bots_pb2.RegisterBotRequest(name="bots/bob", open_to_tests=False)
+        await client.bots.RegisterBot(closed, metadata=bearing(bob))
+        assert (await refused(resume(client, alice, made.name))).info.metadata["got"] == "closed to tests of others"
+        start = client.start(alice, made.name.removeprefix("tests/"))
+        assert (await refused(start)).info.metadata["got"] == "closed to tests of others"
+        await open_to_tests(client, bob, "bob")
+        assert (await resume(client, alice, made.name)).tournament.state == RUNNING
+
+
 @pytest.mark.parametrize(
     "settings, field",
     [

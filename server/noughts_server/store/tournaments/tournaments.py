@@ -14,7 +14,7 @@ from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.competition.units import unit_games
 from noughts_server.core.errors import AlreadyExists, NotFound, PermissionDenied, ResourceExhausted, WrongState
 from noughts_server.core.limits import Limits
-from noughts_server.core.resource_names import tournament_name
+from noughts_server.core.resource_names import bot_name, tournament_name
 from noughts_server.store.engine.pages import Page, contains, read_page
 from noughts_server.store.engine.schema import (
     Kind,
@@ -231,16 +231,29 @@ def running_tournaments(connection: Connection) -> list[Tournament]:
     return [read_row(row) for row in connection.execute(statement)]
 
 
+def _check_open_to_tests(connection: Connection, tournament: Tournament) -> None:
+    """Raise WrongState if a bot of another owner in this test is closed to tests."""
+    closed = select(bots.c.name).select_from(entries_with_bots).where(entries.c.tournament_id == tournament.id)
+    closed = closed.where(bots.c.owner_id != tournament.owner_id, bots.c.open_to_tests.is_(False))
+    name = connection.scalar(closed.limit(1))
+    if name is not None:
+        hint = "Its owner has closed it since the test began. Test against another bot."
+        raise WrongState(bot_name(name), got="closed to tests of others", expected="open to them", hint=hint)
+
+
 def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id: int | None = None) -> Tournament:
     """Start a tournament and make its entries final, or resume a paused one. `start_or_finish` also ends it.
 
     With `owner_id`, the tournament must belong to this owner. Raises NotFound, PermissionDenied, WrongState (also with
-    too few entries, and before its scheduled start or the end of its join window).
+    too few entries, before its scheduled start or the end of its join window, and for a test against a bot of another
+    owner that was closed to tests).
     """
     tournament = owned_tournament(connection, slug, owner_id)
     if tournament.state is TournamentState.RUNNING:
         return tournament
     if tournament.state is TournamentState.PAUSED:
+        if tournament.kind is Kind.TEST and owner_id is not None:
+            _check_open_to_tests(connection, tournament)
         # Units that lost too many referees are tried again.
         connection.execute(update(units).where(units.c.tournament_id == tournament.id).values(lost=None))
         if tournament.settings.schedule.follows_results and tournament.games_done == tournament.games_total:
