@@ -46,6 +46,13 @@ MOSTLY_WAITING = ("cluster", "chaos", "system/test_quick_starts.py")
 """Those come first: what waits for minutes leaves the cores to others, unless it is the last."""
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that writes the expected outputs in tests/golden."""
+    parser.addoption(
+        "--update", action="store_true", help="write the outputs in tests/golden instead of comparing them"
+    )
+
+
 def pytest_configure() -> None:
     """Let the programs that a test starts receive signals as usual.
 

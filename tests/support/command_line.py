@@ -3,12 +3,14 @@
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import structlog
 import typer
 from typer.testing import CliRunner, Result
 
+from noughts_server.cli import commands
 from noughts_server.cli.app import application
 
 
@@ -35,6 +37,17 @@ def _own_logging() -> Iterator[None]:
         root.setLevel(level)
         logging.raiseExceptions = raising
         structlog.configure(**events)
+
+
+def command_words(line: str) -> int:
+    """Return how many words of a command line name the command, e.g. 2 of `bot list --all`."""
+    folder = Path(commands.__file__).parent
+    words = line.split()
+    number = 1
+    while (folder / words[number - 1].replace("-", "_")).is_dir() and number < len(words):
+        folder = folder / words[number - 1].replace("-", "_")
+        number += 1
+    return number
 
 
 def commands_and_groups() -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -7,6 +7,7 @@ import logging
 import os
 import shlex
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +19,9 @@ from typer.testing import Result
 
 from tests.support import processes
 from tests.support.background import served
-from tests.support.command_line import invoked
+from tests.support.command_line import command_words, invoked
+from tests.support.golden import Golden
+from tests.support.root import ROOT
 
 
 class Noughts(Protocol):
@@ -44,6 +47,33 @@ def noughts() -> Noughts:
 
     def run(line: str, *, code: int = 0, stdin: str | None = None, env: Mapping[str, str] | None = None) -> Result:
         return invoked(shlex.split(line), code=code, stdin=stdin, env=env)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def golden(request: pytest.FixtureRequest) -> Golden:
+    """The expected outputs of commands, in tests/golden."""
+    return Golden(update=request.config.getoption("--update"), is_alone=not hasattr(request.config, "workerinput"))
+
+
+class Refusal(Protocol):
+    """Runs `noughts` with a command line that is refused, and compares its errors with tests/golden."""
+
+    def __call__(
+        self, line: str, *, code: int, stdin: str | None = None, env: Mapping[str, str] | None = None
+    ) -> str: ...
+
+
+@pytest.fixture
+def refusal(noughts: Noughts, golden: Golden, tmp_path: Path) -> Refusal:
+    """Return the errors of a command line, which have been compared."""
+
+    def run(line: str, *, code: int, stdin: str | None = None, env: Mapping[str, str] | None = None) -> str:
+        errors = noughts(line, code=code, stdin=stdin, env=env).stderr
+        own_paths = {str(tmp_path): "FOLDER", sys.executable: "PYTHON", str(ROOT): "CHECKOUT"}
+        golden.compare(line, errors, command_words(line), own_paths)
+        return errors
 
     return run
 

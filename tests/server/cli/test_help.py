@@ -13,6 +13,7 @@ import pytest
 
 from noughts_server.cli.command import hide_former_names
 from noughts_server.core import version as noughts_version
+from tests.server.cli.conftest import Refusal
 from tests.support.command_line import commands_and_groups
 from tests.support.examples import OF_A_CLUSTER, examples_of_help, matches, part_of, playground
 from tests.support.root import ROOT
@@ -186,13 +187,10 @@ def test_submit_takes_the_class_of_a_bot_under_both_names(noughts: Any) -> None:
         assert said.startswith("Error: gone.py: No such file or directory")
 
 
-def test_submit_takes_a_file_as_bot_check_does(noughts: Any, tmp_path: Path) -> None:
+def test_submit_takes_a_file_as_bot_check_does(refusal: Refusal, tmp_path: Path) -> None:
     (tmp_path / "bot.py").write_text("bot")
     for spec in ("bot.py", "bot.py:Mine"):
-        said = noughts(
-            f"bot submit py:{tmp_path}/{spec} --server 127.0.0.1:1", code=1, env={"NOUGHTS_TOKEN": "nou_any"}
-        ).stderr
-        assert "server 127.0.0.1:1 cannot be reached" in said
+        refusal(f"bot submit py:{tmp_path}/{spec} --server 127.0.0.1:1", code=1, env={"NOUGHTS_TOKEN": "nou_any"})
 
 
 @pytest.mark.parametrize("line", commands())
@@ -258,5 +256,5 @@ def test_local_match_loads_only_what_it_uses() -> None:
     assert loaded(match, ("sqlalchemy", *UNUSED_BY_A_MATCH)) == "['sqlalchemy']"
 
 
-def test_unknown_command_is_a_usage_error(noughts: Any) -> None:
-    assert "mtach" in noughts("mtach", code=2).stderr
+def test_unknown_command_is_a_usage_error(refusal: Refusal) -> None:
+    refusal("mtach", code=2)

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.server.cli.conftest import Refusal
 from tests.support.children.field import PROGRAMS
 from tests.support.tools import compiler, run
 
@@ -86,13 +87,13 @@ def test_check_gives_a_line_for_each_reason_to_leave_out_steps(noughts: Any, tmp
     assert last == "Nothing is wrong."
 
 
-def test_check_tells_the_bot_the_limit_of_a_move(noughts: Any, tmp_path: Path) -> None:
+def test_check_tells_the_bot_the_limit_of_a_move(noughts: Any, refusal: Refusal, tmp_path: Path) -> None:
     (tmp_path / "slow.py").write_text(SLOW)
     line = f"bot check py:{tmp_path}/slow.py:Slow --games 2 --no-steps --format json"
     assert json.loads(noughts(f"{line} --time 3/move").stdout)["faults"] == []
     (late,) = json.loads(noughts(f"{line} --time 0.1/move", code=1).stdout)["faults"][:1]
     assert re.fullmatch(r"it took 0\.\d+ s for a move; its limit was 0\.1 s", late)
-    assert "got a base time" in noughts(f"{line} --time 60+1", code=2).stderr
+    refusal(f"{line} --time 60+1", code=2)
 
 
 def test_check_shows_its_progress_on_a_terminal(centre: str) -> None:
@@ -187,13 +188,13 @@ def test_a_bot_that_cannot_be_loaded_is_told_of_once(
     assert "loaded in" in complained
 
 
-def test_check_of_a_bot_that_is_not_there_is_a_usage_error(noughts: Any, centre: str) -> None:
-    assert "Did you mean Centre?" in noughts(f"bot check py:{centre}x", code=2).stderr
-    assert "nothing.so, which is not a file" in noughts("bot check dll:./nothing.so --format json", code=2).stderr
+def test_check_of_a_bot_that_is_not_there_is_a_usage_error(refusal: Refusal, centre: str) -> None:
+    refusal(f"bot check py:{centre}x", code=2)
+    refusal("bot check dll:./nothing.so --format json", code=2)
 
 
-def test_check_of_a_reference_bot_is_a_usage_error(noughts: Any) -> None:
-    assert "expected one of py, dll, wasm, gomocup, lines, gtp, exec" in noughts("bot check random", code=2).stderr
+def test_check_of_a_reference_bot_is_a_usage_error(refusal: Refusal) -> None:
+    refusal("bot check random", code=2)
 
 
 def test_ask_of_a_plugin_answers_from_another_process(noughts: Any, centre: str) -> None:
@@ -213,8 +214,8 @@ def test_ask_of_a_plugin_names_a_line_that_no_game_leads_to(noughts: Any, centre
     assert "alternating moves" in result.stderr
 
 
-def test_ask_of_a_plugin_that_cannot_be_loaded_fails(noughts: Any, centre: str) -> None:
-    assert "got name 'Centrex'" in noughts(f"bot ask py:{centre}x", stdin=".........\n", code=2).stderr
+def test_ask_of_a_plugin_that_cannot_be_loaded_fails(refusal: Refusal, centre: str) -> None:
+    refusal(f"bot ask py:{centre}x", stdin=".........\n", code=2)
 
 
 def test_header_is_there_and_compiles(noughts: Any, tmp_path: Path) -> None:

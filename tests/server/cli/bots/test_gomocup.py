@@ -7,7 +7,6 @@ import os
 import pty
 import subprocess
 import sys
-from typing import Any
 
 import pytest
 
@@ -18,6 +17,7 @@ from noughts_referee.children.running_child import ChildSettings
 from noughts_referee.rules import VOID
 from noughts_server.bot_check.child_session import ChildSession, child_session
 from noughts_server.launching.launcher import Locking, launching
+from tests.server.cli.conftest import Refusal
 from tests.support.processes import PROGRAM
 
 COMMAND = f"{sys.executable} -m noughts_server.cli bot gomocup"
@@ -75,9 +75,9 @@ def test_a_person_at_a_terminal_is_told_what_this_is() -> None:
     assert b"To try it: START 15" in told
 
 
-def test_a_spec_that_is_wrong_is_refused_before_anything_is_read(noughts: Any) -> None:
-    assert "pascl" in noughts("bot gomocup pascl", code=2).stderr
-    assert "needs a separate process" in noughts("bot gomocup exec:./foo", code=2).stderr
+def test_a_spec_that_is_wrong_is_refused_before_anything_is_read(refusal: Refusal) -> None:
+    refusal("bot gomocup pascl", code=2)
+    refusal("bot gomocup exec:./foo", code=2)
 
 
 # Our engine, driven by our own manager, makes the bot's own moves.

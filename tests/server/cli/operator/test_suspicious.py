@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.server.cli.conftest import Refusal
 from tests.support.arena import open_arena
 from tests.support.arranged import ROUNDS, arrange
 
@@ -53,6 +54,5 @@ def test_admin_gets_suspicious_results_as_a_table_and_as_json(noughts: Any, admi
     }
 
 
-def test_nobody_but_an_admin_gets_suspicious_results(noughts: Any, admin: dict[str, str], token: str) -> None:
-    refused = noughts("ratings suspicious", env={**admin, "NOUGHTS_TOKEN": token}, code=1)
-    assert "lacks the scope `admin`" in refused.stderr
+def test_nobody_but_an_admin_gets_suspicious_results(refusal: Refusal, admin: dict[str, str], token: str) -> None:
+    refusal("ratings suspicious", env={**admin, "NOUGHTS_TOKEN": token}, code=1)

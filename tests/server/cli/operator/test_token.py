@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from noughts_server.store.engine.database import Store
+from tests.server.cli.conftest import Refusal
 
 
 @pytest.fixture
@@ -51,19 +52,17 @@ def test_file_of_a_secret_is_for_its_user_alone(noughts: Any, database: str, tmp
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-def test_refused_owner_leaves_no_database(noughts: Any, database: str, tmp_path: Path) -> None:
-    assert "owner" in noughts(f"token create --owner 'no name' --db {database}", code=2).stderr
+def test_refused_owner_leaves_no_database(refusal: Refusal, database: str, tmp_path: Path) -> None:
+    refusal(f"token create --owner 'no name' --db {database}", code=2)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_unknown_token_cannot_be_revoked(noughts: Any, empty: str) -> None:
-    result = noughts(f"token revoke 7 --db {empty}", code=1)
-    assert "tokens/7 does not exist" in result.stderr
-    assert "noughts token list" in result.stderr
+def test_unknown_token_cannot_be_revoked(refusal: Refusal, empty: str) -> None:
+    refusal(f"token revoke 7 --db {empty}", code=1)
 
 
-def test_owner_without_a_name_is_a_usage_error(noughts: Any, database: str) -> None:
-    assert "owner" in noughts(f"token create --owner '' --db {database}", code=2).stderr
+def test_owner_without_a_name_is_a_usage_error(refusal: Refusal, database: str) -> None:
+    refusal(f"token create --owner '' --db {database}", code=2)
 
 
 def test_empty_list_says_what_to_do(noughts: Any, empty: str) -> None:
@@ -90,10 +89,10 @@ def test_rebuilding_no_ratings_changes_nothing(noughts: Any, empty: str) -> None
 
 
 @pytest.mark.parametrize("line", ["token list", "token revoke 1", "ratings rebuild"])
-def test_a_database_that_does_not_exist_is_not_made_by_looking_into_it(noughts: Any, tmp_path: Path, line: str) -> None:
-    failed = noughts(f"{line} --db {tmp_path}/typo.db", code=1)
-    assert f"{tmp_path}/typo.db: it does not exist" in failed.stderr
-    assert "--db" in failed.stderr
+def test_a_database_that_does_not_exist_is_not_made_by_looking_into_it(
+    refusal: Refusal, tmp_path: Path, line: str
+) -> None:
+    refusal(f"{line} --db {tmp_path}/typo.db", code=1)
     assert not list(tmp_path.glob("typo*"))
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.times import from_now, read_duration, read_moment
+from tests.server.cli.conftest import Refusal
 from tests.support.background import online
 from tests.support.processes import PROGRAM
 
@@ -223,18 +224,18 @@ def test_challenge_as_a_bot_of_ones_own(ask: Ask, bob: Any, start: Any, env: dic
 
 
 def test_challenges_that_cannot_be_are_refused_in_one_message(
-    noughts: Any, bob: Any, start: Any, server: str, database: str, env: dict[str, str]
+    noughts: Any, refusal: Refusal, bob: Any, start: Any, server: str, database: str, env: dict[str, str]
 ) -> None:
     carla = json.loads(noughts(f"token create --owner carla --db {database} --format json").stdout)["token"]
-    assert "bots/nobody does not exist" in noughts("challenge bot:nobody --with random", code=1, env=env).stderr
-    assert "expected --as without them" in noughts("challenge bot:bob --as mine --with random", code=2, env=env).stderr
-    assert "expected one in NOUGHTS_TOKEN" in noughts(f"challenge bot:bob --server {server}", code=2).stderr
+    refusal("challenge bot:nobody --with random", code=1, env=env)
+    refusal("challenge bot:bob --as mine --with random", code=2, env=env)
+    refusal(f"challenge bot:bob --server {server}", code=2)
     with start(f"bot run random --server {server} --name shy --no-challenges", {"NOUGHTS_TOKEN": carla}) as shy:
         shy.stdout.readline()
-        assert "declining challenges" in noughts("challenge bot:shy", code=1, env=env).stderr
+        refusal("challenge bot:shy", code=1, env=env)
     bob.send_signal(signal.SIGINT)
     bob.wait(timeout=10)
-    assert "bots/bob is offline" in noughts("challenge bot:bob", code=1, env=env).stderr
+    refusal("challenge bot:bob", code=1, env=env)
 
 
 def test_interrupted_challenge_is_given_up(start: Any, ask: Ask, bob: Any, env: dict[str, str]) -> None:
@@ -263,16 +264,16 @@ def test_bots_are_listed_in_the_natural_order_of_their_names(ask: Ask, noughts: 
 
 
 def test_bot_is_entered_before_it_first_connects(
-    ask: Ask, noughts: Any, start: Any, env: dict[str, str], database: str
+    ask: Ask, noughts: Any, refusal: Refusal, start: Any, env: dict[str, str], database: str
 ) -> None:
     noughts("tournament create cup --games 4", env=env)
-    assert "bot register NAME" in noughts("tournament join cup --bot mine", code=1, env=env).stderr
+    refusal("tournament join cup --bot mine", code=1, env=env)
     for _ in range(2):
         made = ask("bot register mine --version 2")
         assert (made["name"], made["latest_version"], made["online"]) == ("mine", "bots/mine/versions/2", False)
     assert "join TOURNAMENT --bot other" in noughts("bot register other", env=env).stderr
     theirs = noughts(f"token create --owner bob --db {database}").stdout.strip()
-    assert "bots/mine" in noughts("bot register mine", code=1, env={**env, "NOUGHTS_TOKEN": theirs}).stderr
+    refusal("bot register mine", code=1, env={**env, "NOUGHTS_TOKEN": theirs})
     for name in ("mine", "other"):
         noughts(f"tournament join cup --bot {name}", env=env)
     noughts("tournament start cup", env=env)
@@ -281,7 +282,9 @@ def test_bot_is_entered_before_it_first_connects(
     assert ask("tournament show cup")["games"] == 4
 
 
-def test_bot_is_renamed_retired_and_taken_back(ask: Ask, noughts: Any, start: Any, env: dict[str, str]) -> None:
+def test_bot_is_renamed_retired_and_taken_back(
+    ask: Ask, noughts: Any, refusal: Refusal, start: Any, env: dict[str, str]
+) -> None:
     with start("bot run random --name mine", env) as mine:
         mine.stdout.readline()
         assert ask("bot rename mine better")["name"] == "better"
@@ -290,8 +293,7 @@ def test_bot_is_renamed_retired_and_taken_back(ask: Ask, noughts: Any, start: An
     listed = f"bot list --server {env['NOUGHTS_SERVER']}"
     assert ask(listed)["bots"] == []
     assert [row["name"] for row in ask(f"{listed} --retired")["bots"]] == ["other"]
-    refused = noughts("bot run random --name other", code=1, env=env).stderr
-    assert "retired" in refused
+    refusal("bot run random --name other", code=1, env=env)
     assert ask("bot retire other --undo")["retired"] is None
     assert [row["name"] for row in ask(listed)["bots"]] == ["other"]
 
@@ -342,7 +344,7 @@ def test_join_all_online_enters_what_fits_and_lists_the_rest(
 
 
 def test_bot_is_refused_at_entry_for_a_board_that_it_resigns_on(
-    ask: Ask, noughts: Any, server: str, token: str, env: dict[str, str]
+    ask: Ask, refusal: Refusal, server: str, token: str, env: dict[str, str]
 ) -> None:
     ask("tournament create small --variant mnk:4,4,4")
     ask("tournament create wide --variant mnk:7,7,5")
@@ -351,5 +353,4 @@ def test_bot_is_refused_at_entry_for_a_board_that_it_resigns_on(
         assert ask("tournament join small full")["label"] == "full"
         assert ask("tournament join wide deep")["label"] == "deep"
         for line in ("wide full", "fast quick"):
-            refused = noughts(f"tournament join {line}", code=2, env=env).stderr
-            assert "which plays cells<=1" in refused
+            refusal(f"tournament join {line}", code=2, env=env)

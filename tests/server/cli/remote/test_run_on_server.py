@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.server.cli.conftest import Refusal
 from tests.support.background import online
 
 Ask = Callable[..., Any]
@@ -28,9 +29,8 @@ def test_registered_bots_and_bots_of_this_machine_play_one_tournament(ask: Ask, 
     assert not [row["name"] for row in ask("bot list --online")["bots"] if row["name"].startswith("alice-")]
 
 
-def test_what_a_server_refuses_leaves_nothing_running(ask: Ask, noughts: Any, env: dict[str, str]) -> None:
-    refused = noughts("tournament run bot:nobody random", env=env, code=1)
-    assert "bots/nobody does not exist" in refused.stderr
+def test_what_a_server_refuses_leaves_nothing_running(ask: Ask, refusal: Refusal, env: dict[str, str]) -> None:
+    refusal("tournament run bot:nobody random", env=env, code=1)
     newest = ask("tournament list --limit 1")["tournaments"][0]
     assert newest["state"] == "cancelled"
 
@@ -50,10 +50,8 @@ def test_options_of_this_machine_are_refused_at_a_server(noughts: Any, env: dict
     assert "\nFix: " in refused.stderr
 
 
-def test_margin_of_one_engine_is_refused_at_a_server(noughts: Any, env: dict[str, str]) -> None:
-    refused = noughts("tournament run bot:nobody gomocup{margin=2s}:true", env=env, code=2).stderr
-    assert "got option margin=2s and a bot on a server, where all bots have one time margin" in refused
-    assert "\nFix: Remove the option and use --margin" in refused
+def test_margin_of_one_engine_is_refused_at_a_server(refusal: Refusal, env: dict[str, str]) -> None:
+    refusal("tournament run bot:nobody gomocup{margin=2s}:true", env=env, code=2)
 
 
 def test_openings_of_a_file_and_a_fit_work_at_a_server(ask: Ask, champion: str, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.server.cli.conftest import Refusal
 from tests.support.processes import first_line
 from tests.support.receiver import Receiver, receiving
 
@@ -43,16 +44,10 @@ def test_a_newcomer_creates_tests_and_deletes_a_webhook(
         assert "webhooks/1 does not exist" in noughts("webhook test 1", env=env, code=1).stderr
 
 
-def test_a_private_address_says_which_option_allows_it(noughts: Any, server: str, token: str) -> None:
+def test_a_private_address_says_which_option_allows_it(refusal: Refusal, server: str, token: str) -> None:
     env = {"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": token}
-    refused = noughts("webhook create http://localhost:9000/", env=env, code=2).stderr
-    assert "localhost has no public address" in refused
-    assert "noughts serve --allow-private-webhooks" in refused
-    unknown = noughts("webhook create http://localhost/ --event rain", env=env, code=2).stderr
-    assert (
-        "tournament.started, tournament.finished, bot.withdrawn, match.decided, upset.record, tournament.stopped"
-        in unknown
-    )
+    refusal("webhook create http://localhost:9000/", env=env, code=2)
+    refusal("webhook create http://localhost/ --event rain", env=env, code=2)
 
 
 def test_a_killed_server_delivers_what_is_left_after_its_restart(
