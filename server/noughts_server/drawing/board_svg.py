@@ -5,7 +5,6 @@ copies to them. Coordinates are integers. The colours are in `board.css`.
 """
 
 from collections.abc import Iterator
-from functools import lru_cache
 from importlib.resources import files
 from math import gcd
 from typing import Any, NamedTuple
@@ -217,31 +216,6 @@ def places(board: Document) -> tuple[str, list[tuple[int, int]]]:
     layout = BoardLayout(board, labels=True)
     centres = [layout.centre(cell) for cell in range(layout.columns * layout.rows * layout.layers)]
     return f"0 0 {layout.whole_width} {layout.whole_height}", centres
-
-
-def stamp(variant: str, moves: list[int], side: int) -> str:
-    """Return the path of the stones of this side (0: first) on a board as small as a stamp, whose cells have size 1."""
-    cells = _stamps(variant, side)
-    return "".join([cells[move] for move in moves[side::2]])
-
-
-@lru_cache(maxsize=256)
-def _stamps(variant: str, side: int) -> list[str]:
-    """Return the path of a stone of this side by its cell: a list of games has tens of thousands of stones."""
-    board = geometry(variant)
-    if board is None:
-        return []
-    columns, rows, layers = board["columns"], board["rows"], board["layers"]
-    stone = "M{x}.5 {y}.5h0"
-    if board["look"] == "marks":
-        stone = "M{x}.2 {y}.5a.3 .3 0 1 0 .6 0a.3 .3 0 1 0-.6 0" if side else "M{x}.24 {y}.24l.52.52m0-.52l-.52.52"
-    across = 2 if layers > 1 else 1
-    return [
-        stone.format(x=layer % across * (columns + 1) + column, y=layer // across * (rows + 1) + row)
-        for layer in range(layers)
-        for row in range(rows)
-        for column in range(columns)
-    ]
 
 
 def picture(board: Markup, title: str) -> str:

@@ -9,8 +9,9 @@ from starlette.responses import Response
 
 from noughts_server.core.board_geometry import geometry
 from noughts_server.core.version import software_version
-from noughts_server.drawing.board_svg import board_svg, piece_svg, places, stamp
+from noughts_server.drawing.board_svg import board_svg, piece_svg, places
 from noughts_server.drawing.charts import llr_line
+from noughts_server.drawing.thumbnails import thumbnail, thumbnail_back
 from noughts_server.tables.accuracy import shown_accuracy
 from noughts_server.web import words
 from noughts_server.web.board_png import can_draw_png
@@ -52,7 +53,8 @@ class Views:
             board_svg,
             piece_svg,
             places,
-            stamp,
+            thumbnail,
+            thumbnail_back,
             geometry,
             score_interval,
             can_draw_png,

@@ -9,8 +9,6 @@ from functools import partial
 import pytest
 from starlette.requests import Request
 
-from noughts_server.core.board_geometry import geometry
-from noughts_server.drawing.board_svg import board_svg, stamp
 from noughts_server.web.rendering import Rendering
 from noughts_server.web.upstream import GUEST
 from tests.support.site import Site
@@ -81,22 +79,3 @@ def test_everything_that_is_rendered_takes_turns(site: Site, cup: str, monkeypat
     paths = pages + pictures + feeds + files
     assert [site.get(path).status for path in paths] == [200] * len(paths)
     assert rendered == paths
-
-
-def test_a_list_of_full_boards_costs_less_than_one_large_board() -> None:
-    variant = "mnk:30,30,5"
-    moves = list(range(900))
-
-    def seconds(draw: Callable[[], object]) -> float:
-        draw()
-        spent = []
-        for _ in range(5):
-            began = time.thread_time()
-            draw()
-            spent.append(time.thread_time() - began)
-        return min(spent)
-
-    full = seconds(lambda: board_svg({"board": geometry(variant), "moves": moves}))
-    assert seconds(lambda: [stamp(variant, moves, side) for side in (0, 1)]) < full / 5
-    assert stamp("tictactoe", [4, 0], 0) == "M1.24 1.24l.52.52m0-.52l-.52.52"
-    assert stamp("qubic", [0, 17], 1) == "M6.2 0.5a.3 .3 0 1 0 .6 0a.3 .3 0 1 0-.6 0"

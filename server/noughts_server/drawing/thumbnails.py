@@ -1,0 +1,114 @@
+"""Boards as small as a stamp: a path for each side, so that fifty of them weigh little. A cell has the size 1."""
+
+from functools import lru_cache
+from typing import Any
+
+from markupsafe import Markup
+
+from noughts_server.core.board_geometry import geometry
+from noughts_server.drawing.board_svg import winning_lines
+
+Document = dict[str, Any]
+
+
+def thumbnail(game: Document, *, own: bool = False) -> Markup:
+    """Return the board of a game; `own`: with its background, instead of that of `thumbnail_back` on the same page.
+
+    `game` has `variant`, `moves` and, if it is over, `winning_cells`. Empty if the variant is not installed.
+    """
+    board = geometry(game["variant"])
+    if board is None:
+        return Markup("")
+    back = _back(board) if own else '<use href="#thumb-back"/>'
+    kinds = ("cross", "nought") if board["look"] == "marks" else ("first", "second")
+    sides = "".join(
+        f'<path class="{kind}" d="{stones_path(game["variant"], game["moves"], side)}"/>'
+        for side, kind in enumerate(kinds)
+    )
+    won = game.get("winning_cells") or []
+    lines = winning_lines(board, won, game["moves"][-1]) if won else []
+    ends = "".join("M{} {}L{} {}".format(*_centre(board, first), *_centre(board, last)) for first, last in lines)
+    line = f'<path class="won" d="{ends}"/>' if won else ""
+    return Markup(  # noqa: S704  # numbers and our own words
+        f'<svg class="thumb {board["look"]}" viewBox="{_view(board)}" aria-hidden="true">{back}{sides}{line}</svg>'
+    )
+
+
+def thumbnail_back(variant: str) -> Markup:
+    """Return the background that all thumbnails of this variant on a page share."""
+    board = geometry(variant)
+    if board is None:
+        return Markup("")
+    return Markup(  # noqa: S704  # numbers and our own words
+        '<svg class="unseen thumb" width="0" height="0" aria-hidden="true">'
+        f'<symbol id="thumb-back" viewBox="{_view(board)}">{_back(board)}</symbol></svg>'
+    )
+
+
+def stones_path(variant: str, moves: list[int], side: int) -> str:
+    """Return the path of the stones of this side (0: first)."""
+    cells = _stones(variant, side)
+    return "".join([cells[move] for move in moves[side::2]])
+
+
+@lru_cache(maxsize=256)
+def _stones(variant: str, side: int) -> list[str]:
+    """Return the path of a stone of this side by its cell: a list of games has tens of thousands of stones."""
+    board = geometry(variant)
+    if board is None:
+        return []
+    columns, rows = board["columns"], board["rows"]
+    stone = "M{x}.5 {y}.5h0"
+    if board["look"] == "marks":
+        stone = "M{x}.2 {y}.5a.3 .3 0 1 0 .6 0a.3 .3 0 1 0-.6 0" if side else "M{x}.24 {y}.24l.52.52m0-.52l-.52.52"
+    return [
+        stone.format(x=x + column, y=y + row)
+        for x, y in _corners(board)
+        for row in range(rows)
+        for column in range(columns)
+    ]
+
+
+def _across(board: Document) -> int:
+    """Return how many layers stand next to each other."""
+    return 2 if board["layers"] > 1 else 1
+
+
+def _corners(board: Document) -> list[tuple[int, int]]:
+    across = _across(board)
+    return [
+        (layer % across * (board["columns"] + 1), layer // across * (board["rows"] + 1))
+        for layer in range(board["layers"])
+    ]
+
+
+def _centre(board: Document, cell: int) -> tuple[float, float]:
+    columns, rows = board["columns"], board["rows"]
+    x, y = _corners(board)[cell // (columns * rows)]
+    return x + cell % columns + 0.5, y + cell // columns % rows + 0.5
+
+
+def _view(board: Document) -> str:
+    across = _across(board)
+    down = -(-board["layers"] // across)
+    return f"0 0 {across * (board['columns'] + 1) - 1} {down * (board['rows'] + 1) - 1}"
+
+
+def _back(board: Document) -> str:
+    """Return what is under the stones."""
+    columns, rows, stones = board["columns"], board["rows"], board["look"] == "stones"
+    ground = "thumb-wood" if stones else "thumb-plate" if board["gravity"] else "thumb-paper"
+    # Stones stand on the intersections of the lines, marks between them.
+    inset, more = (0.5, 0) if stones else (0, 1)
+    parts: list[str] = []
+    for x, y in _corners(board):
+        parts.append(f'<rect class="{ground}" x="{x}" y="{y}" width="{columns}" height="{rows}"/>')
+        if board["gravity"]:
+            holes = (f"M{x + column + 0.5} {y + row + 0.5}h0" for row in range(rows) for column in range(columns))
+            parts.append(f'<path class="thumb-hole" d="{"".join(holes)}"/>')
+            continue
+        down = (f"M{x + column + inset} {y + inset}v{rows - 2 * inset}" for column in range(columns + more))
+        over = (f"M{x + inset} {y + row + inset}h{columns - 2 * inset}" for row in range(rows + more))
+        kind = "thumb-grid" if stones else "thumb-lines"
+        parts.append(f'<path class="{kind}" d="{"".join((*down, *over))}"/>')
+    return "".join(parts)
