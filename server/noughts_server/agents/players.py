@@ -56,7 +56,7 @@ class AgentPlayer(BrowserPlayer):
 
     def disconnected(self, session: "asyncio.Task[None]") -> None:
         """End all waiting, after the session."""
-        self._happened()
+        self._wake()
 
     async def state(self, seconds: float) -> Document:
         """Return what the agent must know when it is to move, a game has ended or this time is over."""

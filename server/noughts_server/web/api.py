@@ -26,31 +26,31 @@ _HEADERS = {"cache-control": "no-cache", "vary": "accept"}
 
 def api_routes(upstream: Upstream, hub: Hub, rendering: Rendering) -> list[Route]:
     """Return the routes of the API for starlette."""
-    described = json.dumps(openapi(), indent=1).encode()
+    openapi_bytes = json.dumps(openapi(), indent=1).encode()
 
     async def describe(request: Request) -> Response:
-        return answer(request, described, JSON, _HEADERS)
+        return answer(request, openapi_bytes, JSON, _HEADERS)
 
     return [
         Route(f"{PREFIX}/openapi.json", describe),
         *(Route(PREFIX + path, _Live(hub, path), methods=["GET"]) for path, _ in EVENTS),
-        *(Route(PREFIX + route.path, _reading(upstream, route, rendering)) for route in ROUTES),
+        *(Route(PREFIX + route.path, _handler(upstream, route, rendering)) for route in ROUTES),
     ]
 
 
-def _reading(
+def _handler(
     upstream: Upstream, route: ApiRoute[Any, Any], rendering: Rendering
 ) -> Callable[[Request], Awaitable[Response]]:
     async def read(request: Request) -> Response:
-        wanted = request_for(route, request.path_params, request.query_params.multi_items())
+        call_request = request_for(route, request.path_params, request.query_params.multi_items())
         kind = _kind(request, bool(route.rows))
         async with upstream.one_place(route.path):
-            got = await upstream.call(route.method(upstream), wanted)
+            response = await upstream.call(route.method(upstream), call_request)
 
             def render() -> Response:
-                shown = document(got)[route.within] if route.within else document(got)
-                body = csv_text(shown[route.rows]).encode() if kind == CSV else json_bytes(shown)
-                return answer(request, body, kind, _HEADERS | _next_page(request, shown))
+                content = document(response)[route.within] if route.within else document(response)
+                body = csv_text(content[route.rows]).encode() if kind == CSV else json_bytes(content)
+                return answer(request, body, kind, _HEADERS | _next_page(request, content))
 
             return await rendering.in_turn(request, route.path, render)
 
@@ -68,31 +68,33 @@ class _Live:
         request = Request(scope, receive)
         if request.query_params:
             raise Failure(400, "parameters: a stream takes none")
-        name, last_event = self._name.format_map(request.path_params), request.headers.get("last-event-id", "")
+        name = self._name.format_map(request.path_params)
+        last_event = request.headers.get("last-event-id", "")
         transport = scope.get("extensions", {}).get(TRANSPORT, {}).get("transport")
         async with self._hub.watching(name, address_of(scope), last_event, transport) as watcher:
-            await _streamed(watcher, receive, send, body=request.method != "HEAD")
+            await _send_stream(watcher, receive, send, body=request.method != "HEAD")
 
 
-async def _streamed(watcher: Watcher, receive: Receive, send: Send, *, body: bool) -> None:
+async def _send_stream(watcher: Watcher, receive: Receive, send: Send, *, body: bool) -> None:
     headers = [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-store"), (b"x-accel-buffering", b"no")]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
 
-    async def tell() -> None:
+    async def send_events() -> None:
         if body:
             async for event in watcher.events():
                 await send({"type": "http.response.body", "body": event, "more_body": True})
         await send({"type": "http.response.body"})
 
     async with asyncio.TaskGroup() as tasks:
-        telling = tasks.create_task(tell())
-        while (await receive())["type"] != "http.disconnect":  # which is also received after the whole response
+        sender = tasks.create_task(send_events())
+        # This message also arrives after the complete response.
+        while (await receive())["type"] != "http.disconnect":
             pass
-        telling.cancel()
+        sender.cancel()
 
 
-def json_bytes(shown: Any) -> bytes:
-    return json.dumps(shown, separators=(",", ":"), allow_nan=False, ensure_ascii=False).encode()
+def json_bytes(content: Any) -> bytes:
+    return json.dumps(content, separators=(",", ":"), allow_nan=False, ensure_ascii=False).encode()
 
 
 def failure_document(failure: Failure) -> Document:
@@ -100,18 +102,20 @@ def failure_document(failure: Failure) -> Document:
 
 
 def _kind(request: Request, has_rows: bool) -> str:
-    named = request.query_params.get(FORMAT)
-    if named is not None and has_rows:
+    """Return the MIME type to send. Raises Failure for an unknown format. Only routes with rows can send CSV."""
+    format_name = request.query_params.get(FORMAT)
+    if format_name is not None and has_rows:
         kinds = {"json": JSON, "csv": CSV}
-        if named not in kinds:
-            raise Failure(400, f"parameter {FORMAT}: got {named[:100]!r}, expected json or csv")
-        return kinds[named]
+        if format_name not in kinds:
+            raise Failure(400, f"parameter {FORMAT}: got {format_name[:100]!r}, expected json or csv")
+        return kinds[format_name]
     accepted = request.headers.get("accept", "")
     return CSV if has_rows and CSV in accepted and JSON not in accepted else JSON
 
 
-def _next_page(request: Request, shown: Document) -> dict[str, str]:
-    token = shown.get("next_page_token")
+def _next_page(request: Request, content: Document) -> dict[str, str]:
+    """Return the header that links to the next page; empty on the last one."""
+    token = content.get("next_page_token")
     if not token:
         return {}
     url = request.url.include_query_params(page_token=token)

@@ -21,12 +21,12 @@ Response = TypeVar("Response", bound=Message)
 
 @dataclass(frozen=True)
 class ApiRoute(Generic[Request, Response]):
-    """One address: a reading method of the contract."""
+    """An address of the API, which calls a method of the contract that changes nothing."""
 
     path: str
     """Path beneath the prefix; names in braces are parameters, `{number:int}` is a whole number."""
     method: "Callable[[AsyncStubs], grpc.aio.UnaryUnaryMultiCallable[Request, Response]]"
-    """Returns the method among the stubs of a server."""
+    """Returns the method from the stubs of a server."""
     request: type[Request]
     response: type[Response]
     summary: str
@@ -35,10 +35,10 @@ class ApiRoute(Generic[Request, Response]):
     rows: str = ""
     """The field of the response that holds the rows of the CSV; empty if there is no list."""
     within: str = ""
-    """The only field of the response that is returned; empty: all of it."""
+    """The field of the response that the API returns; empty for the complete response."""
 
     @property
-    def answered(self) -> Descriptor:
+    def returned_message(self) -> Descriptor:
         """The descriptor of the returned message."""
         response = cast(Descriptor, self.response.DESCRIPTOR)
         return response.fields_by_name[self.within].message_type or response if self.within else response

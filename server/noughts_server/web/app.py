@@ -46,8 +46,8 @@ _A_YEAR = "public, max-age=31536000, immutable"
 _HTTPS_ONLY = "max-age=31536000"
 _A_DAY = "public, max-age=86400"
 _COMPRESSED_IN_A_THREAD = 16 << 10
-"""Bytes of a body from which on its compression would delay others."""
-_AT_ROOT = ("favicon.ico", "robots.txt")
+"""Bodies of at least this number of bytes are compressed in a thread, because this would delay other visitors."""
+_ROOT_FILES = ("favicon.ico", "robots.txt")
 """Static files that programs look for at fixed addresses."""
 
 
@@ -62,7 +62,8 @@ def site(
 ) -> ASGIApp:
     """Return the application.
 
-    Without `rooms`, visitors cannot play. `secure`: browsers use HTTPS; `signing_in`: visitors may send tokens.
+    Without `rooms`, visitors cannot play. `secure` means that browsers use HTTPS; `signing_in`, that visitors can send
+    tokens.
     """
     folder, contents = static_files()
     views = Views(folder, signing_in=signing_in, playing=rooms is not None, public_url=public_url)
@@ -82,7 +83,7 @@ def site(
         kind, body = contents[name]
         return Response(body, media_type=kind, headers={"cache-control": _A_YEAR})
 
-    async def at_root(request: Request) -> Response:
+    async def root_file(request: Request) -> Response:
         kind, body = contents[request.url.path.removeprefix("/")]
         return Response(body, media_type=kind, headers={"cache-control": _A_DAY})
 
@@ -92,7 +93,7 @@ def site(
         *api_routes(upstream, hub, views.rendering),
         *handbook_routes(),
         Route("/static/{version}/{name}", static),
-        *(Route(f"/{name}", at_root) for name in _AT_ROOT),
+        *(Route(f"/{name}", root_file) for name in _ROOT_FILES),
     ]
     application = Starlette(routes=routes, exception_handlers=_handlers(views))
     # Compression cannot leak secrets: the cookie is SameSite=Strict, so no other site can make a signed-in request.
@@ -115,42 +116,46 @@ def static_files() -> tuple[str, dict[str, tuple[str, bytes]]]:
 
 
 def _handlers(views: Views) -> "dict[type[Exception] | int, Callable[[Request, Exception], Awaitable[Response]]]":
-    async def failed(request: Request, error: Exception) -> Response:
+    """Return the functions that turn errors into responses, by the type of the error."""
+
+    async def failure_response(request: Request, error: Exception) -> Response:
         failure = error if isinstance(error, Failure) else _UNEXPECTED
         if failure.status == 401 and visitor_of(request) and not request.url.path.startswith(PREFIX):
             return to_sign_in(request, expired=True)
         return await _failure_page(views, request, failure)
 
-    async def refused(request: Request, error: Exception) -> Response:
+    async def http_error_response(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
         if status == 405 and request.method in ("GET", "HEAD"):
-            status = 404  # only a form is sent to this address
-        words = {
+            status = 404  # this address only receives a form, so there is no page to read
+        texts = {
             404: ("There is no such page.", "Check the address, or go to the start page."),
             405: ("This address is read-only.", ""),
         }
-        message, hint = words.get(status, (f"This request failed ({status}).", ""))
+        message, hint = texts.get(status, (f"This request failed ({status}).", ""))
         return await _failure_page(views, request, Failure(status, message, hint))
 
-    async def gone(request: Request, error: Exception) -> Response:
+    async def disconnected_response(request: Request, error: Exception) -> Response:
         return Response(status_code=400)  # the client has disconnected
 
-    async def in_trouble(request: Request, error: Exception) -> Response:
-        trouble = MachineTrouble.of(error)
-        if trouble is None:
+    async def machine_error_response(request: Request, error: Exception) -> Response:
+        machine_trouble = MachineTrouble.of(error)
+        if machine_trouble is None:
             raise error
-        logger.error("%s: %s. Fix: %s", trouble.problem, trouble.report, trouble.remedy)
+        logger.error("%s: %s. Fix: %s", machine_trouble.problem, machine_trouble.report, machine_trouble.remedy)
         return await _failure_page(
-            views, request, Failure(503, f"The website cannot do this now: {trouble.problem}.", trouble.hint)
+            views,
+            request,
+            Failure(503, f"The website cannot do this now: {machine_trouble.problem}.", machine_trouble.hint),
         )
 
     return {
-        Failure: failed,
-        HTTPException: refused,
-        ClientDisconnect: gone,
-        OSError: in_trouble,
-        MemoryError: in_trouble,
-        Exception: failed,
+        Failure: failure_response,
+        HTTPException: http_error_response,
+        ClientDisconnect: disconnected_response,
+        OSError: machine_error_response,
+        MemoryError: machine_error_response,
+        Exception: failure_response,
     }
 
 
@@ -169,7 +174,7 @@ async def _failure_page(views: Views, request: Request, failure: Failure) -> Res
 
 
 class _SafeHeaders:
-    """Adds the security headers to each response. `secure`: browsers must use HTTPS from then on."""
+    """Adds the security headers to each response. `secure` means that browsers must use HTTPS from then on."""
 
     def __init__(self, app: ASGIApp, *, secure: bool) -> None:
         self._app = app

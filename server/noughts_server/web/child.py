@@ -1,9 +1,9 @@
 """The website as a child process of `noughts serve`: its arguments are SERVER FILENO.
 
-The socket is the parent's, so that browsers which call while the child is restarted wait instead of being refused.
-The first line of stdin is `SiteSettings` as JSON, because the token is one of them. The child ends when its stdin
-does: with its parent, however that ended. On Linux a killed parent takes the child along at once, because the next
-parent needs the socket.
+The listening socket belongs to the parent. So browsers that call while the child restarts wait, and are not refused.
+The first line of stdin is `SiteSettings` as JSON: they contain the token, which must not be an argument. The child ends
+at the end of its stdin, that is at the end of its parent. On Linux the kernel kills the child together with its parent,
+because the next parent needs the socket at once.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ import sys
 from noughts_referee.children import kernel
 
 _NICE = 5
-"""Games come first: visitors must not cost bots their time."""
+"""The nice value of the process: games have a higher priority than visitors."""
 
 
 async def _serve(server: str, listener: socket.socket, settings_line: str) -> None:
@@ -27,16 +27,16 @@ async def _serve(server: str, listener: socket.socket, settings_line: str) -> No
     settings = SiteSettings(**json.loads(settings_line))
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
-    # Ctrl-C in a terminal reaches both processes: the parent says when to stop.
+    # Ctrl-C in a terminal reaches both processes, but only the parent decides when this one stops.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     loop.add_signal_handler(signal.SIGTERM, stopping.set)
 
-    def parent_gone() -> None:
+    def stop_without_parent() -> None:
         if not os.read(sys.stdin.fileno(), 1):
             loop.remove_reader(sys.stdin.fileno())
             stopping.set()
 
-    loop.add_reader(sys.stdin.fileno(), parent_gone)
+    loop.add_reader(sys.stdin.fileno(), stop_without_parent)
     async with running_site(
         server,
         Dialling(),
@@ -51,9 +51,9 @@ async def _serve(server: str, listener: socket.socket, settings_line: str) -> No
 
 
 def _first_line() -> str:
-    """Return the first line of stdin. It is read unbuffered: the loop waits for what follows.
+    """Return the first line of stdin. Read single bytes, because a buffer would hide the next ones from the event loop.
 
-    Ends this process if the parent is gone already.
+    End this process if the parent has already ended.
     """
     line = bytearray()
     while (byte := os.read(sys.stdin.fileno(), 1)) != b"\n":
@@ -64,7 +64,7 @@ def _first_line() -> str:
 
 
 if __name__ == "__main__":
-    # First of all: the other imports take a second, in which an orphan would hold the socket.
+    # Before the other imports: they take a second, during which a child without a parent would hold the socket.
     if kernel.is_linux():
         kernel.control_process(kernel.SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
     os.nice(_NICE)

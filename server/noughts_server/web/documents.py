@@ -39,7 +39,7 @@ def document(message: Message) -> Document:
 
 
 def schema(descriptor: Descriptor) -> Document:
-    """Return the JSON schema of such messages; it refers to nested messages by `#/components/schemas/NAME`."""
+    """Return the JSON schema of the documents of these messages. Nested messages are `#/components/schemas/NAME`."""
     fields = {field.name: _field_schema(field) for field in descriptor.fields}
     return {"type": "object", "properties": fields, "required": list(fields)}
 
@@ -47,9 +47,9 @@ def schema(descriptor: Descriptor) -> Document:
 def messages_in(descriptor: Descriptor) -> Iterable[Descriptor]:
     """Yield the messages that the fields of this one refer to directly."""
     for field in descriptor.fields:
-        held = (_map_value(field) or field).message_type
-        if held is not None and held.full_name != _TIMESTAMP:
-            yield held
+        message_type = (_map_value(field) or field).message_type
+        if message_type is not None and message_type.full_name != _TIMESTAMP:
+            yield message_type
 
 
 def enum_words(enum: EnumDescriptor) -> list[str]:
@@ -59,22 +59,24 @@ def enum_words(enum: EnumDescriptor) -> list[str]:
 
 def csv_text(rows: Iterable[Document], columns: Sequence[str] = (), *, head: bool = True) -> str:
     """Return the rows as CSV: nested fields as `outer_inner`, lists and scores by ply joined by spaces."""
-    flat = [dict(_flat(row)) for row in rows]
-    columns = columns or list(dict.fromkeys(name for row in flat for name in row))
-    written = io.StringIO()
-    writer = csv.DictWriter(written, columns, lineterminator="\r\n", extrasaction="ignore")
+    flat_rows = [dict(_flat_fields(row)) for row in rows]
+    columns = columns or list(dict.fromkeys(name for row in flat_rows for name in row))
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, columns, lineterminator="\r\n", extrasaction="ignore")
     if head:
         writer.writeheader()
-    writer.writerows(flat)
-    return written.getvalue()
+    writer.writerows(flat_rows)
+    return buffer.getvalue()
 
 
-def _flat(row: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
+def _flat_fields(row: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
+    """Yield the columns and cells of a row. Lists of documents are left out."""
     for name, value in row.items():
         if isinstance(value, dict) and all(isinstance(key, int) for key in value):
-            yield prefix + name, _cell([value.get(at, "") for at in range(max(value, default=-1) + 1)])
+            plies = range(max(value, default=-1) + 1)
+            yield prefix + name, _cell([value.get(ply, "") for ply in plies])
         elif isinstance(value, dict):
-            yield from _flat(value, f"{prefix}{name}_")
+            yield from _flat_fields(value, f"{prefix}{name}_")
         elif isinstance(value, list):
             if not any(isinstance(item, dict) for item in value):
                 yield prefix + name, _cell(" ".join(value) if value and isinstance(value[0], str) else value)
@@ -83,12 +85,12 @@ def _flat(row: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]
 
 
 def _cell(value: Any) -> Any:
-    """Return the value for a spreadsheet, which must not read a text as a formula. Numbers can be negative."""
+    """Return the value as a cell. A spreadsheet must not read a text as a formula; a negative number is no text."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list):
         cell = " ".join(map(str, value))
-        return spreadsheet_cell(cell) if any(isinstance(each, str) and each for each in value) else cell
+        return spreadsheet_cell(cell) if any(isinstance(item, str) and item for item in value) else cell
     return spreadsheet_cell(value) if isinstance(value, str) else value
 
 
@@ -101,12 +103,14 @@ def _readers(descriptor: Descriptor) -> tuple[tuple[str, Reader], ...]:
 
 
 def _reader(field: FieldDescriptor) -> Reader:
-    name, (value_of, _) = field.name, _kind(field)
+    """Return the function that reads the field of a message as JSON."""
+    name = field.name
+    value_of, _ = _kind(field)
     if field.is_repeated:
         if _map_value(field) is not None:
             # Read only existing keys: reading a missing key of a map field creates it.
-            return lambda message: {key: value_of(held) for key, held in sorted(getattr(message, name).items())}
-        return lambda message: [value_of(held) for held in getattr(message, name)]
+            return lambda message: {key: value_of(value) for key, value in sorted(getattr(message, name).items())}
+        return lambda message: [value_of(value) for value in getattr(message, name)]
     if field.has_presence:
         return lambda message: value_of(getattr(message, name)) if message.HasField(name) else None
     return lambda message: value_of(getattr(message, name))
@@ -132,11 +136,14 @@ def enum_value(enum: EnumWrapper[Value], word: str | None) -> Value:
 
 
 def _kind(field: FieldDescriptor) -> tuple[Reader, Document]:
-    """Return how to read one value of the field, and the schema of such a value; of a map, those of its values."""
+    """Return the function that converts one value of the field to JSON, and the schema of the result.
+
+    For a map, both are those of its values.
+    """
     field = _map_value(field) or field
     if field.message_type is not None:
         if field.message_type.full_name == _TIMESTAMP:
-            return lambda held: held.ToJsonString(), {"type": "string", "format": "date-time"}
+            return lambda time: time.ToJsonString(), {"type": "string", "format": "date-time"}
         return document, {"$ref": f"#/components/schemas/{field.message_type.name}"}
     if field.enum_type is not None:
         words = {value.number: _word(value.name, field.enum_type) for value in field.enum_type.values}
@@ -144,11 +151,12 @@ def _kind(field: FieldDescriptor) -> tuple[Reader, Document]:
     if field.type in _SEEDS:
         return str, {"type": "string", "pattern": "^[0-9]+$"}
     if field.cpp_type in (FieldDescriptor.CPPTYPE_DOUBLE, FieldDescriptor.CPPTYPE_FLOAT):
-        return lambda held: held if math.isfinite(held) else None, {"type": ["number", "null"]}
-    return lambda held: held, _SCHEMAS[field.cpp_type]
+        return lambda number: number if math.isfinite(number) else None, {"type": ["number", "null"]}
+    return lambda value: value, _SCHEMAS[field.cpp_type]
 
 
 def _word(name: str, enum: EnumDescriptor) -> str | None:
+    """Return the JSON of an enumeration's value; None for the unspecified value."""
     if name.endswith("_UNSPECIFIED"):
         return None
     if name in _RESULTS:

@@ -23,15 +23,29 @@ from noughts_server.web.documents import csv_text, document
 from noughts_server.web.rendering import Rendering
 from noughts_server.web.upstream import Failure, Upstream
 
-_PAGE = 250
+_PAGE_SIZE = 250
 _ATTEMPTS, _PAUSE_SECONDS = 30, 1.0
 _COLUMNS = (
-    *("name", "variant", "first", "second", "first_bot", "second_bot", "result", "termination", "fault"),
-    *("opening_plies", "moves", "times_us", "seed", "rating_seq", "end_time", "round"),
+    "name",
+    "variant",
+    "first",
+    "second",
+    "first_bot",
+    "second_bot",
+    "result",
+    "termination",
+    "fault",
+    "opening_plies",
+    "moves",
+    "times_us",
+    "seed",
+    "rating_seq",
+    "end_time",
+    "round",
 )
 
 _Facts = dict[str, Any]
-"""What no game says of its tournament."""
+"""The facts about a tournament that no game has."""
 
 
 class FileFormat(Protocol):
@@ -39,7 +53,7 @@ class FileFormat(Protocol):
 
     @property
     def suffix(self) -> str:
-        """Return the end of the file's name, without the point."""
+        """Return the end of the file's name, without the dot."""
 
     @property
     def media_type(self) -> str:
@@ -47,7 +61,7 @@ class FileFormat(Protocol):
 
     @property
     def has_comments(self) -> bool:
-        """Return whether the file has the comments of bots, which lists of games leave out otherwise."""
+        """Return whether the file has the comments of bots, which the server sends only on request."""
 
     @property
     def has_facts(self) -> bool:
@@ -69,7 +83,9 @@ class CsvFile:
     has_facts = False
 
     def text(self, games: Sequence[games_pb2.Game], before: int, facts: _Facts | None) -> str:
-        rows = [document(game) | {"round": game.round or ""} for game in games]  # no format counts rounds from 0
+        rows = [
+            document(game) | {"round": game.round or ""} for game in games
+        ]  # 0 means that the format has no rounds, because rounds count from 1
         return csv_text(rows, _COLUMNS, head=not before)
 
 
@@ -95,8 +111,8 @@ class RecordFile:
         try:
             return self.write(game, number)
         except RecordError as error:
-            words = f"{self.suffix.upper()} cannot hold this game: {error}"
-            raise Failure(409, words, "JSONL can hold them all.") from error
+            message = f"{self.suffix.upper()} cannot hold this game: {error}"
+            raise Failure(409, message, "JSONL can hold them all.") from error
 
 
 _SGF = RecordFile("sgf", "application/x-go-sgf", sgf_text)
@@ -116,59 +132,61 @@ class Downloads:
         self._rendering = rendering
 
     def routes(self) -> list[Route]:
-        one = Route("/tournaments/{tournament}/games/{number:int}.sgf", self._game)
+        game_route = Route("/tournaments/{tournament}/games/{number:int}.sgf", self._game)
         return [
-            one,
-            *(Route(f"/tournaments/{{tournament}}/games.{each.suffix}", self._file(each)) for each in _FORMATS),
+            game_route,
+            *(Route(f"/tournaments/{{tournament}}/games.{kind.suffix}", self._file(kind)) for kind in _FORMATS),
         ]
 
     async def _game(self, request: Request) -> Response:
         name, number = request.path_params["tournament"], request.path_params["number"]
-        asked = games_pb2.GetGameRequest(name=game_name(tournament_name(name), number))
-        game = (await self._upstream.call(self._upstream.games.GetGame, asked)).game
+        game_request = games_pb2.GetGameRequest(name=game_name(tournament_name(name), number))
+        game = (await self._upstream.call(self._upstream.games.GetGame, game_request)).game
         if not game.HasField("end_time"):
             raise Failure(409, f"Game {number} is not over.", "Wait until it ends.")
         headers = {"content-disposition": f'attachment; filename="{name}-{number}.sgf"', "cache-control": "no-cache"}
         return Response(_SGF.game(_with_occasion(game), number), headers=headers, media_type=_SGF.media_type)
 
-    def _file(self, written: FileFormat) -> "Callable[[Request], object]":
+    def _file(self, file_format: FileFormat) -> "Callable[[Request], object]":
         async def file(request: Request) -> Response:
             name = request.path_params["tournament"]
-            texts = self._texts(tournament_name(name), written, request)
+            texts = self._texts(tournament_name(name), file_format, request)
             # Errors in the tournament or the format appear before the file begins.
             first = await anext(texts, "")
-            disposition = f'attachment; filename="{name}.{written.suffix}"'
+            disposition = f'attachment; filename="{name}.{file_format.suffix}"'
             headers = {"content-disposition": disposition, "cache-control": "no-cache"}
-            return StreamingResponse(_chained(first, texts), headers=headers, media_type=written.media_type)
+            return StreamingResponse(_chain(first, texts), headers=headers, media_type=file_format.media_type)
 
         return file
 
-    async def _texts(self, parent: str, written: FileFormat, visit: Request) -> AsyncIterator[str]:
-        """Yield the file, one text for each page of games, written in the visitor's turn. Raises Failure."""
+    async def _texts(self, parent: str, file_format: FileFormat, request_of_visitor: Request) -> AsyncIterator[str]:
+        """Yield the texts of the file, one for each page of games, written in the visitor's turn. Raises Failure."""
 
         async def text(games: Sequence[games_pb2.Game], facts: _Facts | None) -> str:
-            write = partial(written.text, games, before, facts)
-            return await self._rendering.in_turn(visit, f"games.{written.suffix}", write)
+            write = partial(file_format.text, games, before, facts)
+            return await self._rendering.in_turn(request_of_visitor, f"games.{file_format.suffix}", write)
 
-        request = games_pb2.ListGamesRequest(parent=parent, page_size=_PAGE, with_comments=written.has_comments)
+        request = games_pb2.ListGamesRequest(
+            parent=parent, page_size=_PAGE_SIZE, with_comments=file_format.has_comments
+        )
         before = 0
-        # The last game so far: only after the next page is it known to be the last of all.
-        held: list[games_pb2.Game] = []
+        # The last game of each page waits for the next page, because the last game of all gets the facts.
+        last_game: list[games_pb2.Game] = []
         while True:
             page = await self._page(request)
-            games = [*held, *page.games]
+            games = [*last_game, *page.games]
             if not page.next_page_token:
-                facts = await self._facts(parent, before + len(games)) if games and written.has_facts else None
+                facts = await self._facts(parent, before + len(games)) if games and file_format.has_facts else None
                 yield await text(games, facts)
                 return
             request.page_token = page.next_page_token
-            games, held = games[:-1], games[-1:]
+            games, last_game = games[:-1], games[-1:]
             if games:
                 yield await text(games, None)
                 before += len(games)
 
     async def _page(self, request: games_pb2.ListGamesRequest) -> games_pb2.ListGamesResponse:
-        """Return a page of games; wait if the visitor has had much lately, because a file cannot end early."""
+        """Return a page of games. Wait if the server limits the visitor (429), because a file cannot end early."""
         for _ in range(_ATTEMPTS):
             try:
                 return await self._upstream.call(self._upstream.games.ListGames, request)
@@ -179,21 +197,22 @@ class Downloads:
         return await self._upstream.call(self._upstream.games.ListGames, request)
 
     async def _facts(self, name: str, games: int) -> _Facts:
-        """Return what no game says of its tournament, for the last one of so many. Raises Failure."""
+        """Return the facts about a tournament for the last of its `games` games. Raises Failure."""
         methods = self._upstream.tournaments
-        shown = await self._upstream.call(methods.GetTournament, pb.GetTournamentRequest(name=name))
+        response = await self._upstream.call(methods.GetTournament, pb.GetTournamentRequest(name=name))
         table = await self._upstream.call(methods.GetCrosstable, pb.GetCrosstableRequest(name=name, top=1))
-        finished = shown.tournament.state == pb.TOURNAMENT_STATE_FINISHED
-        return about_tournament(shown.tournament, table).recorded(games, finished=finished)
+        is_finished = response.tournament.state == pb.TOURNAMENT_STATE_FINISHED
+        return about_tournament(response.tournament, table).recorded(games, finished=is_finished)
 
 
 def _with_occasion(game: games_pb2.Game) -> RecordedGame:
     """Return the record of a game with the name of its tournament and the date."""
-    record, ended = recorded_game(game), game.end_time.ToJsonString() if game.HasField("end_time") else ""
-    return replace(record, more={**record.more, **occasion(game.name.split("/")[1], ended)})
+    record = recorded_game(game)
+    end_time = game.end_time.ToJsonString() if game.HasField("end_time") else ""
+    return replace(record, more={**record.more, **occasion(game.name.split("/")[1], end_time)})
 
 
-async def _chained(first: str, rest: AsyncIterator[str]) -> AsyncIterator[str]:
+async def _chain(first: str, rest: AsyncIterator[str]) -> AsyncIterator[str]:
     yield first
     async for text in rest:
         yield text

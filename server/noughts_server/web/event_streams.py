@@ -55,14 +55,14 @@ class Hub:
     """All resources that are followed."""
 
     def __init__(self, upstream: Upstream, tasks: asyncio.TaskGroup, settings: LiveSettings | None = None) -> None:
-        """`tasks` owns the tasks that follow the server."""
+        """The tasks that follow the server belong to `tasks`."""
         self.settings = settings or LiveSettings()
         self._upstream = upstream
         self._tasks = tasks
         self._streams: dict[str, Stream] = {}
-        self._watchers_of: Counter[str] = Counter()
+        self._watchers_by_address: Counter[str] = Counter()
         self._closed = False
-        self._beating: asyncio.Task[None] | None = None
+        self._heartbeat_task: asyncio.Task[None] | None = None
 
     @property
     def followed(self) -> int:
@@ -72,7 +72,7 @@ class Hub:
     @property
     def watchers(self) -> int:
         """The number of browsers that watch."""
-        return self._watchers_of.total()
+        return self._watchers_by_address.total()
 
     @asynccontextmanager
     async def watching(
@@ -86,52 +86,52 @@ class Hub:
         settings = self.settings
         if self.watchers >= settings.most_streams:
             raise Failure(503, f"{settings.most_streams:,} browsers are already watching.", "Try again in a minute.")
-        if self._watchers_of[address] >= settings.address_streams:
+        if self._watchers_by_address[address] >= settings.address_streams:
             hint = "Close other pages. Behind a reverse proxy: noughts web --proxy ADDRESS tells visitors apart."
             raise Failure(429, f"{settings.address_streams} pages from {address} are already open.", hint)
-        self._watchers_of[address] += 1
+        self._watchers_by_address[address] += 1
         try:
-            stream = await self._following(name, address)
+            stream = await self._followed_stream(name, address)
             watcher = stream.join(last_event, transport, address)
-            if self._beating is None:
-                self._beating = self._tasks.create_task(self._beat(), name="heartbeats of events")
+            if self._heartbeat_task is None:
+                self._heartbeat_task = self._tasks.create_task(self._send_heartbeats(), name="heartbeats of events")
             try:
                 yield watcher
             finally:
                 stream.leave(watcher)
         finally:
-            add(self._watchers_of, address, -1)
+            add(self._watchers_by_address, address, -1)
 
-    async def known(self, name: str) -> Document:
-        """Return the snapshot with which a watcher would begin. Raises Failure."""
+    async def snapshot_of(self, name: str) -> Document:
+        """Return the current state of a resource. Raises Failure."""
         if name not in self._streams and not self._has_room(name):
             stream = self._follow(name, {})
             try:
-                return (await self._begun(stream)).snapshot()
+                return (await self._begun_stream(stream)).snapshot()
             finally:
                 stream.stop()
-        stream = await self._following(name)
+        stream = await self._followed_stream(name)
         stream.linger()
         return stream.snapshot()
 
     def close(self) -> None:
         """End all streams; browsers reconnect by themselves. Idempotent."""
         self._closed = True
-        if self._beating is not None:
-            self._beating.cancel()
+        if self._heartbeat_task is not None:
+            self._heartbeat_task.cancel()
         for stream in list(self._streams.values()):
             stream.stop()
             for watcher in stream.watchers:
                 watcher.abandon()
 
-    async def _beat(self) -> None:
-        """Send heartbeats. One clock serves all browsers: a timer for each would cost as much as sending it a move."""
+    async def _send_heartbeats(self) -> None:
+        """Send heartbeats to all browsers. A timer for each browser would cost as much time as sending it a move."""
         while True:
             await asyncio.sleep(self.settings.heartbeat)
             for stream in list(self._streams.values()):
-                stream.tell(_HEARTBEAT)
+                stream.send(_HEARTBEAT)
 
-    async def _following(self, name: str, address: str | None = None) -> "Stream":
+    async def _followed_stream(self, name: str, address: str | None = None) -> "Stream":
         if self._closed:
             raise Failure(503, "This website is restarting.", "It will be back shortly.")
         stream = self._streams.get(name)
@@ -140,14 +140,14 @@ class Hub:
                 words = f"{self.settings.most_followed} games and tournaments are already being followed."
                 raise Failure(503, words, "Try again in a minute.")
             stream = self._streams[name] = self._follow(name, self._streams, address)
-        return await self._begun(stream)
+        return await self._begun_stream(stream)
 
     def _follow(self, name: str, streams: "dict[str, Stream]", address: str | None = None) -> "Stream":
         stream = Stream(name, self._upstream, self.settings, streams, address)
         stream.task = self._tasks.create_task(stream.run(), name=f"follow {name}")
         return stream
 
-    async def _begun(self, stream: "Stream") -> "Stream":
+    async def _begun_stream(self, stream: "Stream") -> "Stream":
         """Wait for the stream's first snapshot. Raises Failure."""
         try:
             async with asyncio.timeout(DEADLINE_SECONDS):
@@ -162,24 +162,30 @@ class Hub:
     def _has_room(self, name: str, address: str | None = None) -> bool:
         """Return whether one more resource can be followed; if necessary, stop another one.
 
-        That is one without watchers, or one that only the address with the most such resources watches.
+        First stop one without watchers. Without such a resource, stop one that `_excess` chooses.
         """
         if len(self._streams) >= self.settings.most_followed:
-            unwatched = next((stream for stream in self._streams.values() if stream.idle), None)
-            if stopped := unwatched or self._excess(address):
-                stopped.stop()
+            unwatched = next((stream for stream in self._streams.values() if stream.is_idle), None)
+            stream_to_stop = unwatched or self._excess(address)
+            if stream_to_stop is not None:
+                stream_to_stop.stop()
         return len(self._streams) < self.settings.most_followed or name == _FEATURED
 
     def _excess(self, address: str | None) -> "Stream | None":
-        """Return the resource that is stopped for this address; None if no address has two more of its own."""
+        """Return the resource to stop in favour of this address; None if there is none.
+
+        It belongs to the address that alone watches the most resources, if these are at least two more than those that
+        only this address watches.
+        """
         if address is None:
             return None
-        of: defaultdict[str | None, list[Stream]] = defaultdict(list)
+        streams_by_address: defaultdict[str | None, list[Stream]] = defaultdict(list)
         for name, stream in self._streams.items():
-            if name != _FEATURED and len(watching := stream.addresses) == 1:
-                of[watching.pop()].append(stream)
-        greediest = max(of.values(), key=len, default=[])
-        return greediest[0] if len(greediest) > len(of[address]) + 1 else None
+            addresses = stream.addresses
+            if name != _FEATURED and len(addresses) == 1:
+                streams_by_address[addresses.pop()].append(stream)
+        most_streams = max(streams_by_address.values(), key=len, default=[])
+        return most_streams[0] if len(most_streams) > len(streams_by_address[address]) + 1 else None
 
 
 class Stream:
@@ -193,7 +199,7 @@ class Stream:
         streams: "dict[str, Stream]",
         address: str | None = None,
     ) -> None:
-        """`address` asked for the resource first."""
+        """`address` is that of the first visitor who requested the resource."""
         self.watchers: set[Watcher] = set()
         self.task: asyncio.Task[None] | None = None
         self.begun = asyncio.Event()
@@ -209,36 +215,37 @@ class Stream:
         self._view = View()
         self._moved_at: dict[str, float] = {}
         """The time of each game's last ply, by the event loop's clock."""
-        self._epoch = self._sequence = 0
+        self._epoch = 0
+        self._sequence = 0
         self._kept: deque[bytes] = deque(maxlen=settings.kept)
         self._away: Failure | None = None
-        self._leaving: asyncio.TimerHandle | None = None
+        self._stop_timer: asyncio.TimerHandle | None = None
 
     # For watchers.
 
     @property
-    def idle(self) -> bool:
-        """Whether nobody watches and it is only followed in case a browser reconnects."""
-        return self._leaving is not None and not self.watchers
+    def is_idle(self) -> bool:
+        """Whether the stream has no watcher, and stops soon unless a browser reconnects."""
+        return self._stop_timer is not None and not self.watchers
 
     @property
     def addresses(self) -> set[str | None]:
-        """Return the addresses that watch; if none watches yet, the one that asked."""
+        """The addresses of the watchers; before the first watcher, that of the first request."""
         return {watcher.address for watcher in self.watchers} or {self._address}
 
     def join(
         self, last_event: str, transport: asyncio.WriteTransport | None = None, address: str | None = None
     ) -> "Watcher":
-        """Return a new watcher that begins with the events it missed, or with a snapshot if they are not kept."""
-        if self._leaving is not None:
-            self._leaving.cancel()
-            self._leaving = None
+        """Return a new watcher. It begins with the events after `last_event`, or with a snapshot if they are lost."""
+        if self._stop_timer is not None:
+            self._stop_timer.cancel()
+            self._stop_timer = None
         watcher = Watcher(self, self._settings, transport, address)
         missed = self._missed(last_event)
         for event in [self.snapshot_event()] if missed is None else missed:
             watcher.offer(event)
         if missed is not None and self._away is not None:
-            watcher.offer(_event("away", _told(self._away)))
+            watcher.offer(_event("away", _failure_document(self._away)))
         if self.over:
             watcher.end(_event("over", {}))
         self.watchers.add(watcher)
@@ -249,39 +256,39 @@ class Stream:
         self.linger()
 
     def linger(self) -> None:
-        """If nobody watches, stop after `linger` seconds unless a watcher joins before."""
+        """If there is no watcher, stop after `linger` seconds, unless a watcher joins before."""
         if not self.watchers:
-            if self._leaving is not None:
-                self._leaving.cancel()
-            self._leaving = asyncio.get_running_loop().call_later(self._settings.linger, self.stop)
+            if self._stop_timer is not None:
+                self._stop_timer.cancel()
+            self._stop_timer = asyncio.get_running_loop().call_later(self._settings.linger, self.stop)
 
     def stop(self) -> None:
         """End the stream and its watchers."""
-        if self._leaving is not None:
-            self._leaving.cancel()
+        if self._stop_timer is not None:
+            self._stop_timer.cancel()
         if self.task is not None:
             self.task.cancel()
-        self._refused(self.failure or Failure(503, "This website is restarting.", "It will be back shortly."))
+        self._end_with_failure(self.failure or Failure(503, "This website is restarting.", "It will be back shortly."))
 
     def snapshot(self) -> Document:
         """Return the current state."""
-        known = document(self._view.snapshot())
+        state = document(self._view.snapshot())
         now = asyncio.get_running_loop().time()
-        known["games"] = [
+        state["games"] = [
             {**with_board(game), "age_ms": round(1000 * (now - self._moved_at.get(game["name"], now)))}
-            for game in known["games"]
+            for game in state["games"]
         ]
-        return known
+        return state
 
     def snapshot_event(self) -> bytes:
-        """Return a snapshot, followed by the news that the server is away if it is."""
-        away = b"" if self._away is None else _event("away", _told(self._away))
+        """Return a snapshot, followed by the event `away` if the server cannot be reached."""
+        away = b"" if self._away is None else _event("away", _failure_document(self._away))
         return _event("snapshot", self.snapshot(), self._id()) + away
 
     # Following the server.
 
     async def run(self) -> None:
-        """Follow until the resource is over or the server refuses."""
+        """Follow the resource until it is over or the server refuses the call."""
         request = pb.WatchRequest(name=self._name)
         wait = self._settings.first_wait
         while True:
@@ -294,11 +301,11 @@ class Stream:
             except grpc.aio.AioRpcError as error:
                 failure = self._upstream.failure(error)
                 if error.code() not in PASSING or not self._view.seen:
-                    self._refused(failure)
+                    self._end_with_failure(failure)
                     return
                 if self._away is None:
                     self._away = failure
-                    self.tell(_event("away", _told(failure)))
+                    self.send(_event("away", _failure_document(failure)))
             else:
                 self.over = True
                 for watcher in self.watchers:
@@ -312,34 +319,36 @@ class Stream:
         """Apply the server's next message."""
         if self._away is not None:
             self._away = None
-            self.tell(_event("back", {}))
+            self.send(_event("back", {}))
         if message.HasField("resync"):
             return
         self._view.take(message)
-        self._epoch, self._sequence = message.epoch, message.sequence
+        self._epoch = message.epoch
+        self._sequence = message.sequence
         if message.HasField("snapshot"):
             self._moved_at.clear()
             self._kept.clear()
             self.begun.set()
-            self.tell(self.snapshot_event())
+            self.send(self.snapshot_event())
             return
-        self._note(message.increments)
-        told = document(message.increments)
-        told["games"] = [with_board(game) for game in told["games"]]
-        for end in told["ends"]:
+        self._note_moves(message.increments)
+        increments = document(message.increments)
+        increments["games"] = [with_board(game) for game in increments["games"]]
+        for end in increments["ends"]:
             end["winning_lines"] = self._winning_lines(end)
-        event = _event("increments", told, self._id())
+        event = _event("increments", increments, self._id())
         self._kept.append(event)
-        self.tell(event)
+        self.send(event)
 
     def _winning_lines(self, end: Document) -> list[tuple[int, int]]:
+        """Return the lines through the winning cells of a game that has ended; empty without a board."""
         game = self._view.games.get(end["game"])
         board = geometry(game.variant) if game else None
         if game is None or board is None or not game.moves:
             return []
         return winning_lines(board, end["winning_cells"], game.moves[-1])
 
-    def _note(self, increments: pb.Increments) -> None:
+    def _note_moves(self, increments: pb.Increments) -> None:
         now = asyncio.get_running_loop().time()
         for name in increments.gone:
             self._moved_at.pop(name, None)
@@ -348,7 +357,7 @@ class Stream:
         for ply in increments.plies:
             self._moved_at[ply.game] = now
 
-    def _refused(self, failure: Failure) -> None:
+    def _end_with_failure(self, failure: Failure) -> None:
         self.failure = failure
         self.begun.set()
         if self._streams.get(self._name) is self:
@@ -356,7 +365,7 @@ class Stream:
         for watcher in self.watchers:
             watcher.end()
 
-    def tell(self, event: bytes) -> None:
+    def send(self, event: bytes) -> None:
         """Write the event to all browsers that have read the earlier ones, and queue it for the others."""
         chunk = b"%x\r\n%b\r\n" % (len(event), event)
         for watcher in self.watchers:
@@ -367,28 +376,29 @@ class Stream:
                 transport.write(chunk)
 
     def _missed(self, last_event: str) -> list[bytes] | None:
+        """Return the events after the one with this id; None if they are not kept."""
         epoch, _, sequence = last_event.partition("-")
         if len(sequence) > 20 or not sequence.isascii() or not sequence.isdigit() or epoch != f"{self._epoch:x}":
             return None
-        missed = self._sequence - int(sequence)
-        return list(self._kept)[len(self._kept) - missed :] if 0 <= missed <= len(self._kept) else None
+        count = self._sequence - int(sequence)
+        return list(self._kept)[len(self._kept) - count :] if 0 <= count <= len(self._kept) else None
 
     def _id(self) -> str:
         return f"{self._epoch:x}-{self._sequence}"
 
 
 class Watcher:
-    """One browser that watches."""
+    """A browser that watches a resource."""
 
-    # With slots, the loop over thousands of watchers reads less memory.
+    # Slots make the loop over thousands of watchers faster, because it reads less memory.
     __slots__ = (
-        "_behind",
-        "_ended",
+        "_has_ended",
+        "_is_behind",
+        "_queue",
         "_settings",
-        "_something",
         "_stream",
         "_transport",
-        "_waiting",
+        "_wakeup",
         "address",
         "direct",
     )
@@ -402,59 +412,60 @@ class Watcher:
         self._stream = stream
         self._settings = settings
         self._transport = transport
-        self._waiting: deque[bytes] = deque()
-        self._something = asyncio.Event()
-        self._behind = False
-        self._ended = False
+        self._queue: deque[bytes] = deque()
+        self._wakeup = asyncio.Event()
+        self._is_behind = False
+        self._has_ended = False
 
     def offer(self, event: bytes) -> None:
         """Queue an event for the browser."""
-        if self._behind:
+        if self._is_behind:
             return
-        if len(self._waiting) >= self._settings.buffered:
+        if len(self._queue) >= self._settings.buffered:
             # The queued events would be out of date when they are read: send one snapshot instead.
-            self._behind = True
-            self._waiting.clear()
+            self._is_behind = True
+            self._queue.clear()
         else:
-            self._waiting.append(event)
+            self._queue.append(event)
         self._wake()
 
     def end(self, last: bytes = b"") -> None:
-        """End the events, with this last one."""
+        """End the events after those in the queue and this last one."""
         if last:
-            self._waiting.append(last)
-        self._ended = True
+            self._queue.append(last)
+        self._has_ended = True
         self._wake()
 
     def abandon(self) -> None:
-        """Close the connection if the browser does not read: it would delay the website's end."""
+        """Close the connection if the browser does not read, because it would delay the end of the website."""
         if self._transport is not None and self._transport.get_write_buffer_size():
             self._transport.abort()
 
     def _wake(self) -> None:
         self.direct = None
-        self._something.set()
+        self._wakeup.set()
 
     async def events(self) -> AsyncIterator[bytes]:
-        """Yield the events that cannot be written directly, until the end."""
+        """Yield the events that were not written to the transport directly, until the end."""
         while True:
-            if self._behind:
-                self._behind = False
+            if self._is_behind:
+                self._is_behind = False
                 yield self._stream.snapshot_event()
-            elif self._waiting:
-                yield self._waiting.popleft()
-            elif self._ended:
+            elif self._queue:
+                yield self._queue.popleft()
+            elif self._has_ended:
                 return
             else:
                 self.direct = self._transport
-                self._something.clear()
-                await self._something.wait()
+                self._wakeup.clear()
+                await self._wakeup.wait()
 
 
-def _told(failure: Failure) -> Document:
+def _failure_document(failure: Failure) -> Document:
     return {"message": failure.message, "hint": failure.hint or AWAY_HINT}
 
 
-def _event(kind: str, told: Document, number: str = "") -> bytes:
+def _event(kind: str, content: Document, number: str = "") -> bytes:
+    """Return a server-sent event; `number` is its id."""
     head = f"id: {number}\n" if number else ""
-    return f"{head}event: {kind}\ndata: {json.dumps(told, separators=(',', ':'), allow_nan=False)}\n\n".encode()
+    return f"{head}event: {kind}\ndata: {json.dumps(content, separators=(',', ':'), allow_nan=False)}\n\n".encode()

@@ -1,4 +1,4 @@
-"""Reads the fields of forms; `forms.html.jinja` shows what is wrong next to them."""
+"""Reads the fields of forms. `forms.html.jinja` shows errors next to the fields."""
 
 from collections.abc import Collection, Mapping
 
@@ -6,7 +6,7 @@ from noughts_proto.v1 import types_pb2
 from noughts_server.web.upstream import Failure
 
 _LONGEST_SECONDS = 86_400
-MOST = 2**32 - 1
+LARGEST_NUMBER = 2**32 - 1
 """The largest number that a field without a limit of its own accepts."""
 
 
@@ -14,11 +14,11 @@ def whole_number(field: str, text: str, least: int, most: int) -> int:
     """Return the whole number in a field of a form. Raises Failure."""
     if text.isascii() and text.isdigit() and len(text) <= 20 and least <= int(text) <= most:
         return int(text)
-    expected = "a whole number" if most == MOST else f"a whole number from {least:,} to {most:,}"
+    expected = "a whole number" if most == LARGEST_NUMBER else f"a whole number from {least:,} to {most:,}"
     raise wrong(field, text, expected)
 
 
-def number_of(form: Mapping[str, str], field: str, most: int = MOST) -> int:
+def number_of(form: Mapping[str, str], field: str, most: int = LARGEST_NUMBER) -> int:
     """Return the number in this field; 0 if it is empty. Raises Failure."""
     text = form.get(field, "").strip()
     return whole_number(field, text, 0, most) if text else 0
@@ -43,14 +43,15 @@ def _microseconds(form: Mapping[str, str], field: str) -> int:
     return round(seconds * 1e6)
 
 
-def in_form(failure: Failure, fields: Collection[str], renamed: Mapping[str, str] | None = None) -> Failure:
-    """Return the failure with the form's name of its field: `bank` for `tournament.time.bank_us`.
+def in_form(failure: Failure, fields: Collection[str], form_names: Mapping[str, str] | None = None) -> Failure:
+    """Return the failure with the name that its field has in the form: `bank` for `tournament.time.bank_us`.
 
-    `renamed` has the form's own names by path or last part. The name is empty if the form has no such field.
+    `form_names` has names by the path of a field or by its last part. The name is empty if the form lacks the field.
     """
-    path, own = failure.field, renamed or {}
+    path = failure.field
+    names = form_names or {}
     last = path.rpartition(".")[2].removesuffix("_us")
-    name = own.get(path) or own.get(last, last)
+    name = names.get(path) or names.get(last, last)
     failure.field = name if name in fields else ""
     if not failure.message.startswith(f"{path}: got "):
         failure.expected = ""  # the message says more
@@ -58,5 +59,5 @@ def in_form(failure: Failure, fields: Collection[str], renamed: Mapping[str, str
 
 
 def wrong(field: str, text: str, expected: str) -> Failure:
-    """Return the failure of a field with this text, where something else is expected."""
+    """Return the failure of a field with this text, which is not the expected one."""
     return Failure(400, f"{field}: got {text[:100]!r}, expected {expected}", field=field, expected=expected)

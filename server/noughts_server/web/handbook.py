@@ -19,9 +19,9 @@ _HOW_TO_GET_IT = (
     " contains it, too."
 )
 FOLDER = Path(str(files(__package__) / "handbook"))
-# The theme's side bar, and its header on a phone, in which each page gets a link to the website.
-_TOPS = re.compile(rb'<div class="(?:sidebar-sticky|header-left)">')
-_TO_SITE = rb'\g<0><a class="to-site" href="/">Back to the site</a>'
+# The side bar of the theme, and its header on a phone: both get a link to the website.
+_PAGE_TOPS = re.compile(rb'<div class="(?:sidebar-sticky|header-left)">')
+_LINK_TO_SITE = rb'\g<0><a class="to-site" href="/">Back to the site</a>'
 _INLINE_SCRIPT = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
 _POLICY = (
     "default-src 'none'; script-src 'self'{}; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self';"
@@ -50,7 +50,7 @@ async def _page(request: Request) -> Response:
     if path not in pages:
         raise Failure(404, f"There is no page {path} in the documentation.", "Start at /docs/.")
     kind = mimetypes.guess_type(path)[0] or "application/octet-stream"
-    body = _TOPS.sub(_TO_SITE, pages[path]) if kind == "text/html" else pages[path]
+    body = _PAGE_TOPS.sub(_LINK_TO_SITE, pages[path]) if kind == "text/html" else pages[path]
     return Response(body, media_type=kind, headers={"cache-control": "no-cache", **_policy(path)})
 
 
@@ -66,4 +66,4 @@ def _policy(path: str) -> dict[str, str]:
     if not path.endswith(".html"):
         return {}
     hashes = {base64.b64encode(sha256(script).digest()).decode() for script in _INLINE_SCRIPT.findall(contents()[path])}
-    return {"content-security-policy": _POLICY.format("".join(f" 'sha256-{each}'" for each in sorted(hashes)))}
+    return {"content-security-policy": _POLICY.format("".join(f" 'sha256-{digest}'" for digest in sorted(hashes)))}

@@ -1,4 +1,4 @@
-"""A game as pages show it, from the record or the feed, with its players."""
+"""A game as pages show it, from the server's record or from the feed, and the tournaments of games."""
 
 import asyncio
 from collections.abc import Iterable
@@ -12,22 +12,24 @@ from noughts_server.web.upstream import Failure, Upstream
 
 async def known_game(upstream: Upstream, hub: Hub, name: str, token: str = "") -> Document:
     """Return `game` and `notes`, from the record, or from the feed if the game is not over. Raises Failure."""
-    got: Document | None = None
+    record: Document | None = None
     try:
-        got = await upstream.ask(upstream.games.GetGame, games_pb2.GetGameRequest(name=name), token)
+        record = await upstream.ask(upstream.games.GetGame, games_pb2.GetGameRequest(name=name), token)
     except Failure as failure:
         if failure.status != 404:
             raise
-    # The record can have the first moves of a long live game, but the feed is ahead of it.
-    if got is None or got["game"]["end_time"] is None:
-        (game,) = (await hub.known(name))["games"]
+    # The record of a long live game has only the moves up to some time ago; the feed has all moves.
+    if record is None or record["game"]["end_time"] is None:
+        (game,) = (await hub.snapshot_of(name))["games"]
         return {"game": game, "notes": []}
-    game = with_board({**got["game"], "state": "ended"})
-    return {"game": game, "notes": got["notes"]}
+    game = with_board({**record["game"], "state": "ended"})
+    return {"game": game, "notes": record["notes"]}
 
 
 async def tournaments_of(upstream: Upstream, names: Iterable[str]) -> dict[str, tournaments_pb2.Tournament]:
     """Return the tournaments with their standings by name. Raises Failure."""
-    asked = (tournaments_pb2.GetTournamentRequest(name=name) for name in names)
-    found = await asyncio.gather(*(upstream.call(upstream.tournaments.GetTournament, each) for each in asked))
-    return {each.tournament.name: each.tournament for each in found}
+    requests = (tournaments_pb2.GetTournamentRequest(name=name) for name in names)
+    responses = await asyncio.gather(
+        *(upstream.call(upstream.tournaments.GetTournament, request) for request in requests)
+    )
+    return {response.tournament.name: response.tournament for response in responses}

@@ -61,6 +61,7 @@ _FORMAT: Document = {
 
 
 def openapi() -> Document:
+    """Return the OpenAPI document."""
     routes = {PREFIX + _plain(route.path): {"get": _operation(route)} for route in ROUTES}
     events = {PREFIX + _plain(path): {"get": _common(path, summary) | _STREAM} for path, summary in EVENTS}
     return {
@@ -82,8 +83,8 @@ def openapi() -> Document:
 
 
 def _operation(route: ApiRoute[Any, Any]) -> Document:
-    schema_of = f"#/components/schemas/{route.answered.name}"
-    content: Document = {"application/json": {"schema": {"$ref": schema_of}}}
+    schema_path = f"#/components/schemas/{route.returned_message.name}"
+    content: Document = {"application/json": {"schema": {"$ref": schema_path}}}
     operation = _common(route.path, route.summary)
     operation["parameters"] += map(_query_parameter, query_fields(route))
     if route.rows:
@@ -106,10 +107,11 @@ def _common(path: str, summary: str) -> Document:
 
 
 def _path_parameters(path: str) -> list[Document]:
-    number, text = {"type": "integer", "minimum": 0}, {"type": "string", "pattern": "^[^/]+$"}
-    found = _PARAMETER.findall(path)
+    number = {"type": "integer", "minimum": 0}
+    text = {"type": "string", "pattern": "^[^/]+$"}
     return [
-        {"name": name, "in": "path", "required": True, "schema": number if whole else text} for name, whole in found
+        {"name": name, "in": "path", "required": True, "schema": number if converter else text}
+        for name, converter in _PARAMETER.findall(path)
     ]
 
 
@@ -127,14 +129,14 @@ def _query_parameter(field: FieldDescriptor) -> Document:
 
 
 def _schemas() -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    waiting = [route.answered for route in ROUTES]
-    while waiting:
-        descriptor = waiting.pop()
-        if descriptor.name not in found:
-            found[descriptor.name] = schema(descriptor)
-            waiting.extend(messages_in(descriptor))
-    return dict(sorted(found.items()))
+    schemas: dict[str, Any] = {}
+    descriptors = [route.returned_message for route in ROUTES]
+    while descriptors:
+        descriptor = descriptors.pop()
+        if descriptor.name not in schemas:
+            schemas[descriptor.name] = schema(descriptor)
+            descriptors.extend(messages_in(descriptor))
+    return dict(sorted(schemas.items()))
 
 
 def _plain(path: str) -> str:

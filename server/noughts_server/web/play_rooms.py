@@ -1,7 +1,7 @@
 """Tables at which visitors play in their browsers.
 
-Each player at a table is a bot of the website that connects to the server: a person whose moves come from a browser, or
-a reference bot that the website runs. They play challenges, so each game has its own page and feed like all others.
+The website logs in a bot for each of its players: a person, whose moves come from a browser, or a reference bot. The
+bots play challenges, so each game has a page and a feed like all other games.
 """
 
 import asyncio
@@ -49,7 +49,7 @@ HOUSE_KIND, PERSON, SAME_SCREEN = "house:", "person", "screen"
 YOU, THEY, LOT = "you", "they", "lot"
 BEGINS, CROSS, NOUGHT = "begins", "x", "o"
 
-_PATIENCE_SECONDS = 10.0
+_TIMEOUT_SECONDS = 10.0
 """Timeout for actions that the server normally completes at once."""
 _LOGIN_VERSION = "1"
 _NAME_TAKEN = 403
@@ -68,16 +68,15 @@ class TableSettings:
     most: int = 16
     """Tables at a time."""
     kept: float = 60.0
-    """If all tables are taken, a visitor without one gets that which has had no move for the longest, and for this
-    long."""
+    """A table without a move for this time can go to another visitor, who has none, if all tables are taken."""
     address_most: int = 2
     """Tables opened from one address."""
     idle: float = 600.0
     """A table is removed when its visitors have been inactive for this long."""
     left: float = 30.0
-    """The same after its page was closed, because the visitor can return or reload it."""
+    """A table is removed this long after its page was closed: the visitor can return, or has only reloaded it."""
     games_a_minute: int = 60
-    """Games that can start in a minute, at all tables together."""
+    """Games that can start in a minute at all tables together."""
     address_games: int = 10
     """Games that can start in a minute at the tables of one address."""
     longest_move: int = 60
@@ -85,7 +84,7 @@ class TableSettings:
     longest_base: int = 900
     """Seconds of base time."""
     pause: float = 0.4
-    """Pause before each move of a reference bot, so that people can follow."""
+    """Pause before each move of a reference bot, so that a person can follow."""
 
 
 class Wish(NamedTuple):
@@ -111,44 +110,49 @@ class BrowserPlayer(Bot):
         self.game: GameInfo | None = None
         self.ended: GameEnd | None = None
         self.moved = time.monotonic()
-        """When the last game began, or its last move was made."""
+        """The time of the last move or, before the first one, of the start of the game."""
         self.moves: list[int] = []
         """The moves of the game that this bot knows."""
         self._position: Position | None = None
         self._answer: asyncio.Future[int] | None = None
-        self._resigning = False
+        self._is_resigning = False
         self._changed = asyncio.Event()
 
     # Events from the server.
 
     def start(self, game: GameInfo) -> None:
         if self.game is None or game.name != self.game.name:
-            self.game, self.ended, self._resigning = game, None, False
-            self.moves, self.moved = [], time.monotonic()
-        self._forget()
-        self._happened()
+            self.game = game
+            self.ended = None
+            self._is_resigning = False
+            self.moves = []
+            self.moved = time.monotonic()
+        self._cancel_request()
+        self._wake()
 
     async def choose(self, position: Position) -> int:
-        if self._resigning:
+        if self._is_resigning:
             raise Resign
-        self._position, self.moves = position.copy(), list(position.moves)
+        self._position = position.copy()
+        self.moves = list(position.moves)
         self._answer = asyncio.get_running_loop().create_future()
-        self._happened()
+        self._wake()
         return await self._answer
 
     def end(self, game: GameInfo, end: GameEnd) -> None:
         if self.game is not None and game.name == self.game.name:
-            self.ended, self.moves = end, list(end.moves)
-            self._forget()
-            self._happened()
+            self.ended = end
+            self.moves = list(end.moves)
+            self._cancel_request()
+            self._wake()
 
     # Actions of the person.
 
     async def move(self, cell: int, ply: int) -> None:
         """Play the cell as ply number `ply` of the game, counted from 0. Raises Failure."""
-        answer, position = await self._question(ply)
+        answer, position = await self._wait_for_request(ply)
         if cell not in position.free:
-            raise Failure(409, _not_there(position, cell))
+            raise Failure(409, _reason_against(position, cell))
         self._answer = None
         self.moved = time.monotonic()
         self.moves.append(cell)
@@ -156,21 +160,24 @@ class BrowserPlayer(Bot):
 
     def resign(self) -> None:
         """Resign the game, now or at the next move."""
-        self._resigning = True
+        self._is_resigning = True
         if self._answer is not None:
             self._answer.set_exception(Resign())
             self._answer = None
 
-    async def begun(self, game: str) -> None:
+    async def wait_for_game(self, game: str) -> None:
         """Return when the game with this name has begun. Raises TimeoutError."""
-        async with asyncio.timeout(_PATIENCE_SECONDS):
+        async with asyncio.timeout(_TIMEOUT_SECONDS):
             while self.game is None or self.game.name != game:
                 await self._changed.wait()
 
-    async def _question(self, ply: int) -> tuple["asyncio.Future[int]", Position]:
-        """Wait for the request of this ply: the browser can know the last move before this bot does. Raises Failure."""
+    async def _wait_for_request(self, ply: int) -> tuple["asyncio.Future[int]", Position]:
+        """Return the server's request for this ply, and the position. Raises Failure.
+
+        Wait for it, because the browser can know the opponent's move before this bot does.
+        """
         try:
-            async with asyncio.timeout(_PATIENCE_SECONDS):
+            async with asyncio.timeout(_TIMEOUT_SECONDS):
                 while self.ended is None:
                     if self._answer is not None and self._position is not None and self._position.ply >= ply:
                         break
@@ -183,13 +190,14 @@ class BrowserPlayer(Bot):
             raise Failure(409, "The game has moved on since then.")
         return self._answer, self._position
 
-    def _forget(self) -> None:
+    def _cancel_request(self) -> None:
         """Cancel the open request for a move."""
         if self._answer is not None:
             self._answer.cancel()
             self._answer = None
 
-    def _happened(self) -> None:
+    def _wake(self) -> None:
+        """Wake the tasks that wait for a change."""
         self._changed.set()
         self._changed = asyncio.Event()
 
@@ -211,7 +219,7 @@ class PlayRoom:
         """The address of the visitor who opened it."""
         self.wish = wish
         self.keys = tuple(secrets.token_urlsafe(12) for _ in range(2 if wish.opponent == PERSON else 1))
-        """One key for each browser: that of the first person, and that of a second one on another device."""
+        """A key for each browser: for the first person and, if there is one, for a second person on another device."""
         self.seats: tuple[_Seat, ...] = ()
         """The website's bots; the challenger is the first."""
         self.game = ""
@@ -245,12 +253,12 @@ class PlayRoom:
         return "XO" if self._mark == BEGINS or (self._mark == CROSS) == self.first_is_challenger else "OX"
 
     def guest(self, side: int) -> BrowserPlayer:
-        """Return the person who plays that side. Only for sides of people."""
+        """Return the player of this side, which must be a person."""
         return self.guests[0 if (side == 0) == self.first_is_challenger else 1]
 
     @property
     def moved(self) -> float:
-        """When a person has last made a move."""
+        """The time of the last move of a person."""
         return max((guest.moved for guest in self.guests), default=self.seen)
 
     @property
@@ -271,20 +279,20 @@ class PlayRooms:
         self._token = token
         self._tables: dict[str, PlayRoom] = {}
         self._addresses: Counter[str] = Counter()
-        """The tables by address, those that are being opened included."""
+        """The number of tables by address, including those that are being opened."""
         self._numbers: set[int] = set()
-        self._foreign: set[int] = set()
-        """Numbers with which a name of a bot belongs to another owner."""
-        self._begun = Recent()
-        """Games by the address where they began."""
-        self._sweeping: asyncio.Task[None] | None = None
+        self._taken_numbers: set[int] = set()
+        """Numbers whose bot names belong to another owner."""
+        self._recent_games = Recent()
+        """Recent games by the address that started them."""
+        self._sweep_task: asyncio.Task[None] | None = None
 
     def is_seat(self, name: str) -> bool:
         """Return whether `bots/NAME` is a bot of the website."""
         return any(seat.name == name for table in self._tables.values() for seat in table.seats)
 
     def find(self, key: str) -> PlayRoom:
-        """Return the table of this key and note the visit. Raises Failure."""
+        """Return the table with this key, and record the visit. Raises Failure."""
         table = self._tables.get(key)
         if table is None:
             raise Failure(404, "There is no such table, or it was cleared.", "Start again: open the Play page.")
@@ -292,22 +300,22 @@ class PlayRooms:
         table.joined = table.joined or key != table.keys[0]
         return table
 
-    async def left(self, table: PlayRoom) -> None:
-        """Note that a visitor has closed the page."""
+    async def note_left(self, table: PlayRoom) -> None:
+        """Record that a visitor has closed the page."""
         table.seen = min(table.seen, time.monotonic() - self.settings.idle + self.settings.left)
 
     async def open(self, wish: Wish, address: str = "") -> PlayRoom:
         """Open a table for a visitor at this address, and start a game there. Raises Failure."""
         self._check(wish)
         if self._addresses[address] >= self.settings.address_most:
-            words = f"You already have {self.settings.address_most} tables."
-            raise Failure(429, words, "Leave one: it is cleared after half a minute.")
-        # Counted before anything is awaited: a visitor can send many requests at once.
+            message = f"You already have {self.settings.address_most} tables."
+            raise Failure(429, message, "Leave one: it is cleared after half a minute.")
+        # Count the table before the first await, because a visitor can send many requests at once.
         add(self._addresses, address, 1)
         try:
             owner = await self._owner()
             if len(self._numbers) >= self.settings.most:
-                await self._clear(self._forsaken(address))
+                await self._clear(self._table_to_take(address))
             if len(self._numbers) >= self.settings.most:
                 raise self._full()
         except BaseException:
@@ -316,15 +324,15 @@ class PlayRooms:
         table = PlayRoom(self._free_number(), wish, address)
         self._numbers.add(table.number)
         try:
-            await self._seat(table, owner)
+            await self._log_in_bots(table, owner)
             table.first_is_challenger = wish.begins == YOU or (wish.begins == LOT and secrets.randbelow(2) == 0)
             await self._begin(table)
         except BaseException:
             await self._clear(table)
             raise
         self._tables.update(dict.fromkeys(table.keys, table))
-        if self._sweeping is None:
-            self._sweeping = self._tasks.create_task(self._sweep(), name="sweep tables")
+        if self._sweep_task is None:
+            self._sweep_task = self._tasks.create_task(self._sweep(), name="sweep tables")
         return table
 
     async def again(self, table: PlayRoom, game: str, *, swap: bool) -> None:
@@ -346,40 +354,41 @@ class PlayRooms:
                 raise Failure(409, "Moves against a person on another device cannot be taken back.")
             moves = max((guest.moves for guest in table.guests), key=len)
             sides = table.sides(key)
-            kept = next((ply for ply in reversed(range(len(moves))) if ply % 2 in sides), None)
-            if kept is None:
+            last_turn = next((ply for ply in reversed(range(len(moves))) if ply % 2 in sides), None)
+            if last_turn is None:
                 raise Failure(409, "You have not moved yet.")
             await self._call_off(table)
-            table.opening = tuple(moves[:kept])
+            table.opening = tuple(moves[:last_turn])
             await self._begin(table)
 
     async def close(self) -> None:
         """Remove all tables."""
-        if self._sweeping is not None:
-            self._sweeping.cancel()
+        if self._sweep_task is not None:
+            self._sweep_task.cancel()
         await asyncio.gather(*map(self._clear, dict.fromkeys(self._tables.values())))
 
     # Opening tables.
 
-    def _forsaken(self, address: str) -> PlayRoom:
-        """Return the table that a visitor can have although all are taken, as the first one of its address.
+    def _table_to_take(self, address: str) -> PlayRoom:
+        """Return the table without a move for the longest time, for a visitor whose address has no table.
 
-        Raises Failure.
+        Raises Failure if the address has one, or if all tables had a move lately.
         """
         latest = time.monotonic() - self.settings.kept
-        left = [table for table in dict.fromkeys(self._tables.values()) if table.moved <= latest]
-        if self._addresses[address] > 1 or not left:
+        unused_tables = [table for table in dict.fromkeys(self._tables.values()) if table.moved <= latest]
+        # The address counts the table that is being opened, too.
+        if self._addresses[address] > 1 or not unused_tables:
             raise self._full()
-        return min(left, key=lambda table: table.moved)
+        return min(unused_tables, key=lambda table: table.moved)
 
     def _full(self) -> Failure:
         return Failure(429, f"All {self.settings.most} tables are taken.", "Try again in a few minutes.")
 
     def _free_number(self) -> int:
-        return next(number for number in count(1) if number not in self._numbers | self._foreign)
+        return next(number for number in count(1) if number not in self._numbers | self._taken_numbers)
 
-    async def _seat(self, table: PlayRoom, owner: str) -> None:
-        """Log in the bots of a table, which gets another number if a name belongs to another owner. Raises Failure."""
+    async def _log_in_bots(self, table: PlayRoom, owner: str) -> None:
+        """Log in the bots of a table. If a name belongs to another owner, try another number. Raises Failure."""
         for _ in range(_MOST_NAMES):
             try:
                 for label, bot in self._players(table.wish):
@@ -388,27 +397,27 @@ class PlayRooms:
                 if failure.status != _NAME_TAKEN:
                     raise
                 await self._leave(table)
-                self._foreign.add(table.number)
+                self._taken_numbers.add(table.number)
                 self._numbers.discard(table.number)
                 table.number = self._free_number()
                 self._numbers.add(table.number)
             else:
                 return
-        words = f"The bots {owner}-guest-N of the website belong to another owner."
-        raise Failure(409, words, "Give the website a token of another owner.")
+        message = f"The bots {owner}-guest-N of the website belong to another owner."
+        raise Failure(409, message, "Give the website a token of another owner.")
 
     async def _owner(self) -> str:
         """Return the owner of the token. The bots' names begin with it because a bot's name belongs to one owner."""
         try:
-            got = await self._upstream.ask(
+            token_response = await self._upstream.ask(
                 self._upstream.tokens.GetToken, tokens_pb2.GetTokenRequest(name="tokens/self"), self._token
             )
         except Failure as failure:
             if failure.status != 401:
                 raise
-            # The visitor and its token did not cause this.
+            # The status is not 401, because the error is not about the visitor's token.
             raise Failure(409, f"The website's own token is not valid: {failure.message}", failure.hint) from failure
-        return str(got["token"]["owner"])[:_LONGEST_OWNER]
+        return str(token_response["token"]["owner"])[:_LONGEST_OWNER]
 
     def _check(self, wish: Wish) -> None:
         try:
@@ -416,8 +425,8 @@ class PlayRooms:
         except VariantError as error:
             raise wrong("variant", wish.variant, error.expected) from error
         if base_name(variant.name) != variant.name:
-            words = f"{variant.name}: opening rules are not supported in a browser."
-            raise Failure(400, words, "Leave out the opening rule.", field="variant")
+            message = f"{variant.name}: opening rules are not supported in a browser."
+            raise Failure(400, message, "Leave out the opening rule.", field="variant")
         if wish.begins not in (YOU, THEY, LOT):
             raise wrong("who moves first", wish.begins, "you, they or lot")
         if wish.mark not in (BEGINS, CROSS, NOUGHT, LOT):
@@ -470,22 +479,22 @@ class PlayRooms:
         if table.opening:
             cells = " ".join(map(str, table.opening))
             challenge.openings.CopyFrom(tournaments_pb2.Openings(kind="list", name="taken back", text=cells))
-        made = await self._upstream.call(self._upstream.challenges.CreateChallenge, challenge, self._token)
-        table.game = f"{made.tournament.name}/games/1"
+        response = await self._upstream.call(self._upstream.challenges.CreateChallenge, challenge, self._token)
+        table.game = f"{response.tournament.name}/games/1"
         try:
             for guest in table.guests:
-                await guest.begun(table.game)
+                await guest.wait_for_game(table.game)
         except TimeoutError:
             raise Failure(503, "The game did not start.", "Try again in a moment.") from None
 
     def _count_game(self, address: str) -> None:
-        """Limit the games of unauthenticated visitors, because the server stores each one for ever. Raises Failure."""
-        bounds = {_ALL: self.settings.games_a_minute, f"from {address}": self.settings.address_games}
-        for where, most in bounds.items():
-            if self._begun.count(where) >= most:
-                raise Failure(429, f"{most} games have been started {where} in the last minute.", "Wait a moment.")
-        for where in bounds:
-            self._begun.add(where)
+        """Limit the games of unauthenticated visitors, because the server never deletes a game. Raises Failure."""
+        limits = {_ALL: self.settings.games_a_minute, f"from {address}": self.settings.address_games}
+        for origin, limit in limits.items():
+            if self._recent_games.count(origin) >= limit:
+                raise Failure(429, f"{limit} games have been started {origin} in the last minute.", "Wait a moment.")
+        for origin in limits:
+            self._recent_games.add(origin)
 
     async def _call_off(self, table: PlayRoom) -> None:
         """Cancel the live game, if there is one."""
@@ -508,12 +517,14 @@ class PlayRooms:
         """Remove the tables that have been inactive for too long."""
         while True:
             await asyncio.sleep(min(_SWEEP_SECONDS, self.settings.idle / 10))
-            left = time.monotonic() - self.settings.idle
-            for table in [each for each in dict.fromkeys(self._tables.values()) if self._used(each) < left]:
-                await self._clear(table)
+            latest = time.monotonic() - self.settings.idle
+            tables = list(dict.fromkeys(self._tables.values()))
+            for table in tables:
+                if self._last_use(table) < latest:
+                    await self._clear(table)
 
-    def _used(self, table: PlayRoom) -> float:
-        """Return when the table was used last. An open page is not enough to keep a bot of another owner waiting."""
+    def _last_use(self, table: PlayRoom) -> float:
+        """Return the time of the last use. Against a bot of another owner only moves count, not an open page."""
         return min(table.seen, table.moved) if table.wish.opponent.startswith("bots/") else table.seen
 
     async def _clear(self, table: PlayRoom) -> None:
@@ -530,7 +541,8 @@ class PlayRooms:
 
     async def _leave(self, table: PlayRoom) -> None:
         """End the sessions of a table's bots."""
-        seats, table.seats = table.seats, ()
+        seats = table.seats
+        table.seats = ()
         for seat in seats:
             seat.session.cancel()
         await asyncio.gather(*(seat.session for seat in seats), return_exceptions=True)
@@ -541,7 +553,7 @@ async def log_in(bot: Bot, login: Login, tasks: asyncio.TaskGroup) -> "asyncio.T
     online: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     session = tasks.create_task(_session(bot, login, online), name=f"seat {login.name}")
     try:
-        async with asyncio.timeout(_PATIENCE_SECONDS):
+        async with asyncio.timeout(_TIMEOUT_SECONDS):
             await online
     except BaseException as error:
         session.cancel()
@@ -552,7 +564,7 @@ async def log_in(bot: Bot, login: Login, tasks: asyncio.TaskGroup) -> "asyncio.T
 
 
 async def _session(bot: Bot, login: Login, online: "asyncio.Future[None]") -> None:
-    """Run the bot's session; errors before it is online go to `online`."""
+    """Run the bot's session. `online` gets the result of the login, or its error."""
 
     def on_event(event: SessionEvent) -> None:
         if isinstance(event, Online) and not online.done():
@@ -562,20 +574,23 @@ async def _session(bot: Bot, login: Login, online: "asyncio.Future[None]") -> No
         await play(bot, login, on_event)
     except BotRefused as refusal:
         if not online.done():
-            taken = refusal.code is StatusCode.PERMISSION_DENIED
-            online.set_exception(Failure(_NAME_TAKEN if taken else 409, f"The server rejected the players: {refusal}"))
+            is_name_taken = refusal.code is StatusCode.PERMISSION_DENIED
+            online.set_exception(
+                Failure(_NAME_TAKEN if is_name_taken else 409, f"The server rejected the players: {refusal}")
+            )
     except SecurityProblem as problem:
         if not online.done():
             online.set_exception(Failure(501, str(problem), problem.advice))
 
 
-def _not_there(position: Position, cell: int) -> str:
-    """Return why the side to move may not play this cell, in words for people."""
-    variant, stones = position.variant, position.own | position.opponent
+def _reason_against(position: Position, cell: int) -> str:
+    """Return the reason why the side to move cannot play this cell."""
+    variant = position.variant
+    stones = position.own | position.opponent
     if not 0 <= cell < variant.cells:
         return f"There is no cell {cell}."
     name = cell_name(variant, cell)
-    if stones >> cell & 1:
+    if stones & (1 << cell):
         return f"{name} is taken."
     kind = position.forbidden(cell)
     return f"{name} is forbidden here: {kind}." if kind else f"{name}: stones fall to the lowest free cell."

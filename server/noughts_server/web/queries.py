@@ -12,11 +12,12 @@ from noughts_server.web.upstream import Failure
 FORMAT = "format"
 """The parameter that chooses `json` or `csv` instead of the Accept header."""
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
-INTEGERS = {
+INTEGER_RANGES = {
     FieldDescriptor.CPPTYPE_INT32: (-(2**31), 2**31),
     FieldDescriptor.CPPTYPE_UINT32: (0, 2**32),
     FieldDescriptor.CPPTYPE_UINT64: (0, 2**64),
 }
+"""The least value and the first value above the range, by type of a field."""
 
 
 def query_fields(route: ApiRoute[Any, Any]) -> Iterable[Any]:
@@ -55,9 +56,9 @@ def _read(field: FieldDescriptor, text: str) -> Any:
             return number
         expected = " or ".join(enum_words(field.enum_type))
     else:
-        least, above = INTEGERS[field.cpp_type]
+        least, end = INTEGER_RANGES[field.cpp_type]
         digits = text.removeprefix("-")
-        if digits.isascii() and digits.isdigit() and len(digits) <= 20 and least <= int(text) < above:
+        if digits.isascii() and digits.isdigit() and len(digits) <= 20 and least <= int(text) < end:
             return int(text)
-        expected = f"a whole number from {least} to {above - 1}"
+        expected = f"a whole number from {least} to {end - 1}"
     raise Failure(400, f"parameter {field.name}: got {text[:100]!r}, expected {expected}")

@@ -23,7 +23,7 @@ def score_interval(wins: int, draws: int, losses: int) -> Interval | None:
     if not games:
         return None
     share = (wins + draws / 2) / games
-    square = _Z95 * _Z95
-    middle = (share + square / (2 * games)) / (1 + square / games)
-    half = _Z95 * sqrt(share * (1 - share) / games + square / (4 * games * games)) / (1 + square / games)
+    z_squared = _Z95 * _Z95
+    middle = (share + z_squared / (2 * games)) / (1 + z_squared / games)
+    half = _Z95 * sqrt(share * (1 - share) / games + z_squared / (4 * games * games)) / (1 + z_squared / games)
     return Interval(share, max(0.0, middle - half), min(1.0, middle + half))

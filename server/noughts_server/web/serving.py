@@ -35,30 +35,30 @@ async def running_site(
     proxies: Collection[str] = (),
     public_url: str = "",
 ) -> AsyncIterator[Hub]:
-    """Serve the website of the server at this address inside the block, on the socket, which it takes over.
+    """Serve the website of the server at this address inside the block. It closes the socket at the end.
 
-    People can sign in only if their tokens cannot be read on the way: on this machine, through a proxy that speaks
-    HTTPS with browsers (`https`), or if the operator accepts the risk (`insecure`). They can play if the website has
-    a `token` of its own, at as many tables as `tables` allows. `proxies` are the addresses of trusted reverse proxies,
-    whose `x-real-ip` names the visitor. `public_url` is the address that visitors use (default: that of each request);
-    one with HTTPS implies `https`.
+    Visitors can sign in only if nobody can read their tokens in transit: on this machine, or through a proxy that
+    speaks HTTPS with browsers (`https`). With `insecure`, the operator accepts the risk. Visitors can play if the
+    website has a `token`; `tables` limits the games. `proxies` are the addresses of trusted reverse proxies, whose
+    header `x-real-ip` names the visitor. `public_url` is the address that visitors use (default: that of each
+    request); an address with HTTPS implies `https`.
     """
     https = https or public_url.startswith("https:")
-    bounds = limits or SiteLimits()
+    site_limits = limits or SiteLimits()
     logging.getLogger("python_multipart").setLevel(logging.ERROR)  # a line for each bad form would fill the disk
     signing_in = https or insecure or is_loopback(listener.getsockname()[0])
     async with asyncio.TaskGroup() as tasks:
         upstream = Upstream(server, dialling, site_token=token)
         hub = Hub(upstream, tasks, settings)
-        room = PlayRooms(upstream, tasks, token, tables) if token else None
-        app = site(upstream, hub, room, secure=https, signing_in=signing_in, public_url=public_url)
-        async with serving_http(app, listener, bounds, proxies):
+        rooms = PlayRooms(upstream, tasks, token, tables) if token else None
+        app = site(upstream, hub, rooms, secure=https, signing_in=signing_in, public_url=public_url)
+        async with serving_http(app, listener, site_limits, proxies):
             try:
                 yield hub
             finally:
                 hub.close()
-                if room is not None:
-                    await room.close()
+                if rooms is not None:
+                    await rooms.close()
         await upstream.close()
 
 
@@ -66,7 +66,7 @@ async def running_site(
 async def serving_http(
     app: ASGIApp, listener: socket.socket, limits: SiteLimits, proxies: Collection[str] = ()
 ) -> AsyncIterator[None]:
-    """Serve an application with limits for its visitors inside the block, on the socket, which it takes over."""
+    """Serve an application with limits for its visitors inside the block. It closes the socket at the end."""
     http = _Http(
         uvicorn.Config(
             Visitors(app, proxies, limits),
@@ -81,16 +81,17 @@ async def serving_http(
             timeout_graceful_shutdown=_CLOSING_SECONDS,
         )
     )
-    repeated, errors = RepeatedErrors(), logging.getLogger("uvicorn.error")
-    errors.addFilter(repeated)
+    repeated_errors = RepeatedErrors()
+    log = logging.getLogger("uvicorn.error")
+    log.addFilter(repeated_errors)
     async with asyncio.TaskGroup() as tasks:
-        serving = tasks.create_task(http.serve(sockets=[listener]), name="http")
+        server_task = tasks.create_task(http.serve(sockets=[listener]), name="http")
         try:
             yield
         finally:
             http.should_exit = True
-            await serving
-            errors.removeFilter(repeated)
+            await server_task
+            log.removeFilter(repeated_errors)
 
 
 class _Http(uvicorn.Server):

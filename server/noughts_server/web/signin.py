@@ -7,7 +7,6 @@ stores nothing. Scripts cannot read the cookie (HttpOnly), and no other site can
 import hashlib
 import hmac
 from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple
 from urllib.parse import parse_qsl, quote
 
@@ -47,27 +46,27 @@ def visitor_of(request: Request) -> Visitor | None:
 
 
 def signed_in(response: Response, token: str, *, secure: bool) -> Response:
-    """Return the response; it makes the browser keep the token until it is closed."""
+    """Return the response with a cookie: the browser keeps the token until the browser is closed."""
     response.set_cookie(_COOKIE, token, path="/", secure=secure, httponly=True, samesite="strict")
     return response
 
 
 def signed_out(response: Response) -> Response:
-    """Return the response; it makes the browser forget the token."""
+    """Return the response without the cookie: the browser deletes the token."""
     response.delete_cookie(_COOKIE, path="/", httponly=True, samesite="strict")
     return response
 
 
 def to_sign_in(request: Request, *, expired: bool = False) -> Response:
-    """Redirect to the sign-in page, and from there back to the wanted page."""
-    wanted = quote(f"{request.url.path}?{request.url.query}".rstrip("?"))
-    return signed_out(RedirectResponse(f"/signin?{'expired=true&' if expired else ''}next={wanted}", 303))
+    """Return a redirect to the sign-in page, which leads back to the requested page."""
+    page = quote(f"{request.url.path}?{request.url.query}".rstrip("?"))
+    return signed_out(RedirectResponse(f"/signin?{'expired=true&' if expired else ''}next={page}", 303))
 
 
-def place_after(wanted: str) -> str:
-    """Return the wanted address if it belongs to this website, else that of the user's own page."""
-    ours = wanted.startswith("/") and not wanted.startswith("//")
-    return wanted if ours and wanted.isprintable() and "\\" not in wanted else "/me"
+def place_after(address: str) -> str:
+    """Return the address if it belongs to this website, else that of the user's own page."""
+    is_local = address.startswith("/") and not address.startswith("//")
+    return address if is_local and address.isprintable() and "\\" not in address else "/me"
 
 
 def read_token(text: str) -> str:
@@ -80,13 +79,14 @@ def read_token(text: str) -> str:
 
 
 async def read_form(request: Request) -> dict[str, str]:
-    """Return the fields of a form that the visitor sent from this website on purpose. Raises Failure.
+    """Return the fields of a form that the visitor sent from a page of this website. Raises Failure.
 
-    The form's secret field (or a header) proves this for a signed-in visitor. The browser also reports the origin.
+    For a signed-in visitor, the secret in a field of the form or in a header proves this. The origin that the browser
+    reports is checked for all visitors.
     """
     _check_origin(request)
     form = await _fields(request)
-    _check_meant(request, form)
+    _check_secret(request, form)
     return form
 
 
@@ -98,9 +98,13 @@ class SentFile(NamedTuple):
 
 
 async def read_form_with_file(request: Request, field: str, largest: int) -> tuple[dict[str, str], SentFile]:
-    """Do the same for a form with a file of at most `largest` bytes; empty if none was chosen. Raises Failure."""
+    """Return the fields and the file of a form, with the checks of `read_form`. Raises Failure.
+
+    The file has at most `largest` bytes; it is empty if the visitor chose none.
+    """
     _check_origin(request)
-    kind, length = request.headers.get("content-type", "").partition(";")[0], request.headers.get("content-length", "")
+    kind = request.headers.get("content-type", "").partition(";")[0]
+    length = request.headers.get("content-length", "")
     if kind != "multipart/form-data":
         raise Failure(415, f"Got {kind[:100]!r}, expected a form with a file (multipart/form-data).")
     if not length.isdecimal():
@@ -116,22 +120,27 @@ async def read_form_with_file(request: Request, field: str, largest: int) -> tup
                 file = SentFile(upload.filename or "", await upload.read(largest + 1))
     except (HTTPException, UnicodeDecodeError) as error:
         raise Failure(400, "This form cannot be read.") from error
-    _check_meant(request, form)
+    _check_secret(request, form)
     return form, file
 
 
-def _check_meant(request: Request, form: dict[str, str]) -> None:
+def _check_secret(request: Request, form: dict[str, str]) -> None:
     visitor = visitor_of(request)
     if visitor is not None:
-        shown = form.get(CSRF_FIELD) or request.headers.get(CSRF_HEADER, "")
-        if not hmac.compare_digest(shown.encode(), visitor.csrf.encode()):
+        secret = form.get(CSRF_FIELD) or request.headers.get(CSRF_HEADER, "")
+        if not hmac.compare_digest(secret.encode(), visitor.csrf.encode()):
             raise Failure(403, "This form is out of date.", "Reload the page, and send the form again.")
 
 
 def _check_origin(request: Request) -> None:
-    place, origin = request.headers.get("sec-fetch-site", ""), request.headers.get("origin", "")
-    here = origin.partition("://")[2] == request.headers.get("host") if origin else True
-    if place not in _OWN_SITE if place else not here:
+    """Raise Failure for a form from another site. Old browsers send no `sec-fetch-site`, programs neither header."""
+    site = request.headers.get("sec-fetch-site", "")
+    origin = request.headers.get("origin", "")
+    if site:
+        is_own = site in _OWN_SITE
+    else:
+        is_own = not origin or origin.partition("://")[2] == request.headers.get("host")
+    if not is_own:
         raise Failure(403, "This form was sent from another site.", "Open this website, and send the form from there.")
 
 
@@ -146,8 +155,12 @@ async def _fields(request: Request) -> dict[str, str]:
             raise Failure(413, f"This form has more than {_LARGEST_FORM:,} bytes.")
     try:
         text = body.decode()
-        read = partial(parse_qsl, keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS)
-        return dict(read(text, strict_parsing=True)) if text else {}
+        if not text:
+            return {}
+        fields = parse_qsl(
+            text, keep_blank_values=True, strict_parsing=True, errors="strict", max_num_fields=_MOST_FIELDS
+        )
+        return dict(fields)
     except ValueError as error:
         raise Failure(400, "This form cannot be read.") from error
 

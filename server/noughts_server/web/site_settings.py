@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteSettings:
-    """Parameters of `running_site`, which has words about them."""
+    """Parameters of `running_site`, which describes them."""
 
     https: bool = False
     insecure: bool = False

@@ -19,7 +19,7 @@ logger = structlog.get_logger("noughts.server")
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.2, 30.0
 _HEALTHY_SECONDS = 10.0
-"""A child that lived for so long is restarted after the first wait."""
+"""After a child that ran at least this long, the wait before the restart is the first one again."""
 _CLOSING_SECONDS = 5.0
 _CHILD = "noughts_server.web.child"
 
@@ -38,15 +38,15 @@ async def _supervise(server: str, listener: socket.socket, settings: str) -> Non
     wait = _FIRST_WAIT
     clock = asyncio.get_running_loop().time
     while True:
-        began = clock()
+        start = clock()
         code = await _run_child(server, listener, settings)
-        wait = _FIRST_WAIT if clock() - began >= _HEALTHY_SECONDS else min(2 * wait, _LONGEST_WAIT)
+        wait = _FIRST_WAIT if clock() - start >= _HEALTHY_SECONDS else min(2 * wait, _LONGEST_WAIT)
         logger.warning("website_restarted", code=code, seconds=round(wait, 1))
         await asyncio.sleep(wait)
 
 
 async def _run_child(server: str, listener: socket.socket, settings: str) -> int:
-    """Run one child, to its end or to that of this task. Return its exit code."""
+    """Run one child until it ends, and return its exit code. If this task is cancelled, end the child."""
     child = await asyncio.create_subprocess_exec(
         *python("-m", _CHILD, server, str(listener.fileno())),
         stdin=asyncio.subprocess.PIPE,
@@ -56,19 +56,19 @@ async def _run_child(server: str, listener: socket.socket, settings: str) -> int
     )
     try:
         assert child.stdin is not None
-        # Not in its environment or arguments, where others may read the token.
-        with contextlib.suppress(OSError, RuntimeError):  # it was killed already: the pipe is closed
+        # The settings contain a token, which other users could read in arguments.
+        with contextlib.suppress(OSError, RuntimeError):  # the child has already ended, and the pipe is closed
             child.stdin.write(f"{settings}\n".encode())
         return await child.wait()
     finally:
         if child.returncode is None:
             await _end(child)
-        # Its pipe can still be open, and the event loop can close before it finds out.
+        # Close its pipe now, because the event loop can end before it does so.
         child._transport.close()  # type: ignore[attr-defined]
 
 
 async def _end(child: asyncio.subprocess.Process) -> None:
-    # The child ends when its stdin does.
+    # The child ends at the end of its stdin.
     assert child.stdin is not None
     child.stdin.close()
     try:

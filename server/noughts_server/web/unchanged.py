@@ -1,4 +1,4 @@
-"""Entity tags of answers and of parts of pages: what the browser already has is not sent."""
+"""Entity tags of responses and of parts of pages, so that the website does not send what the browser has."""
 
 from collections.abc import Collection
 from hashlib import blake2b
@@ -11,18 +11,18 @@ from starlette.responses import Response
 
 
 def tags_of(request: Request) -> set[str]:
-    """Return the tags of what the browser has, from the header If-None-Match."""
-    listed = request.headers.get("if-none-match", "").split(",")
-    return {each.strip().removeprefix("W/").strip('"') for each in listed}
+    """Return the tags that the browser sends in the header If-None-Match."""
+    tags = request.headers.get("if-none-match", "").split(",")
+    return {tag.strip().removeprefix("W/").strip('"') for tag in tags}
 
 
 def answer(request: Request, body: bytes, kind: str, headers: dict[str, str]) -> Response:
     """Return the body with its ETag, or 304 if the browser has it. The tag is weak because answers are compressed."""
     tag = _tag(body)
-    sent = {"etag": f'W/"{tag}"', **headers}
+    all_headers = {"etag": f'W/"{tag}"', **headers}
     if tag in tags_of(request):
-        return Response(status_code=304, headers=sent)
-    return Response(body, media_type=kind, headers=sent)
+        return Response(status_code=304, headers=all_headers)
+    return Response(body, media_type=kind, headers=all_headers)
 
 
 class Parts:
@@ -31,10 +31,10 @@ class Parts:
     def __init__(self, known: Collection[str] = ()) -> None:
         """`known` are the tags of the parts that the browser has."""
         self.changed = False
-        """Whether there was a part that the browser does not have."""
+        """Whether the page has a part that the browser does not have."""
         self._known = known
 
-    def wrapped(self, name: str, text: Markup) -> Markup:
+    def wrap(self, name: str, text: Markup) -> Markup:
         """Return the part with its name and tag for the page's script; empty if the browser has it."""
         tag = _tag(text.encode())
         if tag in self._known:
@@ -46,8 +46,8 @@ class Parts:
 @pass_context
 def part(context: Context, text: Markup, name: str) -> Markup:
     """Mark a block of a template as a part; the template's value `page_parts` decides whether it is sent."""
-    found: Markup = context["page_parts"].wrapped(name, text)
-    return found
+    wrapped_part: Markup = context["page_parts"].wrap(name, text)
+    return wrapped_part
 
 
 def _tag(body: bytes) -> str:

@@ -1,4 +1,4 @@
-"""The server behind the website, and what its errors mean to a browser."""
+"""The server behind the website, and the HTTP errors that stand for errors of its calls."""
 
 import asyncio
 import time
@@ -43,18 +43,18 @@ _STATUSES = {
 GUEST: ContextVar[str] = ContextVar("guest")
 """The address of the visitor whose request this task answers. The server shares its time among visitors."""
 _AT_ONCE = 16
-"""Limit of requests of visitors that call the server or hold its answers; more wait, and visitors take turns.
+"""Limit of visitors' requests that call the server or hold its responses. More wait, and visitors take turns.
 
-The server has its own limit per address (`limits.address_strangers`)."""
+The server has its own limit for each address (`limits.address_strangers`)."""
 _UNNAMED_AT_ONCE = 2
-"""The same of calls for visitors that the server does not distinguish: it answers them in the order of their arrival.
+"""The same limit for calls without a token, whose visitors the server cannot distinguish.
 
-So those of one visitor must wait here, not there, for others to take turns with them."""
+The server answers them in the order of their arrival, so visitors can take turns only here."""
 _CALLS_OF_A_REQUEST = 2
-"""Concurrent calls of one request, so that all have fewer than the server's limit."""
+"""Concurrent calls of one request, so that all requests together stay below the server's limit."""
 _COMPUTED = leaderboards_pb2.GetBatchRatingsRequest
 _COMPUTED_AT_ONCE = 8
-"""The same of calls that wait for a long computation at the server: other calls must not wait for these."""
+"""The same limit for calls that need a long computation of the server, for which other calls must not wait."""
 _LONG_AT_ONCE = 32
 
 Request = TypeVar("Request")
@@ -78,7 +78,7 @@ class Failure(Exception):
 
 
 class Upstream(AsyncStubs):
-    """The server's services, whose errors are Failures. Must be made inside a running event loop."""
+    """The server's services, whose errors are Failures. Create it inside a running event loop."""
 
     def __init__(
         self,
@@ -87,9 +87,9 @@ class Upstream(AsyncStubs):
         hints: Mapping[grpc.StatusCode, str] = MappingProxyType(_HINTS),
         site_token: str = "",
     ) -> None:
-        """`hints` say what to do about errors that the server has no hint for.
+        """`hints` are for errors for which the server has no hint.
 
-        `site_token` is the website's own token, by which the server counts these calls apart from those of strangers.
+        `site_token` is the website's own token. The server counts calls with it apart from unauthenticated calls.
         """
         self.address = address
         self.dialling = dialling
@@ -97,7 +97,7 @@ class Upstream(AsyncStubs):
         self.site_metadata: tuple[tuple[str, str], ...] = ((SITE_KEY, site_token),) if site_token else ()
         """Goes with each call."""
         self._channels = dialling.async_channels(address)
-        # A connection has a limit on concurrent calls. The long calls of the feed must not use up that of the others.
+        # A connection has a limit on concurrent calls, so the long calls of the feed have a connection of their own.
         self._feed_channels = dialling.async_channels(address, apart=True)
         super().__init__(cast(grpc.aio.Channel, self._channels), cast(grpc.aio.Channel, self._feed_channels))
         self._turns = Turns(_AT_ONCE)
@@ -144,10 +144,10 @@ class Upstream(AsyncStubs):
 
     @asynccontextmanager
     async def one_place(self, *work: Hashable) -> AsyncIterator[None]:
-        """Have all calls inside the block share one place, which they keep until its end.
+        """Let all calls inside the block share one place, and keep it until the end of the block.
 
-        So few visitors at a time have answers in memory that are not shown yet, which can be megabytes. `work` are
-        names of what the block does; see `Turns.take`.
+        This limits the memory for responses that are not rendered yet: one can have megabytes. `work` are names of what
+        the block does; see `Turns.take`.
         """
         place = _Place(self._turns if self.site_metadata else self._unnamed_turns, work)
         token = _PLACE.set(place)
@@ -159,7 +159,7 @@ class Upstream(AsyncStubs):
 
     @asynccontextmanager
     async def _turn(self, request: object, token: str) -> "AsyncIterator[_Place]":
-        """Wait for the visitor's turn, and yield its place, which it keeps as long as the block or `one_place`."""
+        """Wait for the visitor's turn, and yield its place. It ends with the block, or with that of `one_place`."""
         turns = self._turns if token or self.site_metadata else self._unnamed_turns
         if isinstance(request, _COMPUTED):
             turns = self._computed_turns
@@ -176,10 +176,15 @@ class Upstream(AsyncStubs):
             place.leave()
 
     def failure(self, error: grpc.aio.AioRpcError, seconds: float = DEADLINE_SECONDS) -> Failure:
-        """Return what the error of a call with this deadline means to a browser."""
-        failed = explain_call(error, self.address, self._hints, seconds=seconds)
-        status = _STATUSES.get(failed.code, 502)
-        return Failure(status, failed.message, failed.hint, field=failed.field, expected=failed.expected)
+        """Return the failure for an error of a call with this deadline, in seconds."""
+        call_failed = explain_call(error, self.address, self._hints, seconds=seconds)
+        return Failure(
+            _STATUSES.get(call_failed.code, 502),
+            call_failed.message,
+            call_failed.hint,
+            field=call_failed.field,
+            expected=call_failed.expected,
+        )
 
     async def connect(self) -> None:
         """Choose the server of the next call, if there are several addresses."""
@@ -199,11 +204,12 @@ class _Place:
         self._work = work
         self._visitor = GUEST.get("")
         self._taking = asyncio.Lock()
-        self._is_taken = self._is_over = False
-        self._began = 0.0
+        self._is_taken = False
+        self._is_over = False
+        self._start = 0.0
 
     def is_over(self) -> bool:
-        """Return whether the request is answered: a later call of a task that it created needs its own place."""
+        """Return whether the request has been answered. Calls that it makes later in a task need another place."""
         return self._is_over
 
     async def take(self) -> None:
@@ -215,13 +221,14 @@ class _Place:
             if self.is_over():
                 self.turns.give_back()
             else:
-                self._is_taken, self._began = True, time.monotonic()
+                self._is_taken = True
+                self._start = time.monotonic()
 
     def leave(self) -> None:
         """Give the place back, and charge the visitor for the time of its use."""
         self._is_over = True
         if self._is_taken:
-            self.turns.charge(self._visitor, time.monotonic() - self._began, self._work)
+            self.turns.charge(self._visitor, time.monotonic() - self._start, self._work)
             self.turns.give_back()
 
 

@@ -43,9 +43,12 @@ class Views:
         """`static` is the version of the static files, part of their addresses."""
         self._public_url = public_url
         self.rendering = Rendering()
-        loader, strict = PackageLoader("noughts_server.web"), StrictUndefined
         self._templates = Environment(
-            loader=loader, autoescape=True, undefined=strict, trim_blocks=True, lstrip_blocks=True
+            loader=PackageLoader("noughts_server.web"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
         )
         self._templates.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
         self._templates.filters.update(words.FILTERS, part=part, calendar_text=calendar_text)
@@ -61,7 +64,9 @@ class Views:
             llr_line,
             shown_accuracy,
         )
-        self._templates.globals.update({each.__name__: each for each in functions}, has_documentation=is_built)
+        self._templates.globals.update(
+            {function.__name__: function for function in functions}, has_documentation=is_built
+        )
         values = {"static": f"/static/{static}", "version": software_version()}
         self._templates.globals.update(values, signing_in=signing_in, playing=playing)
 
@@ -75,36 +80,41 @@ class Views:
         template: str,
         failure: Failure | None = None,
         headers: dict[str, str] | None = None,
-        **shown: Any,
+        **values: Any,
     ) -> Response:
         """Return a page, which can explain a failure. No cache may store the page of a signed-in visitor."""
         code = failure.status if failure else 200
         caching = "no-cache" if visitor_of(request) is None else "private, no-store"
-        sent = {"cache-control": caching, "vary": "cookie", **(headers or {})}
+        all_headers = {"cache-control": caching, "vary": "cookie", **(headers or {})}
 
         def render() -> Response:
-            body = self._text(request, template, failure=failure, **shown)
-            if sent["cache-control"] == "no-cache" and code == 200:
-                return answer(request, body.encode(), HTML, sent)
-            return Response(body, code, sent, media_type=HTML)
+            body = self._text(request, template, failure=failure, **values)
+            if all_headers["cache-control"] == "no-cache" and code == 200:
+                return answer(request, body.encode(), HTML, all_headers)
+            return Response(body, code, all_headers, media_type=HTML)
 
         return await self.rendering.in_turn(request, template, render)
 
-    async def parts(self, request: Request, template: str, **shown: Any) -> Response:
+    async def parts(self, request: Request, template: str, **values: Any) -> Response:
         """Return the parts of a page that the browser does not have, by the tags that it sends; 304 if it has all."""
         parts = Parts(tags_of(request))
-        render = partial(self._text, request, template, **shown)
-        alone = partial(render, layout="shared/parts_alone.html.jinja", page_parts=parts)
-        body = await self.rendering.in_turn(request, f"parts of {template}", alone)
+        layout = "shared/parts_alone.html.jinja"
+        render = partial(self._text, request, template, layout=layout, page_parts=parts, **values)
+        body = await self.rendering.in_turn(request, f"parts of {template}", render)
         headers = {"cache-control": "no-store"}
         return Response(body, 200, headers, media_type=HTML) if parts.changed else Response(None, 304, headers)
 
-    async def text(self, request: Request, template: str, **shown: Any) -> str:
+    async def text(self, request: Request, template: str, **values: Any) -> str:
         """Return a template's text, when it is this visitor's turn."""
-        return await self.rendering.in_turn(request, template, partial(self._text, request, template, **shown))
+        return await self.rendering.in_turn(request, template, partial(self._text, request, template, **values))
 
-    def _text(self, request: Request, template: str, **shown: Any) -> str:
-        common = {"layout": "shared/layout.html.jinja", "page_parts": Parts(), "visitor": visitor_of(request)}
-        found = self._templates.get_template(template)
-        values = common | {"path": request.url.path, "query": request.query_params, "base": self.base(request)}
-        return found.render(**values | shown)
+    def _text(self, request: Request, template: str, **values: Any) -> str:
+        common = {
+            "layout": "shared/layout.html.jinja",
+            "page_parts": Parts(),
+            "visitor": visitor_of(request),
+            "path": request.url.path,
+            "query": request.query_params,
+            "base": self.base(request),
+        }
+        return self._templates.get_template(template).render(**common | values)

@@ -21,17 +21,16 @@ _PROXY_HEADER = "x-real-ip"
 _LONGEST_ADDRESS = 45
 _MOST_ADDRESSES, _MOST_MOMENTS = 10_000, 1_000
 _RATE_SECONDS = 10.0
-_FREE_OF_RATE = "/static/"
+_STATIC_FILES = "/static/"
 TRANSPORT = "noughts.transport"
-"""The ASGI extension of each request: its `transport` takes bytes that are already framed as a chunk of HTTP."""
+"""The ASGI extension of each request. Its `transport` takes complete chunks of HTTP."""
 _EVENTS, _FILE = "/events", "/games."
 _BUSY = PlainTextResponse("Too many requests from one address. Try again in 5 seconds.\n", 429, {"retry-after": "5"})
 _STOPPING = PlainTextResponse("This website is stopping. Try again in a moment.\n", 503)
 _PLACE = r"(?:[\w.-]*|\[[0-9a-f:.]*\])(?::[0-9]{0,5})?"
 """A host and a port, without a user: `localhost:80@example.org` is at example.org."""
-_HOST, _ORIGIN = (
-    re.compile(form, re.ASCII | re.IGNORECASE) for form in (_PLACE, rf"null|[a-z][a-z0-9+.-]*://{_PLACE}")
-)
+_HOST = re.compile(_PLACE, re.ASCII | re.IGNORECASE)
+_ORIGIN = re.compile(rf"null|[a-z][a-z0-9+.-]*://{_PLACE}", re.ASCII | re.IGNORECASE)
 _WRONG_PLACE = PlainTextResponse("The header Host or Origin is not a host with an optional port.\n", 400)
 _CLOSE = b"connection: close\r\ncontent-length: 0\r\n\r\n"
 _BAD = b"HTTP/1.1 400 Bad Request\r\n" + _CLOSE
@@ -56,7 +55,7 @@ class SiteLimits:
     head_seconds: float = 10.0
     body_seconds: float = 10.0
     body_bytes_a_second: int = 100_000
-    """A longer body may take proportionally longer, but never longer than `longest_seconds`."""
+    """A body can take one more second for this number of bytes, but never more than `longest_seconds`."""
     longest_seconds: float = 120.0
     unread_seconds: float = 30.0
     """Seconds for which a visitor can leave a response unread that does not fit into the buffers."""
@@ -67,7 +66,7 @@ class SiteLimits:
     address_reads: int = 2
     """Concurrent reading requests (GET, HEAD) from one address, without live events; more wait."""
     address_downloads: int = 2
-    """Concurrent downloads of all games of a tournament, which take as long as their readers like."""
+    """Concurrent downloads of all games of a tournament. A slow reader can make one last long."""
     address_writes: int = 32
     """Concurrent requests that change something; some wait for a bot's trial."""
     address_requests: int = 400
@@ -80,7 +79,7 @@ class Connections:
     def __init__(self, limits: SiteLimits, proxies: Collection[str]) -> None:
         self.limits = limits
         self.proxies = frozenset(proxies)
-        self.of: Counter[str] = Counter()
+        self.by_address: Counter[str] = Counter()
         """The number of connections by address."""
         self.unread: Counter[str] = Counter()
         """Bytes of unread responses by address."""
@@ -89,18 +88,18 @@ class Connections:
         return _Connection(self, *arguments, **named)
 
     def has_room(self, address: str) -> bool:
-        """Return whether the connections from there, the newest included, are within the limits."""
-        crowded = self.of[address] > self.limits.address_connections and address not in self.proxies
-        return not crowded and self.of.total() <= self.limits.connections
+        """Return whether the connections from this address, including the newest, are within the limits."""
+        is_over_limit = self.by_address[address] > self.limits.address_connections and address not in self.proxies
+        return not is_over_limit and self.by_address.total() <= self.limits.connections
 
     def has_unread_room(self, address: str) -> bool:
         """Return whether the unread responses of the address are within the limits."""
-        crowded = self.unread[address] > self.limits.address_unread_bytes and address not in self.proxies
-        return not crowded and self.unread.total() <= self.limits.unread_bytes
+        is_over_limit = self.unread[address] > self.limits.address_unread_bytes and address not in self.proxies
+        return not is_over_limit and self.unread.total() <= self.limits.unread_bytes
 
 
-class _TooMuchError(Exception):
-    """Stops the parser at once; the rest of the received data is not read."""
+class _LimitError(Exception):
+    """A request exceeds a limit. The parser stops at once, and does not read the rest of the data."""
 
 
 class _Connection(HttpToolsProtocol):
@@ -110,14 +109,14 @@ class _Connection(HttpToolsProtocol):
         super().__init__(*arguments, **named)
         self._connections = connections
         self._address = ""
-        self._arriving = False
+        self._is_arriving = False
         """Whether part of a request is still missing."""
-        self._beside_body = 0
-        """Bytes of the request so far, without its body."""
-        self._newest = 0
-        """Bytes received last."""
-        self._answering: RequestResponseCycle | None = None
-        self._headers = 0
+        self._head_bytes = 0
+        """Bytes of the request so far, without its body; with those of a body that are not parsed yet."""
+        self._last_bytes = 0
+        """The number of bytes received last."""
+        self._running_response: RequestResponseCycle | None = None
+        self._header_count = 0
         self._unread = 0
         """Bytes of responses that did not fit into the buffers when the visitor stopped reading."""
         self._deadline: asyncio.TimerHandle | None = None
@@ -126,16 +125,16 @@ class _Connection(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
         self._address = caller_network(self.client[0]) if self.client else ""
-        add(self._connections.of, self._address, 1)
+        add(self._connections.by_address, self._address, 1)
         if not self._connections.has_room(self._address):
             transport.abort()
         self._wait(self._connections.limits.head_seconds)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._wait(None)
-        self._read_on()
-        add(self._connections.of, self._address, -1)
-        self._leave()
+        self._stop_unread_timer()
+        add(self._connections.by_address, self._address, -1)
+        self._disconnect_response()
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
@@ -148,9 +147,9 @@ class _Connection(HttpToolsProtocol):
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        self._read_on()
+        self._stop_unread_timer()
 
-    def _read_on(self) -> None:
+    def _stop_unread_timer(self) -> None:
         """Stop the unread timer: the visitor has read the response or disconnected."""
         if self._reading_deadline is not None:
             self._reading_deadline.cancel()
@@ -158,71 +157,75 @@ class _Connection(HttpToolsProtocol):
             add(self._connections.unread, self._address, -self._unread)
 
     def data_received(self, data: bytes) -> None:
-        self._newest = len(data)
-        self._beside_body += self._newest
+        self._last_bytes = len(data)
+        self._head_bytes += self._last_bytes
         super().data_received(data)
-        if self._arriving and self._beside_body > self._connections.limits.head_bytes:
-            self._give_up(_TOO_LARGE)
-        elif self._arriving and self._deadline is None:
+        if self._is_arriving and self._head_bytes > self._connections.limits.head_bytes:
+            self._refuse(_TOO_LARGE)
+        elif self._is_arriving and self._deadline is None:
             self._wait(self._connections.limits.head_seconds)
 
     def on_message_begin(self) -> None:
         if len(self.pipeline) >= self._connections.limits.pipelined:
-            raise _TooMuchError
+            raise _LimitError
         super().on_message_begin()
         self.scope["extensions"] = {TRANSPORT: {"transport": self.transport}}
-        self._arriving, self._beside_body, self._headers = True, self._newest, 0
+        self._is_arriving = True
+        self._head_bytes = self._last_bytes
+        self._header_count = 0
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._headers += 1
-        if self._headers > self._connections.limits.headers:
-            raise _TooMuchError
+        self._header_count += 1
+        if self._header_count > self._connections.limits.headers:
+            raise _LimitError
         super().on_header(name, value)
 
     def send_400_response(self, msg: str) -> None:
-        self._give_up(_TOO_LARGE if self._headers > self._connections.limits.headers else _BAD)
+        self._refuse(_TOO_LARGE if self._header_count > self._connections.limits.headers else _BAD)
 
     def on_headers_complete(self) -> None:
         super().on_headers_complete()
         limits = self._connections.limits
         length = Headers(raw=self.headers).get("content-length", "")
-        more = int(length) / limits.body_bytes_a_second if length.isdecimal() else 0.0
-        self._wait(min(limits.body_seconds + more, limits.longest_seconds))
+        additional_seconds = int(length) / limits.body_bytes_a_second if length.isdecimal() else 0.0
+        self._wait(min(limits.body_seconds + additional_seconds, limits.longest_seconds))
 
     def on_body(self, body: bytes) -> None:
-        self._beside_body -= len(body)
+        self._head_bytes -= len(body)
         super().on_body(body)
 
     def on_message_complete(self) -> None:
         super().on_message_complete()
-        self._arriving = False
+        self._is_arriving = False
         self._wait(None)
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
-        self._answering = cycle
+        self._running_response = cycle
         super()._start_asgi_task(cycle, app)
 
-    def _leave(self) -> None:
+    def _disconnect_response(self) -> None:
         """Disconnect the running response; uvicorn itself does so only for the newest request."""
-        if self._answering is not None:
-            self._answering.disconnected = True
-            self._answering.message_event.set()
+        if self._running_response is not None:
+            self._running_response.disconnected = True
+            self._running_response.message_event.set()
 
     def _abort(self) -> None:
-        self._leave()
+        self._disconnect_response()
         self.transport.abort()
 
     def _wait(self, seconds: float | None) -> None:
+        """Limit the time for the rest of the request; None: no limit."""
         if self._deadline is not None:
             self._deadline.cancel()
-        self._deadline = None if seconds is None else self.loop.call_later(seconds, self._give_up, _TIMEOUT)
+        self._deadline = None if seconds is None else self.loop.call_later(seconds, self._refuse, _TIMEOUT)
 
-    def _give_up(self, answer: bytes) -> None:
+    def _refuse(self, answer: bytes) -> None:
+        """Close the connection, after this response if no other one is running."""
         if self.transport.is_closing():
             return
-        if self._answering is None or self._answering.response_complete:
+        if self._running_response is None or self._running_response.response_complete:
             self.transport.write(answer)
-        self._leave()
+        self._disconnect_response()
         self.transport.close()
 
 
@@ -233,58 +236,59 @@ class Visitors:
         self._app = app
         self._proxies = frozenset(proxies)
         self._limits = limits
-        self._lately = Recent(_RATE_SECONDS)
+        self._recent_requests = Recent(_RATE_SECONDS)
         self._places: dict[tuple[str, str], asyncio.Semaphore] = {}
-        """For addresses with running requests, by the limit of their kind."""
-        self._under_way: Counter[tuple[str, str]] = Counter()
+        """Concurrent requests by address and kind of request, while there are any."""
+        self._running_requests: Counter[tuple[str, str]] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         client = scope.get("client")
         if client is not None and client[0] in self._proxies:
-            told = Headers(scope=scope).get(_PROXY_HEADER, "").strip()
-            if told and len(told) <= _LONGEST_ADDRESS:
-                scope["client"] = (told, 0)
+            proxy_address = Headers(scope=scope).get(_PROXY_HEADER, "").strip()
+            if proxy_address and len(proxy_address) <= _LONGEST_ADDRESS:
+                scope["client"] = (proxy_address, 0)
         headers = Headers(scope=scope)
         if not all(map(_HOST.fullmatch, headers.getlist("host"))) or not all(
             map(_ORIGIN.fullmatch, headers.getlist("origin"))
         ):
             await _WRONG_PLACE(scope, receive, send)
             return
-        address, path = address_of(scope), scope["path"]
-        if not path.startswith(_FREE_OF_RATE):
-            if self._lately.count(address) >= self._limits.address_requests:
+        address = address_of(scope)
+        path = scope["path"]
+        if not path.startswith(_STATIC_FILES):
+            if self._recent_requests.count(address) >= self._limits.address_requests:
                 await _BUSY(scope, receive, send)
                 return
-            self._lately.add(address)
+            self._recent_requests.add(address)
         if path.startswith(PREFIX) and path.endswith(_EVENTS):
             await self._app(scope, receive, send)
             return
         GUEST.set(address)
-        kind, most = self._limit_of(scope["method"], path)
+        kind, limit = self._limit_of(scope["method"], path)
         key = address, kind
-        places = self._places.setdefault(key, asyncio.Semaphore(most))
-        self._under_way[key] += 1
+        places = self._places.setdefault(key, asyncio.Semaphore(limit))
+        self._running_requests[key] += 1
         try:
-            if self._under_way[key] > self._limits.address_connections:
+            if self._running_requests[key] > self._limits.address_connections:
                 await _BUSY(scope, receive, send)
                 return
-            answering = False
+            has_begun = False
 
             async def answer(message: Message) -> None:
-                nonlocal answering
-                answering = True
+                nonlocal has_begun
+                has_begun = True
                 await send(message)
 
             try:
                 async with places:
                     await self._app(scope, receive, answer)
             except asyncio.CancelledError:  # the website stops
-                if not answering:
+                if not has_begun:
                     await _STOPPING(scope, receive, send)
         finally:
-            self._under_way[key] -= 1
-            if not self._under_way[key]:
-                del self._under_way[key], self._places[key]
+            self._running_requests[key] -= 1
+            if not self._running_requests[key]:
+                del self._running_requests[key], self._places[key]
 
     def _limit_of(self, method: str, path: str) -> tuple[str, int]:
         """Return the kind of a request, and the limit on concurrent requests of this kind from an address."""
@@ -296,7 +300,7 @@ class Visitors:
 
 
 def add(counts: Counter[str], address: str, number: int) -> None:
-    """Add a number, which can be negative, to a count of an address; an address with 0 is removed."""
+    """Add a number, which can be negative, to the count of an address. Remove an address whose count is 0."""
     counts[address] += number
     if not counts[address]:
         del counts[address]
@@ -312,17 +316,19 @@ class Recent:
     """Counts the recent actions of each address."""
 
     def __init__(self, seconds: float = 60.0, clock: Callable[[], float] = time.monotonic) -> None:
-        self._seconds, self._clock = seconds, clock
+        self._seconds = seconds
+        self._clock = clock
         self._moments: dict[str, deque[float]] = {}
 
     def count(self, address: str) -> int:
-        """Return how many actions of the address are recent."""
+        """Return the number of recent actions of the address."""
         moments = self._moments.get(address, deque())
         while moments and moments[0] <= self._clock() - self._seconds:
             moments.popleft()
         return len(moments)
 
     def add(self, address: str) -> None:
+        """Record an action of the address."""
         if len(self._moments) >= _MOST_ADDRESSES:
             self._moments.pop(next(iter(self._moments)))
         self._moments.setdefault(address, deque(maxlen=_MOST_MOMENTS)).append(self._clock())

@@ -52,7 +52,7 @@ def count(value: float) -> str:
 
 
 def ranked_entry(row: Mapping[str, Any]) -> RankedEntry:
-    """Return the place of a row of standings, as a document, in them."""
+    """Return a row of standings for sentences on ties."""
     return RankedEntry(
         label=row["label"],
         score=Score(row["wins"], row["draws"], row["losses"]),
@@ -94,12 +94,13 @@ def when(stamp: str | None) -> Markup:
 
 def titled(tournament: dict[str, Any]) -> str:
     """Return a tournament's title; `Guest – minimax` for a game in the browser, whose players have numbered names."""
-    named, owner = tournament["title"] or short(tournament["name"]), re.escape(tournament["owner"])
-    players = re.fullmatch(rf"{owner}-guest-\d+ - (?:{owner}-(.+)-\d+|(.+))", named)
-    return f"Guest \N{EN DASH} {players[1] or players[2]}" if players else named
+    title, owner = tournament["title"] or short(tournament["name"]), re.escape(tournament["owner"])
+    players = re.fullmatch(rf"{owner}-guest-\d+ - (?:{owner}-(.+)-\d+|(.+))", title)
+    return f"Guest \N{EN DASH} {players[1] or players[2]}" if players else title
 
 
 def score(document: dict[str, Any]) -> Score:
+    """Return the score in a document."""
     return Score(document["wins"], document["draws"], document["losses"])
 
 
@@ -107,10 +108,10 @@ def time_control(time: dict[str, Any] | None) -> str:
     """Return e.g. `60 s + 0.5 s a move`, `1 s a move` or `no clocks`."""
     if not time or not any(time.values()):
         return "no clocks"
-    bank = f"{_seconds(time['bank_us'])}\u00a0s" if time["bank_us"] else ""
-    added = f" + {_seconds(time['increment_us'])}\u00a0s a move" if time["increment_us"] else ""
+    base = f"{_seconds(time['bank_us'])}\u00a0s" if time["bank_us"] else ""
+    increment = f" + {_seconds(time['increment_us'])}\u00a0s a move" if time["increment_us"] else ""
     move = f"{_seconds(time['move_us'])}\u00a0s a move" if time["move_us"] else ""
-    return ", at most ".join(filter(None, (bank + added, move)))
+    return ", at most ".join(filter(None, (base + increment, move)))
 
 
 def _seconds(micros: int) -> str:
@@ -123,9 +124,12 @@ def tie_break(word: str) -> str:
 
 
 def ties(rows: list[dict[str, Any]]) -> list[str]:
-    """Return a sentence for each group of tied entries that says what put them in this order."""
+    """Return a sentence for each group of tied entries: the criterion that decided their order."""
     return tie_notes(map(ranked_entry, rows))
 
 
-_NAMED = (lead, tie_break, ties, short, bot, number, count, points, game, level, ending, titled, when, time_control)
-FILTERS: dict[str, Callable[..., Any]] = {"schedule": format_named, **{each.__name__: each for each in _NAMED}}
+_FUNCTIONS = (lead, tie_break, ties, short, bot, number, count, points, game, level, ending, titled, when, time_control)
+FILTERS: dict[str, Callable[..., Any]] = {
+    "schedule": format_named,
+    **{function.__name__: function for function in _FUNCTIONS},
+}

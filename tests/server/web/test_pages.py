@@ -260,7 +260,7 @@ async def test_visitors_of_the_home_page_share_its_calls(server: ServerUnderTest
         upstream = Counting(server.address, Dialling())
         hub = Hub(upstream, tasks)
         page = FrontPage(upstream, hub)
-        first, *others = await asyncio.gather(*(page.shown() for _ in range(20)))
+        first, *others = await asyncio.gather(*(page.content() for _ in range(20)))
         assert all(each == first for each in others)
         assert upstream.calls <= 20
         hub.close()
@@ -287,7 +287,7 @@ async def test_home_page_lacks_only_the_part_that_fails(server: ServerUnderTest,
         upstream = Lacking(server.address, Dialling())
         upstream.refused = refused
         hub = Hub(upstream, tasks)
-        shown = await FrontPage(upstream, hub).shown()
+        shown = await FrontPage(upstream, hub).content()
         assert shown["status"] or refused == "GetStatus"
         assert shown["tournaments"] or refused == "ListTournaments"
         assert shown["finished"] or refused in ("ListGames", "GetTournament", "ListTournaments")

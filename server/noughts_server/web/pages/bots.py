@@ -12,7 +12,7 @@ from noughts_server.drawing.charts import Drawn, rating_line
 from noughts_server.web import api_routes, words
 from noughts_server.web.documents import Document
 from noughts_server.web.pages.challenges import possible_challengers
-from noughts_server.web.pages.listing import PAGE_SIZE, listed, next_page, renamed_filters
+from noughts_server.web.pages.listing import PAGE_SIZE, list_page, next_page, renamed_filters
 from noughts_server.web.pages.website import Website
 
 _FILTERS = ("owner", "search", "online_only")
@@ -21,22 +21,22 @@ _MOST_CURVES = 10
 
 
 async def bots_page(website: Website, request: Request) -> Response:
-    if renamed := renamed_filters(request):
-        return renamed
-    page = await listed(website, request, api_routes.BOTS, *_FILTERS)
+    if redirect := renamed_filters(request):
+        return redirect
+    page = await list_page(website, request, api_routes.BOTS, *_FILTERS)
     filters = {name: request.query_params.get(name, "").strip() for name in _FILTERS}
-    return await website.views.page(request, "bots/bots.html.jinja", **page, wanted=filters)
+    return await website.views.page(request, "bots/bots.html.jinja", **page, filters=filters)
 
 
 async def bot_page(website: Website, request: Request) -> Response:
     upstream, name = website.upstream, bot_name(request.path_params["bot"])
-    got, ratings, games, statistics = await asyncio.gather(
+    response, ratings, games, statistics = await asyncio.gather(
         upstream.ask(upstream.bots.GetBot, bots_pb2.GetBotRequest(name=name)),
         upstream.ask(upstream.leaderboards.ListBotRatings, leaderboards_pb2.ListBotRatingsRequest(bot=name)),
         upstream.ask(upstream.games.ListGames, games_pb2.ListGamesRequest(parent=name, page_size=_RECENT)),
         upstream.ask(upstream.leaderboards.GetBotStatistics, leaderboards_pb2.GetBotStatisticsRequest(bot=name)),
     )
-    bot, versions = got["bot"], got["versions"]
+    bot, versions = response["bot"], response["versions"]
     curves = await asyncio.gather(
         *(_rating_curve(website, name, rating, versions) for rating in ratings["ratings"][:_MOST_CURVES])
     )
@@ -53,21 +53,22 @@ async def bot_page(website: Website, request: Request) -> Response:
 
 
 async def _rating_curve(website: Website, bot: str, rating: Document, versions: list[Document]) -> Drawn | None:
+    """Return the rating in one list against the number of games, with marks at the starts of versions."""
     variant, _, time_class = rating["rating_list"].rpartition("/")
     get_history = leaderboards_pb2.GetRatingHistoryRequest(bot=bot, variant=variant, time_class=time_class)
     points = (await website.upstream.ask(website.upstream.leaderboards.GetRatingHistory, get_history))["points"]
-    began = []
+    version_starts = []
     for version in reversed(versions):
-        # Timestamps of one length and zone compare as texts. The first version needs no mark.
-        since = next((point["games"] for point in points if point["time"] >= version["create_time"]), None)
-        if since is not None and points and since > points[0]["games"]:
-            began.append((since, words.number(version["name"])))
-    return rating_line(points, began)
+        # The texts of times compare like the times. The first version needs no mark.
+        first_games = next((point["games"] for point in points if point["time"] >= version["create_time"]), None)
+        if first_games is not None and points and first_games > points[0]["games"]:
+            version_starts.append((first_games, words.number(version["name"])))
+    return rating_line(points, version_starts)
 
 
 async def against_page(website: Website, request: Request) -> Response:
     upstream = website.upstream
-    bot, opponent = (bot_name(request.path_params[each]) for each in ("bot", "opponent"))
+    bot, opponent = (bot_name(request.path_params[parameter]) for parameter in ("bot", "opponent"))
     tournament = request.query_params.get("tournament", "")
     list_games = games_pb2.ListGamesRequest(
         parent=bot,
@@ -81,6 +82,6 @@ async def against_page(website: Website, request: Request) -> Response:
         upstream.ask(upstream.leaderboards.GetHeadToHead, get_head_to_head),
         upstream.ask(upstream.games.ListGames, list_games),
     )
-    shown: Document = {"bot": bot, "opponent": opponent, "tournament": tournament, **head_to_head}
-    shown |= {"games": games["games"], "next_page": next_page(request, games)}
-    return await website.views.page(request, "bots/against.html.jinja", **shown)
+    values: Document = {"bot": bot, "opponent": opponent, "tournament": tournament, **head_to_head}
+    values |= {"games": games["games"], "next_page": next_page(request, games)}
+    return await website.views.page(request, "bots/against.html.jinja", **values)

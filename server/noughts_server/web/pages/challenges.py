@@ -17,7 +17,8 @@ async def possible_challengers(website: Website, request: Request, bot: Document
     person = await website.person(request) if bot["online"] else None
     if person is None:
         return []
-    return [each for each in await website.bots_of(person) if each["online"] and each["name"] != bot["name"]]
+    own_bots = await website.bots_of(person)
+    return [own_bot for own_bot in own_bots if own_bot["online"] and own_bot["name"] != bot["name"]]
 
 
 async def create_challenge(website: Website, request: Request, person: Person) -> Response:

@@ -13,7 +13,8 @@ _MOST_CELLS = 900
 
 
 async def explorer_page(website: Website, request: Request) -> Response:
-    query, upstream = request.query_params, website.upstream
+    query = request.query_params
+    upstream = website.upstream
     moves = [whole_number("moves", cell, 0, _MOST_CELLS) for cell in query.get("moves", "").split(",") if cell]
 
     async def opening_moves(variant: str, time_class: str) -> Document:
@@ -21,14 +22,16 @@ async def explorer_page(website: Website, request: Request) -> Response:
         return await upstream.ask(upstream.leaderboards.GetOpeningMoves, position)
 
     variant, time_class = query.get("variant", ""), query.get("time_class", "")
-    found = await opening_moves(variant, time_class)
-    name = found["rating_list"]
-    lists = [each for each in found["rating_lists"] if geometry(each.rpartition("/")[0]) is not None]
+    response = await opening_moves(variant, time_class)
+    name = response["rating_list"]
+    lists = [list_name for list_name in response["rating_lists"] if geometry(list_name.rpartition("/")[0]) is not None]
     if name not in lists and not (time_class and moves):
         # A list with games is more useful than an empty one.
-        name = next((each for each in lists if each.startswith(f"{variant}/") or not (variant or moves)), name)
+        name = next(
+            (list_name for list_name in lists if list_name.startswith(f"{variant}/") or not (variant or moves)), name
+        )
         variant, _, time_class = name.rpartition("/")
-        found = await opening_moves(variant, time_class)
+        response = await opening_moves(variant, time_class)
     game = {"board": geometry(name.rpartition("/")[0]), "moves": moves}
-    parted = [each.rpartition("/") for each in lists]
-    return await website.views.page(request, "explorer.html.jinja", found=found, lists=parted, game=game)
+    split_names = [list_name.rpartition("/") for list_name in lists]
+    return await website.views.page(request, "explorer.html.jinja", position=response, lists=split_names, game=game)

@@ -15,7 +15,7 @@ from noughts_server.web.pages.website import Website
 from noughts_server.web.unchanged import answer
 from noughts_server.web.upstream import Failure
 
-_STARTS = 500
+_MOST_STARTS = 500
 
 
 async def tournaments_atom(website: Website, request: Request) -> Response:
@@ -41,7 +41,7 @@ async def _atom(website: Website, request: Request, template: str, **values: Any
 
 async def tournaments_calendar(website: Website, request: Request) -> Response:
     upstream = website.upstream
-    newest = tournaments_pb2.ListTournamentsRequest(page_size=_STARTS)
+    newest = tournaments_pb2.ListTournamentsRequest(page_size=_MOST_STARTS)
     tournaments = (await upstream.ask(upstream.tournaments.ListTournaments, newest))["tournaments"]
     return await _calendar(website, request, "Starts of tournaments", tournaments)
 

@@ -29,40 +29,44 @@ class FrontPage:
     def __init__(self, upstream: Upstream, hub: Hub) -> None:
         self._upstream = upstream
         self._hub = hub
-        self._reading = asyncio.Lock()
+        self._lock = asyncio.Lock()
         self._last: Document | Failure = {}
-        self._old_at = 0.0
+        self._expires_at = 0.0
 
-    async def shown(self) -> Document:
-        """Return what the page shows; `known` has tournaments, `players` their standings by label. Raises Failure."""
-        live = await self._hub.known("featured")
+    async def content(self) -> Document:
+        """Return the values of the template. Raises Failure.
+
+        `known` has tournaments by name, `players` the rows of their standings by label.
+        """
+        live = await self._hub.snapshot_of("featured")
         running = live["tournaments"][:_RUNNING]
-        names = {each["name"] for each in running} | {game["name"].partition("/games/")[0] for game in live["games"]}
+        names = {tournament["name"] for tournament in running}
+        names |= {game["name"].partition("/games/")[0] for game in live["games"]}
         clock = asyncio.get_running_loop().time
-        async with self._reading:
+        async with self._lock:
             last = self._last
-            if clock() >= self._old_at or (isinstance(last, dict) and not names <= last["asked"]):
+            if clock() >= self._expires_at or (isinstance(last, dict) and not names <= last["requested"]):
                 try:
                     last = await _read(self._upstream, names)
                 except Failure as failure:
                     last = failure
-                self._last, self._old_at = last, clock() + _SHARED_SECONDS
+                self._last, self._expires_at = last, clock() + _SHARED_SECONDS
         if isinstance(last, Failure):
-            raise last.with_traceback(None)  # else it would collect those of all visitors
+            raise last.with_traceback(None)  # or each visitor's request would add its traceback
         known = last["known"]
         games = [game for game in live["games"] if game["name"].partition("/games/")[0] in known]
-        return {**last, "running": [each for each in running if each["name"] in known], "live": games}
+        return {**last, "running": [tournament for tournament in running if tournament["name"] in known], "live": games}
 
 
 async def _read(upstream: Upstream, live: Collection[str]) -> Document:
     """Return everything except live games; `live` are the names of their tournaments. Raises Failure."""
 
     def best_of(variant: str, time_class: str) -> Awaitable[Document]:
-        wanted = leaderboards_pb2.GetLeaderboardRequest(variant=variant, time_class=time_class, page_size=_BEST)
-        return upstream.ask(upstream.leaderboards.GetLeaderboard, wanted)
+        request = leaderboards_pb2.GetLeaderboardRequest(variant=variant, time_class=time_class, page_size=_BEST)
+        return upstream.ask(upstream.leaderboards.GetLeaderboard, request)
 
     failures: list[Failure] = []
-    status, listed, lists = await asyncio.gather(
+    status, tournament_page, list_page = await asyncio.gather(
         _part(None, upstream.ask(upstream.status.GetStatus, status_pb2.GetStatusRequest()), failures),
         _part(
             {"tournaments": []},
@@ -81,10 +85,10 @@ async def _read(upstream: Upstream, live: Collection[str]) -> Document:
     )
     if len(failures) == 3:
         raise failures[0]
-    recent = [each["name"] for each in listed["tournaments"] if each["games_done"]][:_RECENT]
-    fullest = sorted(lists["rating_lists"], key=lambda each: -int(each["games"]))[:_LISTS]
+    recent = [tournament["name"] for tournament in tournament_page["tournaments"] if tournament["games_done"]][:_RECENT]
+    fullest = sorted(list_page["rating_lists"], key=lambda rating_list: -int(rating_list["games"]))[:_LISTS]
     names = {*recent, *live}
-    tournaments, finished, best = await asyncio.gather(
+    tournaments, game_pages, best = await asyncio.gather(
         asyncio.gather(*(_part({}, tournaments_of(upstream, [name])) for name in names)),
         asyncio.gather(
             *(
@@ -95,30 +99,30 @@ async def _read(upstream: Upstream, live: Collection[str]) -> Document:
                 for name in recent
             )
         ),
-        asyncio.gather(*(_part({"rows": []}, best_of(each["variant"], each["time_class"])) for each in fullest)),
+        asyncio.gather(*(_part({"rows": []}, best_of(row["variant"], row["time_class"])) for row in fullest)),
     )
-    known = {name: each for found in tournaments for name, each in found.items()}
-    ended = [
+    known = {name: tournament for part in tournaments for name, tournament in part.items()}
+    ended_games = [
         game
-        for found in finished
-        for game in found["games"]
+        for page in game_pages
+        for game in page["games"]
         if game["moves"] and game["name"].partition("/games/")[0] in known
     ]
     return {
         "status": status,
-        "tournaments": listed["tournaments"],
-        "asked": names,
+        "tournaments": tournament_page["tournaments"],
+        "requested": names,
         "known": known,
-        "players": {name: {row.label: row for row in each.standings} for name, each in known.items()},
+        "players": {name: {row.label: row for row in tournament.standings} for name, tournament in known.items()},
         "best": best,
-        "finished": [with_board({**game, "state": "ended"}) for game in ended],
+        "finished": [with_board({**game, "state": "ended"}) for game in ended_games],
     }
 
 
-async def _part(missing: Part, asked: Awaitable[Part], failures: list[Failure] | None = None) -> Part:
-    """Return the answer, or what stands for it if the call fails, and note the failure."""
+async def _part(missing: Part, call: Awaitable[Part], failures: list[Failure] | None = None) -> Part:
+    """Return the response of a call. If the call fails, add the failure to `failures`, and return `missing`."""
     try:
-        return await asked
+        return await call
     except Failure as failure:
         if failures is not None:
             failures.append(failure.with_traceback(None))

@@ -7,7 +7,7 @@ from noughts_server.core.board_geometry import geometry
 from noughts_server.drawing.board_svg import board_svg, picture
 from noughts_server.web.board_png import board_png, png_source
 from noughts_server.web.documents import Document
-from noughts_server.web.forms import MOST, whole_number
+from noughts_server.web.forms import LARGEST_NUMBER, whole_number
 from noughts_server.web.known_game import known_game, tournaments_of
 from noughts_server.web.pages.website import Website
 from noughts_server.web.signin import visitor_of
@@ -36,10 +36,10 @@ async def board_as_svg(website: Website, request: Request) -> Response:
     query = request.query_params
     numbers = whole_number("numbers", query.get("numbers", "0"), 0, _MOST_NUMBERS)
     title = f"{game['first']} - {game['second']}, move {ply}"
-    whole = query.get("whole") == "true"
+    is_whole = query.get("whole") == "true"
 
     def draw() -> Response:
-        board = board_svg(game, ply, numbers=numbers, whole=whole)
+        board = board_svg(game, ply, numbers=numbers, whole=is_whole)
         return _picture(request, game, picture(board, title).encode(), "image/svg+xml")
 
     return await website.views.rendering.in_turn(request, "svg", draw)
@@ -75,7 +75,7 @@ def _picture(request: Request, game: Document, body: bytes, kind: str) -> Respon
 
 
 async def _game_with_board(website: Website, request: Request) -> tuple[Document, int]:
-    """Return the game, which has a board, and the address's ply. Raises Failure."""
+    """Return the game and the ply of the address. Raises Failure, also for a game whose board cannot be drawn."""
     known = await _game_of(website, request)
     game, ply = known["game"], known["ply"]
     if game["board"] is None:
@@ -84,7 +84,7 @@ async def _game_with_board(website: Website, request: Request) -> tuple[Document
 
 
 async def _game_with_players(website: Website, request: Request) -> Document:
-    """Return what a page shows of a game and of its players. Raises Failure."""
+    """Return the values that a page needs for a game and its players. Raises Failure."""
     known = await _game_of(website, request)
     name = "tournaments/{tournament}".format_map(request.path_params)
     (tournament,) = (await tournaments_of(website.upstream, [name])).values()
@@ -99,5 +99,5 @@ async def _game_of(website: Website, request: Request) -> Document:
     visitor = visitor_of(request)
     known = await known_game(website.upstream, website.hub, name, visitor.token if visitor else "")
     plies = len(known["game"]["moves"])
-    ply = whole_number("ply", request.query_params.get("ply", str(plies)), 0, MOST)
+    ply = whole_number("ply", request.query_params.get("ply", str(plies)), 0, LARGEST_NUMBER)
     return {**known, "ply": min(ply, plies)}

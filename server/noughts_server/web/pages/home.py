@@ -7,4 +7,4 @@ from noughts_server.web.pages.website import Website
 
 
 async def home_page(website: Website, request: Request) -> Response:
-    return await website.views.page(request, "home.html.jinja", **await website.front_page.shown())
+    return await website.views.page(request, "home.html.jinja", **await website.front_page.content())

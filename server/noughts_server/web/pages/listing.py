@@ -15,14 +15,16 @@ PAGE_SIZE = 50
 _OLD_FILTERS = {"online": "online_only", "sure": "exclude_provisional"}
 
 
-async def listed(website: Website, request: Request, route: ApiRoute[Any, Any], *fields: str, **path: str) -> Document:
-    """Return the answer of an API route to these fields of the page's query, with `page_size` and `next_page`.
+async def list_page(
+    website: Website, request: Request, route: ApiRoute[Any, Any], *fields: str, **path: str
+) -> Document:
+    """Return the response of an API route to these fields of the page's query, with `page_size` and `next_page`.
 
     Raises Failure. `path` sets parameters of the route's path that the page's own path does not have.
     """
     query = ((name, text.strip()) for name, text in request.query_params.multi_items())
-    chosen = [(name, text) for name, text in query if name in (*fields, "page_token") and text]
-    call = request_for(route, {**request.path_params, **path}, [("page_size", str(PAGE_SIZE)), *chosen])
+    parameters = [(name, text) for name, text in query if name in (*fields, "page_token") and text]
+    call = request_for(route, {**request.path_params, **path}, [("page_size", str(PAGE_SIZE)), *parameters])
     page = document(await website.upstream.call(route.method(website.upstream), call))
     return {**page, "page_size": PAGE_SIZE, "next_page": next_page(request, page)}
 
@@ -38,5 +40,5 @@ def renamed_filters(request: Request) -> Response | None:
     query = request.query_params.multi_items()
     if not any(name in _OLD_FILTERS for name, _ in query):
         return None
-    renamed = [(_OLD_FILTERS.get(name, name), text) for name, text in query]
-    return RedirectResponse(f"{request.url.path}?{urlencode(renamed)}", 308)
+    new_query = [(_OLD_FILTERS.get(name, name), text) for name, text in query]
+    return RedirectResponse(f"{request.url.path}?{urlencode(new_query)}", 308)

@@ -25,7 +25,7 @@ _UPLOAD_FORM = {
     "submission.entry": "upload-entry",
     "submission.variant": "upload-variant",
 }
-"""The ids of the form's fields by those of a submission."""
+"""The ids of the form's fields, by field of a submission."""
 _LARGEST_FILE = 8 << 20
 """In bytes; the server's own limit can be lower."""
 
@@ -57,8 +57,8 @@ async def own_page(
         bots=bots,
         games=await _recent_games(website, bots),
         tournaments=tournaments["tournaments"],
-        tokens=[each for each in tokens["tokens"] if each["owner"] == person.owner],
-        joinable=[each for each in newest["tournaments"] if each["state"] == "open"],
+        tokens=[token for token in tokens["tokens"] if token["owner"] == person.owner],
+        joinable=[tournament for tournament in newest["tournaments"] if tournament["state"] == "open"],
         accepts=status["accepts"],
         form=failed_form,
         secret=new_token,
@@ -70,7 +70,7 @@ async def _recent_games(website: Website, bots: list[Document]) -> list[Document
     upstream = website.upstream
     active = [bot["name"] for bot in bots if not bot["retire_time"]][:_RECENT]
     requests = [games_pb2.ListGamesRequest(parent=name, page_size=_RECENT) for name in active]
-    pages = await asyncio.gather(*(upstream.ask(upstream.games.ListGames, each) for each in requests))
+    pages = await asyncio.gather(*(upstream.ask(upstream.games.ListGames, request) for request in requests))
     games = {game["name"]: game for page in pages for game in page["games"]}
     return sorted(games.values(), key=lambda game: str(game["end_time"]), reverse=True)[:_RECENT]
 
@@ -92,16 +92,16 @@ async def submit_bot(website: Website, request: Request, person: Person) -> Resp
         )
         requests = submission_requests(submission, file.content)
         submit: Any = upstream.bots.SubmitBot  # a method that takes a stream of requests
-        submitted = await upstream.call(submit, requests, person.token, seconds=TRIAL_SECONDS)
+        response = await upstream.call(submit, requests, person.token, seconds=TRIAL_SECONDS)
         if tournament := form.get("tournament", ""):
-            join = tournaments_pb2.JoinTournamentRequest(name=tournament, bot=submitted.version.name)
+            join = tournaments_pb2.JoinTournamentRequest(name=tournament, bot=response.version.name)
             await upstream.ask(upstream.tournaments.JoinTournament, join, person.token)
     except Failure as failure:
         if failure.status == 401:
             raise
         in_form(failure, _UPLOAD_FORM.values(), _UPLOAD_FORM)
         return await own_page(website, request, person, failure, failed_form="upload")
-    return RedirectResponse(f"/bots/{submitted.version.name.split('/')[1]}", 303)
+    return RedirectResponse(f"/bots/{response.version.name.split('/')[1]}", 303)
 
 
 async def create_token(website: Website, request: Request, person: Person) -> Response:
@@ -142,5 +142,5 @@ def _kind(name: str, content: bytes) -> str:
     if (kind := kind_of(name, content)) is not None:
         return kind
     hint = "Run a program on your own machine: noughts bot run"
-    words = f"{name[:100]!r} is not a WebAssembly module, a Python file or a zip file of one."
-    raise Failure(400, words, hint, field="file")
+    message = f"{name[:100]!r} is not a WebAssembly module, a Python file or a zip file of one."
+    raise Failure(400, message, hint, field="file")

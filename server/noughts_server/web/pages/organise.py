@@ -13,12 +13,12 @@ from noughts_server.convert.settings import settings_message
 from noughts_server.convert.times import time_control
 from noughts_server.core.resource_names import tournament_name
 from noughts_server.web.documents import Document
-from noughts_server.web.forms import MOST, in_form, number_of, time_of, whole_number, wrong
+from noughts_server.web.forms import LARGEST_NUMBER, in_form, number_of, time_of, whole_number, wrong
 from noughts_server.web.pages.website import Person, Website
 from noughts_server.web.signin import read_form
 from noughts_server.web.upstream import Failure
 
-_FORMATS = {str(each).replace("-", "_"): f"{each.title}: {each.summary}" for each in FORMATS}
+_FORMATS = {str(kind).replace("-", "_"): f"{kind.title}: {kind.summary}" for kind in FORMATS}
 _EMPTY = (
     "id",
     "title",
@@ -32,18 +32,18 @@ _EMPTY = (
     "repeat",
     *OPTIONS,
 )
-_USUAL = {"variant": "tictactoe", "schedule": "round_robin", "games_per_pair": "2", "bank": "60", "increment": "0.5"}
-_FORM: Document = {**dict.fromkeys(_EMPTY, ""), **_USUAL, "rated": "on"}
+_DEFAULTS = {"variant": "tictactoe", "schedule": "round_robin", "games_per_pair": "2", "bank": "60", "increment": "0.5"}
+_FORM: Document = {**dict.fromkeys(_EMPTY, ""), **_DEFAULTS, "rated": "on"}
 """Fields of the form and their defaults."""
-_RENAMED = {"name": "id", "kind": "openings", "openings": "plies"}
+_FORM_NAMES = {"name": "id", "kind": "openings", "openings": "plies"}
 """Fields of the API whose fields in the form have other names."""
-_NUMBERS = dict.fromkeys(("games_per_pair", "concurrency"), MOST)
+_NUMBERS = dict.fromkeys(("games_per_pair", "concurrency"), LARGEST_NUMBER)
 """Numeric fields of the settings, with their largest values; an empty one means the default."""
-_NUMBERS.update({name: each.most for name, each in OPTIONS.items() if type(each.default) is int})
-_SWITCHES = tuple(name for name, each in OPTIONS.items() if type(each.default) is bool)
-_TEXTS = tuple(name for name, each in OPTIONS.items() if type(each.default) is str)
+_NUMBERS.update({name: option.most for name, option in OPTIONS.items() if type(option.default) is int})
+_SWITCHES = tuple(name for name, option in OPTIONS.items() if type(option.default) is bool)
+_TEXTS = tuple(name for name, option in OPTIONS.items() if type(option.default) is str)
 _RARE = {*OPTIONS, "openings", "plies", "concurrency", "entries_min", "entries_max", "seed"} - {"rounds", "sprt"}
-"""Fields of the part that is closed as long as they are empty."""
+"""Fields of the part of the form that is closed if all of them are empty."""
 
 
 async def organise_page(website: Website, request: Request, person: Person) -> Response:
@@ -68,7 +68,7 @@ async def create_tournament(website: Website, request: Request, person: Person) 
         cause = failure.__cause__
         if isinstance(cause, grpc.aio.AioRpcError) and cause.code() is grpc.StatusCode.ALREADY_EXISTS:
             failure = Failure(409, "This name is already taken.", "Choose another.", field="id")
-        return await _page(website, request, values, in_form(failure, _FORM, _RENAMED))
+        return await _page(website, request, values, in_form(failure, _FORM, _FORM_NAMES))
     return RedirectResponse(f"/{created['tournament']['name']}", 303)
 
 

@@ -117,7 +117,7 @@ async def take_back(website: Website, request: Request) -> Response:
 
 async def leave(website: Website, request: Request) -> Response:
     async def act(table: PlayRoom, key: str, form: dict[str, str]) -> None:
-        await website.rooms().left(table)
+        await website.rooms().note_left(table)
 
     return await _act(website, request, act)
 

@@ -72,8 +72,8 @@ OWN_PAGES: tuple[tuple[str, OwnHandler], ...] = (
 _PARTS: tuple[tuple[str, Handler], ...] = (("/board", games.empty_board),)
 """Parts of pages for their scripts, which need no call to the server."""
 
-_DRAWN: tuple[tuple[str, Handler], ...] = (("/tournaments/{tournament}/games/{number:int}.png", games.board_as_png),)
-"""What other processes draw, one after the other: while these requests wait for that, they must not keep a place."""
+_PICTURES: tuple[tuple[str, Handler], ...] = (("/tournaments/{tournament}/games/{number:int}.png", games.board_as_png),)
+"""Pictures that other processes draw one after the other. Their requests must not keep a place while they wait."""
 
 _FORMS: tuple[tuple[str, Handler], ...] = (
     ("/play", play.open_table),
@@ -108,7 +108,7 @@ _OWN_FORMS: tuple[tuple[str, OwnHandler], ...] = (
 def page_routes(website: Website, *, signing_in: bool) -> list[Route]:
     """Return the routes for starlette. Without `signing_in`, the sign-in page explains that nobody can sign in."""
     routes = [Route(path, partial(_in_one_place, path, page, website), methods=["GET"]) for path, page in PAGES]
-    routes += [Route(path, partial(page, website), methods=["GET"]) for path, page in (*_PARTS, *_DRAWN)]
+    routes += [Route(path, partial(page, website), methods=["GET"]) for path, page in (*_PARTS, *_PICTURES)]
     routes += [Route(path, partial(answer, website), methods=["POST"]) for path, answer in _FORMS]
     if signing_in:
         routes += [Route(path, partial(answer, website), methods=["POST"]) for path, answer in _SIGN_IN_FORMS]
@@ -129,6 +129,6 @@ async def _for_person(handler: OwnHandler, website: Website, request: Request) -
 async def _in_one_place(
     path: str, handler: Callable[[Website, Request], Awaitable[Response]], website: Website, request: Request
 ) -> Response:
-    """Answer a request to a route's path. It holds what the server answers until the page is rendered."""
+    """Answer a request to a route's path, with one place for all its calls and for rendering the page."""
     async with website.upstream.one_place(hash((request.url.path, request.url.query)), path):
         return await handler(website, request)

@@ -13,7 +13,7 @@ _MOST = 20
 
 async def search_page(website: Website, request: Request) -> Response:
     text, upstream = request.query_params.get("q", "").strip(), website.upstream
-    named, owned, tournaments = await asyncio.gather(
+    bots_by_name, bots_by_owner, tournaments = await asyncio.gather(
         upstream.ask(upstream.bots.ListBots, bots_pb2.ListBotsRequest(search=text, page_size=_MOST)),
         upstream.ask(upstream.bots.ListBots, bots_pb2.ListBotsRequest(owner=text or "-", page_size=_MOST)),
         upstream.ask(
@@ -25,7 +25,7 @@ async def search_page(website: Website, request: Request) -> Response:
         request,
         "search.html.jinja",
         text=text,
-        bots=named["bots"],
-        owned=owned["bots"],
+        bots=bots_by_name["bots"],
+        owned=bots_by_owner["bots"],
         tournaments=tournaments["tournaments"],
     )

@@ -34,8 +34,8 @@ async def sign_in(website: Website, request: Request) -> Response:
         if failure.status in (400, 401):
             failures.add(address)
             if failures.count(address) > _MOST_FAILURES:
-                words = f"{_MOST_FAILURES} attempts have failed within a minute."
-                failure = Failure(429, words, "Try again in a minute; a valid token is accepted at once.")
+                message = f"{_MOST_FAILURES} attempts have failed within a minute."
+                failure = Failure(429, message, "Try again in a minute; a valid token is accepted at once.")
         return await _page(website, request, failure)
     after = RedirectResponse(place_after(form.get("next", "")), 303)
     return signed_in(after, token, secure=website.secure)

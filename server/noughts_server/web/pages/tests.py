@@ -6,12 +6,12 @@ from starlette.responses import RedirectResponse, Response
 from noughts_proto.v1 import tests_pb2
 from noughts_server.core.resource_names import test_name
 from noughts_server.web import api_routes
-from noughts_server.web.pages.listing import listed
+from noughts_server.web.pages.listing import list_page
 from noughts_server.web.pages.website import Website
 
 
 async def tests_page(website: Website, request: Request) -> Response:
-    page = await listed(website, request, api_routes.TESTS, "owner", "search", "state")
+    page = await list_page(website, request, api_routes.TESTS, "owner", "search", "state")
     return await website.views.page(request, "tests.html.jinja", **page)
 
 

@@ -11,39 +11,39 @@ from noughts_server.core.resource_names import tournament_name
 from noughts_server.tables.crosstable import Crosstable
 from noughts_server.web import api_routes, words
 from noughts_server.web.documents import Document, enum_words
-from noughts_server.web.pages.listing import listed
+from noughts_server.web.pages.listing import list_page
 from noughts_server.web.pages.tournament_actions import permitted_actions
 from noughts_server.web.pages.website import Website
 from noughts_server.web.upstream import Failure
 
 _OVERVIEW = "overview"
 _GAME_FILTERS = ("entry", "result", "termination", "faults_only")
-_FAULTS = 10
-_LAST = 8
+_MOST_FAULTS = 10
+_LAST_GAMES = 8
 _MOST_IN_CROSSTABLE = 40
 """Entries in a page's crosstable; the API returns all of them."""
-_STANDINGS = 100
+_ROWS_OF_STANDINGS = 100
 
 
 async def tournament_page(website: Website, request: Request) -> Response:
-    known = await _known_tournament(website, request)
-    boards = await _live_games(website, known["tournament"]) if known["tab"] == _OVERVIEW else []
-    return await website.views.page(request, "tournament/tournament.html.jinja", **known, boards=boards)
+    values = await _known_tournament(website, request)
+    boards = await _live_games(website, values["tournament"]) if values["tab"] == _OVERVIEW else []
+    return await website.views.page(request, "tournament/tournament.html.jinja", **values, boards=boards)
 
 
 async def tournament_parts(website: Website, request: Request) -> Response:
     """Return the parts of the page that changed."""
-    known = await _known_tournament(website, request)
-    return await website.views.parts(request, "tournament/tournament.html.jinja", **known, boards=[])
+    values = await _known_tournament(website, request)
+    return await website.views.parts(request, "tournament/tournament.html.jinja", **values, boards=[])
 
 
 async def games_page(website: Website, request: Request) -> Response:
-    known, page = await asyncio.gather(
+    values, page = await asyncio.gather(
         _known_tournament(website, request),
-        listed(website, request, api_routes.TOURNAMENT_GAMES, "after", *_GAME_FILTERS),
+        list_page(website, request, api_routes.TOURNAMENT_GAMES, "after", *_GAME_FILTERS),
     )
     games: Document = {
-        **known,
+        **values,
         **page,
         "tab": "games",
         "boards": [],
@@ -54,23 +54,24 @@ async def games_page(website: Website, request: Request) -> Response:
 
 
 async def _known_tournament(website: Website, request: Request) -> Document:
-    """Return what all tabs show of the tournament. Raises Failure."""
+    """Return the values that all tabs need. Raises Failure."""
     upstream = website.upstream
     name = tournament_name(request.path_params["tournament"])
     get_crosstable = tournaments_pb2.GetCrosstableRequest(name=name, top=_MOST_IN_CROSSTABLE)
-    list_faults = games_pb2.ListGamesRequest(parent=name, faults_only=True, page_size=_FAULTS)
-    got, crosstable, faults = await asyncio.gather(
+    list_faults = games_pb2.ListGamesRequest(parent=name, faults_only=True, page_size=_MOST_FAULTS)
+    response, crosstable, faults = await asyncio.gather(
         upstream.ask(upstream.tournaments.GetTournament, tournaments_pb2.GetTournamentRequest(name=name)),
         upstream.ask(upstream.tournaments.GetCrosstable, get_crosstable),
         upstream.ask(upstream.games.ListGames, list_faults),
     )
-    tournament, tab = got["tournament"], request.query_params.get("tab", _OVERVIEW)
+    tournament = response["tournament"]
+    tab = request.query_params.get("tab", _OVERVIEW)
     before = _rows_before(request)
     return {
         "tab": tab,
         "tournament": tournament,
         "before": before,
-        "standings": tournament["standings"][before : before + _STANDINGS],
+        "standings": tournament["standings"][before : before + _ROWS_OF_STANDINGS],
         "desk": await permitted_actions(website, request, tournament),
         "crosstable": _crosstable(tournament["standings"], crosstable["cells"]),
         "rounds": _rounds(crosstable["matches"]),
@@ -82,10 +83,10 @@ async def _known_tournament(website: Website, request: Request) -> Document:
 
 
 async def _last_games(website: Website, tournament: Document) -> list[Document]:
-    # One row while the tournament runs, so that what follows stays where it is.
-    most = _LAST // 2 if tournament["state"] == "running" else _LAST
-    after = max(0, tournament["games_done"] - most)
-    last = games_pb2.ListGamesRequest(parent=tournament["name"], after=after, page_size=most)
+    # While the tournament runs, the games fill one row, so that the rest of the page does not move.
+    count = _LAST_GAMES // 2 if tournament["state"] == "running" else _LAST_GAMES
+    after = max(0, tournament["games_done"] - count)
+    last = games_pb2.ListGamesRequest(parent=tournament["name"], after=after, page_size=count)
     games: list[Document] = (await website.upstream.ask(website.upstream.games.ListGames, last))["games"]
     return games
 
@@ -94,7 +95,7 @@ async def _live_games(website: Website, tournament: Document) -> list[Document]:
     """Return the live games that the page shows as boards."""
     if tournament["state"] == "running":
         with suppress(Failure):
-            return list((await website.hub.known(tournament["name"]))["games"])
+            return list((await website.hub.snapshot_of(tournament["name"]))["games"])
     return []
 
 
@@ -107,10 +108,11 @@ def _rows_before(request: Request) -> int:
 def _crosstable(standings: list[Document], cells: list[Document]) -> Crosstable:
     """Return the crosstable of the first entries of the standings."""
     labels = (row["label"] for row in standings[:_MOST_IN_CROSSTABLE])
-    return Crosstable(labels, {(each["first"], each["second"]): words.score(each) for each in cells})
+    return Crosstable(labels, {(cell["first"], cell["second"]): words.score(cell) for cell in cells})
 
 
 def _rounds(matches: list[Document]) -> list[list[Document]]:
+    """Return the matches by round, in the order of the rounds."""
     rounds: dict[int, list[Document]] = {}
     for match in matches:
         rounds.setdefault(match["round"], []).append(match)

@@ -15,23 +15,23 @@ from noughts_server.web.signin import read_form
 
 
 async def permitted_actions(website: Website, request: Request, tournament: Document) -> Document | None:
-    """Return what the signed-in user may do with the tournament; None if no user is signed in."""
+    """Return the actions that the signed-in user can perform on the tournament; None if no user is signed in."""
     person = await website.person(request)
     if person is None:
         return None
     bots = await website.bots_of(person)
-    own = {bot["name"] for bot in bots}
-    entered = {words.bot(row["bot_version"]) for row in tournament["standings"]}
-    organises = person.is_admin or tournament["owner"] == person.owner
-    over = tournament["state"] in ("finished", "cancelled")
-    active = [row for row in tournament["standings"] if not over and not row["withdraw_time"]]
+    own_names = {bot["name"] for bot in bots}
+    entered_names = {words.bot(row["bot_version"]) for row in tournament["standings"]}
+    is_organiser = person.is_admin or tournament["owner"] == person.owner
+    is_over = tournament["state"] in ("finished", "cancelled")
+    active_rows = [row for row in tournament["standings"] if not is_over and not row["withdraw_time"]]
     return {
-        "organises": organises,
-        "bots": [bot for bot in bots if bot["name"] not in entered] if _takes_entries(tournament) else [],
-        "guests": organises and _takes_entries(tournament),
-        "labels": [row["label"] for row in active if organises or words.bot(row["bot_version"]) in own],
-        "actions": _actions(tournament) if organises else [],
-        "adds": _added(tournament),
+        "organises": is_organiser,
+        "bots": [bot for bot in bots if bot["name"] not in entered_names] if _takes_entries(tournament) else [],
+        "guests": is_organiser and _takes_entries(tournament),
+        "labels": [row["label"] for row in active_rows if is_organiser or words.bot(row["bot_version"]) in own_names],
+        "actions": _actions(tournament) if is_organiser else [],
+        "adds": _extended_setting(tournament),
     }
 
 
@@ -90,13 +90,15 @@ def _name(request: Request) -> str:
 
 
 def _takes_entries(tournament: Document) -> bool:
-    state, late = str(tournament["state"]), format_named(str(tournament["schedule"])).late_entries
+    """Return whether bots can join the tournament now."""
+    state = str(tournament["state"])
+    late = format_named(str(tournament["schedule"])).late_entries
     if state == "paused":
         return late is not LateEntries.NEVER
     return state == "open" or (state == "running" and late is LateEntries.ALWAYS)
 
 
-def _added(tournament: Document) -> str:
+def _extended_setting(tournament: Document) -> str:
     """Return the setting that can be raised after the start; empty if the format has none."""
     tournament_format = format_named(str(tournament["schedule"]))
     if "rounds" in tournament_format.own_settings:
@@ -105,7 +107,7 @@ def _added(tournament: Document) -> str:
 
 
 def _actions(tournament: Document) -> list[str]:
-    extend = ["extend"] if _added(tournament) else []
+    extend = ["extend"] if _extended_setting(tournament) else []
     return {
         "open": ["start", "cancel"],
         "running": ["pause", *extend, "cancel"],
