@@ -10,10 +10,10 @@ from noughts_referee.rules import parse_variant
 from noughts_server.cli import completion, printing
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.match_summary import MatchSummary
-from noughts_server.cli.local_games.faults import faults_document, leave_if_benched, show_faults
+from noughts_server.cli.local_games.faults import exit_if_disabled, faults_document, show_faults
 from noughts_server.cli.local_games.options import LocalOptions
 from noughts_server.cli.local_games.planning import make_plan, show_forecast
-from noughts_server.cli.local_games.playing import leave_if_ended_early, play, stdout_for_games
+from noughts_server.cli.local_games.playing import exit_if_ended_early, play, stdout_for_games
 from noughts_server.cli.local_games.results import conditions_document, print_conditions
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.statistics import SprtOption
@@ -102,5 +102,5 @@ def match(a: FirstArgument, b: SecondArgument, *, local_options: MatchOptions, o
             f"stopped after {printing.count(outcome.games, 'game')}: every new pair repeats an earlier one, so the test"
             f" cannot be decided. Fix: {fix.removesuffix(' in a new test')}"
         )
-    leave_if_ended_early(outcome)
-    leave_if_benched(outcome)
+    exit_if_ended_early(outcome)
+    exit_if_disabled(outcome)

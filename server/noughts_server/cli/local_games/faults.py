@@ -73,7 +73,7 @@ def _advice(fault: LocalFault, spec: BotSpec) -> str:
     return f"Try it alone: noughts bot check '{spec}'{variant}"
 
 
-def leave_if_benched(outcome: LocalOutcome) -> None:
+def exit_if_disabled(outcome: LocalOutcome) -> None:
     """End the program with exit code 1 if a bot could not be started. Call it after printing the result."""
     if outcome.benched:
         raise SystemExit(FAILED)

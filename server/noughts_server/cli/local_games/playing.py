@@ -53,7 +53,7 @@ def _finish(stop: LocalStop, plan: LocalPlan) -> None:
     stop.finish()
 
 
-def leave_if_ended_early(outcome: LocalOutcome) -> None:
+def exit_if_ended_early(outcome: LocalOutcome) -> None:
     """End the program with the exit code of an interruption, if there was one. Call it after printing the result.
 
     Raises Problem if a fault ended the run (`--fatal`).

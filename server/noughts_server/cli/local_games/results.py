@@ -8,9 +8,9 @@ from noughts_server.cli.drawing.openings import OpeningsSummary
 from noughts_server.cli.drawing.rating_table import ratings_document, show_fit
 from noughts_server.cli.drawing.standings import TournamentTables
 from noughts_server.cli.drawing.tables import show_table
-from noughts_server.cli.local_games.faults import faults_document, leave_if_benched, show_faults
+from noughts_server.cli.local_games.faults import exit_if_disabled, faults_document, show_faults
 from noughts_server.cli.local_games.options import LocalOptions
-from noughts_server.cli.local_games.playing import leave_if_ended_early, play, stdout_for_games
+from noughts_server.cli.local_games.playing import exit_if_ended_early, play, stdout_for_games
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.local.plan import LocalOutcome, LocalPlan
 from noughts_server.tables.crosstable import scores_of
@@ -44,8 +44,8 @@ def play_tournament(
             if fitted is not None:
                 show_fit(fitted)
             show_faults(plan, outcome)
-    leave_if_ended_early(outcome)
-    leave_if_benched(outcome)
+    exit_if_ended_early(outcome)
+    exit_if_disabled(outcome)
 
 
 def conditions_document(plan: LocalPlan, outcome: LocalOutcome) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-// A rating curve that tells its points: under the pointer, or by the arrow keys. The points come from the API.
+// A rating curve that shows the values of a point, which the pointer or the arrow keys select. They come from the API.
 const place = document.querySelector("[data-curve]");
 const svg = place?.querySelector("svg.curve");
 let points = [];

@@ -1,12 +1,12 @@
-// Live events of one resource: what is known of its games and tournaments, kept up to date.
+// Live events of one resource: they keep the state of its games and tournaments up to date.
 
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 8000;
 
-// Follows the events at an address until they are over. `changed(view)` is called after each. Tabs that nobody sees
-// stop listening and catch up when they are seen again.
+// Follows the events at an address until they end, and calls `changed(view)` after each event. A hidden tab stops
+// listening, and continues when it is visible again.
 export function follow(address, changed) {
-  // `stopped`: since when the site or its server is away, which stops the clocks; null while both are there.
+  // `stopped`: the time since which the site or its server cannot be reached, so that clocks stop; else null.
   const view = { games: new Map(), tournaments: new Map(), stopped: null };
   let source = null;
   let wait = FIRST_WAIT;
@@ -38,7 +38,7 @@ export function follow(address, changed) {
     });
     source.onerror = () => {
       away("Connection lost. Reconnecting…");
-      // The browser tries again by itself, except where it was refused.
+      // The browser reconnects by itself, unless the site refused the request.
       if (source.readyState === EventSource.CLOSED) {
         stop();
         timer = setTimeout(listen, wait);
@@ -73,7 +73,7 @@ function reset(view, snapshot) {
   view.tournaments = new Map(snapshot.tournaments.map((each) => [each.name, each]));
 }
 
-// In the order of the fields, as the contract says.
+// Apply the fields in the order that feed.proto defines.
 function apply(view, increments) {
   const heard = performance.now();
   for (const name of increments.gone) {

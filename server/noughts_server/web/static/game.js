@@ -1,4 +1,4 @@
-// One game: its board at any ply, its moves, clocks and scores; live while it is played.
+// The page of a game: its board at any ply, its moves, clocks and scores. It follows a live game.
 import { cellName } from "./board.js";
 import { Board } from "./boards.js";
 import { follow } from "./feed.js";
@@ -7,7 +7,7 @@ import { knock } from "./sound.js";
 import { openingPlies, set, showStrips } from "./strips.js";
 
 const SHORTEST = 150;
-const LONGEST = 8000; // Milliseconds between two moves that are played by themselves.
+const LONGEST = 8000; // Milliseconds between two moves of automatic play.
 const by = (id) => document.getElementById(id);
 const drawnBoard = document.querySelector("#board svg");
 const board = drawnBoard && new Board(drawnBoard);
@@ -16,10 +16,10 @@ let heard = performance.now() - (game.age_ms ?? 0);
 let stopped = null;
 let ply = linkedPly() ?? game.moves.length;
 let following = ply === game.moves.length;
-let left = game.moves.length; // How many moves there were when the visitor left the newest position.
+let left = game.moves.length; // The number of moves when the visitor left the newest position.
 let playing = 0;
 
-// The ply that the address names, as in `?ply=12` or `#12`.
+// Returns the ply in the address, e.g. `?ply=12` or `#12`; null without one.
 function linkedPly() {
   const named = new URLSearchParams(location.search).get("ply") ?? /^#(\d+)$/.exec(location.hash)?.[1];
   return named ? Math.min(Number(named), game.moves.length) : null;
@@ -89,14 +89,14 @@ function seconds(micros) {
       : `${(micros / 1e6).toFixed(2)} s`;
 }
 
-// The way back, which counts the moves that were played meanwhile.
+// The button to the newest position, with the number of moves since the visitor left it.
 function showLive() {
   by("live").hidden = game.state === "ended" || following;
   const missed = Math.max(0, game.moves.length - left);
   set(by("live"), missed ? `${missed} new move${missed === 1 ? "" : "s"}, back to live` : "Back to live");
 }
 
-// Each move leads to its position; its bar is as long as its thinking time.
+// Each move is a link to its position. Its bar is proportional to its thinking time.
 function showMoves() {
   const list = by("moves");
   const slowest = Math.max(1, ...game.times_us);
@@ -162,7 +162,7 @@ function play() {
 const pressed = (id) => by(id)?.getAttribute("aria-pressed") === "true";
 const press = (id, on) => by(id).setAttribute("aria-pressed", String(on));
 
-// What the buttons and the keys do.
+// The actions of buttons and keys.
 const ACTIONS = {
   begin: () => go(0),
   back: () => go(ply - 1),
@@ -238,12 +238,12 @@ for (const button of document.querySelectorAll("[data-copy]")) {
   });
 }
 
-// What the visitor chose is kept in this browser, if it permits that.
+// Choices of the visitor are stored in this browser, if it permits that.
 function keep(name, value) {
   try {
     localStorage.setItem(`game-${name}`, value);
   } catch {
-    // It does not.
+    // The browser does not permit it.
   }
 }
 

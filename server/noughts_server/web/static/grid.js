@@ -1,12 +1,12 @@
-// Small boards that move: a card a game.
+// Small live boards: one card for each game.
 import { Board, smallBoard } from "./boards.js";
 
 const boards = new WeakMap(); // By card.
-const latest = new WeakMap(); // What a grid shows.
+const latest = new WeakMap(); // The arguments of `showGames`, by grid.
 const KEPT = 5000; // Milliseconds.
 
-// Every card keeps its place: a new game takes the place of one that is gone, which stays empty until then. If there
-// are `more` to come, empty places at the end stay for a while, so that the boards keep their size.
+// Every card keeps its place. The place of a game that has left stays empty until a new game takes it. If `more` games
+// will follow, empty places at the end stay for a while, so that the boards keep their size.
 export function showGames(grid, games, more = false) {
   latest.set(grid, [games, more]);
   const names = new Set(games.map((game) => game.name));
@@ -53,7 +53,7 @@ function newCard(game, ready) {
 
 function fill(card, game) {
   const said = game.state === "ended" ? game.result : game.moves.length ? `move ${game.moves.length}` : game.state;
-  // The words change with each move, and so does the board.
+  // The text changes with each move, like the board.
   if (game.board && card.querySelector(".said").textContent !== said) {
     if (!boards.has(card)) boards.set(card, new Board(card.querySelector("svg"), { labels: false }));
     boards.get(card).show(game);

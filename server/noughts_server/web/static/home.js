@@ -1,5 +1,5 @@
-// The start page: the featured game and small boards move, tournaments get on. Which game is featured, the site decides:
-// when it is over and its result was seen, the page asks for the next one.
+// The start page: updates the featured game, the small boards and the tournaments. The site chooses the featured game.
+// After its end, the page shows its result for a while, and then asks for the next one.
 import { Board } from "./boards.js";
 import { follow } from "./feed.js";
 import { showGames } from "./grid.js";
@@ -33,7 +33,7 @@ function show() {
   showTournaments();
   const next = games.some((each) => each.name !== name && each.state === "running");
   if (!next || (game?.state === "running" && view.games.has(name))) return;
-  // Without a live game, or with one that is gone, there is no result to see.
+  // Without a live game, or if the site no longer has it, there is no result to show.
   if (!game || game.state !== "ended") ask();
   else if (!timer) timer = setTimeout(ask, HELD);
 }
@@ -72,7 +72,7 @@ function showTournaments() {
     ask();
 }
 
-// Takes the featured game and the tournaments from the page as it is now.
+// Replaces the featured game and the tournaments by those of the current page.
 async function ask() {
   if (asking) return;
   asking = true;
@@ -80,7 +80,7 @@ async function ask() {
     const answer = await fetch("/", { cache: "no-cache" });
     if (answer.ok) replace(new DOMParser().parseFromString(await answer.text(), "text/html"));
   } catch {
-    // The site is away: the events say so.
+    // The site cannot be reached, which the events report.
   }
   clearTimeout(timer);
   timer = 0;

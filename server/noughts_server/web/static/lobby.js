@@ -1,4 +1,4 @@
-// The form of a new game: a typed variant goes before the tiles, and presets fill in the clock.
+// The form of a new game: a typed variant overrides the tiles, and presets fill in the clock.
 import { ownTables } from "./own_tables.js";
 
 const form = document.querySelector("form.lobby");

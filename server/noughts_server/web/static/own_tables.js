@@ -1,4 +1,4 @@
-// The tables of this browser: the lobby leads back to them. The site clears a table 30 s after it was left.
+// The tables of this browser, to which the Play page has links. The site removes a table 30 s after its page was closed.
 const KEY = "noughts-tables";
 
 function read() {
@@ -16,7 +16,7 @@ export function keepTable(left = 0) {
       [location.pathname]: { title: document.title, left },
     });
   } catch {
-    // This browser keeps nothing.
+    // This browser stores nothing.
   }
 }
 

@@ -1,4 +1,4 @@
-// What every page does: local times, questions, the key of the search, filters, buttons that copy, and long names.
+// Shared by all pages: local times, questions before actions, the search key, filters, copy buttons, and long names.
 import { confirmed } from "./confirm.js";
 
 export function showTimes(root) {
@@ -17,7 +17,7 @@ document.addEventListener("submit", async (event) => {
   if (!question) return;
   event.preventDefault();
   const { action } = form;
-  // While the question was open, the page may have put another action in this place.
+  // While the question was open, an update of the page can have replaced the form by another one.
   if ((await confirmed(question, event.submitter.textContent)) && form.isConnected && form.action === action)
     form.submit();
 });
@@ -70,7 +70,7 @@ export function makeCopyable(root) {
         await navigator.clipboard.writeText(code.textContent);
         button.textContent = "Copied";
       } catch {
-        // Without HTTPS there is no clipboard: the text is selected instead.
+        // Without HTTPS, scripts cannot use the clipboard: select the text instead.
         getSelection().selectAllChildren(code);
         button.textContent = "Selected";
       }
@@ -81,11 +81,11 @@ export function makeCopyable(root) {
 
 makeCopyable(document);
 
-// On a phone the tabs scroll sideways: the chosen one is to be seen.
+// On a phone the tabs scroll sideways: scroll to the selected one.
 const tab = document.querySelector(".tabs [aria-current]");
 if (tab) tab.closest("ul").scrollLeft = tab.offsetLeft - (innerWidth - tab.offsetWidth) / 2;
 
-// A name that does not fit is shown whole while its cell has the focus: keys and fingers reach it too.
+// A shortened name is shown in full while its cell has the focus, which keyboards and touch screens can set.
 export function reachNames(root) {
   for (const cell of root.querySelectorAll("tbody th[title], tbody .who[title]")) {
     if (cell.scrollWidth > cell.clientWidth && !cell.querySelector("a")) cell.tabIndex = 0;

@@ -1,4 +1,4 @@
-// A table: the board takes moves by mouse, touch and keyboard.
+// The page of a table: a board on which a visitor plays by mouse, touch and keyboard.
 import { cellName, centres, copy, draw, element, ghost } from "./board.js";
 import { showClocks } from "./clock.js";
 import { confirmed } from "./confirm.js";
@@ -13,8 +13,8 @@ let table = read("table");
 let game = read("game");
 let heard = performance.now() - (game.age_ms ?? 0);
 let stopped = null;
-let asking = 0;
-let sent = -1; // The ply of a move that is under way.
+let pollTimer = 0;
+let sentPly = -1; // The ply of the move that was sent last; -1: none.
 
 const csrf = table.csrf;
 const board = game.board;
@@ -31,7 +31,7 @@ const mine = () => !over() && !table.waiting && table.sides.includes(toMove());
 function makeCells() {
   const group = element("g", { class: "cells" });
   const centre = centres(svg, board);
-  // The cells say what lies on them.
+  // Screen readers read the cells, each with its stone, instead of the drawing.
   svg.removeAttribute("aria-hidden");
   for (const part of svg.children) part.setAttribute("aria-hidden", "true");
   for (let cell = 0; cell < count; cell++) {
@@ -44,7 +44,7 @@ function makeCells() {
   group.addEventListener("keydown", pressed);
   group.addEventListener("pointerover", (event) => event.pointerType === "mouse" && hint(cells.indexOf(event.target)));
   for (const away of ["pointerout", "focusout"]) group.addEventListener(away, () => hint(-1));
-  // A board of 20 columns fits on a phone; the place of a wider one scrolls, so that a finger still finds its cells.
+  // A board of up to 20 columns fits on a phone. A wider one scrolls, so that its cells are large enough for a finger.
   svg.style.minWidth = `${svg.viewBox.baseVal.width * 0.42}px`;
   svg.append(ghosts, group);
   focus(board.gravity ? 0 : Math.floor(board.rows / 2) * board.columns + Math.floor(board.columns / 2));
@@ -57,7 +57,7 @@ function focus(cell) {
   if (cells[cell].matches(":focus-visible")) hint(cell);
 }
 
-// Shows what a move on this cell would do; nothing for -1, a taken cell, and while another is to move.
+// Shows the stone of a move on this cell. Shows nothing for -1, a taken cell, or if the visitor is not to move.
 function hint(cell) {
   pointed = cell;
   const at = cell < 0 || !mine() ? -1 : landing(cell);
@@ -111,14 +111,14 @@ async function play(cell) {
   if (over()) return say("This game is over: start a new one.");
   if (table.waiting) return say("Wait: the other person has not come yet.");
   if (!mine()) return say("Wait: it is not your turn.");
-  if (sent === game.moves.length) return;
+  if (sentPly === game.moves.length) return;
   const at = landing(cell);
   if (game.moves.includes(at)) return say(`${cellName(board, at)} is taken.`);
-  sent = game.moves.length;
-  if (!(await post("move", { cell: at, ply: game.moves.length }))) sent = -1;
+  sentPly = game.moves.length;
+  if (!(await post("move", { cell: at, ply: game.moves.length }))) sentPly = -1;
 }
 
-// What the table answers; null and a word to the person where it refuses.
+// Sends an action, and returns the new state of the table. After a refusal, shows the reason and returns null.
 async function post(action, fields) {
   say("");
   try {
@@ -193,10 +193,10 @@ function show() {
   showClocks(game, heard, stopped);
 }
 
-// What the feed does not say: whether the other person has come, or has begun the next game. The table is kept for
-// those who ask.
+// Asks for facts that the feed does not have: whether the other person has joined or started the next game. The site
+// keeps the table as long as a browser asks.
 async function ask() {
-  clearTimeout(asking);
+  clearTimeout(pollTimer);
   try {
     const answer = await fetch(`${address}/state`, { cache: "no-store" });
     if (answer.status === 404) return say("This table was cleared. Open the Play page to start again.");
@@ -207,9 +207,9 @@ async function ask() {
       show();
     }
   } catch {
-    // The site is away; the feed says so.
+    // The site cannot be reached, which the feed reports.
   }
-  asking = setTimeout(ask, over() || table.waiting ? 1500 : 20000);
+  pollTimer = setTimeout(ask, over() || table.waiting ? 1500 : 20000);
 }
 
 by("again").addEventListener("click", () => again({}));

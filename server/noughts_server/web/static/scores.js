@@ -1,9 +1,9 @@
-// What the bots think of their positions. Each has a scale of its own, so a score counts relative to the largest of the
-// same bot, and both are shown as good or bad for the first player: from -1 to 1.
+// The bots' scores of their positions. Each bot has its own scale, so a score is divided by the largest one of the same
+// bot. All are drawn from the first player's point of view, from -1 to 1.
 import { element } from "./board.js";
 import { SIDES, scoresOf } from "./strips.js";
 
-const LEAST = 3; // Scores of each bot that make a scale.
+const LEAST = 3; // The number of scores of a bot that is enough for a scale.
 const WIDTH = 320;
 const HEIGHT = 96;
 const EDGE = 4;
@@ -29,7 +29,7 @@ export function showScores(game, ply) {
   const y = (value) => (HEIGHT / 2 - value * (HEIGHT / 2 - EDGE)).toFixed(1);
   const lines = curves.map((points, side) => {
     const places = points.map(([at, value]) => `${x(at)} ${y(value)}`);
-    // A single score is a line without length, which its round ends make a dot.
+    // A single score is a line of length 0, whose round ends make a dot.
     return element("path", {
       class: `line ${SIDES[side]}`,
       d: places.length ? `M${(places.length > 1 ? places : [...places, ...places]).join("L")}` : "",
@@ -42,7 +42,7 @@ export function showScores(game, ply) {
   );
 }
 
-// The bar needs some scores of both; it is as full as both bots, on average, think well of the first player.
+// Shows the mean of the bots' scores as a bar, full if the first player wins. It needs enough scores of both bots.
 function showBar(game, values, both) {
   const bar = by("score-bar");
   bar.hidden = !both;

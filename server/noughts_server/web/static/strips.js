@@ -5,14 +5,14 @@ export const SIDES = ["first", "second"];
 const POINTS = { "1-0": ["1", "0"], "0-1": ["0", "1"], "1/2-1/2": ["½", "½"] };
 const by = (id) => document.getElementById(id);
 
-// The moves on the board when the game began: they took no time.
+// The number of moves of the opening, which took no time.
 export function openingPlies(game) {
   if (game.opening_plies !== undefined) return game.opening_plies;
   const timed = game.times_us.findIndex((time) => time > 0);
   return timed < 0 ? 0 : timed;
 }
 
-// What a side's clock showed after `ply` moves, in microseconds; null for a side without a limit.
+// Returns a side's clock after `ply` moves in microseconds; null for a side without a limit.
 function clockAfter(game, side, ply) {
   const told = game[`${SIDES[side]}_clock_us`];
   if (told !== undefined && ply === game.moves.length) return told;
@@ -24,7 +24,7 @@ function clockAfter(game, side, ply) {
   return left;
 }
 
-// The scores that a side reported up to a position: pairs of ply and score.
+// Returns the scores that a side reported up to a position, as pairs of ply and score.
 export function scoresOf(game, side, ply = Infinity) {
   const all = Object.entries(game.scores ?? {}).map(([at, score]) => [Number(at), score]);
   return all.filter(([at]) => at % 2 === side && at < ply);

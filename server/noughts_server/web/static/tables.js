@@ -1,7 +1,7 @@
-// Tables whose columns sort when their heads are pressed: once upwards or downwards, again the other way round.
+// Tables that are sorted by a click on the head of a column; a second click reverses the order.
 const text = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
 
-// Makes the heads of all tables under this element buttons.
+// Turns the heads of all tables in this element into buttons.
 export function makeSortable(root) {
   for (const head of root.querySelectorAll("table[data-sort] thead th")) {
     const button = document.createElement("button");
@@ -12,7 +12,7 @@ export function makeSortable(root) {
   }
 }
 
-// Sorts fresh tables as the visitor has sorted those that they replace.
+// Sorts new tables in the order that the visitor chose for the tables that they replace.
 export function keepSorting(now, fresh) {
   const before = now.querySelector("table[data-sort] th[aria-sort]");
   const table = fresh.querySelector("table[data-sort]");
@@ -43,7 +43,7 @@ document.addEventListener("click", ({ target }) => {
   if (!head) return;
   const table = head.closest("table");
   const sorted = head.getAttribute("aria-sort");
-  // Numbers begin with the largest, but places with the first.
+  // The largest number is first, but of ranks the lowest.
   const numbers = head.cellIndex > 0 && typeof valueOf(table.tBodies[0].rows[0], head.cellIndex) === "number";
   sort(table, head, sorted ? sorted === "ascending" : numbers);
 });

@@ -1,4 +1,4 @@
-// A live tournament: its boards, its progress, and its tables, which the site draws.
+// The page of a live tournament: its boards, its progress, and its tables, which the site renders.
 import { follow } from "./feed.js";
 import { showGames } from "./grid.js";
 import { makeCopyable, reachNames, showTimes } from "./page.js";
@@ -7,7 +7,7 @@ import { keepSorting, makeSortable } from "./tables.js";
 const TABLES_EVERY = 3000;
 const page = document.getElementById("tournament");
 const began = performance.now();
-// What the page says: it may have changed before the first event.
+// The state in the page: it can have changed before the first event.
 let state = page.querySelector(".state").textContent;
 let reason = "";
 let first = null;
@@ -24,7 +24,7 @@ follow(page.dataset.events, (view) => {
 function show(view) {
   const [tournament] = view.tournaments.values();
   const games = [...view.games.values()];
-  // Between two games the boards keep their space: the tables below stay where they are.
+  // Between two games the boards keep their space, so that the tables below do not move.
   const boards = document.getElementById("boards-part");
   if (boards) {
     const running = tournament?.state === "running";
@@ -38,7 +38,7 @@ function show(view) {
   if (first === null) first = tournament.games_done;
   else if (tournament !== told) wanted = true;
   told = tournament;
-  // The page as it came may tell of another state, or that play had stopped.
+  // The page can have an older state, or report that play has stopped.
   if (state !== tournament.state || reason !== (tournament.reason ?? "")) wanted = true;
   state = tournament.state;
   reason = tournament.reason ?? "";
@@ -76,7 +76,7 @@ async function refresh() {
     const answer = await fetch(page.dataset.parts, { headers: { "if-none-match": known.join(", ") } });
     if (answer.ok) showParts(await answer.text());
   } catch {
-    wanted = true; // the site is away: the events say so
+    wanted = true; // the site cannot be reached, which the events report
   }
   setTimeout(() => {
     asking = false;
@@ -84,7 +84,7 @@ async function refresh() {
   }, TABLES_EVERY);
 }
 
-// What stays the same is not touched, so scrolled tables, opened rounds and the focus stay as they are.
+// Elements that do not change are not replaced, so scrolled tables, opened rounds and the focus stay.
 function showParts(text) {
   const fresh = new DOMParser().parseFromString(text, "text/html");
   showTimes(fresh);

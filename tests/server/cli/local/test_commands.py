@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from noughts_server.cli.local_games.playing import leave_if_ended_early
+from noughts_server.cli.local_games.playing import exit_if_ended_early
 from noughts_server.local.plan import LocalOutcome
 from tests.server.cli.conftest import Refusal
 from tests.support.processes import PROGRAM, eventually
@@ -354,6 +354,6 @@ def test_a_swiss_that_may_end_early_is_warned_of(noughts: Any) -> None:
 def test_a_run_without_a_game_is_told_as_such(capsys: pytest.CaptureFixture[str]) -> None:
     outcome = LocalOutcome(0, 0, interrupted=True, standings=(), pairs=(), terminations={})
     with pytest.raises(SystemExit) as left:
-        leave_if_ended_early(outcome)
+        exit_if_ended_early(outcome)
     assert left.value.code == 130
     assert capsys.readouterr().err == "Interrupted before any game ended.\n"
