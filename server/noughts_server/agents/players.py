@@ -67,7 +67,7 @@ class AgentPlayer(BrowserPlayer):
         finished, self.finished = self.finished, []
         told: Document = {"your_turn": False, "game": None, "finished": finished}
         game, position = self.game, self.question
-        if game is None or (self.ended is not None and position is None):
+        if game is None or (self.game_end is not None and position is None):
             return told
         told |= {"game": game.name, "variant": game.variant.name, "you": "XO"[game.side], "opponent": game.opponent}
         if position is None:

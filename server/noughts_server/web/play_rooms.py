@@ -108,8 +108,8 @@ class BrowserPlayer(Bot):
 
     def __init__(self) -> None:
         self.game: GameInfo | None = None
-        self.ended: GameEnd | None = None
-        self.moved = time.monotonic()
+        self.game_end: GameEnd | None = None
+        self.last_move_time = time.monotonic()
         """The time of the last move or, before the first one, of the start of the game."""
         self.moves: list[int] = []
         """The moves of the game that this bot knows."""
@@ -123,10 +123,10 @@ class BrowserPlayer(Bot):
     def start(self, game: GameInfo) -> None:
         if self.game is None or game.name != self.game.name:
             self.game = game
-            self.ended = None
+            self.game_end = None
             self._is_resigning = False
             self.moves = []
-            self.moved = time.monotonic()
+            self.last_move_time = time.monotonic()
         self._cancel_request()
         self._wake()
 
@@ -141,7 +141,7 @@ class BrowserPlayer(Bot):
 
     def end(self, game: GameInfo, end: GameEnd) -> None:
         if self.game is not None and game.name == self.game.name:
-            self.ended = end
+            self.game_end = end
             self.moves = list(end.moves)
             self._cancel_request()
             self._wake()
@@ -154,7 +154,7 @@ class BrowserPlayer(Bot):
         if cell not in position.free:
             raise Failure(409, _reason_against(position, cell))
         self._answer = None
-        self.moved = time.monotonic()
+        self.last_move_time = time.monotonic()
         self.moves.append(cell)
         answer.set_result(cell)
 
@@ -178,13 +178,13 @@ class BrowserPlayer(Bot):
         """
         try:
             async with asyncio.timeout(_TIMEOUT_SECONDS):
-                while self.ended is None:
+                while self.game_end is None:
                     if self._answer is not None and self._position is not None and self._position.ply >= ply:
                         break
                     await self._changed.wait()
         except TimeoutError:
             raise Failure(409, "It is not your turn.") from None
-        if self.ended is not None or self._answer is None or self._position is None:
+        if self.game_end is not None or self._answer is None or self._position is None:
             raise Failure(409, "This game is over.", "Begin a new one.")
         if self._position.ply != ply:
             raise Failure(409, "The game has moved on since then.")
@@ -257,14 +257,14 @@ class PlayRoom:
         return self.guests[0 if (side == 0) == self.first_is_challenger else 1]
 
     @property
-    def moved(self) -> float:
+    def last_move_time(self) -> float:
         """The time of the last move of a person."""
-        return max((guest.moved for guest in self.guests), default=self.seen)
+        return max((guest.last_move_time for guest in self.guests), default=self.seen)
 
     @property
     def over(self) -> GameEnd | None:
         """The end of the game; None while it is live."""
-        return self.guests[0].ended
+        return self.guests[0].game_end
 
 
 class PlayRooms:
@@ -375,11 +375,11 @@ class PlayRooms:
         Raises Failure if the address has one, or if all tables had a move lately.
         """
         latest = time.monotonic() - self.settings.kept
-        unused_tables = [table for table in dict.fromkeys(self._tables.values()) if table.moved <= latest]
+        unused_tables = [table for table in dict.fromkeys(self._tables.values()) if table.last_move_time <= latest]
         # The address counts the table that is being opened, too.
         if self._addresses[address] > 1 or not unused_tables:
             raise self._full()
-        return min(unused_tables, key=lambda table: table.moved)
+        return min(unused_tables, key=lambda table: table.last_move_time)
 
     def _full(self) -> Failure:
         return Failure(429, f"All {self.settings.most} tables are taken.", "Try again in a few minutes.")
@@ -525,7 +525,7 @@ class PlayRooms:
 
     def _last_use(self, table: PlayRoom) -> float:
         """Return the time of the last use. Against a bot of another owner only moves count, not an open page."""
-        return min(table.seen, table.moved) if table.wish.opponent.startswith("bots/") else table.seen
+        return min(table.seen, table.last_move_time) if table.wish.opponent.startswith("bots/") else table.seen
 
     async def _clear(self, table: PlayRoom) -> None:
         for key in table.keys:

@@ -35,8 +35,8 @@ def request_for(route: ApiRoute[Any, Any], path: Mapping[str, Any], query: Itera
         if name == FORMAT and route.rows:
             continue
         if name not in fields:
-            known = ", ".join(sorted([*fields, *([FORMAT] if route.rows else [])]))
-            raise Failure(400, f"parameter {name!r}: unknown", f"Known: {known or 'none'}.")
+            known_names = ", ".join(sorted([*fields, *([FORMAT] if route.rows else [])]))
+            raise Failure(400, f"parameter {name!r}: unknown", f"Known: {known_names or 'none'}.")
         if fields[name].is_repeated:
             values.setdefault(name, []).extend(_read(fields[name], part) for part in text.split(",") if text)
         else:

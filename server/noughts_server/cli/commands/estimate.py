@@ -177,21 +177,24 @@ def _draw(file: Path, spec: str, results: "Sequence[PoolRating]") -> None:
         if result.rating is not None:
             rows.append((spec, result.rating, result.error95 or 0.0))
         rows.sort(key=lambda row: -row[1])
-        least, most = min(row[1] for row in rows) - 50, max(row[1] for row in rows) + 50
-        scale = (_WIDTH - _LEFT_MARGIN - _RIGHT_MARGIN) / (most - least)
+        lowest = min(row[1] for row in rows) - 50
+        highest = max(row[1] for row in rows) + 50
+        scale = (_WIDTH - _LEFT_MARGIN - _RIGHT_MARGIN) / (highest - lowest)
         parts.append(f'<text x="10" y="{top + 16}" class="head">{escape(result.variant)}</text>')
         top += _ROW_HEIGHT
         for name, rating, error in rows:
-            x, y = _LEFT_MARGIN + (rating - least) * scale, top + _ROW_HEIGHT / 2
-            own = ' class="own"' if error is not None else ""
-            parts.append(f'<text x="{_LEFT_MARGIN - 10}" y="{y + 5}" text-anchor="end"{own}>{escape(name)}</text>')
-            parts.append(f'<line x1="{_LEFT_MARGIN}" x2="{x:.1f}" y1="{y}" y2="{y}"{own}/>')
+            x = _LEFT_MARGIN + (rating - lowest) * scale
+            y = top + _ROW_HEIGHT / 2
+            # Only the row of the bot itself has an interval.
+            css = ' class="own"' if error is not None else ""
+            parts.append(f'<text x="{_LEFT_MARGIN - 10}" y="{y + 5}" text-anchor="end"{css}>{escape(name)}</text>')
+            parts.append(f'<line x1="{_LEFT_MARGIN}" x2="{x:.1f}" y1="{y}" y2="{y}"{css}/>')
             if error:
                 parts.append(
                     f'<line x1="{x - error * scale:.1f}" x2="{x + error * scale:.1f}" y1="{y}" y2="{y}" class="error"/>'
                 )
             parts.append(
-                f'<circle cx="{x:.1f}" cy="{y}" r="5"{own}/><text x="{x + 9:.1f}" y="{y + 5}">{rating:,.0f}</text>'
+                f'<circle cx="{x:.1f}" cy="{y}" r="5"{css}/><text x="{x + 9:.1f}" y="{y + 5}">{rating:,.0f}</text>'
             )
             top += _ROW_HEIGHT
         top += 12

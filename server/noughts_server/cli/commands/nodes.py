@@ -67,8 +67,8 @@ def nodes(
     for stop in stopped if not output.is_json else ():
         printing.stdout().print(f"{stop.name} has stopped: {printing.printable(stop.reason)}", markup=False)
     if not nodes:
-        where = "on this machine" if here else "in this database"
+        place = "on this machine" if here else "in this database"
         raise Problem(
-            f"found no live server or referee of a cluster {where}",
+            f"found no live server or referee of a cluster {place}",
             "Start `noughts serve --bus URL` and `noughts referee --bus URL` with the same --db.",
         )

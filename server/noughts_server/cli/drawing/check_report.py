@@ -27,10 +27,11 @@ def check_as_lines(report: "ConformanceReport", results: "Sequence[StepResult]")
         resigned = f", {report.resigned} of them resigned" if report.resigned else ""
         games_text = printing.count(len(report.games), "game")
         yield f"{report.spec}{name}: {games_text} of {report.variant} against random moves: {score}{resigned}."
-        mean, most = (round(document["move_us"][key]) for key in ("mean", "most"))
+        mean = round(document["move_us"]["mean"])
+        longest = round(document["move_us"]["most"])
         # An engine starts with its first game.
         start = "A" if report.rules else f"Started after {report.start_ms:.0f} ms; a"
-        yield f"{start} move takes {mean:,} us, at most {most:,} us."
+        yield f"{start} move takes {mean:,} us, at most {longest:,} us."
     yield from (f"It {manner}." for manner in report.manners)
     yield from (f"The rule of {name}: it {kept}." for name, kept in report.rules.items())
     if report.said:

@@ -46,14 +46,15 @@ def pace_of(settings: TournamentSettings) -> Pace:
     return Pace(None, 1 / (plies * _ASSUMED_MOVE_SECONDS), "assumption", wording)
 
 
-def entry_counts(settings: TournamentSettings, least: int, most: int) -> list[int]:
+def entry_counts(settings: TournamentSettings, minimum: int, maximum: int) -> list[int]:
     """Return numbers of entries: both limits, and the powers of two from 4 to 64 between them. Raises UsageProblem."""
-    if least > most:
-        raise UsageProblem(f"--min-entries {least}: expected at most --max-entries, which is {most}")
-    most = min(most, settings.schedule.most_entries)
-    counts = sorted({least, most, *(2**power for power in range(2, 7) if least < 2**power < most)})
+    if minimum > maximum:
+        raise UsageProblem(f"--min-entries {minimum}: expected at most --max-entries, which is {maximum}")
+    maximum = min(maximum, settings.schedule.most_entries)
+    powers_of_two = [2**power for power in range(2, 7) if minimum < 2**power < maximum]
+    counts = sorted({minimum, maximum, *powers_of_two})
     with usage_problems():
-        settings.schedule.check_entries(most, settings)
+        settings.schedule.check_entries(maximum, settings)
     playable = []
     for count in counts:
         with suppress(FormatError):

@@ -23,49 +23,50 @@ from noughts_server.tables.about import About
 from noughts_server.tables.crosstable import scores_of
 from noughts_server.tables.standings import Standing, TieBreak
 
-_MOST_PRINTED = 128
+_MOST_ENTRIES = 128
 """Entries in a printed crosstable."""
 
 
 def show_tournament(output: OutputOptions, client: Client, tournament: pb.Tournament, *, fit: bool = False) -> None:
     """Print a tournament with its standings and its crosstable; `fit` adds ratings from all its games."""
     tables = _tables(client, tournament)
-    fitted = tables.fit() if fit else None
+    ratings = tables.fit() if fit else None
     if output.is_json:
-        printing.print_json(_document(tournament, tables, fitted))
+        printing.print_json(_document(tournament, tables, ratings))
         return
     _print(tournament, tables)
-    losers = [row for row in tables.rows if row.faults]
-    for row in losers:
+    rows_with_faults = [row for row in tables.rows if row.faults]
+    for row in rows_with_faults:
         games = printing.count(row.faults, "game")
         printing.stdout().print(f"{printing.printable(row.label)} lost {games} through its own fault.", markup=False)
-    if losers:
+    if rows_with_faults:
         printing.note(f"noughts game list {short(tournament.name)} --fault")
-    if fitted is not None:
-        show_fit(fitted)
+    if ratings is not None:
+        show_fit(ratings)
 
 
-def _document(tournament: pb.Tournament, tables: TournamentTables, fitted: RatingTable | None) -> dict[str, Any]:
+def _document(tournament: pb.Tournament, tables: TournamentTables, ratings: RatingTable | None) -> dict[str, Any]:
     document = conditions_document(tournament) | tables.document()
     details = tournament.match_details
     if tournament.HasField("match"):
         document["match"] = match_document(tournament.match) | {"summary": details.summary, "advice": details.advice}
     if tournament.candidates:
         document["candidates"] = [
-            {"label": each.labels[0], "state": each.state, "games": each.games} | match_document(each)
-            for each in tournament.candidates
+            {"label": candidate.labels[0], "state": candidate.state, "games": candidate.games}
+            | match_document(candidate)
+            for candidate in tournament.candidates
         ]
         document["advice"] = details.advice
     document["faults"] = [{"bot": row.label, "games": row.faults} for row in tables.rows if row.faults]
     document["offline"] = list(tournament.offline)
     document["absence_limit"] = _absence_limit(tournament)
-    if fitted is not None:
-        document["fit"] = ratings_document(fitted)
+    if ratings is not None:
+        document["fit"] = ratings_document(ratings)
     return document
 
 
 def _format(tournament: pb.Tournament) -> TournamentFormat:
-    """Return a tournament's format. Raise Problem for one that only a newer Noughts knows."""
+    """Return a tournament's format. Raises Problem for a format that only newer versions of Noughts have."""
     hint = "Install the version of Noughts that the server runs."
     with problems_with(tournament.name, ValueError, raises=Problem, hint=hint):
         return format_of(tournament.schedule)
@@ -74,7 +75,8 @@ def _format(tournament: pb.Tournament) -> TournamentFormat:
 def _tables(client: Client, tournament: pb.Tournament) -> TournamentTables:
     """Return the tables, with the crosstable from all its pages."""
     request = pb.GetCrosstableRequest(name=tournament.name)
-    first = page = client.call(client.tournaments.GetCrosstable, request)
+    first_page = client.call(client.tournaments.GetCrosstable, request)
+    page = first_page
     cells = list(page.cells)
     while page.next_page_token:
         request.page_token = page.next_page_token
@@ -82,7 +84,7 @@ def _tables(client: Client, tournament: pb.Tournament) -> TournamentTables:
         cells += page.cells
     bracket = _format(tournament).places_by_bracket
     return TournamentTables(
-        list(map(_standing, tournament.standings)), scores_of(cells), matches_of(first), bracket=bracket
+        list(map(_standing, tournament.standings)), scores_of(cells), matches_of(first_page), bracket=bracket
     )
 
 
@@ -141,7 +143,7 @@ def _print(tournament: pb.Tournament, tables: TournamentTables) -> None:
     if openings := OpeningsSummary.of_message(tournament.openings).wording():
         console.print(openings, soft_wrap=True)
     if state_of(tournament) == "open":
-        console.print(_joining(tournament))
+        console.print(_start_conditions(tournament))
     if limit := _absence_limit(tournament):
         span = length(limit)
         console.print(f"An entry that keeps its games waiting for {span} loses its remaining games.", soft_wrap=True)
@@ -159,7 +161,7 @@ def _print(tournament: pb.Tournament, tables: TournamentTables) -> None:
         tables.print_pairings(console)
     if tournament.games_done:
         console.print()
-        tables.print_crosstable(console, _MOST_PRINTED)
+        tables.print_crosstable(console, _MOST_ENTRIES)
 
 
 def _more_settings(tournament: pb.Tournament) -> str:
@@ -175,22 +177,23 @@ def _more_settings(tournament: pb.Tournament) -> str:
 
 
 def _print_candidates(tournament: pb.Tournament) -> None:
-    console, first = printing.stdout(), tournament.candidates[0]
-    printing.heading(console, f"Candidates against {first.labels[1]}: {tournament.sprt}")
+    console = printing.stdout()
+    first_candidate = tournament.candidates[0]
+    printing.heading(console, f"Candidates against {first_candidate.labels[1]}: {tournament.sprt}")
     rows = [
         (
-            each.labels[0],
-            each.state,
-            sum(each.pentanomial),
-            *each.pentanomial,
-            difference_text(each.elo if each.HasField("elo") else None, each.error95 or None),
-            f"{each.sprt.llr:.2f}",
+            candidate.labels[0],
+            candidate.state,
+            sum(candidate.pentanomial),
+            *candidate.pentanomial,
+            difference_text(candidate.elo if candidate.HasField("elo") else None, candidate.error95 or None),
+            f"{candidate.sprt.llr:.2f}",
         )
-        for each in tournament.candidates
+        for candidate in tournament.candidates
     ]
     columns = ("candidate", "state", ">pairs", ">LL", ">LD", ">WL+DD", ">WD", ">WW", ">Elo", ">LLR")
     console.print(printing.table(columns, rows))
-    bounds = f"The LLR {first.sprt.lower:.2f} drops a candidate, {first.sprt.upper:.2f} accepts it."
+    bounds = f"The LLR {first_candidate.sprt.lower:.2f} drops a candidate, {first_candidate.sprt.upper:.2f} accepts it."
     console.print(f"{bounds} All candidates share alpha.", soft_wrap=True)
 
 
@@ -207,7 +210,7 @@ def print_summary(tournament: pb.Tournament) -> None:
 
 
 def match_document(match: pb.MatchStatistics) -> dict[str, Any]:
-    """Return the statistics of a match for JSON, as `noughts match` prints them."""
+    """Return the statistics of a match as JSON, in the form of `noughts match`."""
     document: dict[str, Any] = {
         "elo": {
             "value": match.elo if match.HasField("elo") else None,
@@ -245,7 +248,7 @@ def _seed(tournament: pb.Tournament) -> str:
     return f"seed {seed}{chooser} (SHA-256 {tournament.seed_hash})"
 
 
-def _joining(tournament: pb.Tournament) -> str:
+def _start_conditions(tournament: pb.Tournament) -> str:
     """Return the conditions for the start, in this machine's time zone."""
     entries = printing.count(len(tournament.standings), "entry", "entries")
     conditions = [f"{entries} of {tournament.entries_min} to {tournament.entries_max:,}"]
@@ -259,7 +262,7 @@ def _joining(tournament: pb.Tournament) -> str:
 
 
 def conditions_document(tournament: pb.Tournament) -> dict[str, Any]:
-    """Return a tournament without its standings for JSON."""
+    """Return the settings and the state of a tournament as JSON, without its standings."""
     return {
         "tournament": tournament.name,
         "title": tournament.title,
@@ -306,7 +309,8 @@ def conditions_document(tournament: pb.Tournament) -> dict[str, Any]:
 
 def state_wording(tournament: pb.Tournament) -> str:
     """Return the state in words with what comes next, e.g. `open, starts in 9 min`."""
-    state, now = state_of(tournament), now_ms()
+    state = state_of(tournament)
+    now = now_ms()
     if tournament.reason and state == "running":
         return f"{state}, but play has stopped: {stop_wording(tournament)}"
     if tournament.reason:
@@ -337,5 +341,6 @@ def time_wording(tournament: pb.Tournament) -> str:
 
 
 def _own_times(tournament: pb.Tournament) -> str:
+    """Return the time controls of single bots in brackets; empty if there are none."""
     times = [f"{printing.printable(label)} {time}" for label, time in own_times(tournament).items()]
     return f" ({', '.join(times)})" if times else ""

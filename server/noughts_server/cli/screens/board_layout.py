@@ -156,17 +156,17 @@ class Layout:
         size = self.size
         mark = scene.stones.get(cell)
         style = QUIET if mark is None else MARK_STYLES[mark]
-        before = after = ""
+        left_sign = right_sign = ""
         # Signs mark these cells, too, because a terminal can have no colours.
         if cell in scene.winning:
-            before = after = "*"
+            left_sign = right_sign = "*"
             style = f"bold white on {scene.winning_colour or 'black'}"
         elif cell == scene.cursor:
-            before = "["
-            after = "]"
+            left_sign = "["
+            right_sign = "]"
         elif cell == scene.last:
-            before = "("
-            after = ")"
+            left_sign = "("
+            right_sign = ")"
         if cell == scene.cursor:
             style += " reverse"
         sign = mark
@@ -175,15 +175,15 @@ class Layout:
             sign = _FORBIDDEN if cell in scene.forbidden else blank
         if not size.has_lines:
             canvas.write(left, top, sign, style)
-            for column, bracket in ((left - 1, before), (left + 1, after)):
+            for column, bracket in ((left - 1, left_sign), (left + 1, right_sign)):
                 canvas.write(column, top, bracket, style.replace(" reverse", ""))
             return
         rows = _LARGE.get(sign, (" ", sign, " ")) if size.height > 1 else (sign,)
         for part, row in enumerate(rows):
             text = row.center(size.width)
-            if before and part == size.height // 2:
-                text = f"{before}{text[1:-1]}{after}"
-            canvas.write(left, top + part, text, style if before or sign != " " else "")
+            if left_sign and part == size.height // 2:
+                text = f"{left_sign}{text[1:-1]}{right_sign}"
+            canvas.write(left, top + part, text, style if left_sign or sign != " " else "")
 
 
 class _Canvas:

@@ -36,7 +36,7 @@ class FrontPage:
     async def content(self) -> Document:
         """Return the values of the template. Raises Failure.
 
-        `known` has tournaments by name, `players` the rows of their standings by label.
+        `tournaments_by_name` has tournaments by name, `players` the rows of their standings by label.
         """
         live = await self._hub.snapshot_of("featured")
         running = live["tournaments"][:_RUNNING]
@@ -53,9 +53,13 @@ class FrontPage:
                 self._last, self._expires_at = last, clock() + _SHARED_SECONDS
         if isinstance(last, Failure):
             raise last.with_traceback(None)  # or each visitor's request would add its traceback
-        known = last["known"]
-        games = [game for game in live["games"] if game["name"].partition("/games/")[0] in known]
-        return {**last, "running": [tournament for tournament in running if tournament["name"] in known], "live": games}
+        tournaments_by_name = last["tournaments_by_name"]
+        games = [game for game in live["games"] if game["name"].partition("/games/")[0] in tournaments_by_name]
+        return {
+            **last,
+            "running": [tournament for tournament in running if tournament["name"] in tournaments_by_name],
+            "live": games,
+        }
 
 
 async def _read(upstream: Upstream, live: Collection[str]) -> Document:
@@ -101,19 +105,21 @@ async def _read(upstream: Upstream, live: Collection[str]) -> Document:
         ),
         asyncio.gather(*(_part({"rows": []}, best_of(row["variant"], row["time_class"])) for row in fullest)),
     )
-    known = {name: tournament for part in tournaments for name, tournament in part.items()}
+    tournaments_by_name = {name: tournament for part in tournaments for name, tournament in part.items()}
     ended_games = [
         game
         for page in game_pages
         for game in page["games"]
-        if game["moves"] and game["name"].partition("/games/")[0] in known
+        if game["moves"] and game["name"].partition("/games/")[0] in tournaments_by_name
     ]
     return {
         "status": status,
         "tournaments": tournament_page["tournaments"],
         "requested": names,
-        "known": known,
-        "players": {name: {row.label: row for row in tournament.standings} for name, tournament in known.items()},
+        "tournaments_by_name": tournaments_by_name,
+        "players": {
+            name: {row.label: row for row in tournament.standings} for name, tournament in tournaments_by_name.items()
+        },
         "best": best,
         "finished": [with_board({**game, "state": "ended"}) for game in ended_games],
     }

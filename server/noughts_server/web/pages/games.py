@@ -76,8 +76,8 @@ def _picture(request: Request, game: Document, body: bytes, kind: str) -> Respon
 
 async def _game_with_board(website: Website, request: Request) -> tuple[Document, int]:
     """Return the game and the ply of the address. Raises Failure, also for a game whose board cannot be drawn."""
-    known = await _game_of(website, request)
-    game, ply = known["game"], known["ply"]
+    values = await _game_of(website, request)
+    game, ply = values["game"], values["ply"]
     if game["board"] is None:
         raise Failure(404, f"The variant {game['variant']} is not installed on this website, so there is no board.")
     return game, ply
@@ -85,11 +85,11 @@ async def _game_with_board(website: Website, request: Request) -> tuple[Document
 
 async def _game_with_players(website: Website, request: Request) -> Document:
     """Return the values that a page needs for a game and its players. Raises Failure."""
-    known = await _game_of(website, request)
+    values = await _game_of(website, request)
     name = "tournaments/{tournament}".format_map(request.path_params)
     (tournament,) = (await tournaments_of(website.upstream, [name])).values()
     players = {row.label: row for row in tournament.standings}
-    return {**known, "tournament": tournament, "players": players}
+    return {**values, "tournament": tournament, "players": players}
 
 
 async def _game_of(website: Website, request: Request) -> Document:
@@ -97,7 +97,7 @@ async def _game_of(website: Website, request: Request) -> Document:
     name = "tournaments/{tournament}/games/{number}".format_map(request.path_params)
     # A bot's stderr output is only for its owner and the organiser.
     visitor = visitor_of(request)
-    known = await known_game(website.upstream, website.hub, name, visitor.token if visitor else "")
-    plies = len(known["game"]["moves"])
+    values = await known_game(website.upstream, website.hub, name, visitor.token if visitor else "")
+    plies = len(values["game"]["moves"])
     ply = whole_number("ply", request.query_params.get("ply", str(plies)), 0, LARGEST_NUMBER)
-    return {**known, "ply": min(ply, plies)}
+    return {**values, "ply": min(ply, plies)}

@@ -79,7 +79,7 @@ def _tournament(values: Document) -> tournaments_pb2.Tournament:
     if not values["id"]:
         raise wrong("id", "", "1 to 63 characters from a-z, 0-9 and -")
     options: dict[str, Any] = {field: values[field] for field in ("title", "variant", *_TEXTS)}
-    options |= {field: number for field, most in _NUMBERS.items() if (number := number_of(values, field, most))}
+    options |= {field: number for field, limit in _NUMBERS.items() if (number := number_of(values, field, limit))}
     options |= {field: bool(values[field]) for field in _SWITCHES}
     settings = TournamentSettings(
         schedule=format_named(values["schedule"]),

@@ -37,8 +37,8 @@ async def sign_in(website: Website, request: Request) -> Response:
                 message = f"{_MOST_FAILURES} attempts have failed within a minute."
                 failure = Failure(429, message, "Try again in a minute; a valid token is accepted at once.")
         return await _page(website, request, failure)
-    after = RedirectResponse(place_after(form.get("next", "")), 303)
-    return signed_in(after, token, secure=website.secure)
+    redirect = RedirectResponse(place_after(form.get("next", "")), 303)
+    return signed_in(redirect, token, secure=website.secure)
 
 
 async def sign_out(website: Website, request: Request) -> Response:

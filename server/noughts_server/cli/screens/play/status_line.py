@@ -46,8 +46,8 @@ def _with_verb(player: Participant, verb: str) -> str:
 def score_rows(match: Match) -> tuple[tuple[str, int], tuple[str, int], tuple[str, int]]:
     """Return the score so far as rows: the first player's wins, draws, the second's wins."""
     score = match.score
-    own, other = (player.name if player.name != YOU else "you" for player in match.players)
-    return (own, score.wins), ("draws", score.draws), (other, score.losses)
+    first_name, second_name = (player.name if player.name != YOU else "you" for player in match.players)
+    return (first_name, score.wins), ("draws", score.draws), (second_name, score.losses)
 
 
 def score_line(match: Match) -> str:
