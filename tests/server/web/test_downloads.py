@@ -30,7 +30,7 @@ def names_of(site: Site, variant: str) -> str:
 def test_a_file_of_a_tournament_has_all_its_games(
     site: Site, cup: str, page: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(downloads, "_PAGE", page)
+    monkeypatch.setattr(downloads, "_PAGE_SIZE", page)
     games = site.get(f"/api/v1/{cup}/games").document["games"]
     answer = site.get(f"/{cup}/games.jsonl")
     assert answer.headers["content-disposition"].endswith('.jsonl"')

@@ -516,7 +516,7 @@ def test_bots_are_searched_by_name(site: Site) -> None:
 
 
 def test_long_standings_come_in_parts(site: Site, cup: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tournament, "_STANDINGS", 1)
+    monkeypatch.setattr(tournament, "_ROWS_OF_STANDINGS", 1)
     first, second = (site.get(f"/{cup}{query}").text for query in ("?tab=standings", "?tab=standings&row=2"))
     assert ">Next<" in first
     assert ">Previous<" in second
@@ -590,7 +590,7 @@ def test_a_mistake_of_the_sites_own_has_a_page_that_tells_nothing_else(
         raise RuntimeError("a secret")
 
     with site_of(server.address) as site:
-        monkeypatch.setattr(bots, "listed", fail)
+        monkeypatch.setattr(bots, "list_page", fail)
         answer = site.get("/bots")
     assert answer.status == 500
     assert "An internal error occurred." in answer.text

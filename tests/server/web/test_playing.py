@@ -345,7 +345,7 @@ def test_site_ends_while_a_table_is_being_opened(
         waiting.set()
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(BrowserPlayer, "begun", never)
+    monkeypatch.setattr(BrowserPlayer, "wait_for_game", never)
     form = {"opponent": "house:random", "variant": "tictactoe", "begins": "you", "mark": "begins"}
     with ThreadPoolExecutor(1) as visitor:
         with site_of(server.address, token=server.token("ending")) as site:

@@ -39,6 +39,7 @@ X to move: win in at most 3 plies. Best: g8
 
 $ echo 'XX.OO....' | noughts solve --variant tictactoe
 position     value  plies  best
+...
 XX.OO.... X  win        1  c3
 """
 )
