@@ -80,7 +80,7 @@ function pressed(event) {
   cells[to].focus();
 }
 
-// The nearest cell in this direction, in any layer; -1 at the edge.
+// Returns the nearest cell in this direction, in any layer; -1 at the edge.
 function next(across, down) {
   const centre = centres(svg, board);
   const here = centre(focused);
@@ -94,7 +94,7 @@ function next(across, down) {
   return nearest.cell;
 }
 
-// Where a stone comes to rest.
+// Returns the cell in which a stone lands.
 function landing(cell) {
   if (!board.gravity) return cell;
   const taken = new Set(game.moves);
