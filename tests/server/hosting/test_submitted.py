@@ -22,7 +22,7 @@ from structlog.testing import capture_logs
 from noughts_proto.v1 import bots_pb2 as pb
 from noughts_proto.v1 import challenges_pb2, games_pb2, status_pb2, status_pb2_grpc, tests_pb2
 from noughts_referee.children.scratch import OwnedFolder
-from noughts_referee.children.watch import nice_above_own
+from noughts_referee.children.watch import nice_above_own, processor_seconds
 from noughts_server.core.errors import LimitReached
 from noughts_server.core.limits import Limits
 from noughts_server.hosting import submitted, trials
@@ -510,6 +510,26 @@ async def test_a_bot_that_computes_in_its_opponents_time_gives_way_and_pays(tmp_
 
 def niceness(playing: "submitted._Playing") -> int:
     return os.getpriority(os.PRIO_PROCESS, playing.life.started.pid) if playing.life else -1
+
+
+async def test_time_after_the_last_look_is_charged(tmp_path: Path) -> None:
+    async with hosting(tmp_path, limits=Limits(processor_seconds=100)) as (client, here):
+        token = await client.token("alice", *ALL)
+        await submit(client, token, "restless", RESTLESS)
+        async with client.online(token, "ada"):
+            await client.create(token, games_per_pair=1000, variant="gomoku")
+            for bot in ("restless", "ada"):
+                await client.join(token, bot)
+            before = here._time._used.total()
+            await client.start(token)
+            await until(lambda: any(each.life for each in here._playing.values()))
+            [playing] = here._playing.values()
+            assert playing.life is not None
+            process = playing.life.started
+            await until(lambda: processor_seconds(process.pid) > playing.seconds + 0.2)
+    assert process.processor_seconds > 0.2
+    charged = (here._time._used.total() - before) / 1000
+    assert charged == pytest.approx(process.processor_seconds, abs=0.05)
 
 
 @pytest.mark.at_length

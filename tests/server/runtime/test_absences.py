@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 
 from noughts_proto.v1 import play_pb2, tournaments_pb2
+from noughts_referee.referee import Referee
+from noughts_server.runtime.absences import Absences
+from noughts_server.server import Server
 from tests.support.client import Client, bearing, client_of, hello
+from tests.support.loopback import until
 
 FINISHED = tournaments_pb2.TOURNAMENT_STATE_FINISHED
 
@@ -38,6 +42,12 @@ async def mute(client: Client, token: str, name: str) -> AsyncIterator[None]:
         yield
         task.cancel()
     call.cancel()
+
+
+async def looks(absences: Absences, count: int) -> None:
+    """Check this often, as `run` does while time passes."""
+    for _ in range(count):
+        await absences._look()
 
 
 async def ended(client: Client) -> tournaments_pb2.Tournament:
@@ -85,3 +95,34 @@ async def test_who_plays_slowly_without_a_clock_but_plays_is_left_alone(client: 
         await asyncio.sleep(3)
         cup = await client.cancel(token)
     assert not any(row.withdraw_reason for row in cup.standings)
+
+
+async def test_short_absences_do_not_add_up(tmp_path: Path) -> None:
+    async with client_of(tmp_path / "x.sqlite", absence=0) as client:
+        server = client.server
+        assert server.play is not None
+        assert isinstance(server.referee, Referee)
+        absences = Absences(server.store, server.referee, server.director, server.play.playing, seconds=60)
+        token = await client.token()
+        await client.register("ada", "eve")
+        await client.create(token, games_per_pair=1_000_000)
+        for name in ("ada", "eve"):
+            await client.join(token, name)
+        async with client.online(token, "ada"):
+            await client.start(token)
+            await until(lambda: server.play is not None and bool(server.play.playing()))
+            for _ in range(3):
+                await looks(absences, 15)
+                assert not any(row.withdraw_reason for row in (await client.get()).standings)
+                async with client.online(token, "eve"):
+                    await until(lambda: not any(what == (0, 0) for _, what in waiting(server)))
+                    await looks(absences, 1)
+                await until(lambda: any(what == (0, 0) for _, what in waiting(server)))
+            await looks(absences, 21)
+        assert [row.label for row in (await client.get()).standings if row.withdraw_reason] == ["eve"]
+
+
+def waiting(server: Server) -> list[tuple[int, tuple[int, int]]]:
+    assert server.play is not None
+    assert isinstance(server.referee, Referee)
+    return [each for playing in server.play.playing() for each in server.referee.kept_waiting(playing.tournament)]

@@ -121,6 +121,16 @@ def test_answers_that_wait_to_be_read_are_bounded(server: ServerUnderTest) -> No
         assert answer_to(connection).count(b"TTP/1.1 200 ") < 200
 
 
+def test_answers_that_are_read_leave_room_for_others(server: ServerUnderTest) -> None:
+    # Room for a few times 64 KiB, at which writing pauses; together the answers are longer.
+    some = SiteLimits(address_unread_bytes=300_000, pipelined=200)
+    with site_of(server.address, limits=some, send_bytes=8192) as site, connected(site) as connection:
+        connection.sendall(PAGE * 19 + PAGE.replace(b"\r\n\r\n", b"\r\nconnection: close\r\n\r\n"))
+        answers = answer_to(connection)
+    assert len(answers) > 600_000
+    assert answers.count(b"HTTP/1.1 200 ") == 20
+
+
 def test_one_address_has_so_many_requests(server: ServerUnderTest) -> None:
     with site_of(server.address, limits=SiteLimits(address_requests=3)) as site:
         statuses = [site.get("/signin").status for _ in range(4)]
