@@ -1,6 +1,7 @@
-"""Forbidden actions of a child: the entry of `py` children (`probes:main`), or `python probes.py PROBE GROUND`.
+"""Forbidden actions of a child: the entry of `py` children (`probes:main`), or `python probes.py PROBES GROUND`.
 
-Each probe prints what it got. It ends with 0 whatever that was: whether it should have been refused, the tests know.
+Each probe prints what it got; of several, with commas between their names, each prints one line of JSON. The child
+ends with 0 whatever they got: whether a probe should have been refused, the tests know.
 """
 
 import ctypes
@@ -623,21 +624,28 @@ PROBES: dict[str, Callable[[Ground], str]] = {
 
 
 def main(arguments: list[str]) -> int:
-    """The entry: KIND PROBE ground=JSON."""
-    _, name, *options = arguments
-    return _try(name, json.loads(options[0].partition("=")[2]))
+    """The entry: KIND PROBES ground=JSON."""
+    _, names, *options = arguments
+    return _try(names, json.loads(options[0].partition("=")[2]))
 
 
-def _try(name: str, ground: Ground) -> int:
+def _try(names: str, ground: Ground) -> int:
+    several = "," in names
+    for name in names.split(","):
+        got = _got(name, ground)
+        _say(json.dumps(got) if several else got)
+    return 0
+
+
+def _got(name: str, ground: Ground) -> str:
     try:
-        _say(PROBES[name](ground))
+        return PROBES[name](ground)
     except (OSError, ValueError) as error:
-        _say(f"refused: {error}")
+        return f"refused: {error}"
     except MemoryError as error:
         if name == "hog_memory":
             raise
-        _say(f"refused: {error!r}")
-    return 0
+        return f"refused: {error!r}"
 
 
 if __name__ == "__main__":
