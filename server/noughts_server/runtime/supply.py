@@ -188,7 +188,8 @@ class AllUnits:
             # The results of the last games can lead to more games: the next round, or an extension.
             await supply.recorder.flush()
             tournament = await supply.read_tournament()
-        if tournament.games_total == total:
+        # An extension can come while its last unit is claimed, which then has the further games.
+        if tournament.games_total == total or tournament.state is not TournamentState.RUNNING:
             logger.info("tournament_played", tournament=conditions.name)
             return None
         self._claimed = None if idle else units.stop
