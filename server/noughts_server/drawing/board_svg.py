@@ -211,11 +211,21 @@ def piece_svg(board: Document, side: str) -> Markup:
     )
 
 
-def places(board: Document) -> tuple[str, list[tuple[int, int]]]:
-    """Return the view box of the whole board with labels, and the centre of each of its cells."""
+class Places(NamedTuple):
+    """Where something else can be drawn on the cells of a whole board with labels."""
+
+    view: str
+    """The view box of the board."""
+    centres: list[tuple[int, int]]
+    size: int
+    """The width of a cell."""
+
+
+def places(board: Document) -> Places:
+    """Return the places of the board's cells."""
     layout = BoardLayout(board, labels=True)
     centres = [layout.centre(cell) for cell in range(layout.columns * layout.rows * layout.layers)]
-    return f"0 0 {layout.whole_width} {layout.whole_height}", centres
+    return Places(view=f"0 0 {layout.whole_width} {layout.whole_height}", centres=centres, size=CELL)
 
 
 def picture(board: Markup, title: str) -> str:
