@@ -59,7 +59,10 @@ async def played(bot: Bot, variant: str, concurrency: int, games: int, opening: 
 
 @pytest.mark.long
 @pytest.mark.parametrize("concurrency", [1, 1_024])
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize(
+    "variant",
+    ["tictactoe", "mnk:5,4,4", "renju+swap2", *(pytest.param(each, marks=pytest.mark.at_length) for each in OWN_NAMES)],
+)
 async def test_both_bots_play_the_same_games_at_a_server(variant: str, concurrency: int) -> None:
     games = (1_100 if variant == "tictactoe" else 4) if concurrency > 1 else 2
     arrays, positions = [await played(kind(), variant, concurrency, games) for kind in BATCHES]

@@ -123,7 +123,7 @@ def test_what_makes_no_course_is_refused(tmp_path: Path, content: str, options: 
     (tmp_path / "class.csv").write_text(content)
     line = ["course", "init", str(tmp_path / "c"), "--class", str(tmp_path / "class.csv"), *options.split()]
     code = 1 if not options else 2
-    assert complaint in said(line, environment(), code=code).stderr
+    assert complaint in told(line, environment(), code=code).stderr
     assert not (tmp_path / "c").exists()
 
 
@@ -134,8 +134,8 @@ def test_a_course_is_served_beyond_this_machine_only_with_protection(tmp_path: P
     asked(f"course init {folder} --class {tmp_path / 'class.csv'} {site}", data)
     assert "--name LOGIN-bot --server games.example:7450 --tls\n" in (folder / "INSTRUCTIONS.md").read_text()
     serving = ["course", "serve", str(folder), "--listen", "0.0.0.0:0"]
-    assert "expected a loopback address" in said([*serving, "--web", "127.0.0.1:0"], data, code=2).stderr
-    refused = said(["course", "serve", str(folder), "--listen", "127.0.0.1:0", "--web", "0.0.0.0:0"], data, code=2)
+    assert "expected a loopback address" in told([*serving, "--web", "127.0.0.1:0"], data, code=2).stderr
+    refused = told(["course", "serve", str(folder), "--listen", "127.0.0.1:0", "--web", "0.0.0.0:0"], data, code=2)
     assert "others could read tokens in transit" in refused.stderr
     authority = Authority(tmp_path)
     identity = authority.identity("server", names=("games.example", "127.0.0.1"))
@@ -182,7 +182,7 @@ def _read(address: str) -> str:
 
 
 def test_a_folder_that_is_no_course_is_told_so(tmp_path: Path) -> None:
-    assert "noughts course init" in said(["course", "night", str(tmp_path)], environment(), code=1).stderr
+    assert "noughts course init" in told(["course", "night", str(tmp_path)], environment(), code=1).stderr
 
 
 def test_only_course_commands_that_call_a_server_offer_encryption() -> None:

@@ -36,6 +36,7 @@ def modules(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {name: compiled_wasm(source, folder, name) for name, source in sources.items()}
 
 
+@pytest.mark.at_length
 def test_the_same_seed_gives_the_same_games_here_and_at_a_server(modules: dict[str, Path], tmp_path: Path) -> None:
     files = []
     for concurrency in ("1", "7"):
@@ -89,4 +90,4 @@ def played(lines: str) -> list[tuple[Any, ...]]:
 )
 def test_what_would_depend_on_the_machine_is_refused(options: list[str], complaint: str) -> None:
     line = ["tournament", "run", "random", "first-free", "--fuel", "1000", *options]
-    assert complaint in said(line, environment(), code=2).stderr
+    assert complaint in told(line, environment(), code=2).stderr

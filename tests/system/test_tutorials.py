@@ -80,6 +80,7 @@ def address_after(word: str, shell: Terminal) -> str:
     return str(address)
 
 
+@pytest.mark.at_length
 async def test_first_match_works_as_written(tmp_path: Path, environment: dict[str, str]) -> None:
     installing, *playing = steps("first-match.md")
     # The test of the league's tutorial runs these very commands.

@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -40,14 +41,18 @@ def test_games_of_several_boards_are_played_in_turns_by_one_engine() -> None:
         assert "thinking" in child.said()
 
 
+HABITS = ("noise", "late-noise", "blanks", "cr", "twice", "unended", "next-line", "silent", "banner+silent")
+ALL_HABITS = "noise+blanks+cr+late-noise+twice"
+
+
 @pytest.mark.parametrize(
-    "habit",
+    "numbers, habit",
     [
-        *("noise", "late-noise", "blanks", "cr", "twice", "unended", "next-line", "silent", "banner+silent"),
-        "noise+blanks+cr+late-noise+twice",
+        *(("", habit) for habit in (*HABITS, ALL_HABITS)),
+        *((numbers, ALL_HABITS) for numbers in ("numbers+", "swallows+")),
+        *(pytest.param(*pair, marks=pytest.mark.at_length) for pair in product(("numbers+", "swallows+"), HABITS)),
     ],
 )
-@pytest.mark.parametrize("numbers", ["", "numbers+", "swallows+"])
 def test_other_output_of_an_engine_loses_no_game(numbers: str, habit: str) -> None:
     with Hosted("gtp", command(numbers + habit)) as child:
         child.hello()

@@ -58,6 +58,7 @@ def ready() -> Learner:
 # What training leads to.
 
 
+@pytest.mark.at_length
 @pytest.mark.long
 @pytest.mark.parametrize("side", [0, 1])
 def test_trained_learner_has_no_losing_line_against_any_opponent(side: int) -> None:

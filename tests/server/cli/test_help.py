@@ -14,7 +14,7 @@ import pytest
 from noughts_server.cli.command import hide_former_names
 from noughts_server.core import version as noughts_version
 from tests.server.cli.conftest import Refusal
-from tests.support.command_line import commands_and_groups
+from tests.support.command_line import commands_and_groups, invoked
 from tests.support.examples import OF_A_CLUSTER, examples_of_help, matches, part_of, playground
 from tests.support.root import ROOT
 
@@ -33,6 +33,14 @@ def commands() -> list[str]:
 def groups() -> list[str]:
     """Every command that only has commands beneath it; the first is "", for `noughts` itself."""
     return [" ".join(path) for path, node in commands_and_groups() if hasattr(node, "commands")]
+
+
+@pytest.fixture(scope="module")
+def help_texts() -> dict[str, str]:
+    """The help of each command and group, which takes a while to draw."""
+    return {
+        line: invoked([*line.split(), "--help"], env={"COLUMNS": "200"}).stdout for line in (*commands(), *groups())
+    }
 
 
 def test_every_command_of_this_step_is_there() -> None:
@@ -54,28 +62,29 @@ def test_every_command_of_this_step_is_there() -> None:
     assert expected <= set(commands())
 
 
-@pytest.mark.parametrize("line", [*commands(), *groups()])
-def test_help_of_each_command_and_group_shows_an_example(noughts: Any, line: str) -> None:
-    _, _, shown = noughts(f"{line} --help").stdout.partition("Example:")
-    assert re.search(rf"(?m)^   \$ .*\bnoughts {line}", shown)
-    assert all(len(row) <= 80 for row in shown.splitlines())
+def test_help_of_each_command_and_group_shows_an_example(help_texts: dict[str, str]) -> None:
+    for line, text in help_texts.items():
+        _, _, shown = text.partition("Example:")
+        assert re.search(rf"(?m)^   \$ .*\bnoughts {line}", shown), line
+        assert all(len(row) <= 80 for row in shown.splitlines()), line
 
 
-@pytest.mark.parametrize("line", commands())
-def test_line_of_a_command_begins_its_help(line: str) -> None:
-    [node] = (node for path, node in commands_and_groups() if " ".join(path) == line)
-    assert node.help.endswith(".")
-    assert node.load().help.startswith(node.help)
+def test_line_of_a_command_begins_its_help() -> None:
+    for path, node in commands_and_groups():
+        if not hasattr(node, "commands"):
+            assert node.help.endswith("."), path
+            assert node.load().help.startswith(node.help), path
 
 
 FORMER_NAMES = {"gym": "estimate"}
 
 
-@pytest.mark.parametrize("line", commands())
-def test_a_command_is_in_the_module_of_its_name(line: str) -> None:
-    [node] = (node for path, node in commands_and_groups() if " ".join(path) == line)
-    name = FORMER_NAMES.get(line, line).replace(" ", ".").replace("-", "_")
-    assert node.place.partition(":")[0] == f"noughts_server.cli.commands.{name}"
+def test_a_command_is_in_the_module_of_its_name() -> None:
+    for path, node in commands_and_groups():
+        if not hasattr(node, "commands"):
+            line = " ".join(path)
+            name = FORMER_NAMES.get(line, line).replace(" ", ".").replace("-", "_")
+            assert node.place.partition(":")[0] == f"noughts_server.cli.commands.{name}"
 
 
 def test_each_example_is_of_a_command_and_shows_what_it_prints() -> None:
@@ -142,20 +151,25 @@ def test_games_are_counted_per_pair() -> None:
         ("bot submit", "--class", "--entry"),
     ],
 )
-def test_former_names_of_options_work_but_are_not_shown(noughts: Any, line: str, name: str, former: str) -> None:
+def test_former_names_of_options_work_but_are_not_shown(
+    help_texts: dict[str, str], line: str, name: str, former: str
+) -> None:
     [node] = (node for path, node in commands_and_groups() if " ".join(path) == line)
     assert any({name, former} <= set(option.opts) for option in node.load().params)
-    shown = noughts(f"{line} --help").stdout.partition("Example:")[0]
+    shown = help_texts[line].partition("Example:")[0]
     assert re.search(rf"│[ *]+{name}\b", shown)
     assert not re.search(rf"[│,] *{former}\b", shown)
 
 
-@pytest.mark.parametrize("line", [*commands(), *groups()])
-def test_help_can_be_asked_for_by_a_letter_and_names_no_type_beside_a_flag(noughts: Any, line: str) -> None:
-    shown = noughts(f"{line} --help").stdout
-    assert noughts(f"{line} -h").stdout == shown
-    assert "<bool>" not in shown
-    assert re.search(r"--help +-h +Show this message", shown)
+@pytest.mark.parametrize("line", ["match", "tournament create", *groups()])
+def test_help_can_be_asked_for_by_a_letter(noughts: Any, help_texts: dict[str, str], line: str) -> None:
+    assert noughts(f"{line} -h").stdout == help_texts[line]
+
+
+def test_help_shows_its_letter_and_names_no_type_beside_a_flag(help_texts: dict[str, str]) -> None:
+    for line, shown in help_texts.items():
+        assert "<bool>" not in shown, line
+        assert re.search(r"--help +-h +Show this message", shown), line
 
 
 def test_help_of_each_option_is_a_phrase_of_at_most_80_characters() -> None:
@@ -193,9 +207,8 @@ def test_submit_takes_a_file_as_bot_check_does(refusal: Refusal, tmp_path: Path)
         refusal(f"bot submit py:{tmp_path}/{spec} --server 127.0.0.1:1", code=1, env={"NOUGHTS_TOKEN": "nou_any"})
 
 
-@pytest.mark.parametrize("line", commands())
-def test_every_command_offers_json(noughts: Any, line: str) -> None:
-    assert "--format" in noughts(f"{line} --help").stdout
+def test_every_command_offers_json(help_texts: dict[str, str]) -> None:
+    assert [line for line in commands() if "--format" not in help_texts[line]] == []
 
 
 def test_reference_of_json_has_a_section_for_each_command() -> None:
@@ -223,13 +236,12 @@ def test_version_between_releases_has_the_commit(
     assert noughts_version.software_version.__wrapped__() == shown
 
 
-@pytest.mark.parametrize("line", groups())
-def test_list_of_commands_has_a_summary_of_each(noughts: Any, line: str) -> None:
-    shown = noughts(f"{line} --help").stdout
+def test_list_of_commands_has_a_summary_of_each(help_texts: dict[str, str]) -> None:
     for path, node in commands_and_groups():
-        if path and " ".join(path[:-1]) == line:
+        if path:
+            shown, own = help_texts[" ".join(path[:-1])], help_texts[" ".join(path)]
             assert re.search(rf"│ {path[-1]} +[A-Z].*[.:;]", shown), path
-            assert node.help.replace(r"\[", "[") in " ".join(noughts(f"{' '.join(path)} --help").stdout.split())
+            assert node.help.replace(r"\[", "[") in " ".join(own.split()), path
 
 
 def loaded(arguments: list[str], names: tuple[str, ...]) -> str:

@@ -34,7 +34,10 @@ def places(rows: list[dict[str, Any]], name: str = "name") -> Places:
 
 
 @pytest.mark.parametrize("seed", range(3, 3 + often(1)))
-@pytest.mark.parametrize("schedule", ["round-robin", "swiss --rounds 3", "knockout"])
+@pytest.mark.parametrize(
+    "schedule",
+    ["swiss --rounds 3", *(pytest.param(each, marks=pytest.mark.at_length) for each in ("round-robin", "knockout"))],
+)
 def test_all_show_one_order_and_what_broke_its_ties(tmp_path: Path, noughts: Any, schedule: str, seed: int) -> None:
     database, report = tmp_path / "games.db", tmp_path / "report.html"
     run = noughts(f"tournament run {BOTS} --schedule {schedule} --seed {seed} --games 2 --db {database} --format json")

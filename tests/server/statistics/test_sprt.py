@@ -108,6 +108,7 @@ def test_llr_equals_that_of_a_general_minimiser(counts: tuple[int, ...], model: 
         assert Sprt(elo0, elo1, model=model).llr(counts) == pytest.approx(expected, abs=1e-3), (elo0, elo1)
 
 
+@pytest.mark.at_length
 @pytest.mark.long
 @pytest.mark.parametrize(
     "counts, hypotheses",

@@ -1,6 +1,7 @@
 """All that is true of the store is true of each database."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -10,10 +11,19 @@ from tests.support.settings import often
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """On PostgreSQL each test is tried with its first parameters, unless all is tried: the statements are the same."""
+    """Try each test on PostgreSQL with its first parameters, unless all is tried: the statements are the same.
+
+    One test of each module runs there in `make test`, the others in `make test-long`.
+    """
     if often(1) == 1:
         tried: set[object] = set()
         items[:] = [item for item in items if _kind_of(item) != POSTGRESQL or _is_first_of_its_test(item, tried)]
+    modules: set[Path] = set()
+    for item in items:
+        if _kind_of(item) == POSTGRESQL and not item.get_closest_marker("at_length"):
+            if item.path in modules:
+                item.add_marker("at_length")
+            modules.add(item.path)
 
 
 def _is_first_of_its_test(item: pytest.Item, tried: set[object]) -> bool:

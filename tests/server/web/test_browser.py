@@ -277,6 +277,36 @@ def test_new_cards_ask_once_for_the_board_of_a_variant(site: Site, browser: Brow
         assert len(asked) == 3
 
 
+def test_a_failed_request_for_a_board_is_repeated_after_a_while(site: Site, browser: Browser) -> None:
+    game = {"name": "games/1", "first": "a", "second": "b", "state": "running", "variant": "connect4", "moves": [0]}
+    module = f"/static/{static_files()[0]}/grid.js"
+    show = """async ([module, games]) => {
+        const { showGames } = await import(module);
+        window.grid ??= document.body.appendChild(document.createElement("div"));
+        for (let event = 0; event < 20; event++) {
+            showGames(window.grid, games);
+            await new Promise((resolve) => setTimeout(resolve, 5));
+        }
+    }"""
+    with page_in(browser, site.address) as page:
+        asked: list[str] = []
+
+        def refuse(route: Route) -> None:
+            asked.append(route.request.url)
+            route.fulfill(status=503)
+
+        page.clock.install()
+        page.goto("/")
+        page.route("**/board?*", refuse)
+        page.clock.resume()
+        page.evaluate(show, [module, [with_board(game)]])
+        assert len(asked) == 1
+        page.unroute("**/board?*")
+        page.clock.fast_forward(6_000)
+        page.evaluate(show, [module, [with_board(game)]])
+        expect(page.locator(".small-game[data-name='games/1'] .stone")).to_have_count(1)
+
+
 def test_cards_of_live_games_keep_their_places(site: Site, browser: Browser) -> None:
     module = f"/static/{static_files()[0]}/grid.js"
     show = """async ([module, names]) => {

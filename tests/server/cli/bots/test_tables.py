@@ -41,7 +41,13 @@ def moves(noughts: Any, a: str, b: str, name: str) -> list[list[int]]:
 # Tables.
 
 
-@pytest.mark.parametrize("spec", ["pascal:level=0", "three-stage", "nextstep:depth=3"])
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "three-stage",
+        *(pytest.param(each, marks=pytest.mark.at_length) for each in ("pascal:level=0", "nextstep:depth=3")),
+    ],
+)
 def test_table_plays_the_same_games_as_its_bot(noughts: Any, spec: str) -> None:
     noughts(f"bot table build {spec} -o bot.table")
     assert moves(noughts, "table:file=bot.table", "random", "b") == moves(noughts, spec, "random", "a")

@@ -96,6 +96,7 @@ def expected(models: Models, games: list[dict[str, Any]], name: str) -> dict[str
     }
 
 
+@pytest.mark.at_length
 @pytest.mark.long
 def test_models_and_reference_bots_play_at_a_server(
     ask: Ask, noughts: Any, server: str, token: str, models: Models, endpoint: ModelEndpoint, tmp_path: Path
