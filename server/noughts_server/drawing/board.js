@@ -18,7 +18,7 @@ function layerOf(board, cell) {
   return Math.floor(cell / (board.columns * board.rows));
 }
 
-// The function from a cell to its centre on this board; null for a cell that a cropped board does not show.
+// Returns the function from a cell to its centre on this board; null for a cell that a cropped board does not show.
 export function centres(svg, board) {
   const xs = svg.dataset.x.split(" ").map(Number);
   const ys = svg.dataset.y.split(" ").map(Number);
@@ -30,13 +30,13 @@ export function centres(svg, board) {
   };
 }
 
-// Whether all moves of the game have a place on this board.
+// Returns whether the board shows the cells of all moves of the game.
 export function covers(svg, game) {
   const centre = centres(svg, game.board);
   return game.moves.every((cell) => centre(cell));
 }
 
-// A copy of the part whose classes begin with these words, at its place.
+// Returns a copy, at this place, of the part whose classes begin with `kind`.
 export function copy(svg, kind, place, attributes = {}) {
   const made = svg.querySelector(`defs > [data-part^="${kind}"]`).cloneNode();
   made.setAttribute("class", made.dataset.part);
@@ -46,7 +46,7 @@ export function copy(svg, kind, place, attributes = {}) {
   return made;
 }
 
-// What the next move on this cell would add: its stone and, where stones fall, the column.
+// Returns the parts that show a possible move on this cell: its stone and, if stones fall, the column.
 export function ghost(svg, game, cell) {
   const { board, moves } = game;
   const centre = centres(svg, board);
@@ -57,8 +57,8 @@ export function ghost(svg, game, cell) {
   return board.gravity ? [copy(svg, "column", centre(top)), stone] : [stone];
 }
 
-// Makes the board that of the game after `ply` moves, the last `numbers` of which have their number. Only parts that
-// differ are replaced, so stones that stay do not flicker.
+// Shows the game after `ply` moves, with the numbers of the last `numbers` moves. Replaces only parts that differ, so
+// that the other stones do not flicker.
 export function draw(svg, game, ply, numbers = 0) {
   const { board, moves } = game;
   const centre = centres(svg, board);
@@ -93,7 +93,7 @@ export function draw(svg, game, ply, numbers = 0) {
   if (board.gravity && seen.length === before + 1) fall(played.lastChild, last.at);
 }
 
-// The winning line, which reaches beyond both ends.
+// Returns the winning line, which is a little longer than the distance of its ends.
 function line(svg, from, to) {
   const beyond = Number(svg.dataset.beyond);
   const x = beyond * Math.sign(to.x - from.x);
@@ -110,7 +110,7 @@ function fill(group, parts) {
   while (group.children.length > parts.length) group.lastChild.remove();
 }
 
-// A disc that was just played falls from above the board.
+// Animates the newest disc: it falls from above the board.
 function fall(stone, { x, y }) {
   if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
   const { height } = stone.getBBox();

@@ -8,24 +8,25 @@ HALF = 20
 _EDGE, _APART = 2, 8
 """Space around a board without labels, and between layers."""
 _LARGEST_WHOLE = 20
-"""Columns or rows of the largest board that is never cropped."""
+"""A board with more columns or rows than this is cropped."""
 _LEAST_CROPPED = 15
-"""The least size of a cropped board, which has `_AROUND` free columns and rows around the stones."""
+"""The least columns and rows of a cropped board."""
 _AROUND = 3
+"""The free columns and rows of a cropped board on each side of its stones."""
 
 
 class BoardLayout:
-    """Places of the layers, which stand in rows of equal length, with labels or without.
+    """The layers of a board, which are arranged in rows of equal length, with labels or without.
 
-    Of a large board it holds only the area in use, if `used` are the cells of all moves: cells outside have no place.
+    With `used`, the cells of all moves, a large board is cropped to the area in use. Cells outside of it are not drawn.
     """
 
     def __init__(self, board: dict[str, Any], labels: bool, used: list[int] | None = None) -> None:
-        self._all = int(board["columns"]), int(board["rows"])
+        self._board_size = int(board["columns"]), int(board["rows"])
         self.layers = int(board["layers"])
-        (self._left, self.columns), (self._above, self.rows) = self._area(used)
-        self.names: list[str] = board["names"][self._left : self._left + self.columns]
-        self.top_name = self._all[1] - self._above
+        (self._first_column, self.columns), (self._first_row, self.rows) = self._area(used)
+        self.names: list[str] = board["names"][self._first_column : self._first_column + self.columns]
+        self.top_name = self._board_size[1] - self._first_row
         self.stars = [
             (column, row)
             for column, row in map(self.square, board["stars"])
@@ -46,48 +47,55 @@ class BoardLayout:
         self.corners = [self.corner(layer) for layer in range(self.layers)]
 
     def _area(self, used: list[int] | None) -> list[tuple[int, int]]:
-        """Return the first column and the number of columns that are shown, and the same of the rows."""
-        columns, rows = self._all
-        if used is None or self.layers > 1 or max(self._all) <= _LARGEST_WHOLE:
+        """Return the first column to draw and the number of columns, and the same for rows."""
+        columns, rows = self._board_size
+        if used is None or self.layers > 1 or max(self._board_size) <= _LARGEST_WHOLE:
             return [(0, columns), (0, rows)]
         used = used or [rows // 2 * columns + columns // 2]
-        places = [[cell % columns for cell in used], [cell // columns for cell in used]]
-        most = max(_LEAST_CROPPED, *(max(at) - min(at) + 1 + 2 * _AROUND for at in places))
-        axes = [(whole, min(most, whole), min(at) + max(at) + 1) for whole, at in zip(self._all, places, strict=True)]
-        return [(max(0, min(whole - size, (ends - size) // 2)), size) for whole, size, ends in axes]
+        used_columns = [cell % columns for cell in used]
+        used_rows = [cell // columns for cell in used]
+        lengths = [max(indices) - min(indices) + 1 for indices in (used_columns, used_rows)]
+        # Both axes have the same length if the board is large enough, so that the area is a square.
+        length = max(_LEAST_CROPPED, *(used_length + 2 * _AROUND for used_length in lengths))
+        return [_centred(used_columns, length, columns), _centred(used_rows, length, rows)]
 
     def corner(self, layer: int) -> tuple[int, int]:
+        """Return the top left corner of a layer's cells."""
         down, across = divmod(layer, self._across)
         x = self._label + across * (self._label + self.width + self._edge)
         return x, self._top + down * (self._top + self.height + self._label)
 
     def layer(self, cell: int) -> int:
-        return cell // (self._all[0] * self._all[1])
+        """Return the layer of a cell."""
+        return cell // (self._board_size[0] * self._board_size[1])
 
     def square(self, cell: int) -> tuple[int, int]:
-        """Return column and row of the cell in what is shown of its layer."""
-        return cell % self._all[0] - self._left, cell // self._all[0] % self._all[1] - self._above
+        """Return column and row of the cell in the drawn part of its layer."""
+        columns, rows = self._board_size
+        return cell % columns - self._first_column, cell // columns % rows - self._first_row
 
     def centre(self, cell: int) -> tuple[int, int]:
+        """Return the centre of a cell."""
         (x, y), (column, row) = self.corner(self.layer(cell)), self.square(cell)
         return x + column * CELL + HALF, y + row * CELL + HALF
 
     def grid(self, x: int, y: int, inset: int) -> str:
-        """Return the lines of the layer whose corner is here; without inset they are around the cells.
+        """Return the path of the lines of the layer with this corner. `inset` is their distance from the edge.
 
-        Where the board continues, they reach the edge.
+        Lines of a board for stones go through the centres of the cells; without inset, they surround the cells. On a
+        side on which the board is cropped, the lines reach the edge.
         """
         more = 0 if inset else 1
-        left, above = (1 if start else inset for start in (self._left, self._above))
-        right = inset if self._left + self.columns == self._all[0] else 1
-        below = inset if self._above + self.rows == self._all[1] else 1
+        left, above = (1 if start else inset for start in (self._first_column, self._first_row))
+        right = inset if self._first_column + self.columns == self._board_size[0] else 1
+        below = inset if self._first_row + self.rows == self._board_size[1] else 1
         wide, high = self.width - left - right, self.height - above - below
         down = (f"M{x + inset + column * CELL} {y + above}v{high}" for column in range(self.columns + more))
         across = (f"M{x + left} {y + inset + row * CELL}h{wide}" for row in range(self.rows + more))
         return "".join((*down, *across))
 
     def plate(self, x: int, y: int) -> str:
-        """Return the edge of the plate over the layer whose corner is here, and its holes."""
+        """Return the path of the plate over the layer with this corner: its edge and its holes."""
         hole = "a16 16 0 1 0 32 0a16 16 0 1 0 -32 0z"
         holes = (
             f"M{x + column * CELL + 4} {y + row * CELL + HALF}{hole}"
@@ -97,15 +105,22 @@ class BoardLayout:
         return f"M{x} {y}h{self.width}v{self.height}h-{self.width}z" + "".join(holes)
 
     def axis_centres(self) -> tuple[str, str]:
-        """Return the centres of the columns of all layers, and of their rows, for scripts; `-` is not shown."""
+        """Return the centres of all columns and of all rows, layer by layer, for scripts; `-` if it is not drawn."""
         columns = (
             str(x + column * CELL + HALF) if 0 <= column < self.columns else "-"
             for x, _ in self.corners
-            for column in range(-self._left, self._all[0] - self._left)
+            for column in range(-self._first_column, self._board_size[0] - self._first_column)
         )
         rows = (
             str(y + row * CELL + HALF) if 0 <= row < self.rows else "-"
             for _, y in self.corners
-            for row in range(-self._above, self._all[1] - self._above)
+            for row in range(-self._first_row, self._board_size[1] - self._first_row)
         )
         return " ".join(columns), " ".join(rows)
+
+
+def _centred(indices: list[int], length: int, whole: int) -> tuple[int, int]:
+    """Return the start and the length of the part of an axis with `whole` indices that has these in its centre."""
+    length = min(length, whole)
+    start = (min(indices) + max(indices) + 1 - length) // 2
+    return max(0, min(whole - length, start)), length

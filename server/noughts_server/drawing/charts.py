@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup, escape
 
 MOST_SERIES = 8
-"""The colours of `charts.css`: `series-1` and so on."""
+"""The number of colours in `charts.css`: `series-1` and so on."""
 
 Point = tuple[float, float]
 
@@ -33,16 +33,17 @@ class Frame(NamedTuple):
 
 
 PAGE = Frame(width=640, height=220, left=48, right=12, top=12, bottom=28)
-"""A chart on a page of the website, whose style sheet knows this size."""
+"""The frame of a chart on a page of the website. The style sheet of the website relies on this size."""
 
 
 class Chart:
-    """A chart, from what is drawn first to what is drawn last. Values beyond the axes are at the edge."""
+    """A chart. Each method adds a part, which covers earlier ones. Values beyond the axes are at the edge."""
 
     def __init__(self, frame: Frame, across: Point, up: Point) -> None:
         """`across` and `up` are the ends of the axes."""
         self._frame = frame
-        self._right, self._below = frame.width - frame.right, frame.height - frame.bottom
+        self._right = frame.width - frame.right
+        self._below = frame.height - frame.bottom
         self._x = _scale(*across, frame.left, self._right)
         self._y = _scale(*up, self._below, frame.top)
         self._parts: list[str] = []
@@ -86,7 +87,7 @@ class Chart:
             self._parts.append(f'<circle class="dot {kind}" cx="{self._x(x)}" cy="{self._y(y)}" r="{radius}"/>')
 
     def spark(self, points: Iterable[Point]) -> Markup:
-        """Return a line alone, without axes, which fills its place."""
+        """Return only a line, without axes, as a picture that stretches to its place."""
         frame = self._frame
         plot = f"{frame.left} {frame.top - 4} {self._right - frame.left} {self._below - frame.top + 8}"
         return Markup(  # noqa: S704  # numbers
@@ -95,7 +96,7 @@ class Chart:
         )
 
     def legend(self, names: Iterable[str]) -> None:
-        """Name the series below the plot, two in a row, in a frame whose bottom margin has 20 for each row."""
+        """Write the names of the series below the plot, two in a row. The bottom margin needs 20 units for each row."""
         half = (self._right - self._frame.left) / 2
         for number, name in enumerate(names):
             x, y = self._frame.left + number % 2 * half, self._below + 60 + number // 2 * 20
@@ -103,12 +104,12 @@ class Chart:
             self._text("name", x + 18, y, name)
 
     def svg(self, attributes: str) -> Markup:
-        """Return the chart, with these attributes of our own."""
+        """Return the chart with these attributes, which must be safe markup."""
         size = f'viewBox="0 0 {self._frame.width} {self._frame.height}"'
         return Markup(f'<svg class="curve" {size} {attributes}>{"".join(self._parts)}</svg>')  # noqa: S704  # escaped
 
     def file(self, title: str) -> str:
-        """Return the chart as a file of its own, with its colours in light and in dark."""
+        """Return the chart as a file, with its colours for light and for dark displays."""
         whole = f'width="{self._frame.width}" height="{self._frame.height}"'
         head = (
             f"<title>{escape(title)}</title><style>{charts_css()}</style>"
@@ -129,29 +130,32 @@ class Chart:
         self._parts.append(f'<text class="{kind}" {place}{attributes}>{escape(text)}</text>')
 
 
-class Drawn(NamedTuple):
-    """A chart of the website, and its description for screen readers."""
+class DrawnChart(NamedTuple):
+    """A chart of the website, with a description for screen readers."""
 
     svg: Markup
     spark: Markup
-    """The line alone."""
+    """Only the line, for small pictures."""
     words: str
 
 
-def rating_line(points: Sequence[Mapping[str, Any]], versions: Sequence[tuple[int, str]] = ()) -> Drawn | None:
+def rating_line(points: Sequence[Mapping[str, Any]], versions: Sequence[tuple[int, str]] = ()) -> DrawnChart | None:
     """Return a bot's rating curve, as the API has it; None for fewer than two points.
 
-    `versions`: games before each one, and its name.
+    `versions` has the number of games before each version, and its name.
     """
     if len(points) < 2:
         return None
     games, ratings, errors = ([point[name] for point in points] for name in ("games", "rating", "error95"))
-    lower, upper = ([rating + sign * error for rating, error in zip(ratings, errors, strict=True)] for sign in (-1, 1))
-    # The first points are very uncertain: their intervals may leave the picture.
-    unsettled = len(points) // 4
-    least, most = min(*ratings, *lower[unsettled:]), max(*ratings, *upper[unsettled:])
-    room = max(10.0, (most - least) * 0.1)
-    least, most = least - room, most + room
+    lower = [rating - error for rating, error in zip(ratings, errors, strict=True)]
+    upper = [rating + error for rating, error in zip(ratings, errors, strict=True)]
+    # The intervals of the first points are large, so the axis need not contain them.
+    first_settled = len(points) // 4
+    least = min(*ratings, *lower[first_settled:])
+    most = max(*ratings, *upper[first_settled:])
+    margin = max(10.0, (most - least) * 0.1)
+    least -= margin
+    most += margin
     first, last = min(games), max(games)
 
     chart = Chart(PAGE, across=(first, last), up=(least, most))
@@ -169,40 +173,41 @@ def rating_line(points: Sequence[Mapping[str, Any]], versions: Sequence[tuple[in
     )
 
 
-def llr_line(course: Sequence[Mapping[str, float]], lower: float, upper: float) -> Drawn | None:
+def llr_line(course: Sequence[Mapping[str, float]], lower: float, upper: float) -> DrawnChart | None:
     """Return the course of a test, as the API has it, with its bounds; None for fewer than two points."""
     if len(course) < 2:
         return None
     points = [(point["pairs"], point["llr"]) for point in course]
-    found, (last, llr) = [llr for _, llr in points], points[-1]
-    room = (upper - lower) / 8
-    chart = Chart(PAGE, across=(0, last), up=(min(lower, *found) - room, max(upper, *found) + room))
+    ratios = [ratio for _, ratio in points]
+    last = points[-1][0]
+    margin = (upper - lower) / 8
+    chart = Chart(PAGE, across=(0, last), up=(min(lower, *ratios) - margin, max(upper, *ratios) + margin))
     chart.rules([Tick(upper, f"H1 {upper:.1f}", "h1"), Tick(0, "0"), Tick(lower, f"H0 {lower:.1f}", "h0")])
     chart.labels(Tick(value, f"{value:,.0f}") for value in round_numbers(0, last) if value == round(value))
     chart.line(points)
-    return _drawn(chart, points, f"LLR after each pair of games, up to {llr:.2f} after {last:,}.")
+    return _drawn(chart, points, f"LLR after each pair of games, up to {ratios[-1]:.2f} after {last:,}.")
 
 
 def charts_css() -> str:
-    """Return the colours and lines of charts in light and in dark."""
+    """Return the style sheet of charts, for light and for dark displays."""
     return (files(__package__) / "charts.css").read_text(encoding="utf-8")
 
 
 def round_numbers(least: float, most: float) -> list[float]:
-    """Return three to six round numbers between the two."""
+    """Return about three to six round numbers between two values."""
     span = (most - least) or 1.0
     size = 10 ** floor(log10(span / 3))
     step = next(size * factor for factor in (1, 2, 5, 10, 20) if span / (size * factor) <= 5)
     return [number * step for number in range(ceil(least / step), floor(most / step) + 1)]
 
 
-def _drawn(chart: Chart, line: Sequence[Point], words: str) -> Drawn:
+def _drawn(chart: Chart, line: Sequence[Point], words: str) -> DrawnChart:
     svg = chart.svg(f'role="img" aria-label="{escape(words)}"')
-    return Drawn(svg=svg, spark=chart.spark(line), words=words)
+    return DrawnChart(svg=svg, spark=chart.spark(line), words=words)
 
 
 def _scale(least: float, most: float, start: float, end: float) -> Callable[[float], float]:
-    """Return the function from a value to its place in the picture. Values beyond the limits are at the edge."""
+    """Return the function from a value to its coordinate. Values beyond the limits are at the edge."""
     return lambda value: round(
         start + (min(max(value, least), most) - least) / ((most - least) or 1) * (end - start), 1
     )

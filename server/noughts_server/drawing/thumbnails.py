@@ -1,4 +1,4 @@
-"""Boards as small as a stamp: a path for each side, so that fifty of them weigh little. A cell has the size 1."""
+"""Boards in the size of a stamp. Each side has one path, so that fifty boards have few bytes. A cell has the size 1."""
 
 from functools import lru_cache
 from typing import Any
@@ -12,7 +12,7 @@ Document = dict[str, Any]
 
 
 def thumbnail(game: Document, *, own: bool = False) -> Markup:
-    """Return the board of a game; `own`: with its background, instead of that of `thumbnail_back` on the same page.
+    """Return the board of a game. With `own`, it has its own background; else it uses `thumbnail_back` of the page.
 
     `game` has `variant`, `moves` and, if it is over, `winning_cells`. Empty if the variant is not installed.
     """
@@ -53,7 +53,7 @@ def stones_path(variant: str, moves: list[int], side: int) -> str:
 
 @lru_cache(maxsize=256)
 def _stones(variant: str, side: int) -> list[str]:
-    """Return the path of a stone of this side by its cell: a list of games has tens of thousands of stones."""
+    """Return the path of a stone of this side for each cell; cached, because a page can have thousands of stones."""
     board = geometry(variant)
     if board is None:
         return []
@@ -70,7 +70,7 @@ def _stones(variant: str, side: int) -> list[str]:
 
 
 def _across(board: Document) -> int:
-    """Return how many layers stand next to each other."""
+    """Return the number of layers in a row."""
     return 2 if board["layers"] > 1 else 1
 
 
@@ -90,16 +90,21 @@ def _centre(board: Document, cell: int) -> tuple[float, float]:
 
 def _view(board: Document) -> str:
     across = _across(board)
-    down = -(-board["layers"] // across)
+    down = (board["layers"] + across - 1) // across
     return f"0 0 {across * (board['columns'] + 1) - 1} {down * (board['rows'] + 1) - 1}"
 
 
 def _back(board: Document) -> str:
-    """Return what is under the stones."""
-    columns, rows, stones = board["columns"], board["rows"], board["look"] == "stones"
-    ground = "thumb-wood" if stones else "thumb-plate" if board["gravity"] else "thumb-paper"
-    # Stones stand on the intersections of the lines, marks between them.
-    inset, more = (0.5, 0) if stones else (0, 1)
+    """Return the background of a board."""
+    columns, rows = board["columns"], board["rows"]
+    has_stones = board["look"] == "stones"
+    if has_stones:
+        ground = "thumb-wood"
+    else:
+        ground = "thumb-plate" if board["gravity"] else "thumb-paper"
+    # Stones are on the intersections of the lines, marks are between the lines.
+    inset = 0.5 if has_stones else 0
+    more_lines = 0 if has_stones else 1
     parts: list[str] = []
     for x, y in _corners(board):
         parts.append(f'<rect class="{ground}" x="{x}" y="{y}" width="{columns}" height="{rows}"/>')
@@ -107,8 +112,8 @@ def _back(board: Document) -> str:
             holes = (f"M{x + column + 0.5} {y + row + 0.5}h0" for row in range(rows) for column in range(columns))
             parts.append(f'<path class="thumb-hole" d="{"".join(holes)}"/>')
             continue
-        down = (f"M{x + column + inset} {y + inset}v{rows - 2 * inset}" for column in range(columns + more))
-        over = (f"M{x + inset} {y + row + inset}h{columns - 2 * inset}" for row in range(rows + more))
-        kind = "thumb-grid" if stones else "thumb-lines"
+        down = (f"M{x + column + inset} {y + inset}v{rows - 2 * inset}" for column in range(columns + more_lines))
+        over = (f"M{x + inset} {y + row + inset}h{columns - 2 * inset}" for row in range(rows + more_lines))
+        kind = "thumb-grid" if has_stones else "thumb-lines"
         parts.append(f'<path class="{kind}" d="{"".join((*down, *over))}"/>')
     return "".join(parts)

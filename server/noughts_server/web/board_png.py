@@ -1,9 +1,8 @@
 """Boards as PNG files for previews of links, because most services do not show SVG.
 
 The renderer (resvg) gets only numbers and our own style sheet: no names, no fonts and no addresses. Each picture has a
-process of its own, one at a time in the turns of the visitors, because the renderer would block the website's event
-loop for a tenth of a second.
-The process has the lowest priority: pictures that visitors ask for again and again must not take processors from games.
+process of its own, because the renderer would block the website's event loop for a tenth of a second. The visitors take
+turns, and one picture is drawn at a time. The process has the lowest priority, so that pictures do not delay games.
 """
 
 import asyncio
@@ -21,7 +20,7 @@ from noughts_server.web.upstream import GUEST, Failure
 _SECONDS = 10
 _KEPT = 64
 _drawn: dict[str, bytes] = {}
-# Two pictures are never drawn at once, even if a request gives up.
+# It draws one picture at a time, also if a request ends before its picture is drawn.
 _drawing = Computing("png")
 _RENDER = (
     "import os, sys; os.nice(19) if hasattr(os, 'nice') else None; import resvg_py;"
@@ -37,11 +36,11 @@ def can_draw_png() -> bool:
 async def board_png(svg: str) -> bytes:
     """Return the picture of a board from `png_source`. Raises Failure."""
     if not can_draw_png():
-        words = "This website cannot draw PNG files: the package resvg-py is not installed."
+        message = "This website cannot draw PNG files: the package resvg-py is not installed."
         hint = "Use the address with .svg, or install the extra in a checkout of Noughts: pip install '.[png]'"
-        raise Failure(501, words, hint)
-    if known := _drawn.get(svg):
-        return known
+        raise Failure(501, message, hint)
+    if picture := _drawn.get(svg):
+        return picture
     try:
         async with asyncio.timeout(_SECONDS):
             return await _drawing.run(GUEST.get(""), partial(_rendered, svg))
@@ -54,10 +53,10 @@ async def board_png(svg: str) -> bytes:
 def _rendered(svg: str) -> bytes:
     if svg not in _drawn:
         command = python("-c", _RENDER)
-        done = subprocess.run(
+        process = subprocess.run(
             command, input=svg.encode(), capture_output=True, timeout=_SECONDS, check=True, env=environment()
         )
-        _drawn[svg] = done.stdout
+        _drawn[svg] = process.stdout
         for oldest in list(_drawn)[:-_KEPT]:
             del _drawn[oldest]
     return _drawn[svg]
@@ -76,7 +75,7 @@ def _style(look: str) -> str:
     """Return the style sheet of boards without at-rules, with values in place of variables."""
     rules = board_css()
     rules = re.sub(r"@[^{]+\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}", "", rules)
-    # Only the plate sets some of them again.
+    # The first rule sets the variables for all looks. Later rules set them for the plate only.
     values = dict(re.findall(r"--([\w-]+): ([^;]+);", rules if look == "plate" else rules.partition("}")[0]))
     rules = re.sub(r":is\((\.\w+)[^)]*\)", r"\1", rules)
     return re.sub(r"var\(--([\w-]+)\)", lambda found: values[found[1]], rules)

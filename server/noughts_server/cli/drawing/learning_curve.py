@@ -56,7 +56,7 @@ def write_curve(file: Path, title: str, curve: Sequence[Evaluation]) -> Path:
 
 
 def _picture(title: str, curve: Sequence[Evaluation]) -> str:
-    # Markup comes with the extra.
+    # This module needs the extra `charts`.
     from noughts_server.drawing.charts import MOST_SERIES, Chart, Frame, Tick, round_numbers
 
     series = [
@@ -64,12 +64,13 @@ def _picture(title: str, curve: Sequence[Evaluation]) -> str:
         for opponent in dict.fromkeys(evaluation.opponent for evaluation in curve)
         for side, moving in enumerate(_SIDES)
     ]
-    below = 60 + 20 * -(-len(series) // 2)
+    legend_rows = (len(series) + 1) // 2
+    below = 60 + 20 * legend_rows
     frame = Frame(width=900, height=460 + below, left=84, right=24, top=44, bottom=below)
-    most = max((row.games for row in curve), default=0)
-    chart = Chart(frame, across=(0, most), up=(0, 1))
+    most_games = max((row.games for row in curve), default=0)
+    chart = Chart(frame, across=(0, most_games), up=(0, 1))
     chart.rules(Tick(points / 5, f"{points / 5:.2f}") for points in range(6))
-    chart.labels(Tick(games, f"{games:,.0f}") for games in round_numbers(0, most))
+    chart.labels(Tick(games, f"{games:,.0f}") for games in round_numbers(0, most_games))
     chart.titles("games learnt", "points a game (exact)")
     for number, (_, rows) in enumerate(series):
         points = [(row.games, row.points) for row in rows]

@@ -1,4 +1,4 @@
-"""The rating list of a command: the one that the user names, in part or not at all, completed by one that has games."""
+"""The rating list of a command: a list with games that matches the variant and time class of the user, if any."""
 
 from collections.abc import Iterable, Sequence
 from typing import Annotated, NamedTuple
@@ -55,13 +55,13 @@ def choose_list(rating_lists: Iterable[KnownList], variant: str | None, time_cla
     """
     usual_list = (variant or _USUAL_VARIANT, time_class or _USUAL_TIME_CLASS)
     candidates = [
-        rating_list
-        for rating_list in rating_lists
-        if rating_list.games and variant in (None, rating_list.variant) and time_class in (None, rating_list.time_class)
+        row
+        for row in rating_lists
+        if row.games and variant in (None, row.variant) and time_class in (None, row.time_class)
     ]
-    if not candidates or any((rating_list.variant, rating_list.time_class) == usual_list for rating_list in candidates):
+    if not candidates or any((row.variant, row.time_class) == usual_list for row in candidates):
         return usual_list
-    best = max(candidates, key=lambda rating_list: rating_list.games)
+    best = max(candidates, key=lambda row: row.games)
     return best.variant, best.time_class
 
 
@@ -70,13 +70,11 @@ def others_line(rating_lists: Sequence[KnownList], shown_name: str) -> str:
 
     `shown_name` is the list that the command has printed.
     """
-    others = sorted(
-        (rating_list for rating_list in rating_lists if rating_list.games and rating_list.name != shown_name),
-        key=lambda rating_list: -rating_list.games,
-    )
+    others = [row for row in rating_lists if row.games and row.name != shown_name]
+    others.sort(key=lambda row: row.games, reverse=True)
     if not others:
         return ""
-    names = [f"{rating_list.name} ({rating_list.games:,})" for rating_list in others[:_MOST_LISTS]]
+    names = [f"{row.name} ({row.games:,})" for row in others[:_MOST_LISTS]]
     more = f" and {len(others) - _MOST_LISTS:,} more" if len(others) > _MOST_LISTS else ""
     return (
         f"Other lists, with their games: {', '.join(names)}{more}.\n"

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from noughts_proto.v1 import bots_pb2, games_pb2, leaderboards_pb2
 from noughts_server.core.resource_names import bot_name, tournament_name
-from noughts_server.drawing.charts import Drawn, rating_line
+from noughts_server.drawing.charts import DrawnChart, rating_line
 from noughts_server.web import api_routes, words
 from noughts_server.web.documents import Document
 from noughts_server.web.pages.challenges import possible_challengers
@@ -52,7 +52,7 @@ async def bot_page(website: Website, request: Request) -> Response:
     )
 
 
-async def _rating_curve(website: Website, bot: str, rating: Document, versions: list[Document]) -> Drawn | None:
+async def _rating_curve(website: Website, bot: str, rating: Document, versions: list[Document]) -> DrawnChart | None:
     """Return the rating in one list against the number of games, with marks at the starts of versions."""
     variant, _, time_class = rating["rating_list"].rpartition("/")
     get_history = leaderboards_pb2.GetRatingHistoryRequest(bot=bot, variant=variant, time_class=time_class)

@@ -1,10 +1,10 @@
-// Boards on a page: their moves are shown here, and the website draws the boards themselves.
+// Boards on a page. The website draws the empty boards, and this script shows the moves on them.
 import { covers, draw } from "./board.js";
 
-const drawn = new Map(); // By address: promises of text.
+const drawn = new Map(); // Promises of the SVG text, by address.
 
-// A board without stones for the game: of a large one, the area around its outermost stones, or the whole. Null: the
-// website cannot be reached.
+// Returns an empty board for the game. A large board is cropped to the area around the outermost stones, unless `whole`
+// is true. Returns null if the website cannot be reached.
 async function emptyBoard(game, labels, whole) {
   const used = outermost(game).join();
   const address = `/board?${new URLSearchParams({ variant: game.variant, labels, whole, used })}`;
@@ -31,9 +31,9 @@ function outermost({ board, moves }) {
     : [];
 }
 
-// A board without labels for a new card of this game; null until the website has drawn one for its variant, which calls
-// `ready`.
-const small = new Map(); // By variant.
+// Returns a board without labels for a card of this game. Returns null at the first call for a variant: it requests the
+// board, and calls `ready` when a later call will return it.
+const small = new Map(); // Boards by variant; null while one is requested.
 export function smallBoard(game, ready) {
   const known = small.get(game.variant);
   if (known === undefined) {
@@ -47,8 +47,8 @@ export function smallBoard(game, ready) {
   return known ? known.cloneNode(true) : null;
 }
 
-// A board on the page. If a stone is outside of the area that it shows, or the whole board is wanted, the website draws
-// another one for it.
+// A board on the page. It replaces its SVG by another one of the website if a stone is outside of the visible area, or if
+// the visitor switches between the whole board and the area in use.
 export class Board {
   constructor(svg, { labels = true } = {}) {
     this.svg = svg;
