@@ -76,7 +76,7 @@ class TableSettings:
     left: float = 30.0
     """A table is removed this long after its page was closed: the visitor can return, or has only reloaded it."""
     games_a_minute: int = 60
-    """Games that can start in a minute at all tables together."""
+    """Games that can start in a minute at all tables; if they are the first of their address, twice as many."""
     address_games: int = 10
     """Games that can start in a minute at the tables of one address."""
     longest_move: int = 60
@@ -489,7 +489,11 @@ class PlayRooms:
 
     def _count_game(self, address: str) -> None:
         """Limit the games of unauthenticated visitors, because the server never deletes a game. Raises Failure."""
-        limits = {_ALL: self.settings.games_a_minute, f"from {address}": self.settings.address_games}
+        here = f"from {address}"
+        limits = {_ALL: self.settings.games_a_minute, here: self.settings.address_games}
+        if not self._recent_games.count(here):
+            # A few addresses must not keep others from their first game.
+            limits[_ALL] *= 2
         for origin, limit in limits.items():
             if self._recent_games.count(origin) >= limit:
                 raise Failure(429, f"{limit} games have been started {origin} in the last minute.", "Wait a moment.")
