@@ -16,8 +16,8 @@ import stat
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Protocol
@@ -26,6 +26,7 @@ from noughts_bots.reference.specs import BotSpec
 from noughts_proto.interpreter import python
 from noughts_referee.children.launcher import ChildCommand, Launcher
 from noughts_referee.children.pipe_frames import Tail
+from noughts_referee.children.scratch import remove_tree
 from noughts_server.core.errors import InvalidArgument, MachineTrouble
 
 WASM, PY = "wasm", "py"
@@ -34,6 +35,7 @@ KINDS = (WASM, PY)
 UNPACKED_BYTES = 64 << 20
 """Limit for a folder that is submitted as a zip file."""
 UNPACKED_FILES = 1_000
+"""Limit for its files and folders."""
 SOURCE_FILE_BYTES, SOURCE_BYTES = 256 << 10, 1 << 20
 """Limits for one Python file, and for all of them; parsing takes several hundred times as much memory."""
 
@@ -88,12 +90,18 @@ def open_for_passage(folder: str | Path) -> None:
     os.chmod(folder, stat.S_IRWXU | stat.S_IXGRP | stat.S_IXOTH)  # noqa: S103  # a folder whose files are as private as before
 
 
-@contextmanager
-def program_folder(parent: Path) -> Iterator[Path]:
-    """Make a folder for one program, which child processes of other users can pass through."""
-    with tempfile.TemporaryDirectory(dir=parent, prefix=FOLDER_PREFIX) as folder:
+@asynccontextmanager
+async def program_folder(parent: Path) -> AsyncIterator[Path]:
+    """Make a folder for one program, which child processes of other users can pass through.
+
+    It is removed in a thread, because a busy disk needs seconds for a thousand files.
+    """
+    folder = tempfile.mkdtemp(dir=parent, prefix=FOLDER_PREFIX)
+    try:
         open_for_passage(folder)
         yield Path(folder)
+    finally:
+        await asyncio.to_thread(remove_tree, folder)
 
 
 async def examined(launcher: Launcher, kind: str, entry: str, file: Path, packages: Iterable[str] = ()) -> str:
@@ -220,12 +228,13 @@ def _unpack(content: bytes, folder: Path) -> None:
     """Unpack a zip file. Raises InvalidArgument if it is invalid or too large, or has paths outside the folder."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            members = archive.infolist()
-            if len(members) > UNPACKED_FILES:
-                raise _bad(f"{len(members):,} files", f"at most {UNPACKED_FILES:,}")
+            members = [(member, _safe_path(member)) for member in archive.infolist()]
+            folders = {parent for _, path in members for parent in path.parents if parent.parts}
+            if len(members) + len(folders) > UNPACKED_FILES:
+                got = f"{len(members):,} files in {len(folders):,} folders"
+                raise _bad(got, f"at most {UNPACKED_FILES:,} files and folders")
             left = UNPACKED_BYTES
-            for member in members:
-                path = _safe_path(member)
+            for member, path in members:
                 if member.is_dir():
                     continue
                 target = folder / path

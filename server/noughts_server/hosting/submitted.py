@@ -270,7 +270,7 @@ class SubmittedBots:
         try:
             content = await self._program(submission)
             # Each version has its own folder, because bots of several owners can have the same file.
-            with program_folder(self._folder) as folder:
+            async with program_folder(self._folder) as folder:
                 program = Program(kind=submission.kind, entry=submission.entry, content=content)
                 async with self._unpacking:
                     self._unpacked.check(submission.owner_id)

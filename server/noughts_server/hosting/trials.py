@@ -82,7 +82,7 @@ class Trials:
         self._count_trial(owner)
         launcher = _Metered(self._launcher)
         async with self._of_owner[owner], self._turns:
-            with program_folder(self._folder) as folder:
+            async with program_folder(self._folder) as folder:
                 reached = ["its start"]
                 try:
                     async with asyncio.timeout(_TRIAL_SECONDS):

@@ -1,5 +1,6 @@
 """A submitted file is inspected before any of it runs."""
 
+import asyncio
 import io
 import signal
 import stat
@@ -12,7 +13,7 @@ import pytest
 from noughts_bots.reference.specs import BotSpec
 from noughts_referee.children.launcher import ChildCommand, Launcher, Started
 from noughts_server.core.errors import InvalidArgument
-from noughts_server.hosting.programs import UNPACKED_BYTES, UNPACKED_FILES, examine, examined, place
+from noughts_server.hosting.programs import UNPACKED_BYTES, UNPACKED_FILES, examine, examined, place, program_folder
 from noughts_server.launching.launcher import Locking, launching
 
 BOT = (
@@ -128,6 +129,21 @@ def test_zips_that_unpack_to_too_much_are_refused_and_not_unpacked(tmp_path: Pat
     assert sum(path.stat().st_size for path in (tmp_path / "bot").iterdir()) <= UNPACKED_BYTES
     many = zipped({f"file{number}": "" for number in range(UNPACKED_FILES + 1)})
     assert f"expected at most {UNPACKED_FILES:,}" in refusal(many, tmp_path)
+
+
+def test_zips_with_too_many_folders_are_refused_and_not_unpacked(tmp_path: Path) -> None:
+    deep = zipped({"bot.py": BOT, **{f"{number}/{'a/' * 90}x": "" for number in range(UNPACKED_FILES // 90)}})
+    assert "got '12 files in 1,001 folders', expected at most 1,000 files and folders" in refusal(deep, tmp_path)
+    assert not any((tmp_path / "bot").iterdir())
+
+
+async def test_folder_of_a_program_is_removed_off_the_event_loop(tmp_path: Path) -> None:
+    loop, turns = asyncio.get_running_loop(), []
+    async with program_folder(tmp_path) as folder:
+        place("py", "bot.py:Mine", zipped({"bot.py": BOT, "a/b/c/weights": "1"}), folder / "bot")
+        loop.call_soon(turns.append, "a turn of the loop")
+    assert turns
+    assert not folder.exists()
 
 
 def test_zips_that_lie_or_are_cut_off_are_refused(tmp_path: Path) -> None:
