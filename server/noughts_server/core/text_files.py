@@ -128,6 +128,8 @@ class TextLines:
                 lines = newlines.decode(before.decode(self.encoding)).count("\n")
                 byte = error.object[error.start : error.start + 1].hex().upper()
                 self._refuse(line + lines, start, f"the byte 0x{byte}, which is not {self.encoding}")
+            except UnicodeError as error:  # some encodings name no byte
+                self._refuse(line, at, f"bytes that are not {self.encoding} ({error})")
             yield text
             if not piece:
                 return

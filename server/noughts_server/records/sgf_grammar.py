@@ -43,12 +43,14 @@ class Node:
 
 LONGEST_TREE = 4_000_000
 """Limit of the characters of a game."""
+MOST_NODES = 50_000
+"""Limit of the nodes of a game; each takes many times its character in memory."""
 
 _BEGIN = re.compile(r"\((?=\s*(?:;|$))")
 """The possible begin of a tree: a node must follow, on this line or on the next that is not blank."""
 _OUTSIDE = re.compile(r"[\[()]")
 _INSIDE = re.compile(r"[\\\]]")
-_TOKEN = re.compile(r"\s*(?:([();])|([A-Za-z0-9]+)|\[((?:[^\\\]]|\\.)*)\])", re.DOTALL)
+_TOKEN = re.compile(r"\s*(?:([();])|([A-Za-z0-9]+)|\[((?:[^\\\]]++|\\.)*+)\])", re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:(\r\n|\n\r|\n|\r)|(.))", re.DOTALL)
 
 
@@ -126,6 +128,8 @@ def _parsed(text: str) -> list[Node] | RecordError:
         if left:
             continue
         if mark == ";":
+            if len(nodes) == MOST_NODES:
+                return RecordError(f"a tree of more than {MOST_NODES:,} nodes", "a game")
             nodes.append(Node())
             values = None
         elif name is not None:

@@ -1,5 +1,6 @@
 """Text files of other programs: their encoding is found or named, and nothing is replaced."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,15 @@ def test_files_that_were_put_together_are_read(tmp_path: Path, suffix: str) -> N
     found = [placed.game for placed in read_games(str(file))]
     assert [(game.first, game.second) for game in found if isinstance(game, RecordedGame)] == [("ada", "bob")] * 3
     assert len(found) == 3
+
+
+@pytest.mark.parametrize("encoding", ["undefined", "punycode", "utf-16"])
+def test_encodings_whose_errors_name_no_byte_are_refused(tmp_path: Path, encoding: str) -> None:
+    file = tmp_path / "games.sgf"
+    file.write_text(TREE.format(f"CA[{encoding}]", "ada", "bob-"), encoding="utf-8")
+    (placed,) = read_games(str(file))
+    assert isinstance(placed.game, RecordError)
+    assert re.search("got bytes that are not .*, at offset 0", str(placed.game))
 
 
 def test_an_unknown_encoding_is_refused(tmp_path: Path) -> None:

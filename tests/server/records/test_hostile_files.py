@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tracemalloc
 from contextlib import suppress
 from pathlib import Path
 
@@ -150,3 +151,23 @@ def test_an_openings_file_with_thousands_of_digits_is_refused(tmp_path: Path) ->
     file.write_text(f"1,{NINES}\n")
     with pytest.raises(OpeningsFileError, match=r"line 1: got '9{60}\.\.\.' among the offsets, expected whole numbers"):
         read_openings_file(Openings(), file, parse_variant("gomoku"))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("game.sgf", "(;GM[4]C[" + "x" * 1_000_000 + "])"),
+        ("game.sgf", "(;GM[4]C[" + "\\x" * 500_000 + "])"),
+        ("game.sgf", "(;GM[4]" + ";" * 1_000_000 + ")"),
+        ("game.pgn", '[White "' + "x" * 1_000_000 + '"]\n'),
+    ],
+)
+def test_long_texts_and_many_nodes_take_little_memory(tmp_path: Path, name: str, text: str) -> None:
+    file = tmp_path / name
+    file.write_text(text, encoding="utf-8")
+    tracemalloc.start()
+    found = list(read_games(str(file)))
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(found) == 1
+    assert most < 40 << 20
