@@ -70,10 +70,12 @@ _FILE_CONTROLS = {
     "F_GETFL": 3,
     "F_SETFL": 4,
     "F_DUPFD_CLOEXEC": 1030,
-    "F_SETPIPE_SZ": 1031,
     "F_GETPIPE_SZ": 1032,
 }
-"""Others watch folders (F_NOTIFY), delay programs that open a file (F_SETLEASE), or signal processes (F_SETOWN)."""
+"""Others watch folders (F_NOTIFY), delay programs that open a file (F_SETLEASE), or signal processes (F_SETOWN).
+
+F_SETPIPE_SZ takes memory that no limit of a child counts and that all pipes of its user share.
+"""
 _FILE_LOCKS = {"F_SETLK": 6, "F_SETLKW": 7, "F_OFD_SETLK": 37, "F_OFD_SETLKW": 38}
 _SHARED_MEMORY_ADVICE = {
     "MADV_MERGEABLE": 12,

@@ -4,8 +4,10 @@ Linux sets the modification time of a named pipe (FIFO) at each write. Since ver
 pipe. The name is removed at once, so a child notices no difference.
 """
 
+import fcntl
 import os
 import secrets
+import sys
 import tempfile
 import time
 from contextlib import suppress
@@ -13,6 +15,7 @@ from contextlib import suppress
 from noughts_referee.monotonic import Now
 
 _FOLDERS = ("/dev/shm",)  # noqa: S108  # in memory: a file system on a disk would note each time on the disk
+_USUAL_BYTES = 1 << 16
 TICK_US = 4_000
 """The kernel's clock for files advances in steps, mostly of 4 ms, so the time of a write can be too early by a step."""
 
@@ -47,3 +50,10 @@ def last_write(end: int, now: Now) -> int:
     """
     age_us = (time.time_ns() - os.fstat(end).st_mtime_ns) // 1000
     return now() - max(0, age_us - TICK_US)
+
+
+def pipe_bytes(end: int) -> int:
+    """Return how many bytes a pipe holds; the usual number if the system does not say."""
+    if sys.platform != "linux":
+        return _USUAL_BYTES
+    return fcntl.fcntl(end, fcntl.F_GETPIPE_SZ)

@@ -12,7 +12,7 @@ from noughts_bots.gomocup.protocol import Lines
 from noughts_referee.children.launcher import Started
 from noughts_referee.children.pipe_frames import Tail
 from noughts_referee.children.running_child import Death, ended_with
-from noughts_referee.children.stamped_pipes import last_write
+from noughts_referee.children.stamped_pipes import last_write, pipe_bytes
 from noughts_referee.monotonic import Now
 
 _READ_BYTES = 1 << 12
@@ -28,7 +28,7 @@ _MESSAGES_AT_ONCE, _MESSAGES_A_SECOND = 160_000, 160_000
 A message costs about 1 us here and any other line 7 us, so the limit is a sixth of a core.
 """
 _PIPE_BYTES = 1 << 16
-"""Bytes that a pipe holds."""
+"""Bytes that a pipe holds. Linux makes smaller pipes for a user whose pipes have much memory, e.g. for other bots."""
 _WRITE_US = 1_000
 """A write that takes longer was interrupted."""
 _CLOSED, _DEAF = "closed its standard output", "closed its standard input"
@@ -69,6 +69,8 @@ class EngineProcess:
         self._allowance = float(_MESSAGES_AT_ONCE)
         self._refilled_us = now()
         self._resuming: asyncio.TimerHandle | None = None
+        self._unsent = b""
+        """Commands for which a small pipe had no room."""
         self._loop.add_reader(self._stdout, self._readable)
 
     def send(self, data: bytes) -> int:
@@ -77,18 +79,37 @@ class EngineProcess:
         An engine that does not read them has ended, because a pipe has room for many games.
         """
         before = self._now()
-        try:
-            written = os.write(self._stdin, data)
-        except BlockingIOError:
-            written = 0
-        except OSError:
-            self._loop.call_soon(self._end, _DEAF)
-            return before
-        if written < len(data):
-            self._loop.call_soon(self._end, "does not read its commands")
+        if not self._unsent:
+            data = data[self._write(data) :]
+        if data:
+            self._keep(data)
         # The engine often gets the core at once. If the core was taken from us, the pipe has the time of the write.
         after = self._now()
         return before if after - before < _WRITE_US else min(after, max(before, last_write(self._stdin, self._now)))
+
+    def _write(self, data: bytes) -> int:
+        """Return how many bytes the pipe takes now; all if the engine has closed it."""
+        try:
+            return os.write(self._stdin, data)
+        except BlockingIOError:
+            return 0
+        except OSError:
+            self._loop.call_soon(self._end, _DEAF)
+            return len(data)
+
+    def _keep(self, data: bytes) -> None:
+        """Keep commands until the pipe takes them, as many as an ordinary pipe would hold."""
+        if len(self._unsent) + len(data) > _PIPE_BYTES - pipe_bytes(self._stdin):
+            self._loop.call_soon(self._end, "does not read its commands")
+            return
+        if not self._unsent:
+            self._loop.add_writer(self._stdin, self._write_unsent)
+        self._unsent += data
+
+    def _write_unsent(self) -> None:
+        self._unsent = self._unsent[self._write(self._unsent) :]
+        if not self._unsent:
+            self._loop.remove_writer(self._stdin)
 
     def last_write(self) -> int:
         """Return when the engine wrote last; see `stamped_pipes.last_write`."""
@@ -121,6 +142,7 @@ class EngineProcess:
         self._ended = True
         if self._resuming is not None:
             self._resume()
+        self._loop.remove_writer(self._stdin)
         with suppress(OSError):
             os.write(self._stdin, b"END\n")
         os.close(self._stdin)

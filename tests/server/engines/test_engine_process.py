@@ -1,5 +1,6 @@
 """The pipes of a running engine."""
 
+import fcntl
 import shlex
 import sys
 from collections.abc import Sequence
@@ -22,6 +23,7 @@ class Counting:
     def __init__(self, *, together: bool = True) -> None:
         self.lines = self.together = 0
         self.failures: list[Exception] = []
+        self.reasons: list[str] = []
         self._takes_together = together
 
     def said(self, line: str, now: int) -> None:
@@ -32,7 +34,7 @@ class Counting:
         return self._takes_together
 
     def ended(self, reason: str) -> None:
-        pass
+        self.reasons.append(reason)
 
     def failed(self, error: Exception) -> None:
         self.failures.append(error)
@@ -73,3 +75,30 @@ async def test_lines_reach_the_listener_in_order_whether_alone_or_together() -> 
         await until(lambda: received[-1:] == ["8,8"])
         await process.stop("ended", 1)
     assert received == lines
+
+
+async def test_commands_larger_than_a_small_pipe_reach_the_engine() -> None:
+    listener = Counting()
+    commands = b"".join(b"%d,%d,1\n" % divmod(number, 60) for number in range(3_600))
+    async with launching(Locking.OFF, lambda line: None, 0) as launcher:
+        started = await launcher.start(ChildCommand("exec", shlex.join(["/bin/sh", "-c", "sleep 0.1; exec cat"])))
+        # Linux makes such pipes for a user whose other pipes have much memory.
+        fcntl.fcntl(started.stdin, fcntl.F_SETPIPE_SZ, 8_192)
+        process = EngineProcess(started, listener, microseconds)
+        process.send(commands)
+        await until(lambda: listener.lines == 3_600)
+        await process.stop("", 1.0)
+    assert listener.reasons == []
+
+
+async def test_engine_that_reads_nothing_has_ended() -> None:
+    listener = Counting()
+    async with launching(Locking.OFF, lambda line: None, 0) as launcher:
+        started = await launcher.start(ChildCommand("exec", "sleep 60"))
+        fcntl.fcntl(started.stdin, fcntl.F_SETPIPE_SZ, 8_192)
+        process = EngineProcess(started, listener, microseconds)
+        for _ in range(5):
+            process.send(b"INFO time_left 0\n" * 1_000)
+        await until(lambda: listener.reasons)
+        await process.stop("", 0.1)
+    assert listener.reasons == ["does not read its commands"]

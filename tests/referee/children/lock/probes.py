@@ -194,6 +194,11 @@ def delay_who_opens(ground: Ground) -> str:
     return f"allowed: {fcntl.fcntl(os.open('leased', os.O_RDONLY), fcntl.F_SETLEASE, fcntl.F_RDLCK)}"
 
 
+def enlarge_a_pipe(ground: Ground) -> str:
+    """With memory that no limit counts and all pipes of its user share."""
+    return f"allowed: {fcntl.fcntl(os.pipe()[0], fcntl.F_SETPIPE_SZ, 1 << 20)}"
+
+
 def flag_a_file(ground: Ground) -> str:
     """Avoid a core dump, which needs no right to write."""
     with Path(ground["bot"], "weights.txt").open() as file:
