@@ -125,11 +125,11 @@ class TextLines:
                 # The decoder's object can begin with bytes of the piece before.
                 before = error.object[: error.start]
                 start = offset - (len(error.object) - len(piece)) + error.start
-                lines = newlines.decode(before.decode(self.encoding)).count("\n")
+                lines = newlines.decode(before.decode(self.encoding, "replace")).count("\n")
                 byte = error.object[error.start : error.start + 1].hex().upper()
                 self._refuse(line + lines, start, f"the byte 0x{byte}, which is not {self.encoding}")
             except UnicodeError as error:  # some encodings name no byte
-                self._refuse(line, at, f"bytes that are not {self.encoding} ({error})")
+                self._refuse(line, offset, f"bytes that are not {self.encoding} ({error})")
             yield text
             if not piece:
                 return

@@ -81,21 +81,20 @@ class Trials:
         await self._time.save()
         self._count_trial(owner)
         launcher = _Metered(self._launcher)
-        async with self._of_owner[owner], self._turns:
-            async with program_folder(self._folder) as folder:
-                reached = ["its start"]
-                try:
-                    async with asyncio.timeout(_TRIAL_SECONDS):
-                        program = Program(kind=upload.kind, entry=upload.entry, content=upload.content)
-                        spec, entry = await placed(program, folder, launcher, self._packages)
-                        tried = await self._try(spec, variant, launcher, reached)
-                except TimeoutError:
-                    got = f"its trial took longer than {_TRIAL_SECONDS:.0f} s; it had reached {reached[-1]}"
-                    hint = "Make it start and answer faster. Test it with: noughts bot check SPEC --time 0.1/move"
-                    raise _refusal(got, f"a trial of at most {_TRIAL_SECONDS:.0f} s", hint) from None
-                finally:
-                    self._time.charge(owner, launcher.processor_seconds)
-                    await self._time.try_to_save()
+        async with self._of_owner[owner], self._turns, program_folder(self._folder) as folder:
+            reached = ["its start"]
+            try:
+                async with asyncio.timeout(_TRIAL_SECONDS):
+                    program = Program(kind=upload.kind, entry=upload.entry, content=upload.content)
+                    spec, entry = await placed(program, folder, launcher, self._packages)
+                    tried = await self._try(spec, variant, launcher, reached)
+            except TimeoutError:
+                got = f"its trial took longer than {_TRIAL_SECONDS:.0f} s; it had reached {reached[-1]}"
+                hint = "Make it start and answer faster. Test it with: noughts bot check SPEC --time 0.1/move"
+                raise _refusal(got, f"a trial of at most {_TRIAL_SECONDS:.0f} s", hint) from None
+            finally:
+                self._time.charge(owner, launcher.processor_seconds)
+                await self._time.try_to_save()
         return upload._replace(
             entry=entry,
             variant=tried.variant,

@@ -154,7 +154,7 @@ def test_an_openings_file_with_thousands_of_digits_is_refused(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("name", "text"),
+    "name, text",
     [
         ("game.sgf", "(;GM[4]C[" + "x" * 1_000_000 + "])"),
         ("game.sgf", "(;GM[4]C[" + "\\x" * 500_000 + "])"),
