@@ -20,6 +20,8 @@ from noughts_referee.rules import Position, Variant
 _LETTERS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
 _COLOURS = ("black", "white")
 _LONGEST_LINE = 64 * 1024
+_LONGEST_ROW = 10
+"""Digits of a row. Python refuses to read thousands of them."""
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 """Characters that the protocol ignores in lines, such as the CR before LF."""
 _ANSWER = re.compile(r"([=?])(\d*)(?:\s+(.*)|(\D.*))?")
@@ -176,6 +178,7 @@ def cell_of(answer: str, variant: Variant) -> int:
         raise Resign
     column = _LETTERS.find(text[:1])
     row = text[1:]
-    if not text or column < 0 or not row.isdecimal() or not 1 <= int(row) <= variant.rows or column >= variant.columns:
+    is_row = row.isdecimal() and len(row) <= _LONGEST_ROW and 1 <= int(row) <= variant.rows
+    if not text or column < 0 or not is_row or column >= variant.columns:
         raise Resign(f"the engine answered {shown(answer)!r}, expected a point such as H8, or resign")
     return (variant.rows - int(row)) * variant.columns + column

@@ -11,6 +11,11 @@ from typing import Any
 
 from noughts_bots.language_models.record import TOO_MUCH, as_utf8
 
+_TEXTS = ("text", "output_text", "refusal")
+"""The types of parts that have text."""
+_DEEPEST = 10
+"""The depth of lists and parts in which text is looked for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Completion:
@@ -57,17 +62,19 @@ def _failure(error: object) -> Failure | None:
     return Failure(int(code) if re.fullmatch("[1-9][0-9][0-9]", code) else None, as_utf8(reason))
 
 
-def _text(content: object) -> str:
+def _text(content: object, depth: int = 0) -> str:
     """Return the text of a message: a string, or a list of parts, of which those of other types do not count."""
+    if depth == _DEEPEST:
+        return ""
     if isinstance(content, list):
-        return "".join(map(_text, content))
+        return "".join(_text(part, depth + 1) for part in content)
     if isinstance(content, str):
         return as_utf8(content)
     if not isinstance(content, dict):
         return ""
     if "type" not in content and "text" not in content:
         return _as_json(content)  # the server has parsed the model's JSON
-    return _text(content.get("text")) if content.get("type", "text") in ("text", "output_text", "refusal") else ""
+    return _text(content.get("text"), depth + 1) if content.get("type", "text") in _TEXTS else ""
 
 
 def _calls(calls: object) -> tuple[tuple[str, str], ...]:

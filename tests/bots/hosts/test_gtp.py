@@ -25,7 +25,7 @@ def test_points_are_letters_without_i_and_rows_from_the_bottom() -> None:
     assert [vertex_of(cell, GOMOKU) for cell in (0, 8, 112, 224)] == ["A15", "J15", "H8", "P1"]
     assert [cell_of(vertex_of(cell, GOMOKU).lower(), GOMOKU) for cell in range(225)] == list(range(225))
     assert cell_of(" h8  (score 12)", GOMOKU) == 112
-    for wrong in ("", "pass", "I5", "A0", "A16", "Q1", "A", "7", "A1x"):
+    for wrong in ("h" + "9" * 5_000, "", "pass", "I5", "A0", "A16", "Q1", "A", "7", "A1x"):
         with pytest.raises(Resign, match="expected a point such as H8"):
             cell_of(wrong, GOMOKU)
 

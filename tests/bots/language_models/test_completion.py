@@ -82,3 +82,12 @@ def test_arguments_of_a_call_can_be_an_object() -> None:
     found = read_completion({"choices": [{"message": {"content": None, "tool_calls": [None, call]}}]})
     assert isinstance(found, Completion)
     assert FORMS["tool"].said(found) == '{"move": "b2"}'
+
+
+def test_deep_lists_of_parts_have_no_text() -> None:
+    content: object = "b2"
+    for _ in range(900):
+        content = [content]
+    completion = read_completion({"choices": [{"message": {"content": content}}]})
+    assert isinstance(completion, Completion)
+    assert completion.text == ""

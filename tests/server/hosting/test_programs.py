@@ -138,10 +138,10 @@ def test_zips_with_too_many_folders_are_refused_and_not_unpacked(tmp_path: Path)
 
 
 async def test_folder_of_a_program_is_removed_off_the_event_loop(tmp_path: Path) -> None:
-    loop, turns = asyncio.get_running_loop(), []
+    turns: list[str] = []
     async with program_folder(tmp_path) as folder:
         place("py", "bot.py:Mine", zipped({"bot.py": BOT, "a/b/c/weights": "1"}), folder / "bot")
-        loop.call_soon(turns.append, "a turn of the loop")
+        asyncio.get_running_loop().call_soon(turns.append, "a turn of the loop")
     assert turns
     assert not folder.exists()
 
