@@ -1,11 +1,11 @@
 """Explains a game: the moves that changed who wins if both sides play best, as a document and as sentences."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
-from noughts_bots.reference.analysis import Analyst
+from noughts_bots.reference.analysis import Analyst, Turn
 from noughts_bots.reference.exact import Verdict
-from noughts_referee.rules import cell_name
+from noughts_referee.rules import Variant, cell_name
 from noughts_server.records.recorded_game import RecordError, variant_of
 from noughts_server.records.replay import faults_of
 from noughts_server.tables.recorded_game import RecordedGame
@@ -15,8 +15,17 @@ VALUES = {1: "win", 0: "draw", -1: "loss", None: "unknown"}
 _POSITIONS, _NODES = 500_000, 10_000
 
 
-def explanation(game: RecordedGame, show: Callable[[int, int], object] = lambda done, total: None) -> dict[str, Any]:
-    """Return the turns of a game, as `noughts game explain` prints them. Raises RecordError for an invalid game.
+class JudgedGame(NamedTuple):
+    variant: Variant
+    verdicts: dict[int, Verdict]
+    """The known values, by ply."""
+    turns: list[Turn]
+
+
+def judge(game: RecordedGame, show: Callable[[int, int], object] = lambda done, total: None) -> JudgedGame:
+    """Return the values of a game's positions and the moves that made them worse.
+
+    Raises RecordError for an invalid game.
 
     Args:
         show: called with the number of positions judged, and of all.
@@ -28,6 +37,16 @@ def explanation(game: RecordedGame, show: Callable[[int, int], object] = lambda 
     variant = variant_of(game.variant)
     analyst = Analyst(variant, positions=_POSITIONS, nodes=_NODES)
     verdicts = analyst.verdicts(game.moves, game.first_chosen, show)
+    return JudgedGame(variant, verdicts, analyst.turns(game.moves, verdicts))
+
+
+def explanation(game: RecordedGame, show: Callable[[int, int], object] = lambda done, total: None) -> dict[str, Any]:
+    """Return the turns of a game, as `noughts game explain` prints them. Raises RecordError for an invalid game.
+
+    Args:
+        show: called with the number of positions judged, and of all.
+    """
+    variant, verdicts, all_turns = judge(game, show)
 
     def names(cells: tuple[int, ...]) -> list[str]:
         return [cell_name(variant, cell) for cell in cells]
@@ -48,7 +67,7 @@ def explanation(game: RecordedGame, show: Callable[[int, int], object] = lambda 
             "better": names(before.best),
             "line": names(line),
         }
-        for ply, before, after, line in analyst.turns(game.moves, verdicts)
+        for ply, before, after, line in all_turns
     ]
     known = sorted(ply for ply, verdict in verdicts.items() if verdict.result is not None and ply < len(game.moves))
     document: dict[str, Any] = {

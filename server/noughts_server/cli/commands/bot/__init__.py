@@ -54,6 +54,10 @@ Nothing is wrong.
                 "noughts_server.cli.commands.bot.games:games",
                 "List the games of all versions of a bot: newest tournament first, then highest number first.",
             ),
+            "mistakes": Command(
+                "noughts_server.cli.commands.bot.mistakes:mistakes",
+                "List the positions in which a bot made the value of its games worse, newest tournament first.",
+            ),
             "register": Command(
                 "noughts_server.cli.commands.bot.register:register",
                 "Register a bot that has not connected yet, so that you can enter it in tournaments.",

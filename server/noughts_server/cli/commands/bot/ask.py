@@ -7,16 +7,15 @@ from typing import Annotated
 from typer import Argument, Option
 
 from noughts_bots.reference.ask import Answer, answer, document
-from noughts_bots.reference.specs import make_bot, parse_spec
+from noughts_bots.reference.specs import parse_spec
 from noughts_bots.sdk.bot import Bot, Resign
 from noughts_referee.rules import Position, PositionError, Variant, cell_name, cell_names
 from noughts_server.cli import completion, printing
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem
-from noughts_server.cli.options.game import AnyVariantOption, own_variant, read_seed, read_variant
+from noughts_server.cli.options.game import AnyVariantOption, read_seed, read_variant
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.sandbox import START_SECONDS, SandboxOptions, StartTimeoutOption
-from noughts_server.cli.options.startable import TRY_A_MATCH, check_startable, require_frames_on_pipes
 from noughts_server.launching.launcher import Locking
 
 
@@ -74,17 +73,11 @@ def _answers_to_stdin(
 
     A wrong position or a resignation is a warning if stdin is a terminal. Otherwise it raises Problem.
     """
-    from noughts_server.cli.commands.bot.child_bot import child_bot
+    from noughts_server.cli.commands.bot.child_bot import bot_to_ask
 
-    parsed = parse_spec(spec)
     chosen_variant = None if variant is None else read_variant(variant)
-    require_frames_on_pipes(parsed, TRY_A_MATCH)
-    if check_startable(parsed, locking):
-        with child_bot(parsed, chosen_variant, locking, start_timeout) as (bot, rules):
-            yield from _answers(bot, rules, seed)
-    else:
-        rules = chosen_variant or own_variant(make_bot(parsed).variants)
-        yield from _answers(make_bot(parsed, rules), rules, seed)
+    with bot_to_ask(parse_spec(spec), chosen_variant, locking, start_timeout) as (bot, rules):
+        yield from _answers(bot, rules, seed)
 
 
 def _answers(bot: Bot, variant: Variant, seed: int) -> Iterator[tuple[Position, Answer]]:

@@ -93,6 +93,10 @@ def check(
     markdown: Annotated[
         Path | None, Option("--markdown", metavar="FILE", help="Report as Markdown, e.g. for a comment")
     ] = None,
+    positions: Annotated[
+        Path | None,
+        Option("--positions", metavar="FILE", help="Replay positions of `bot mistakes` instead of playing games"),
+    ] = None,
     *,
     sandbox: SandboxOptions,
     output: OutputOptions,
@@ -102,7 +106,16 @@ def check(
     About thirty steps follow: both sides, each declared variant, openings, clocks, many concurrent games, restarts, and
     so on, in the tournament sandbox. Exit code 1 if a step fails. The games are played twice with the same seeds;
     a bot whose games differ has another source of random numbers, which is allowed.
+
+    With --positions the bot answers the positions of a file instead, one JSON document per line with "variant",
+    "position" and the best cells in "best", as `noughts bot mistakes -o FILE` writes them. Exit code 1 if one of its
+    moves is not among the best.
     """
+    if positions is not None:
+        from noughts_server.cli.commands.bot.replay import replay
+
+        replay(parse_spec(spec), positions, read_seed(seed), sandbox.locking, start_timeout, output)
+        return
     from noughts_referee.children.running_child import ChildSettings
     from noughts_server.bot_check.check_steps import run_steps
     from noughts_server.bot_check.conformance import ConformancePlan

@@ -1,17 +1,18 @@
-"""The bot of `noughts bot ask` if it is a plugin or program: foreign code, which runs in a child process."""
+"""The bot that `noughts bot ask` and `bot check --positions` ask. Plugins and programs run in a child process."""
 
 import asyncio
 from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
 from typing import TypeVar
 
-from noughts_bots.reference.specs import BotSpec
+from noughts_bots.reference.specs import BotSpec, make_bot
 from noughts_bots.sdk.bot import Bot, Move
 from noughts_referee.children.running_child import ChildSettings
 from noughts_referee.rules import Position, Variant
 from noughts_server.bot_check.child_session import ChildSession, child_session
 from noughts_server.cli import printing
 from noughts_server.cli.options.game import own_variant
+from noughts_server.cli.options.startable import TRY_A_MATCH, check_startable, require_frames_on_pipes
 from noughts_server.launching.launcher import Locking, launching
 
 _MOVE_SECONDS = 60.0
@@ -31,7 +32,21 @@ class _ChildBot(Bot):
 
 
 @contextmanager
-def child_bot(
+def bot_to_ask(
+    spec: BotSpec, chosen_variant: Variant | None, locking: Locking, start_seconds: float
+) -> Iterator[tuple[Bot, Variant]]:
+    """Yield a spec's bot, and the chosen variant or, without one, the bot's own. Raises BotFault, VariantRefused."""
+    require_frames_on_pipes(spec, TRY_A_MATCH)
+    if check_startable(spec, locking):
+        with _child_bot(spec, chosen_variant, locking, start_seconds) as bot_and_variant:
+            yield bot_and_variant
+    else:
+        variant = chosen_variant or own_variant(make_bot(spec).variants)
+        yield make_bot(spec, variant), variant
+
+
+@contextmanager
+def _child_bot(
     spec: BotSpec, chosen_variant: Variant | None, locking: Locking, start_seconds: float
 ) -> Iterator[tuple[Bot, Variant]]:
     """Yield a spec's bot in a child process, and the chosen variant or, without one, the bot's own.

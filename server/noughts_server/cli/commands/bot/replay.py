@@ -1,0 +1,74 @@
+"""`noughts bot check --positions`: a bot answers the positions of a file, which name the best moves."""
+
+import json
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from noughts_bots.reference.ask import answer
+from noughts_bots.reference.specs import BotSpec
+from noughts_bots.sdk.bot import Bot, Resign
+from noughts_referee.rules import Position, PositionError, VariantError, cell_name, cell_names
+from noughts_server.cli import printing
+from noughts_server.cli.commands.bot.child_bot import bot_to_ask
+from noughts_server.cli.drawing.progress import counting
+from noughts_server.cli.errors import FAILED, Problem, problems_with
+from noughts_server.cli.options.output import OutputOptions
+from noughts_server.launching.launcher import Locking
+from noughts_server.records.mistakes import Mistake, read_mistake
+
+
+def replay(spec: BotSpec, file: Path, seed: int, locking: Locking, start_seconds: float, output: OutputOptions) -> None:
+    """Ask the bot for a move in each position, and print those in which it plays none of the best."""
+    numbered = list(enumerate(_read(file), start=1))
+    if not numbered:
+        raise Problem(f"--positions {file}: got no position, expected a JSON document per line")
+    repeated: list[dict[str, Any]] = []
+    lines = []
+    with counting("Positions") as show:
+        for variant, group in groupby(numbered, key=lambda entry: entry[1].position.variant):
+            with bot_to_ask(spec, variant, locking, start_seconds) as (bot, _):
+                for number, mistake in group:
+                    position = mistake.position.copy()
+                    position.seed = seed
+                    move = _move(bot, position)
+                    show(number, len(numbered))
+                    if move is None or mistake.is_repeated_by(move):
+                        repeated.append({"line": number, **mistake.document(), "played": move})
+                        reply = "resigned" if move is None else f"played {cell_name(variant, move)}"
+                        lines.append(f"line {number}: {mistake.position}: {reply}, {_expected(mistake)}")
+    total = len(numbered)
+    document = {"bot": str(spec), "positions": total, "passed": total - len(repeated), "failed": repeated}
+    lines.append(f"{total - len(repeated)} of {printing.count(total, 'position')} passed.")
+    output.show(document, "\n".join(lines))
+    if repeated:
+        raise SystemExit(FAILED)
+
+
+def _move(bot: Bot, position: Position) -> int | None:
+    """Return the bot's move; None if it resigns."""
+    try:
+        return answer(bot, position).move
+    except Resign:
+        return None
+
+
+def _expected(mistake: Mistake) -> str:
+    variant = mistake.position.variant
+    if mistake.best:
+        return f"expected {cell_names(variant, mistake.best)}"
+    return f"expected another move than {cell_name(variant, mistake.move)}"
+
+
+def _read(file: Path) -> Iterator[Mistake]:
+    """Read the positions of a file. Raises Problem."""
+    with problems_with(f"--positions {file}", OSError, raises=Problem):
+        text = file.read_text(encoding="utf-8", errors="replace")
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.strip():
+            with problems_with(f"{file}, line {number}", PositionError, VariantError, ValueError, raises=Problem):
+                document = json.loads(line)
+                if not isinstance(document, dict):
+                    raise ValueError("got no JSON object")
+                yield read_mistake(document)

@@ -1,0 +1,85 @@
+"""`noughts bot mistakes`, and `noughts bot check --positions`, which replays them."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from noughts_server.local.solving import Question, answer
+from tests.server.cli.conftest import Noughts
+from tests.support.background import online
+from tests.support.processes import asked, eventually
+
+GOOD = {"variant": "tictactoe", "position": "XX.OO....", "best": [2], "move": 8}
+EMPTY_MNK = {"variant": "mnk:4,4,3", "position": "." * 16, "best": [5, 6, 9, 10]}
+
+
+@pytest.fixture
+def env(server: str, token: str) -> Iterator[dict[str, str]]:
+    """Settings of a user whose bots have played thirty games."""
+    settings = {"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": token}
+    with online(server, token, weak="random", strong="perfect"):
+        asked("tournament create cup --games 30 --seed 5", settings)
+        for bot in ("weak", "strong"):
+            asked(f"tournament join cup --bot {bot}", settings)
+        asked("tournament start cup", settings)
+        eventually(lambda: asked("tournament show cup", settings)["state"] == "finished")
+        yield settings
+
+
+def write_lines(file: Path, *documents: object) -> Path:
+    file.write_text("".join(json.dumps(document) + "\n" for document in documents), encoding="utf-8")
+    return file
+
+
+def test_each_mistake_has_better_moves_and_is_replayed(noughts: Noughts, env: dict[str, str], tmp_path: Path) -> None:
+    file, tests = tmp_path / "positions.jsonl", tmp_path / "test_positions.py"
+    noughts(f"bot mistakes weak -o {file} --pytest {tests} --bot perfect", env=env)
+    mistakes = [json.loads(line) for line in file.read_text().splitlines()]
+    assert mistakes
+    for mistake in mistakes:
+        verdict = answer(Question("tictactoe", mistake["position"], positions=10**6, nodes=1))
+        assert verdict is not None
+        assert tuple(mistake["best"]) == verdict.best
+        assert mistake["move"] not in mistake["best"]
+        assert mistake["before"] != mistake["after"]
+    assert (
+        f"{len(mistakes)} of {len(mistakes)} positions passed."
+        in noughts(f"bot check perfect --positions {file}").stdout
+    )
+    compile(tests.read_text(), "test_positions.py", "exec")
+    assert "BOT = 'perfect'" in tests.read_text()
+
+
+def test_a_perfect_bot_has_no_mistakes(noughts: Noughts, env: dict[str, str]) -> None:
+    assert noughts("bot mistakes strong", env=env).stdout == "No mistakes of strong are known.\n"
+    assert noughts("bot mistakes weak --limit 1000", env=env).stdout.startswith("game")
+
+
+def test_a_bot_that_repeats_a_mistake_fails(noughts: Noughts, tmp_path: Path) -> None:
+    file = write_lines(tmp_path / "positions.jsonl", GOOD, EMPTY_MNK, {**GOOD, "best": [], "move": 2})
+    result = noughts(f"bot check first-free --positions {file} --format json", code=1)
+    document = json.loads(result.stdout)
+    assert (document["bot"], document["positions"], document["passed"]) == ("first-free", 3, 1)
+    assert [(row["line"], row["played"]) for row in document["failed"]] == [(2, 0), (3, 2)]
+
+
+@pytest.mark.parametrize(
+    "line, error",
+    [
+        ("", "got no position, expected a JSON document per line"),
+        ("[]", "line 1: got no JSON object"),
+        ("{", "line 1: Expecting property name"),
+        ('{"variant": "tictactoe"}', 'line 1: got no texts "variant" and "position"'),
+        ('{"variant": "tictactoe", "position": "X"}', "line 1: position 'X': expected 9 cells"),
+        ('{"variant": "nothing", "position": "X"}', "line 1: variant 'nothing'"),
+        (json.dumps({**GOOD, "best": ["c3"]}), 'line 1: got no number "move" and list of numbers "best"'),
+        (json.dumps({**GOOD, "best": [], "move": 0}), 'line 1: got neither a "move" to avoid nor "best" moves'),
+        (json.dumps({**GOOD, "position": "XXXOO.... O"}), "expected a game that is not over"),
+    ],
+)
+def test_an_invalid_file_of_positions_is_refused(noughts: Noughts, tmp_path: Path, line: str, error: str) -> None:
+    file = tmp_path / "positions.jsonl"
+    file.write_text(line)
+    assert error in noughts(f"bot check random --positions {file}", code=1).stderr
