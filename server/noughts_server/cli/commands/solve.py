@@ -51,7 +51,7 @@ def solve(
         Option("--variant", metavar="V", autocompletion=completion.variants, help="Variant of the positions on stdin"),
     ] = None,
     positions: Annotated[
-        int, Option("--positions", metavar="N", min=1, max=10**7, help="Maximum effort for each position")
+        int, Option("--effort", "--positions", metavar="N", min=1, max=10**7, help="Maximum effort for each position")
     ] = 500_000,
     *,
     output: OutputOptions,
@@ -62,7 +62,7 @@ def solve(
     soonest or lose latest. A position can be solved if at most 28 cells are free, in variants without forbidden moves
     and without blocked lines: e.g. all of `mnk:4,4,3`, `connect4` after 14 moves. The extra `wasm` solves `connect4`
     after 8 moves, the extra `connect4` from the first one. In other positions, and if the search needs more than
-    `--positions`, the bot `threats` looks for a forced win. If it finds none, the value is unknown.
+    `--effort`, the bot `threats` looks for a forced win. If it finds none, the value is unknown.
 
     With --variant instead of VARIANT, the positions are on stdin, one per line, as in `noughts bot ask` or as JSON with
     a field "position". All processors solve them. With --format json the value is 1, 0 or -1, or null if it is unknown.
@@ -96,7 +96,7 @@ def solve(
     text = "; no forced win found" if result is None else f". Best: {cell_names(rules, best)}"
     output.show(document, f"{'XO'[position.side]} to move: {VALUES[result]}{within}{text}")
     if can_solve(position) and not exact:
-        output.hint(f"The search ended after an effort of {positions:,}; --positions N allows more.")
+        output.hint(f"The search ended after an effort of {positions:,}; --effort N allows more.")
 
 
 def _advice(variant: Variant) -> str:

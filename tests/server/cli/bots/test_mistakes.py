@@ -35,7 +35,7 @@ def write_lines(file: Path, *documents: object) -> Path:
 
 def test_each_mistake_has_better_moves_and_is_replayed(noughts: Noughts, env: dict[str, str], tmp_path: Path) -> None:
     file, tests = tmp_path / "positions.jsonl", tmp_path / "test_positions.py"
-    noughts(f"bot mistakes weak -o {file} --pytest {tests} --bot perfect", env=env)
+    noughts(f"bot mistakes weak -o {file} --pytest {tests} --spec perfect", env=env)
     mistakes = [json.loads(line) for line in file.read_text().splitlines()]
     assert mistakes
     for mistake in mistakes:
@@ -61,7 +61,7 @@ def test_a_bot_that_repeats_a_mistake_fails(noughts: Noughts, tmp_path: Path) ->
     file = write_lines(tmp_path / "positions.jsonl", GOOD, EMPTY_MNK, {**GOOD, "best": [], "move": 2})
     result = noughts(f"bot check first-free --positions {file} --format json", code=1)
     document = json.loads(result.stdout)
-    assert (document["bot"], document["positions"], document["passed"]) == ("first-free", 3, 1)
+    assert (document["spec"], document["positions"], document["passed"]) == ("first-free", 3, 1)
     assert [(row["line"], row["played"]) for row in document["failed"]] == [(2, 0), (3, 2)]
 
 

@@ -37,9 +37,9 @@ def test_a_forced_win_on_a_large_board_is_not_exact() -> None:
 
 def test_an_unproven_value_is_unknown() -> None:
     assert invoked(["solve", "gomoku"]).stdout == "X to move: unknown; no forced win found\n"
-    stopped = invoked(["solve", "mnk:4,4,4", "--positions", "100"])
+    stopped = invoked(["solve", "mnk:4,4,4", "--effort", "100"])
     assert "unknown" in stopped.stdout
-    assert "The search ended after an effort of 100; --positions N allows more." in stopped.stderr
+    assert "The search ended after an effort of 100; --effort N allows more." in stopped.stderr
 
 
 @pytest.mark.parametrize(

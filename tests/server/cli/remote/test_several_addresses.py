@@ -54,6 +54,7 @@ game show cup/1
 game explain cup/1
 bot history best
 bot games best
+bot mistakes best
 leaderboard --fit
 rating-lists
 ratings suspicious

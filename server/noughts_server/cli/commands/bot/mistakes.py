@@ -62,7 +62,7 @@ def mistakes(
         Option("--pytest", metavar="FILE", help="Also write tests that replay the file", rich_help_panel="Output"),
     ] = None,
     spec: Annotated[
-        str, Option("--bot", metavar="SPEC", help="Bot that these tests ask", rich_help_panel="Output")
+        str, Option("--spec", metavar="SPEC", help="Bot that these tests ask", rich_help_panel="Output")
     ] = "py:bot.py",
     *,
     game_filter: GameFilter,

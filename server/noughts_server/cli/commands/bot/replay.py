@@ -39,7 +39,7 @@ def replay(spec: BotSpec, file: Path, seed: int, locking: Locking, start_seconds
                         reply = "resigned" if move is None else f"played {cell_name(variant, move)}"
                         lines.append(f"line {number}: {mistake.position}: {reply}, {_expected(mistake)}")
     total = len(numbered)
-    document = {"bot": str(spec), "positions": total, "passed": total - len(repeated), "failed": repeated}
+    document = {"spec": str(spec), "positions": total, "passed": total - len(repeated), "failed": repeated}
     lines.append(f"{total - len(repeated)} of {printing.count(total, 'position')} passed.")
     output.show(document, "\n".join(lines))
     if repeated:

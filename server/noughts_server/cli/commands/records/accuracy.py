@@ -34,6 +34,7 @@ def accuracy(
     positions: Annotated[
         int,
         Option(
+            "--effort",
             "--positions",
             metavar="N",
             min=1,
@@ -49,7 +50,7 @@ def accuracy(
 
     A decision is a move in a won or drawn position in which some legal move would make the value worse. A blunder is a
     decision that made it worse. The accuracy is the share of decisions without a blunder. Moves of openings do not
-    count. Each game is judged from its end back, as far as the effort of `--positions` reaches and `noughts solve` can
+    count. Each game is judged from its end back, as far as `--effort` reaches and `noughts solve` can
     solve the positions: with the extra `connect4` all of Connect Four. `tournaments/NAME` is a tournament on the
     server, or in the database of --db.
     """
