@@ -136,8 +136,8 @@ CLI = (
     Fault(
         name="dry-run-deletes",
         file=f"{_CLI}/commands/db/prune.py",
-        before="rest = 0 if dry_run else ",
-        after="rest = ",
+        before="remaining = 0 if dry_run else ",
+        after="remaining = ",
         harm="`noughts db prune --dry-run` deletes.",
         near=("tests/server/cli/operator/test_db.py",),
         wider=_CLI_TESTS,

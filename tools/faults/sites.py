@@ -13,8 +13,8 @@ WEB = (
     Fault(
         name="form-without-secret",
         file=f"{_WEB}/signin.py",
-        before="if not hmac.compare_digest(shown.encode(), visitor.csrf.encode()):",
-        after="if shown and not hmac.compare_digest(shown.encode(), visitor.csrf.encode()):",
+        before="if not hmac.compare_digest(secret.encode(), visitor.csrf.encode()):",
+        after="if secret and not hmac.compare_digest(secret.encode(), visitor.csrf.encode()):",
         harm="A page of another site can act for a signed-in visitor.",
         near=("tests/server/web/test_signin.py",),
         wider=_TESTS,
@@ -22,8 +22,8 @@ WEB = (
     Fault(
         name="sign-in-leads-elsewhere",
         file=f"{_WEB}/signin.py",
-        before=' and wanted.isprintable() and "\\\\" not in wanted',
-        after=" and wanted.isprintable()",
+        before=' and address.isprintable() and "\\\\" not in address',
+        after=" and address.isprintable()",
         harm="A link to the sign-in page can lead to another site afterwards.",
         near=("tests/server/web/test_signin.py",),
         wider=_TESTS,
