@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from noughts_server.core.board_geometry import geometry
+from noughts_server.core.computing import Computing
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web import board_png
 from noughts_server.web.documents import Document
@@ -20,6 +21,12 @@ from tests.support.site import PATIENCE, Site
 pytestmark = pytest.mark.processes
 SIZE = (1200, 630)
 VARIANTS = ("tictactoe", "connect4", "gomoku", "qubic", "mnk:30,30,5")
+
+
+@pytest.fixture(autouse=True)
+def own_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw in a thread of this test: an earlier test's event loop can end before its last picture is drawn."""
+    monkeypatch.setattr(board_png, "_drawing", Computing("png"))
 
 
 def size(drawn: bytes) -> tuple[int, int]:
