@@ -1,4 +1,4 @@
-"""Boards as SVG: the shapes of stones, last move, winning line and move numbers. Nothing else knows them.
+"""Boards as SVG: the shapes of stones, last move, winning line and move numbers. No other module draws them.
 
 A board for scripts also has the centres of its cells (`data-x`, `data-y`) and one of each part, which `board.js`
 copies to them. Coordinates are integers. The colours are in `board.css`.
@@ -21,13 +21,13 @@ _SIDES = ("first", "second")
 
 
 class _Part(NamedTuple):
-    """A shape around 0 0."""
+    """A shape around the point 0 0."""
 
     kind: str
-    """Its classes."""
+    """Its CSS classes."""
     tag: str
     shape: str
-    """Its attributes."""
+    """The attributes of its shape."""
 
     def at(self, x: int, y: int, text: str = "", *, cell: int | None = None, newest: bool = False) -> str:
         of_cell = "" if cell is None else f' data-cell="{cell}"'
@@ -35,12 +35,12 @@ class _Part(NamedTuple):
         return f'<{self.tag}{self.shape} class="{classes}"{of_cell} transform="translate({x} {y})">{text}</{self.tag}>'
 
     def to_copy(self) -> str:
-        """Return the part for scripts: a copy gets its classes and a place."""
+        """Return the part for scripts, which copy it, and give the copy its classes and a place."""
         return f'<{self.tag}{self.shape} data-part="{self.kind}"></{self.tag}>'
 
 
 class _Parts(NamedTuple):
-    """What moves and the end of a game add to a board."""
+    """The parts that moves and the end of a game add to a board."""
 
     stones: tuple[_Part, _Part]
     last: tuple[_Part, _Part]
@@ -50,7 +50,7 @@ class _Parts(NamedTuple):
 
 
 def _parts(look: str, *, swapped: bool = False) -> _Parts:
-    """Return the parts of boards with this look; `swapped`: the first side has the noughts."""
+    """Return the parts of boards with this look. With `swapped`, the first side has the noughts."""
     disc = ("circle", ' r="18"')
     if look != "marks":
         return _Parts(
@@ -83,35 +83,37 @@ def board_svg(
     whole: bool = False,
     live: bool = False,
 ) -> Markup:
-    """Return the board after `ply` moves, by default all, with the numbers of so many last moves.
+    """Return the board after `ply` moves (default: all). The last `numbers` moves have their number.
 
-    `game` has `board` (`board_geometry.geometry`), `moves` and, if it is over, `winning_cells`. `swapped`: the first
-    side has the noughts. `whole`: a board of more than 20 columns or rows, too, is shown with its unused parts.
-    `live`: scripts show other moves on it.
+    `game` has `board` (`board_geometry.geometry`), `moves` and, if it is over, `winning_cells`. With `swapped`, the
+    first side has the noughts. With `whole`, a board of more than 20 columns or rows is not cropped to the area in use.
+    With `live`, scripts can show other moves on it.
     """
     board: Document = game["board"]
     moves: list[int] = game["moves"]
     look: str = board["look"]
     layout = BoardLayout(board, labels, None if whole else moves)
     parts = _parts(look, swapped=swapped)
-    shown = moves if ply is None else moves[:ply]
-    won: list[int] = (game.get("winning_cells") or []) if shown and len(shown) == len(moves) else []
-    places = [layout.centre(cell) for cell in shown]
+    shown_moves = moves if ply is None else moves[:ply]
+    won: list[int] = (game.get("winning_cells") or []) if shown_moves and len(shown_moves) == len(moves) else []
+    places = [layout.centre(cell) for cell in shown_moves]
 
     stones = "".join(
-        parts.stones[at % 2].at(x, y, cell=cell) for at, (cell, (x, y)) in enumerate(zip(shown, places, strict=True))
+        parts.stones[at % 2].at(x, y, cell=cell)
+        for at, (cell, (x, y)) in enumerate(zip(shown_moves, places, strict=True))
     )
     marks = "".join(parts.won.at(*layout.centre(cell)) for cell in won)
     if places and not won and not numbers:
-        marks = parts.last[len(shown) % 2 - 1].at(*places[-1])
-    lines = "".join(_line(layout, *ends) for ends in winning_lines(board, won, shown[-1])) if won else ""
-    first = max(0, len(shown) - numbers)
+        last_side = (len(shown_moves) - 1) % 2
+        marks = parts.last[last_side].at(*places[-1])
+    lines = "".join(_line(layout, *ends) for ends in winning_lines(board, won, shown_moves[-1])) if won else ""
+    first = max(0, len(shown_moves) - numbers)
     orders = "".join(
-        parts.orders[at % 2].at(*places[at], str(at + 1), newest=at == len(shown) - 1)
-        for at in range(first, len(shown))
+        parts.orders[at % 2].at(*places[at], str(at + 1), newest=at == len(shown_moves) - 1)
+        for at in range(first, len(shown_moves))
     )
 
-    loser = f" {_SIDES[len(shown) % 2]}-lost" if won else ""
+    loser = f" {_SIDES[len(shown_moves) % 2]}-lost" if won else ""
     back = "".join(_back(layout, look, x, y) for x, y in layout.corners)
     front = "".join(_front(layout, look, x, y) for x, y in layout.corners)
     names = "".join(_labels(layout)) if labels else ""
@@ -139,7 +141,7 @@ def winning_lines(board: Document, won: list[int], last: int) -> list[tuple[int,
 
 
 def with_board(game: Document) -> Document:
-    """Return the game with what drawing it needs: its `board`, None if it is unknown here, and its `winning_lines`."""
+    """Return the game with `board`, None if its variant is not installed, and with its `winning_lines`."""
     board = geometry(game["variant"])
     won = game.get("winning_cells") or []
     lines = winning_lines(board, won, game["moves"][-1]) if board and won and game["moves"] else []
@@ -147,13 +149,21 @@ def with_board(game: Document) -> Document:
 
 
 def _line(layout: BoardLayout, first: int, last: int) -> str:
-    (x1, y1), (x2, y2) = layout.centre(first), layout.centre(last)
-    ahead, down = (_BEYOND * ((to > since) - (to < since)) for since, to in ((x1, x2), (y1, y2)))
-    return f'<path class="win-line" d="M{x1 - ahead} {y1 - down}L{x2 + ahead} {y2 + down}"></path>'
+    x1, y1 = layout.centre(first)
+    x2, y2 = layout.centre(last)
+    dx = _BEYOND * _sign(x2 - x1)
+    dy = _BEYOND * _sign(y2 - y1)
+    return f'<path class="win-line" d="M{x1 - dx} {y1 - dy}L{x2 + dx} {y2 + dy}"></path>'
+
+
+def _sign(number: int) -> int:
+    if number == 0:
+        return 0
+    return 1 if number > 0 else -1
 
 
 def _back(layout: BoardLayout, look: str, x: int, y: int) -> str:
-    """Return what is under the stones of the layer with this corner."""
+    """Return the parts under the stones of the layer with this corner."""
     kind = {"stones": "wood", "plate": "behind", "marks": "paper"}[look]
     ground = f'<rect class="{kind}" x="{x}" y="{y}" width="{layout.width}" height="{layout.height}"></rect>'
     if look != "stones":
@@ -166,7 +176,7 @@ def _back(layout: BoardLayout, look: str, x: int, y: int) -> str:
 
 
 def _front(layout: BoardLayout, look: str, x: int, y: int) -> str:
-    """Return what is over the stones of the layer with this corner."""
+    """Return the parts over the stones of the layer with this corner."""
     if look == "plate":
         return f'<path class="cover" d="{layout.plate(x, y)}"></path>'
     return f'<path class="lines" d="{layout.grid(x, y, 0)}"></path>' if look == "marks" else ""
@@ -193,7 +203,7 @@ def _for_scripts(layout: BoardLayout) -> str:
 
 
 def _to_copy(board: Document, parts: _Parts) -> str:
-    """Return one of each part, also a cell that takes moves and the column above it in which a stone falls."""
+    """Return each part once for scripts; also a cell for moves, and the column in which a stone falls."""
     size = CELL - 2
     cell = _Part("cell", "rect", f' x="-{size // 2}" y="-{size // 2}" width="{size}" height="{size}" rx="2"')
     column = _Part("column", "rect", f' x="-{HALF}" y="-{HALF}" width="{CELL}" height="{board["rows"] * CELL}"')
@@ -203,7 +213,7 @@ def _to_copy(board: Document, parts: _Parts) -> str:
 
 
 def piece_svg(board: Document, side: str) -> Markup:
-    """Return a stone of this side (`first` or `second`) by itself."""
+    """Return a picture of a stone of this side, `first` or `second`."""
     look: str = board["look"]
     stone = _parts(look).stones[_SIDES.index(side)].at(HALF, HALF, cell=0)
     return Markup(  # noqa: S704  # our own words
@@ -229,13 +239,13 @@ def places(board: Document) -> Places:
 
 
 def picture(board: Markup, title: str) -> str:
-    """Return the board as a file of its own, with its colours in light and in dark."""
+    """Return the board as a file, with its colours for light and for dark displays."""
     head = f"<title>{escape(title)}</title><style>{board_css()}</style>"
     return str(board).replace(' aria-hidden="true">', f' role="img" xmlns="http://www.w3.org/2000/svg">{head}', 1)
 
 
 def board_css() -> str:
-    """Return the colours of boards in light and in dark."""
+    """Return the style sheet of boards, for light and for dark displays."""
     return (files(__package__) / "board.css").read_text(encoding="utf-8")
 
 
