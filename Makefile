@@ -40,11 +40,17 @@ quick: check ## all checks, then the tests that start no process and are not lon
 	$(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m "not processes and not long and not at_length"
 
 check: $(STAMP) $(GOOGLEAPIS) docs ## format, lint, security, types, import rules, stubs, protocol, spelling, plain words, documentation
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target types style
+
+.PHONY: types style
+types:
+	$(BIN)/mypy
+
+style:
 	$(BIN)/ruff format --check .
 	$(BIN)/oxfmt --check $(STYLES_AND_SCRIPTS)
 	$(BIN)/ruff check .
 	$(BIN)/bandit -q -c pyproject.toml -r -ll proto referee bots/noughts_bots server
-	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python tools/regenerate.py --check
 	$(BIN)/buf lint
