@@ -12,6 +12,10 @@ from noughts_referee.game import Game
 from noughts_referee.monotonic import microseconds
 
 _MESSAGES = ("MESSAGE", "DEBUG", "ERROR", "UNKNOWN")
+LARGEST_BYTES = 8 << 20
+"""Limit of the lines of one engine in one game. An engine that thinks for minutes writes less than 1 MB."""
+_LINE_BYTES = 100
+"""Bytes of a line besides its text."""
 _Line = tuple[int, str, str, str]
 """The time in microseconds, the engine's label, the direction (< to it, > from it, # about it), and the text.
 
@@ -119,6 +123,8 @@ class Transcript:
         self._early: list[_Line] = []
         self._record: _Record | None = None
         self._moves: Sequence[int] = ()
+        self._room = LARGEST_BYTES
+        """Bytes of further lines that are kept; negative if some were left out."""
 
     def begin(self, game: Game) -> None:
         self._record = self._transcripts.begin(game.slot[0])
@@ -130,6 +136,7 @@ class Transcript:
         if self._record is not None:
             self._transcripts.finish(self._record)
             self._record = None
+        self._room = LARGEST_BYTES
 
     def told(self, commands: Sequence[str]) -> None:
         """Record commands to the engine."""
@@ -140,7 +147,13 @@ class Transcript:
         self._keep("#", (text,))
 
     def heard(self, line: str) -> None:
-        """Record a line of the engine."""
+        """Record a line of the engine, unless its lines in this game are too long together."""
+        if self._room < 0:
+            return
+        self._room -= len(line) + _LINE_BYTES
+        if self._room < 0:
+            self.note(f"wrote more than {LARGEST_BYTES >> 20} MiB in this game: its further lines are left out")
+            return
         self._keep(">", (line,))
         if self._record is not None and word_and_rest(line)[0] in _MESSAGES:
             self._transcripts.message(self._record.ordinal, len(self._moves), self._label, line)
