@@ -1,7 +1,8 @@
 """Check the consistency of a database: compare each derived value with the values from which it follows.
 
-First come SQLite's own check, then the slots, moves and scores of each tournament, then the totals of bots, and the log
-of the ratings with its results. A tournament that cannot be read is a finding; the check continues with the others.
+The check starts with SQLite's own check. The slots, moves and scores of each tournament follow, then the totals of
+bots, and then the log of the ratings with its results. A tournament that cannot be read is a finding, and the check
+continues with the next one.
 """
 
 from collections import Counter
@@ -76,7 +77,7 @@ def check_database(
 ) -> CheckReport:
     """Check the whole database without changing it; `faults_of` replays a game and returns its errors.
 
-    `on_progress` is called now and then with the number of games checked and of all games.
+    `on_progress` is called after each batch with the number of games checked and of all games.
     """
     report = CheckReport()
     report.add("database", *dialect.of(connection).findings(connection))
@@ -90,7 +91,7 @@ def check_database(
                 faults_of, lambda: on_progress(report.games, total)
             )
         except (DBAPIError, ValueError, LookupError) as error:
-            # SQLite itself reports a damaged page; what is left to read of it can be meaningless.
+            # SQLite itself reports a damaged page. Values read from it can be meaningless.
             cause = error.orig if isinstance(error, DBAPIError) else error
             report.add(place, f"cannot be read on: {cause}")
     for place, check in (("bots", _check_bots), ("ratings", _check_ratings)):
@@ -107,18 +108,22 @@ class _Check:
         self._tournament = tournament
         self._report = report
         self._place = place
-        # Players can swap sides by agreement.
+        # Players can swap sides by agreement, so the entries of a game can be in the other order than those of its
+        # slot.
         self._swaps = bool(parse_variant(tournament.settings.variant).agreement)
-        claimed = select(units.c.number, units.c.attempt).where(units.c.tournament_id == tournament.id)
-        self._attempts = {row.number: row.attempt for row in connection.execute(claimed)}
+        attempts = select(units.c.number, units.c.attempt).where(units.c.tournament_id == tournament.id)
+        self._attempts = {row.number: row.attempt for row in connection.execute(attempts)}
         self._pairs: Counter[tuple[int, int, int]] = Counter()
         """The number of games by first entry, second entry and result."""
-        self._count = self._prefix = 0
+        self._count = 0
+        """Games read so far."""
+        self._prefix = 0
+        """The last slot before the first gap."""
 
     def run(self, faults_of: Callable[[ExportedGame], Iterable[str]], on_progress: Callable[[], None]) -> None:
-        """Check the whole tournament. Errors of reading it pass through."""
-        started = self._tournament.games_total > 0
-        schedule = schedule_of(self._connection, self._tournament) if started else None
+        """Check the whole tournament. Raises the errors of reading it."""
+        has_started = self._tournament.games_total > 0
+        schedule = schedule_of(self._connection, self._tournament) if has_started else None
         played = export(self._connection, self._tournament.id)
         rows = iter(self._rows())
         while batch := list(islice(rows, _ROWS_AT_ONCE)):
@@ -182,14 +187,18 @@ class _Check:
                 self._report.add(place, f"attempt: got {row.attempt}, expected 1 to {attempt}, as its unit was claimed")
 
     def _check_progress(self) -> None:
-        known = self._tournament
-        if known.games_done != self._count:
-            self._report.add(self._place, f"games: got {known.games_done} counted, expected the {self._count} stored")
+        tournament = self._tournament
+        if tournament.games_done != self._count:
+            self._report.add(
+                self._place, f"games: got {tournament.games_done} counted, expected the {self._count} stored"
+            )
         # A cancelled tournament has also folded the games behind its gaps.
-        if known.state is not TournamentState.CANCELLED and known.folded != self._prefix:
-            self._report.add(self._place, f"folded: got {known.folded}, expected {self._prefix}, up to the first gap")
-        if known.state is TournamentState.FINISHED and self._count != known.games_total:
-            self._report.add(self._place, f"finished: got {self._count} games, expected {known.games_total}")
+        if tournament.state is not TournamentState.CANCELLED and tournament.folded != self._prefix:
+            self._report.add(
+                self._place, f"folded: got {tournament.folded}, expected {self._prefix}, up to the first gap"
+            )
+        if tournament.state is TournamentState.FINISHED and self._count != tournament.games_total:
+            self._report.add(self._place, f"finished: got {self._count} games, expected {tournament.games_total}")
 
     def _check_scores(self) -> None:
         pairs, totals = counted_scores(self._pairs)
@@ -214,10 +223,10 @@ class _Check:
 def _check_bots(connection: Connection, report: CheckReport) -> None:
     """Check the bots of entries, the scores of bots against each other, and the tournaments in which they met."""
     version = and_(bot_versions.c.id == entries.c.bot_version_id, bot_versions.c.bot_id != entries.c.bot_id)
-    of_others = select(entries.c.tournament_id, entries.c.number).join(bot_versions, version)
-    for tournament_id, number in connection.execute(of_others):
-        what = f"entry {number} of the tournament with key {tournament_id}"
-        report.add("bots", f"bot: got another bot for {what}, expected that of its version")
+    wrong_entries = select(entries.c.tournament_id, entries.c.number).join(bot_versions, version)
+    for tournament_id, number in connection.execute(wrong_entries):
+        entry = f"entry {number} of the tournament with key {tournament_id}"
+        report.add("bots", f"bot: got another bot for {entry}, expected that of its version")
     one = entries.alias()
     other = entries.alias()
     scores = pair_scores.c
@@ -234,43 +243,46 @@ def _check_bots(connection: Connection, report: CheckReport) -> None:
     stored = select(
         total.first_bot, total.second_bot, total.variant, *(literal_column(f"-{name}").label(name) for name in counts)
     )
-    both = union_all(of_pairs, stored.select_from(bot_scores)).subquery().c
-    differs = or_(*(func.sum(both[name]) != 0 for name in counts))
-    key = (both.first, both.second, both.variant)
+    # The stored totals are negative here, so each sum is 0 if a total equals the sum of its pairs.
+    scores_and_totals = union_all(of_pairs, stored.select_from(bot_scores)).subquery().c
+    differs = or_(*(func.sum(scores_and_totals[name]) != 0 for name in counts))
+    key = (scores_and_totals.first, scores_and_totals.second, scores_and_totals.variant)
     for first, second, variant in connection.execute(select(*key).group_by(*key).having(differs)):
-        what = f"the bots with keys {first} and {second} in {variant}"
-        report.add("bots", f"score: got another total for {what}, expected the sum of their tournaments")
+        pair = f"the bots with keys {first} and {second} in {variant}"
+        report.add("bots", f"score: got another total for {pair}, expected the sum of their tournaments")
     smaller = case((one.c.bot_id < other.c.bot_id, one.c.bot_id), else_=other.c.bot_id)
     larger = case((one.c.bot_id < other.c.bot_id, other.c.bot_id), else_=one.c.bot_id)
     met = meetings.c
     known = exists().where(met.one_bot == smaller, met.other_bot == larger, met.tournament_id == scores.tournament_id)
     missing = select(scores.tournament_id, smaller.label("one"), larger.label("other")).distinct()
     for tournament_id, first, second in connection.execute(missing.select_from(joined).where(~known)):
-        what = f"the bots with keys {first} and {second} in the tournament with key {tournament_id}"
-        report.add("bots", f"meeting: got none of {what}, expected one")
+        pair = f"the bots with keys {first} and {second} in the tournament with key {tournament_id}"
+        report.add("bots", f"meeting: got none of {pair}, expected one")
 
 
 def _check_ratings(connection: Connection, report: CheckReport) -> None:
     """Check that the log covers all folded games without gaps and produces the stored ratings, bit for bit."""
-    following = 1
-    reached: dict[int, int] = {}
+    next_seq = 1
+    last_ordinals: dict[int, int] = {}
+    """The last rated slot of each tournament."""
     for run in connection.execute(select(rating_runs).order_by(rating_runs.c.first_seq)):
-        if run.first_seq != following:
-            report.add("ratings", f"log: got a run that begins at {run.first_seq}, expected {following}")
-        following = run.first_seq + run.games
-        before = reached.get(run.tournament_id, 0)
+        if run.first_seq != next_seq:
+            report.add("ratings", f"log: got a run that begins at {run.first_seq}, expected {next_seq}")
+        next_seq = run.first_seq + run.games
+        before = last_ordinals.get(run.tournament_id, 0)
         if run.first_ordinal != before + 1:
-            what = f"slot {run.first_ordinal} of the tournament with key {run.tournament_id}"
-            report.add("ratings", f"log: got {what}, expected {before + 1}")
-        reached[run.tournament_id] = run.first_ordinal + run.games - 1
+            slot = f"slot {run.first_ordinal} of the tournament with key {run.tournament_id}"
+            report.add("ratings", f"log: got {slot}, expected {before + 1}")
+        last_ordinals[run.tournament_id] = run.first_ordinal + run.games - 1
     statement = select(tournaments.c.id, tournaments.c.slug, tournaments.c.folded)
     for key, slug, folded in connection.execute(statement.where(tournaments.c.rated.is_(True))):
-        if reached.get(key, 0) != folded:
-            report.add(tournament_name(slug), f"log: got {reached.get(key, 0)} slots rated, expected {folded}")
+        if last_ordinals.get(key, 0) != folded:
+            report.add(tournament_name(slug), f"log: got {last_ordinals.get(key, 0)} slots rated, expected {folded}")
     replay = replay_ratings(connection)
     report.ratings = len(replay.rebuilt)
     for row in replay.differences():
-        got, expected = (None if rating is None else rating.rating for rating in (row.stored, row.rebuilt))
+        got = None if row.stored is None else row.stored.rating
+        expected = None if row.rebuilt is None else row.rebuilt.rating
         report.add("ratings", f"{row.bot} in {row.rating_list}: got {got}, expected {expected}, as its games give")
     wrong = len(replay.wrong_points()) + len(replay.surplus_points())
     if wrong:

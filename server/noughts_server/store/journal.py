@@ -1,6 +1,6 @@
-"""The journal: games of long time controls, stored after their moves while they are in progress.
+"""The journal: unfinished games with long time controls, stored after each move.
 
-After a crash they resume from the last stored move. A row has the whole game so far, so writing it again does no harm.
+After a crash they resume from the last stored move. A row has the whole game so far, so it can be written again.
 `TimeControl.long` decides which games are journaled.
 """
 
@@ -12,7 +12,7 @@ from noughts_referee.work_units import GameSoFar
 from noughts_server.store.engine.bulk import upsert
 from noughts_server.store.engine.schema import games, journal
 
-_KEPT = tuple(column.name for column in journal.columns if not column.primary_key)
+_STATE_COLUMNS = tuple(column.name for column in journal.columns if not column.primary_key)
 # Built once, because building takes longer than executing and a commit can need it.
 _PLAYED = delete(journal).where(
     journal.c.tournament_id == bindparam("tournament"),
@@ -38,7 +38,7 @@ def keep_so_far(connection: Connection, running: Iterable[GameSoFar]) -> None:
         )
         for game in running
     ]
-    upsert(connection, journal, rows, replace=_KEPT)
+    upsert(connection, journal, rows, replace=_STATE_COLUMNS)
 
 
 def forget_played(connection: Connection, tournament_id: int) -> None:
@@ -77,7 +77,7 @@ def games_so_far(
 
 
 def count_plies(connection: Connection, tournament_id: int, first: int, last: int) -> int:
-    """Return the number of journaled plies of these slots, or a number that grows with it."""
+    """Return the bytes of the times of journaled plies of these slots, which grow with every ply."""
     slots = journal.c.ordinal.between(first, last)
     total = select(func.coalesce(func.sum(func.length(journal.c.times)), 0))
     return int(connection.execute(total.where(journal.c.tournament_id == tournament_id, slots)).scalar_one())

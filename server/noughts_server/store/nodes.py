@@ -16,7 +16,7 @@ from noughts_server.store.engine.schema import SILENCE_MS, nodes, units
 LONGEST_SILENCE_MS = 30_000
 """The silence limit of the slowest node."""
 _INTERVALS = 3
-"""So many of the longest recent intervals between heartbeats fit into the silence limit."""
+"""The silence limit is at least this number of the longest recent intervals between heartbeats."""
 _DECAY = 0.98
 """The factor by which each heartbeat in time shortens a silence limit: by half within 35 s."""
 _FORGOTTEN_MS = 3_600_000
@@ -48,7 +48,7 @@ class Beat(NamedTuple):
     silent_ms: int
     """Time since the previous heartbeat; 0 for the first."""
     was_dead: bool
-    """Whether the others considered this node dead, and could claim its units."""
+    """Whether other nodes considered this node dead and could claim its units."""
     holds: frozenset[tuple[int, int]]
     """If it was dead: the units, by tournament and number, that no other node has claimed."""
 
@@ -80,38 +80,38 @@ def silence_limit(silence_ms: int, interval_ms: int) -> int:
 def beat(connection: Connection, node: Node, *, first: bool = False, youngest: bool = False) -> Beat:
     """Record a heartbeat of the node; `first` means that it was never a member. Writes.
 
-    A node that returns after its silence limit was not lost. It is the `youngest` from then on, so that the work of a
-    single node does not return to it.
+    A node that returns after its silence limit does not count as lost. From then on it counts as the youngest node, so
+    that the work that only the oldest node does stays elsewhere. `youngest` requests the same.
     """
     now = dialect.of(connection).now_ms(connection)
-    known = connection.execute(select(nodes).where(nodes.c.name == node.name)).one_or_none()
-    silent_ms = now - known.seen_at if known else 0
-    was_dead = silent_ms > known.silence_ms if known else not first
-    limit = silence_limit(known.silence_ms, silent_ms) if known else SILENCE_MS
-    started_at = known.started_at if known else now
-    joined_at = now if known is None or was_dead or youngest else known.joined_at
+    earlier = connection.execute(select(nodes).where(nodes.c.name == node.name)).one_or_none()
+    silent_ms = now - earlier.seen_at if earlier else 0
+    was_dead = silent_ms > earlier.silence_ms if earlier else not first
+    limit = silence_limit(earlier.silence_ms, silent_ms) if earlier else SILENCE_MS
+    started_at = earlier.started_at if earlier else now
+    joined_at = now if earlier is None or was_dead or youngest else earlier.joined_at
     row = (node.name, int(node.kind), started_at, now, node.seats, node.accepts, limit, joined_at)
     upsert(connection, nodes, [row], replace=("seen_at", "seats", "silence_ms", "joined_at"))
     connection.execute(delete(nodes).where(nodes.c.seen_at < now - _FORGOTTEN_MS))
     holds: frozenset[tuple[int, int]] = frozenset()
     if was_dead:
-        _not_lost(connection, node.name)
+        _remove_from_lost(connection, node.name)
         held = select(units.c.tournament_id, units.c.number).where(units.c.holder == node.name)
         holds = frozenset((row.tournament_id, row.number) for row in connection.execute(held))
     return Beat(alive(connection), silent_ms, was_dead, holds)
 
 
-def _not_lost(connection: Connection, name: str) -> None:
-    """Take a node that has returned from the lists of lost nodes of all units."""
+def _remove_from_lost(connection: Connection, name: str) -> None:
+    """Remove a node that has returned from the lists of lost nodes of all units."""
     for row in connection.execute(select(units).where(units.c.lost.is_not(None))).all():
         if name in row.lost:
-            others = [each for each in row.lost if each != name]
+            others = [other for other in row.lost if other != name]
             unit = (units.c.tournament_id == row.tournament_id) & (units.c.number == row.number)
             connection.execute(update(units).where(unit).values(lost=others or None))
 
 
 def leave(connection: Connection, name: str) -> None:
-    """Remove a node that ends, and release its units, so that no other waits for it. Writes."""
+    """Remove a node that ends, and release its units, so that other nodes can claim them at once. Writes."""
     connection.execute(update(units).where(units.c.holder == name).values(holder=None))
     connection.execute(delete(nodes).where(nodes.c.name == name))
 
@@ -154,6 +154,6 @@ def has_referees(connection: Connection) -> bool:
 
 
 def accepted_kinds(connection: Connection) -> frozenset[str]:
-    """Return the kinds of submitted bots that all live referees accept, apart from those that accept none."""
+    """Return the kinds of submitted bots that every live referee accepts. Referees that accept none do not count."""
     accepts = [frozenset(node.accepts.split(",")) for node in alive(connection) if node.accepts]
     return frozenset.intersection(*accepts) if accepts else frozenset()

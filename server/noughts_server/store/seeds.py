@@ -1,4 +1,4 @@
-"""Seeds of tournaments as stored."""
+"""Conversion of the seeds of tournaments for the database."""
 
 from enum import IntEnum
 from typing import Any
@@ -12,7 +12,7 @@ class SeedKind(IntEnum):
     """The origin of a tournament's seed."""
 
     OLD = 0
-    """From a version that did not keep seeds secret: an `OldSeed`."""
+    """An `OldSeed`, from a version that did not keep seeds secret."""
     DRAWN = 1
     """Chosen at random by the server and secret until the end."""
     GIVEN = 2
@@ -20,7 +20,7 @@ class SeedKind(IntEnum):
 
 
 def signed(seed: int) -> int:
-    """Return the signed 64-bit number with the same bits, because databases store no unsigned ones."""
+    """Return the signed 64-bit number with the same bits, because databases have no unsigned numbers."""
     return seed - (1 << 64) if seed >> 63 else seed
 
 

@@ -1,4 +1,4 @@
-"""The settings in a row of `tournaments`. Rarely used ones are a JSON document, without defaults."""
+"""Conversion of settings for a row of `tournaments`. Rarely used settings are a JSON document without defaults."""
 
 import json
 from collections.abc import Mapping

@@ -26,13 +26,13 @@ def check_slug(field: str, slug: str) -> str:
 def check_text(field: str, text: str, longest: int) -> str:
     """Return free text if it is printable and has at most `longest` characters. Raises InvalidArgument.
 
-    Control characters could control a terminal, and those for right-to-left writing reorder the words.
+    Control characters could control a terminal, and characters for right-to-left writing reorder the words.
     """
     if len(text) > longest:
         raise InvalidArgument.of(field, f"{len(text)} characters", f"at most {longest}")
-    odd = next((character for character in text if not character.isprintable()), None)
-    if odd is not None:
-        raise InvalidArgument.of(field, f"the character U+{ord(odd):04X}", "printable characters on one line")
+    unprintable = next((character for character in text if not character.isprintable()), None)
+    if unprintable is not None:
+        raise InvalidArgument.of(field, f"the character U+{ord(unprintable):04X}", "printable characters on one line")
     return text
 
 

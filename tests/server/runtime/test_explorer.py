@@ -14,7 +14,7 @@ from noughts_proto.v1 import leaderboards_pb2
 from noughts_referee.rules import Result
 from noughts_server.runtime.endless_work import running
 from noughts_server.runtime.explorer import exploring
-from noughts_server.store.games.explorer import unexplored
+from noughts_server.store.games.explorer import count_unexplored
 from tests.support.arena import Arena, open_arena
 from tests.support.client import Client, client_of, refused
 
@@ -67,7 +67,7 @@ async def test_a_server_counts_what_is_stored_and_again_after_a_restart(tmp_path
 
 
 async def all_counted(arena: Arena) -> bool:
-    return not await arena.store.read(unexplored)
+    return not await arena.store.read(count_unexplored)
 
 
 async def test_a_step_that_waited_for_the_database_delays_the_next_briefly(tmp_path: Path) -> None:

@@ -151,7 +151,7 @@ async def test_paging_visits_every_game_once_while_games_are_added(arena: Arena)
 
 
 async def test_gaps_make_no_page_slow(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bot_games, "_MOST_LOOKED_AT", 40)
+    monkeypatch.setattr(bot_games, "_MOST_SLOTS_READ", 40)
     await arena.commit(await arena.play(await arena.tournament("old")))
     gappy = await arena.tournament("gappy", games_per_pair=1000)
     played = await arena.play(gappy)

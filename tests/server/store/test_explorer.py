@@ -20,7 +20,7 @@ from noughts_server.core.errors import InvalidArgument
 from noughts_server.openings.canonical_positions import canonical_positions
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.schema import UNEXPLORED, Kind
-from noughts_server.store.games.explorer import ENDED, PLIES, count_some, explore, forget_all, unexplored
+from noughts_server.store.games.explorer import ENDED, PLIES, count_some, count_unexplored, explore, forget_all
 from noughts_server.store.ratings.leaderboards import leaderboard, list_bot_ratings
 from noughts_server.store.tournaments.tournaments import Tournament, cancel_tournament
 from tests.support.arena import NOW, Arena
@@ -149,7 +149,7 @@ async def played(
 
 
 async def count_all(arena: Arena, most: int = 500) -> None:
-    while await arena.store.read(unexplored):
+    while await arena.store.read(count_unexplored):
         await arena.store.write(partial(count_some, most=most))
 
 
@@ -248,7 +248,7 @@ async def test_lists_are_apart_by_speed_and_unrated_games_count(arena: Arena) ->
 async def test_what_people_play_privately_does_not_count(arena: Arena) -> None:
     await played(arena, "tictactoe", 20)
     arena.execute(f"UPDATE tournaments SET kind = {int(Kind.CHALLENGE)}")
-    assert await arena.store.read(unexplored) == 0
+    assert await arena.store.read(count_unexplored) == 0
     assert await arena.store.write(count_some) == 0
     assert arena.rows(COUNTS) == []
 
@@ -257,11 +257,11 @@ async def test_games_count_up_to_the_first_gap_and_all_of_a_cancelled_tournament
     tournament = await arena.tournament(games_per_pair=40)
     games = await arena.play(tournament)
     await arena.commit([*games[:10], *games[11:30]])
-    assert await arena.store.read(unexplored) == 10
+    assert await arena.store.read(count_unexplored) == 10
     await count_all(arena)
-    assert await arena.store.read(unexplored) == 0
+    assert await arena.store.read(count_unexplored) == 0
     await arena.store.write(partial(cancel_tournament, slug="cup", owner_id=None, now_ms=NOW))
-    assert await arena.store.read(unexplored) == 20
+    assert await arena.store.read(count_unexplored) == 20
     await count_all(arena, most=7)
     tally, _ = by_brute_force(parse_variant("tictactoe"), [*games[:10], *games[11:30]])
     rows = arena.rows("SELECT sum(games) FROM explorer_moves")

@@ -125,7 +125,7 @@ async def test_pages_of_long_games_end_early(arena: Arena, monkeypatch: pytest.M
 async def test_filters_find_the_same_games_as_a_look_at_all_of_them(
     arena: Arena, looked_at: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stored_games, "_MOST_LOOKED_AT", looked_at)
+    monkeypatch.setattr(stored_games, "_MOST_GAMES_READ", looked_at)
     tournament = await arena.tournament(bots=("ada", "bob", "ada"), games_per_pair=20)
     kinds = list(Termination)
     await arena.commit(

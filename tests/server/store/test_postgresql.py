@@ -128,7 +128,7 @@ async def test_writers_of_several_processes_wait_for_each_other(arena: Arena) ->
         create_owner(connection, "ada")
         with pytest.raises(DatabaseBusy) as refused:
             # In the other's thread; this transaction has the database.
-            raise other._dialect.named(_refused(other)) or AssertionError
+            raise other._dialect.translated(_refused(other)) or AssertionError
         assert refused.value.problem == "another session has locked it"
         assert "pg_terminate_backend" in refused.value.remedy
 

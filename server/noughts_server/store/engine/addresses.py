@@ -1,4 +1,4 @@
-"""Addresses of databases in messages and logs."""
+"""Addresses of databases for messages and logs, without passwords."""
 
 import re
 
@@ -9,10 +9,10 @@ _CREDENTIALS = re.compile(r"[^/\s]*@")
 
 
 def shown_address(url: URL) -> str:
-    """Return an address without its passwords, which can also be parameters."""
+    """Return an address without its passwords. Parameters of the address can also have some."""
     return url.difference_update_query(_PASSWORDS).render_as_string(hide_password=True)
 
 
 def shown_text(text: str) -> str:
-    """Return a text that is not an address, without what could be a user and a password."""
+    """Return a text that is not a valid address, without the parts that could be a user name and a password."""
     return _CREDENTIALS.sub("***@", text.partition("?")[0])

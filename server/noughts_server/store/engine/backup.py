@@ -21,8 +21,8 @@ def back_up(
 ) -> int:
     """Copy the database as this transaction sees it to the file `target`, completely or not at all; return its games.
 
-    Others can read and write meanwhile. The copy is then checked: SQLite's own check must find nothing, and no game can
-    be missing. `on_progress` is called now and then with the number of pages copied and of all pages. Raises
+    Other transactions can read and write meanwhile. Afterwards SQLite checks the copy, and the number of its games is
+    compared. `on_progress` is called after each batch with the number of pages copied and of all pages. Raises
     DatabaseUnusable if the file exists already or cannot be written, or if the copy is damaged.
     """
     if connection.dialect.name != "sqlite":
@@ -54,8 +54,8 @@ def back_up(
         raise DatabaseUnusable(str(target), f"it cannot be written ({error.strerror})", hint=hint) from error
     except sqlite3.Error as error:
         _remove(partial)
-        name = troubles.named(error)
-        raise error if name is None else troubles.unusable(str(target), name) from error
+        translated = troubles.translated(error)
+        raise error if translated is None else troubles.unusable(str(target), translated) from error
     except BaseException:
         _remove(partial)
         raise

@@ -19,8 +19,8 @@ _KEYS_A_STATEMENT = 1000
 
 def in_batches(keys: Iterable[Item], size: int = _KEYS_A_STATEMENT) -> Iterator[Sequence[Item]]:
     """Yield the keys in order, at most `size` at a time, because databases limit the parameters of one statement."""
-    rest = iter(keys)
-    while batch := list(islice(rest, size)):
+    iterator = iter(keys)
+    while batch := list(islice(iterator, size)):
         yield batch
 
 
@@ -43,10 +43,10 @@ def upsert(
     add: tuple[str, ...] = (),
     replace: tuple[str, ...] = (),
 ) -> None:
-    """Insert rows (values of all columns, in the table's order; no key twice).
+    """Insert rows: values of all columns, in the table's order. No key can occur twice in `rows`.
 
-    If a primary key exists already, add to the columns `add` and overwrite the columns `replace`; without any, leave
-    the row unchanged.
+    If the primary key of a row exists already, its values are added to the columns `add` and overwrite the columns
+    `replace`. Other columns stay unchanged.
     """
     place = "?" if connection.dialect.paramstyle == "qmark" else "%s"
     for part in powers_of_two(rows):

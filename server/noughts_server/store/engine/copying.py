@@ -19,17 +19,18 @@ async def copy_database(
 ) -> dict[str, int]:
     """Copy all rows in one transaction and compare each with its copy; return the number of rows by table.
 
-    `on_progress` is called now and then with the number of rows copied and of all rows. Raises DatabaseUnusable if the
-    target is not empty or the copy differs; the target is then unchanged.
+    `on_progress` is called after each batch with the number of steps done and of all steps: two for each row, to copy
+    and to compare it. Raises DatabaseUnusable if the target is not empty or the copy differs; the target is then
+    unchanged.
     """
     loop = asyncio.get_running_loop()
 
-    def reading(there: Connection) -> dict[str, int]:
-        # This runs in a thread of the source; the other transaction runs in one of the target.
-        copying = target.write(lambda here: _copy(there, here, target.url, on_progress))
-        return asyncio.run_coroutine_threadsafe(copying, loop).result()
+    def copy_from(source_connection: Connection) -> dict[str, int]:
+        # This runs in a thread of the source. The other transaction runs in a thread of the target.
+        copy = target.write(lambda connection: _copy(source_connection, connection, target.url, on_progress))
+        return asyncio.run_coroutine_threadsafe(copy, loop).result()
 
-    return await source.read(reading)
+    return await source.read(copy_from)
 
 
 def _copy(source: Connection, target: Connection, name: str, on_progress: Callable[[int, int], None]) -> dict[str, int]:
@@ -49,7 +50,7 @@ def _copy(source: Connection, target: Connection, name: str, on_progress: Callab
             done += len(rows)
             on_progress(done, total)
         if target.dialect.name == "postgresql" and "id" in table.c:
-            _count_on(target, table)
+            _advance_sequence(target, table)
     for table in tables:
         for one, other in zip_longest(_parts(source, table), _parts(target, table)):
             if one != other:
@@ -67,7 +68,7 @@ def _parts(connection: Connection, table: Table) -> Iterator[list[Any]]:
         yield list(part)
 
 
-def _count_on(target: Connection, table: Table) -> None:
+def _advance_sequence(target: Connection, table: Table) -> None:
     """Set the sequence of the table so that the next row gets an unused number."""
     target.execute(
         text(

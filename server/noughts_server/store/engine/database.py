@@ -1,7 +1,7 @@
 """The database: one writer thread, a few reader threads of three kinds, and every access in a transaction.
 
-`Store.trouble` is set while the database is unavailable: from the first failure until all transactions that retry since
-then have succeeded. Other writes fail at once meanwhile.
+`Store.trouble` is set while the database is unavailable: from the first failure until every transaction that retries
+has succeeded. Meanwhile other writes fail at once.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from noughts_server.store.engine.migrate import check_current, upgrade
 Result = TypeVar("Result")
 
 READERS = 4
-"""Threads for what the server reads for itself."""
+"""Threads for the server's own reads."""
 ANSWERERS = 3
 """Threads that build the answers of callers."""
 _ALL_READERS = READERS + ANSWERERS + 1
@@ -58,7 +58,7 @@ class Store:
         self.migrated_from: str | None = None
         """The schema from which `open` migrated the database, if it did."""
         self.now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000
-        """Returns milliseconds since 1970 in UTC; only here does the store read the time of day."""
+        """Returns milliseconds since 1970 in UTC. The store reads the time of day nowhere else."""
         self.trouble: DatabaseTrouble | None = None
         """Why the database is unavailable; None if no failure is known."""
         self.on_trouble: Callable[[], None] = lambda: None
@@ -69,14 +69,15 @@ class Store:
         """Whether other users of this machine could read the database or hold its locks before it was opened."""
         self._place = url
         self._dialect = dialect.of_url(url)
-        self._missing: Callable[[], str | None] = lambda: None
+        self._file_problem: Callable[[], str | None] = lambda: None
         """Returns what has happened to the files of the open database; None if they are unchanged."""
-        self._trying_again = 0
+        self._retrying = 0
         """The number of transactions that retry until the trouble ends."""
-        self._hurry = asyncio.Event()
-        self._patience_ends = float("inf")
-        self._giving_up: asyncio.TimerHandle | None = None
-        """Looks for the server of the database when the patience ends."""
+        self._has_deadline = asyncio.Event()
+        self._deadline = float("inf")
+        """When transactions that retry give up, by the event loop's clock."""
+        self._server_check: asyncio.TimerHandle | None = None
+        """Checks at the deadline whether the server of the database answers."""
         self._writing = self._dialect.make_engine(url, 1, busy_seconds, writes=True)
         self._reading = self._dialect.make_engine(url, _ALL_READERS, busy_seconds, writes=False)
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
@@ -117,7 +118,7 @@ class Store:
                 await loop.run_in_executor(store._readers, _check_current, store._reading, parsed)
             else:
                 await loop.run_in_executor(store._writer, store._prepare, alone)
-            store._missing = kind.guard(kind.place(parsed))
+            store._file_problem = kind.guard(kind.place(parsed))
         except BaseException:
             await store.close()
             if store.created:
@@ -155,9 +156,9 @@ class Store:
     ) -> Result:
         """Run `function`, which reads and builds the answer to a caller, as `read` does, but in the caller's turn.
 
-        While other calls wait, `give_way` makes the thread rest. The caller's turns cost the processor time of the
-        thread, also if the call is cancelled: the thread finishes its work. `kind` tells what the answer is expected to
-        cost, and `group` is the caller's; see `Turns.take`.
+        While other calls wait, `give_way` makes the thread rest. The caller is charged for the processor time of the
+        thread. If the call is cancelled, the thread still finishes its work and the caller is charged. `kind` names the
+        work, to estimate its time, and `group` is the group of the caller; see `Turns.take`.
         """
         loop = asyncio.get_running_loop()
         work = (kind,) if kind else ()
@@ -184,7 +185,7 @@ class Store:
 
     def check_trouble(self) -> None:
         """Raise the trouble if other transactions retry already: one more attempt would only take time."""
-        if self.trouble is not None and self._trying_again:
+        if self.trouble is not None and self._retrying:
             raise type(self.trouble)(self.trouble.got)
 
     async def try_to_write(self) -> None:
@@ -192,21 +193,22 @@ class Store:
         await self.write_patiently(self._dialect.write_for_real)
 
     def lose_patience(self, seconds: float) -> None:
-        """Make transactions that retry give up after so many seconds and raise their trouble.
+        """Make transactions that retry give up after this many seconds and raise their trouble.
 
-        Those that wait for the answer of a server give up too, if it does not answer a new connection either.
+        Transactions that wait for the database's server give up too, if it does not answer a new connection either.
         """
         loop = asyncio.get_running_loop()
-        ends, self._patience_ends = self._patience_ends, min(self._patience_ends, loop.time() + seconds)
-        self._hurry.set()
-        if self._patience_ends < ends:
-            if self._giving_up is not None:
-                self._giving_up.cancel()
-            self._giving_up = loop.call_at(self._patience_ends, self._look_for_server)
+        earlier_deadline = self._deadline
+        self._deadline = min(earlier_deadline, loop.time() + seconds)
+        self._has_deadline.set()
+        if self._deadline < earlier_deadline:
+            if self._server_check is not None:
+                self._server_check.cancel()
+            self._server_check = loop.call_at(self._deadline, self._look_for_server)
 
     def check_place(self) -> None:
         """Raise DatabaseGone if the files are not those that were opened, because writes would be lost."""
-        problem = self._missing()
+        problem = self._file_problem()
         if problem is not None:
             raise DatabaseGone(self._dialect.place(self._place), problem)
 
@@ -216,22 +218,22 @@ class Store:
         return self.last_size_bytes
 
     async def close(self) -> None:
-        """Finish the pending transactions, within the patience or a few seconds, then close every connection.
+        """Finish the pending transactions before the deadline, at most 10 s from now, then close every connection.
 
         Further calls do nothing.
         """
         self._closed = True
         self.lose_patience(_CLOSING_SECONDS)
         loop = asyncio.get_running_loop()
-        # The default executor only waits; both pools end their own threads.
+        # The thread of the default executor waits until the store's own threads have ended.
         await loop.run_in_executor(None, self._shut_down)
-        if self._giving_up is not None:
-            self._giving_up.cancel()
+        if self._server_check is not None:
+            self._server_check.cancel()
 
     def _look_for_server(self) -> None:
         loop = asyncio.get_running_loop()
         loop.run_in_executor(None, self._give_up)
-        self._giving_up = loop.call_later(_CLOSING_SECONDS, self._look_for_server)
+        self._server_check = loop.call_later(_CLOSING_SECONDS, self._look_for_server)
 
     def _give_up(self) -> None:
         """Fail all transactions if the server of the database is silent, because their threads would never end."""
@@ -240,26 +242,29 @@ class Store:
                 self._dialect.cut_off(engine)
 
     def _prepare(self, alone: bool) -> None:
-        """Create what is missing and try to write. With `alone`, lock first: a running server keeps its schema."""
+        """Create or migrate the database and try to write. With `alone`, lock it first, so that no server uses it."""
         url, kind = self._place, self._dialect
         place = kind.place(url)
         try:
             self.closed_to_others = kind.prepare_place(url)
             with self._writing.connect() as connection:
-                # The transaction comes later: it could wait for one of the server that has the lock.
+                # Lock before the transaction begins, which could wait for a transaction of the server that has the
+                # lock.
                 self._lock = _lock(url) if alone else None
                 with connection.begin():
                     self.migrated_from = upgrade(connection, place)
                     kind.write_for_real(connection)
         except OSError as error:
             path = Path(place)
-            what = "the file" if path.parent.is_dir() else f"its folder {path.parent}"
-            raise DatabaseUnusable(place, f"{what} cannot be created ({error.strerror})", hint=_CHOOSE_PLACE) from error
+            target = "the file" if path.parent.is_dir() else f"its folder {path.parent}"
+            raise DatabaseUnusable(
+                place, f"{target} cannot be created ({error.strerror})", hint=_CHOOSE_PLACE
+            ) from error
         except DBAPIError as error:
-            name = kind.named(error)
-            if name is None:
+            translated = kind.translated(error)
+            if translated is None:
                 raise DatabaseUnusable(place, str(error), hint="Is it a Noughts database?") from error
-            raise kind.unusable(place, name) from error
+            raise kind.unusable(place, translated) from error
 
     def _shut_down(self) -> None:
         for readers in (self._readers, self._answerers, self._identifying):
@@ -273,38 +278,39 @@ class Store:
 
     async def _patiently(self, attempt: Callable[[], Awaitable[Result]]) -> Result:
         delay = _FIRST_RETRY_SECONDS
-        waiting = False
+        is_retrying = False
         try:
             while True:
                 try:
                     result = await attempt()
                     break
                 except DatabaseTrouble as trouble:
-                    if not waiting:
-                        waiting = True
-                        self._trying_again += 1
+                    if not is_retrying:
+                        is_retrying = True
+                        self._retrying += 1
                     await self._pause(delay, trouble)
                     delay = min(2 * delay, _LONGEST_RETRY_SECONDS)
         finally:
-            self._trying_again -= waiting
+            if is_retrying:
+                self._retrying -= 1
         self._see_end()
         return result
 
     async def _pause(self, seconds: float, trouble: DatabaseTrouble) -> None:
         """Wait before the next attempt; raise the trouble if there is no time for one."""
-        if not self._hurry.is_set():
+        if not self._has_deadline.is_set():
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
-                    await self._hurry.wait()
+                    await self._has_deadline.wait()
             return
-        left = self._patience_ends - asyncio.get_running_loop().time()
+        left = self._deadline - asyncio.get_running_loop().time()
         if left <= 0:
             raise trouble
         await asyncio.sleep(min(seconds, left))
 
     def _see_end(self) -> None:
         """End the trouble after a success, unless other transactions still retry."""
-        if self.trouble is not None and not self._trying_again:
+        if self.trouble is not None and not self._retrying:
             self.trouble = None
             self.on_trouble()
 
@@ -319,8 +325,8 @@ class Store:
         try:
             return await asyncio.get_running_loop().run_in_executor(executor, runner, function)
         except DatabaseTrouble as trouble:
-            reported, self.trouble = self.trouble, trouble
-            if type(reported) is not type(trouble):
+            earlier_trouble, self.trouble = self.trouble, trouble
+            if type(earlier_trouble) is not type(trouble):
                 self.on_trouble()
             raise
 
@@ -329,8 +335,8 @@ class Store:
             with self._writing.begin() as connection:
                 result = function(connection)
         except DBAPIError as error:
-            raise self._dialect.named(error) or error from error
-        # This comes before anyone relies on the write: SQLite writes to a deleted file without an error.
+            raise self._dialect.translated(error) or error from error
+        # Check before the caller relies on the write, because SQLite writes to a deleted file without an error.
         self.check_place()
         return result
 
@@ -340,9 +346,11 @@ class Store:
             with self._reading.connect() as connection:
                 return function(connection)
         except DBAPIError as error:
-            name = self._dialect.named(error)
-            # A reader tried to write and was refused; the database itself works.
-            raise error if name is None or isinstance(name, DatabaseReadOnly) else name from error
+            translated = self._dialect.translated(error)
+            # DatabaseReadOnly means here that a reader tried to write. The database itself works.
+            if translated is None or isinstance(translated, DatabaseReadOnly):
+                raise error from error
+            raise translated from error
 
 
 def _lock(url: URL) -> dialect.Closing | None:
@@ -367,4 +375,4 @@ def _check_current(engine: Engine, url: URL) -> None:
         with engine.connect() as connection:
             check_current(connection, place)
     except DBAPIError as error:
-        raise kind.unusable(place, kind.named(error) or DatabaseReadOnly(str(error))) from error
+        raise kind.unusable(place, kind.translated(error) or DatabaseReadOnly(str(error))) from error

@@ -1,4 +1,4 @@
-"""Select the module with what differs between databases; all other statements are SQL that every database has."""
+"""Select the module for a kind of database: `sqlite` or `postgresql`. All other SQL works with both."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
@@ -34,7 +34,7 @@ class Dialect(Protocol):
     def now_ms(self, connection: Connection) -> int: ...
     def insert_games(self, connection: Connection, games: Sequence[FinishedGame], ended_at: int) -> None: ...
     def findings(self, connection: Connection) -> Iterator[str]: ...
-    def named(self, error: DBAPIError) -> NoughtsError | None: ...
+    def translated(self, error: DBAPIError) -> NoughtsError | None: ...
     def unusable(self, place: str, error: NoughtsError) -> DatabaseUnusable: ...
     def guard(self, place: str) -> Callable[[], str | None]: ...
 
@@ -50,15 +50,15 @@ def parse_url(url: str) -> URL:
 
 def of_url(url: URL) -> Dialect:
     """Return the module for the database at this address."""
-    return _named(url.get_backend_name())
+    return _module(url.get_backend_name())
 
 
 def of(connection: Connection) -> Dialect:
     """Return the module for the database of this connection."""
-    return _named(connection.dialect.name)
+    return _module(connection.dialect.name)
 
 
-def _named(name: str) -> Dialect:
+def _module(name: str) -> Dialect:
     if name == "sqlite":
         return sqlite
     from noughts_server.store.engine import postgresql

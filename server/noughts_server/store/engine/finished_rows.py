@@ -22,14 +22,15 @@ COLUMNS = (
 
 
 def finished_row(game: FinishedGame) -> tuple[int | bytes | str | None, ...]:
-    """Return the values of `COLUMNS`."""
+    """Return the values of `COLUMNS` for a game."""
     return (
         game.tournament,
         game.ordinal,
         game.attempt,
         game.first,
         game.second,
-        # Plain numbers, because sqlite3 would search adapters for members of enumerations.
+        # Plain numbers, because sqlite3 would search adapters for members of enumerations. The sign is faster than
+        # int().
         +game.result,
         +game.termination,
         game.moves,

@@ -1,4 +1,4 @@
-"""Repeated requests get the answer of the first one."""
+"""Repeated requests get the answer of the first request with the same ID."""
 
 import hashlib
 from collections.abc import Callable
@@ -18,9 +18,9 @@ def idempotent(
 ) -> Callable[[Connection], str]:
     """Return `action` for `Store.write`; for a repeated request, it returns the first answer instead.
 
-    The request is a message; one without a `request_id` is always new. `action` answers with at most 400 characters,
-    e.g. a resource name. Raises InvalidArgument, RequestConflict (another request with this ID) and the errors of
-    `action` (a failed request is not stored).
+    The request is a protocol message. A request without a `request_id` is always new. `action` returns at most 400
+    characters, e.g. a resource name. Raises InvalidArgument, RequestConflict (another request with this ID) and the
+    errors of `action` (a failed request is not stored).
     """
     request_id = request.request_id
     method = request.DESCRIPTOR.full_name
@@ -36,9 +36,9 @@ def idempotent(
             if (known.method, known.body_hash) != (method, body_hash):
                 raise RequestConflict("request_id", request_id)
             return str(known.answer)
-        new = action(connection)
+        new_answer = action(connection)
         row = {"token_id": token_id, "request_id": request_id, "method": method, "body_hash": body_hash}
-        connection.execute(insert(requests), row | {"answer": new, "created_at": now_ms})
-        return new
+        connection.execute(insert(requests), row | {"answer": new_answer, "created_at": now_ms})
+        return new_answer
 
     return answer

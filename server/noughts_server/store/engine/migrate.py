@@ -17,7 +17,7 @@ def upgrade(connection: Connection, database: str) -> str | None:
     has tables of other programs.
     """
     revision = _revision(connection, database)
-    # Both usual cases avoid importing Alembic, which takes longer than everything else here.
+    # The two usual cases do not import Alembic, because the import takes longer than the rest of this function.
     if revision is None:
         _create(connection)
     elif revision != REVISION:
@@ -46,7 +46,7 @@ def _create(connection: Connection) -> None:
 
 
 def _revision(connection: Connection, database: str) -> str | None:
-    """Return the schema of the database; None if it is empty. Raises what `upgrade` raises."""
+    """Return the schema of the database; None if it is empty. Raises the errors of `upgrade`."""
     tables = inspect(connection).get_table_names()
     if "alembic_version" not in tables:
         if tables:

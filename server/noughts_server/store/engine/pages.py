@@ -22,7 +22,8 @@ Item = TypeVar("Item")
 Key = list[int | float | str]
 """The sort key of the last item of a page, in types that JSON has."""
 
-# Not a secret: the check detects truncated tokens and those of other lists. A forged one only starts a page elsewhere.
+# The check is not a secret. It detects truncated tokens and tokens of other lists. A forged token only starts a page
+# elsewhere.
 _CHECK_BYTES = 6
 _LONGEST_TOKEN = 2_000
 
@@ -54,9 +55,9 @@ def read_page(
     page_token: str,
     descending: bool = False,
 ) -> Page[Item]:
-    """Return a page of a list of `method`; `order` are columns of the statement, `read` makes an item of a row.
+    """Return a page of the list of `method`. `order` are columns of the statement, `read` converts a row to an item.
 
-    Raises InvalidArgument (size, token).
+    Raises InvalidArgument for a bad size or page token.
     """
     limit = page_size(size)
     after = read_page_token(method, page_token, [column.type.python_type() for column in order])
@@ -65,12 +66,14 @@ def read_page(
         statement = statement.where(place < last if descending else place > last)
     ordered = statement.order_by(*(column.desc() if descending else column for column in order))
     rows = connection.execute(ordered.limit(limit + 1)).all()
-    more = write_page_token(method, [rows[limit - 1]._mapping[column] for column in order]) if len(rows) > limit else ""
+    next_page_token = ""
+    if len(rows) > limit:
+        next_page_token = write_page_token(method, [rows[limit - 1]._mapping[column] for column in order])
     items: list[Item] = []
     for row in rows[:limit]:
         items.append(read(row))
         give_way()
-    return Page(items, more)
+    return Page(items, next_page_token)
 
 
 def contains(text: str, *columns: ColumnElement[str]) -> ColumnElement[bool]:
@@ -80,7 +83,7 @@ def contains(text: str, *columns: ColumnElement[str]) -> ColumnElement[bool]:
 
 
 def write_page_token(method: str, key: Key) -> str:
-    """Return the token with which `method` continues after `key`. `method` also names what is listed, e.g. a parent."""
+    """Return the token with which `method` continues after `key`. `method` includes the parent of the list, if any."""
     payload = json.dumps(key, separators=(",", ":")).encode()
     return urlsafe_b64encode(_check(method, payload) + payload).decode().rstrip("=")
 
@@ -110,7 +113,7 @@ def read_page_token(method: str, token: str, example: Key) -> Key | None:
 
 
 def _can_be_stored(part: int | float | str) -> bool:
-    """Return whether databases have such values. A forged token can hold others."""
+    """Return whether databases can store this value. A forged token can have other values."""
     if isinstance(part, int):
         return -(1 << 63) <= part < 1 << 63
     if isinstance(part, float):

@@ -1,7 +1,7 @@
 """PostgreSQL: the functions that `dialect` needs.
 
-A writing transaction takes a lock of the whole database, as with SQLite. So what a function has read stays true until
-its transaction ends, in any process.
+A writing transaction locks the whole database, as with SQLite. The values that a function has read therefore stay valid
+until its transaction ends.
 """
 
 import getpass
@@ -40,10 +40,12 @@ _CONNECT_SECONDS = 5
 _SILENT_SECONDS = 5
 """Limit for a connection without an answer from the other side."""
 _RESTING_SECONDS, _LONGEST_RESTING_SECONDS = 3, 24
-"""Limit between two statements, in which no other node can write: well below the silence limit of a node.
+"""Limit of the time between two statements of a writing transaction, well below the silence limit of a node.
 
-On a busy machine a transaction can compute for longer. Each transaction that PostgreSQL ended for that doubles the
-limit of the next, up to the larger number, and each commit halves it. So a retry succeeds in the end.
+No other node can write during this time.
+
+On a busy machine a transaction can compute for longer. If PostgreSQL ends a transaction for this reason, the limit of
+the next one doubles, up to the larger number. Each commit halves it. Therefore a retry succeeds eventually.
 """
 _RESTED = "25P03"
 """The SQLSTATE of a transaction that rested for too long."""
@@ -140,8 +142,8 @@ def size_bytes(url: URL, connection: Connection) -> int:
 def lock_for_one(url: URL) -> "psycopg.Connection[Any]":
     """Lock the database for one server until the returned connection is closed. Raises BlockingIOError."""
     connection = psycopg.connect(_conninfo(url), connect_timeout=_CONNECT_SECONDS, autocommit=True)
-    got = connection.execute("SELECT pg_try_advisory_lock(%s)", (_SERVER_LOCK,)).fetchone()
-    if got is None or not got[0]:
+    row = connection.execute("SELECT pg_try_advisory_lock(%s)", (_SERVER_LOCK,)).fetchone()
+    if row is None or not row[0]:
         connection.close()
         raise BlockingIOError
     return connection
@@ -150,8 +152,8 @@ def lock_for_one(url: URL) -> "psycopg.Connection[Any]":
 def make_engine(url: URL, connections: int, busy_seconds: float, *, writes: bool) -> Engine:
     """Create an engine with a pool of `connections`; any thread may use one at a time.
 
-    With `writes`, a transaction locks the database before it reads anything. Without, every statement of a transaction
-    sees one state of the database, and those that would change it fail.
+    With `writes`, a transaction locks the database before it reads anything. Without it, every statement of a
+    transaction sees the same state of the database, and statements that would change it fail.
     """
     engine = create_engine(
         url,
@@ -162,7 +164,7 @@ def make_engine(url: URL, connections: int, busy_seconds: float, *, writes: bool
         isolation_level="READ COMMITTED" if writes else "REPEATABLE READ",
         connect_args={
             "connect_timeout": _CONNECT_SECONDS,
-            # Neither side waits for a machine that is gone, because others need its locks, above all the writer lock.
+            # Neither side waits for a machine that has failed, because other sessions need its locks.
             "options": " ".join(f"-c {name}={value}" for name, value in _settings(busy_seconds).items()),
             "keepalives_idle": 2,
             "keepalives_interval": 1,
@@ -171,9 +173,9 @@ def make_engine(url: URL, connections: int, busy_seconds: float, *, writes: bool
         },
         execution_options={} if writes else {"postgresql_readonly": True},
     )
-    opened = _CONNECTIONS[engine] = _Connections()
-    event.listen(engine, "do_connect", opened.begin)
-    event.listen(engine, "connect", opened.add)
+    open_connections = _CONNECTIONS[engine] = _Connections()
+    event.listen(engine, "do_connect", open_connections.begin)
+    event.listen(engine, "connect", open_connections.add)
     if writes:
         limit = _RestingLimit()
         event.listen(engine, "begin", limit.begin)
@@ -192,7 +194,7 @@ def answers(url: URL) -> bool:
 
 
 def cut_off(engine: Engine) -> None:
-    """Make all statements fail, also those that wait for an answer: a server that is frozen would never answer."""
+    """Make all statements fail, also those that wait for an answer, because a frozen server never answers."""
     _CONNECTIONS[engine].cut_off()
 
 
@@ -204,7 +206,7 @@ class _Connections:
         self._are_cut = False
 
     def begin(self, *options: Any) -> None:
-        """Raise if there must be no connection any more."""
+        """Raise psycopg.OperationalError after `cut_off`."""
         if self._are_cut:
             raise psycopg.OperationalError(_NO_ANSWER)
 
@@ -222,7 +224,7 @@ _CONNECTIONS: "WeakKeyDictionary[Engine, _Connections]" = WeakKeyDictionary()
 
 
 class _RestingLimit:
-    """The limit of a writer between two statements, which follows what its transactions need."""
+    """The limit of the time between two statements of a writer, see `_RESTING_SECONDS`."""
 
     def __init__(self) -> None:
         self._seconds = _RESTING_SECONDS
@@ -267,7 +269,7 @@ def now_ms(connection: Connection) -> int:
 
 
 def insert_games(connection: Connection, games: Sequence[FinishedGame], ended_at: int) -> None:
-    """Store games whose slots are free, by COPY; raise the driver's IntegrityError if a slot is not."""
+    """Store games by COPY. Raises the driver's IntegrityError if a slot already has a game."""
     driver: Any = connection.connection.driver_connection
     columns = ", ".join(COLUMNS)
     with driver.cursor() as cursor, cursor.copy(f"COPY games ({columns}, ended_at) FROM STDIN") as copy:
@@ -280,12 +282,12 @@ def findings(connection: Connection) -> Iterator[str]:
     yield from ()
 
 
-def named(error: DBAPIError) -> NoughtsError | None:
-    """Return our error for one of the driver; None if our statement was wrong."""
+def translated(error: DBAPIError) -> NoughtsError | None:
+    """Return the NoughtsError for an error of the driver; None if the statement itself was wrong."""
     state = error.orig.sqlstate if isinstance(error.orig, psycopg.Error) else None
     if state is None:
-        lost = isinstance(error.orig, psycopg.OperationalError | psycopg.InterfaceError)
-        return DatabaseUnreachable(str(error.orig)) if lost else None
+        is_disconnected = isinstance(error.orig, psycopg.OperationalError | psycopg.InterfaceError)
+        return DatabaseUnreachable(str(error.orig)) if is_disconnected else None
     for length in (5, 3, 2):
         kind = _KINDS.get(state[:length])
         if kind is not None:
@@ -294,7 +296,7 @@ def named(error: DBAPIError) -> NoughtsError | None:
 
 
 def _message(error: Any) -> str:
-    """Return what PostgreSQL says, without the statement and its line."""
+    """Return PostgreSQL's message, without the statement and its line."""
     primary: str | None = error.diag.message_primary
     return primary or " ".join(str(error).split())
 
@@ -322,7 +324,7 @@ def _createdb(url: URL) -> str:
 
 
 def guard(place: str) -> Callable[[], str | None]:
-    """Return a function that finds nothing: there is no file that could be missing."""
+    """Return a function that always returns None, because the database has no file on this machine."""
     return lambda: None
 
 

@@ -40,7 +40,7 @@ from noughts_referee.rules import FAULTS
 REVISION = "0032"
 """The newest migration; the revision that a database of this version of Noughts has."""
 SILENCE_MS = 5_000
-"""The silence limit of a node without delays: after so many milliseconds without a heartbeat it counts as dead."""
+"""The silence limit of a node without delays: after this many milliseconds without a heartbeat it counts as dead."""
 
 
 class TournamentState(IntEnum):
@@ -116,7 +116,7 @@ bots = Table(
     Index(None, "retired_at"),
 )
 
-# Every name that a bot has or had: it stays its owner's.
+# Every name that a bot has or had. A name stays reserved for its owner.
 bot_names = Table(
     "bot_names",
     metadata,
@@ -228,11 +228,11 @@ tournaments = Table(
     Column("match_counts", JSON(none_as_null=True)),
     # If play has stopped while it is running: when the next attempt is due. Null: when the reason is over.
     Column("retry_at", BigInteger),
-    # Whether the bots of one other owner can move a rating only by so much (`elo.MOST_MOVED`).
+    # Whether the bots of one other owner can move a rating by at most `elo.MOST_MOVED` points.
     Column("bounded", Boolean(create_constraint=False), nullable=False, server_default=false()),
     Index(None, "state"),
     Index(None, "kind"),
-    # With all that its queries read: else SQLite may prefer the index of all kinds.
+    # It has all columns that its queries read, because SQLite could otherwise prefer the index of all kinds.
     Index(
         "ix_tournaments_unexplored",
         "kind",
@@ -247,12 +247,12 @@ leagues = Table(
     "leagues",
     metadata,
     Column("id", _Key, primary_key=True),
-    # Of its first season.
+    # The ID of its first season.
     Column("slug", String(63), nullable=False, unique=True),
     Column("owner_id", ForeignKey("owners.id"), nullable=False),
     Column("interval_ms", BigInteger, nullable=False),
     Column("created_at", BigInteger, nullable=False),
-    # When no further season is opened, and why if its owner did not ask for it; null: it continues.
+    # When the league stopped, and why if its owner did not ask for it; null: it continues.
     Column("stopped_at", BigInteger),
     Column("stop_reason", String(200)),
 )
@@ -261,7 +261,7 @@ seasons = Table(
     "seasons",
     metadata,
     Column("league_id", ForeignKey("leagues.id"), primary_key=True, autoincrement=False),
-    # From 1.
+    # Counts from 1.
     Column("number", Integer, primary_key=True, autoincrement=False),
     Column("tournament_id", ForeignKey("tournaments.id"), nullable=False, unique=True),
 )
@@ -278,7 +278,7 @@ entries = Table(
     # When it withdrew after the start, and why if its owner did not ask for it; it gets no new pairings.
     Column("withdrawn_at", BigInteger),
     Column("withdrawn_reason", String(200)),
-    # The bot of the version: to find the tournaments of a bot, however many versions it has.
+    # The bot of the version, to find the tournaments of a bot with any number of versions.
     Column("bot_id", BigInteger, nullable=False, server_default="0"),
     UniqueConstraint("tournament_id", "label"),
     Index(None, "bot_id", "tournament_id", "number"),
@@ -297,7 +297,7 @@ pairings = Table(
     Column("second_entry", Integer, nullable=False),
     # The number, from 0, of the pairing: its games, with alternating colours, share it.
     Column("encounter", BigInteger, nullable=False),
-    # From 1; 0: outside any round.
+    # Counts from 1; 0: outside any round.
     Column("round", Integer, nullable=False),
     Index(None, "tournament_id", "first_entry", "ordinal"),
     Index(None, "tournament_id", "second_entry", "ordinal"),
@@ -346,7 +346,7 @@ nodes = Table(
     Column("seats", Integer, nullable=False),
     # The kinds of submitted bots that it runs, separated by commas.
     Column("accepts", String(40), nullable=False, server_default=""),
-    # After so long without a heartbeat the others consider it dead.
+    # The milliseconds without a heartbeat after which other nodes consider it dead.
     Column("silence_ms", Integer, nullable=False, server_default=str(SILENCE_MS)),
     # When it started, or returned after it was considered dead.
     Column("joined_at", BigInteger, nullable=False, server_default="0"),
@@ -381,9 +381,9 @@ games = Table(
     Column("allowances", LargeBinary),
     # The mover's score of each ply; NULL if the tournament does not keep them, or if no bot has sent one.
     Column("scores", LargeBinary),
-    # The bots' comments by ply, packed; NULL as for scores.
+    # The bots' comments by ply, packed; NULL if the tournament does not keep them, or if no bot has sent one.
     Column("comments", LargeBinary),
-    # It finds few games among very many.
+    # Finds the few faults among very many games.
     Index(
         "ix_games_faults",
         "tournament_id",
@@ -514,7 +514,7 @@ rating_history = Table(
 
 LARGE_MOVE = 300
 LARGE_MOVES = text(f"(moved >= {LARGE_MOVE} OR moved <= {-LARGE_MOVE})")
-"""A condition on `rating_moves`: the operator should look at it. Literal SQL, as `LOST_BY_FAULT` is."""
+"""A condition on `rating_moves`: moves that the operator should check. Literal SQL, as `LOST_BY_FAULT` is."""
 
 # By how much the games with the bots of another owner have moved a bot's rating, in tournaments that are `bounded`.
 rating_moves = Table(
@@ -529,7 +529,7 @@ rating_moves = Table(
 )
 
 # The log of the ratings. A row means: the slots first_ordinal .. first_ordinal + games - 1 were folded, in this order,
-# as rating_seq first_seq, first_seq + 1, and so on. So no game needs to be written twice, and the log stays small.
+# as rating_seq first_seq, first_seq + 1, and so on. No game needs to be written twice, and the log stays small.
 # Slots without a rated game (void, or not played before the tournament was cancelled) leave their number unused.
 rating_runs = Table(
     "rating_runs",
@@ -557,7 +557,7 @@ explorer_moves = Table(
     sqlite_with_rowid=False,
 )
 
-# How accurately the bots of a list played (see `noughts_bots.reference.accuracy`); written with the above.
+# How accurately the bots of a list played (see `noughts_bots.reference.accuracy`); written with `explorer_moves`.
 accuracies = Table(
     "accuracies",
     metadata,
@@ -569,7 +569,7 @@ accuracies = Table(
     sqlite_with_rowid=False,
 )
 
-# What the submitted bots of an owner have used on a day, on all machines together. The day counts from 1970, in UTC.
+# Processor time of an owner's submitted bots on a day, on all machines together. The day counts from 1970, in UTC.
 processor_times = Table(
     "processor_times",
     metadata,
@@ -591,9 +591,9 @@ webhooks = Table(
     # Names of events, separated by spaces; empty: all.
     Column("events", String(400), nullable=False),
     Column("created_at", BigInteger, nullable=False),
-    # When the last request ended, or at the latest will have ended.
+    # When the last request ended, or the latest time at which it will end.
     Column("tried_at", BigInteger, nullable=False),
-    # How many requests have failed since the last success.
+    # Failed requests since the last success.
     Column("failures", BigInteger, nullable=False),
     # Events that were dropped because too many waited.
     Column("dropped", BigInteger, nullable=False),
@@ -601,13 +601,13 @@ webhooks = Table(
     Column("problem", String(400)),
 )
 
-# Undelivered events. The transaction of the change that they report writes them.
+# Undelivered events. An event is written in the transaction of the change that it reports.
 outbox = Table(
     "outbox",
     metadata,
     Column("id", _Key, primary_key=True),
     Column("webhook_id", ForeignKey("webhooks.id"), nullable=False, index=True),
-    # Unique for ever, unlike the key.
+    # Never used again, unlike the key.
     Column("delivery", String(32), nullable=False),
     Column("event", String(40), nullable=False),
     Column("document", JSON, nullable=False),

@@ -61,16 +61,16 @@ def place(url: URL) -> str:
 
 
 def _file(url: URL) -> Path:
-    """Return the file that SQLite opens and next to which it keeps its log: symbolic links lead to it."""
+    """Return the file that SQLite opens, after all symbolic links. SQLite keeps its log next to it."""
     return Path(os.path.realpath(str(url.database)))
 
 
 def prepare_place(url: URL) -> bool:
     """Create a missing folder and file for this user only, and close an existing file to other users.
 
-    SQLite gives the log files next to it the same mode. A process that can read them could lock them and so block the
-    server. Returns whether a file was closed to others. Raises OSError, and DatabaseUnusable for a file with several
-    names: SQLite would keep a log for each name, and processes would overwrite the games of each other.
+    SQLite gives its log files the same mode. A process of another user that can read them could lock them and block the
+    server. Returns whether a file was closed to other users. Raises OSError, and DatabaseUnusable for a file with
+    several names: SQLite would keep a log for each name, and processes would overwrite the games of each other.
     """
     path = _file(url)
     if not path.parent.is_dir():
@@ -81,9 +81,9 @@ def prepare_place(url: URL) -> bool:
     if S_ISREG(state.st_mode) and state.st_nlink > 1:
         problem = f"the file has {state.st_nlink} names (hard links), and SQLite keeps a separate log for each"
         raise DatabaseUnusable(place(url), problem, hint="Delete the other names, or copy the file and use the copy.")
-    closed = False
+    is_closed = False
     if sys.platform == "win32":
-        return closed
+        return is_closed
     for file in (path, *(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm", ".lock"))):
         with suppress(FileNotFoundError):
             status = file.stat()
@@ -91,8 +91,8 @@ def prepare_place(url: URL) -> bool:
             if S_ISREG(status.st_mode) and status.st_mode & ~_FILE_MODE & 0o777 and status.st_uid == os.geteuid():
                 with suppress(OSError):
                     file.chmod(S_IMODE(status.st_mode) & _FILE_MODE)
-                    closed = True
-    return closed
+                    is_closed = True
+    return is_closed
 
 
 def remove_if_empty(url: URL) -> None:
@@ -130,7 +130,7 @@ def lock_for_one(url: URL) -> IO[str] | None:
 
 
 def locked(path: str | Path) -> IO[str] | None:
-    """Lock a file, which then exists, like `lock_for_one`."""
+    """Lock a file like `lock_for_one`, and create it if it is missing."""
     if sys.platform == "win32":
         return None
     import fcntl
@@ -147,13 +147,13 @@ def locked(path: str | Path) -> IO[str] | None:
 def make_engine(url: URL, connections: int, busy_seconds: float, *, writes: bool) -> Engine:
     """Create an engine with a pool of `connections`; any thread may use one at a time.
 
-    With `writes`, a transaction locks the database before it reads anything. Without, statements that would change the
-    database fail, and the file can be read-only.
+    With `writes`, a transaction locks the database before it reads anything. Without it, statements that would change
+    the database fail, and the file can be read-only.
     """
     target = place(url)
     read_only = not writes and not is_new(url) and troubles.unwritable(Path(target)) is not None
     if read_only:
-        # SQLite cannot create the log here. Unless a log is in use, it must know that no process writes.
+        # SQLite cannot create a log here. `immutable` tells it that no process writes, unless a log is in use.
         log = Path(f"{_file(url)}-wal")
         mode = "mode=ro" if log.exists() and log.stat().st_size else "immutable=1"
         target = f"file:{quote(os.path.abspath(target))}?{mode}"
@@ -190,7 +190,7 @@ def now_ms(connection: Connection) -> int:
 
 
 def insert_games(connection: Connection, games: Sequence[FinishedGame], ended_at: int) -> None:
-    """Store games whose slots are free; raise IntegrityError if a slot is not."""
+    """Store games. Raises IntegrityError if a slot already has a game."""
     for part in powers_of_two(games):
         parameters: list[int | bytes | str | None] = [ended_at]
         for game in part:
@@ -210,14 +210,14 @@ def findings(connection: Connection) -> Iterator[str]:
         yield str(error.orig)
 
 
-named = troubles.named
+translated = troubles.translated
 unusable = troubles.unusable
 guard = troubles.guard
 
 
 @lru_cache(maxsize=_KEPT_STATEMENTS)
 def _insert_statement(count: int) -> str:
-    # Numbered parameters would avoid the SELECT but be slower than all the rest.
+    # Numbered parameters would avoid the SELECT, but take longer than the rest of the statement.
     columns = ", ".join(COLUMNS)
     places = ",".join("?" * len(COLUMNS))
     rows = ",".join([f"({places})"] * count)
@@ -225,12 +225,13 @@ def _insert_statement(count: int) -> str:
 
 
 def _set_up(dbapi_connection: Any, _: ConnectionPoolEntry) -> None:
-    # We begin transactions ourselves (see `make_engine`), because Python would begin them too late.
+    # `make_engine` begins transactions, because Python would begin them too late.
     dbapi_connection.isolation_level = None
     cursor = dbapi_connection.cursor()
     cursor.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
     cursor.execute("PRAGMA journal_mode = WAL")
-    # In WAL mode a crash of the machine can lose the last commits, never the database; one of the process, nothing.
+    # In WAL mode a crash of the machine can lose the last commits, but not the database. A crash of the process loses
+    # nothing.
     cursor.execute("PRAGMA synchronous = NORMAL")
     cursor.execute("PRAGMA foreign_keys = ON")
     cursor.execute(f"PRAGMA journal_size_limit = {_JOURNAL_BYTES}")

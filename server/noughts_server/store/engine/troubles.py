@@ -39,8 +39,8 @@ _LEAST_BYTES = 64 << 10
 _FILES = {"": "its file", "-wal": "its write-ahead log", "-shm": "the index of its log"}
 
 
-def named(error: DBAPIError | sqlite3.Error) -> NoughtsError | None:
-    """Return our error for one of SQLite; None if our statement was wrong."""
+def translated(error: DBAPIError | sqlite3.Error) -> NoughtsError | None:
+    """Return the NoughtsError for an error of SQLite; None if the statement itself was wrong."""
     cause = error.orig if isinstance(error, DBAPIError) else error
     code: int | None = getattr(cause, "sqlite_errorcode", None)
     if code is None:
@@ -59,9 +59,9 @@ def unusable(place: str, error: NoughtsError) -> DatabaseUnusable:
     if isinstance(error, DatabaseFailing) and _free_bytes(path) < _LEAST_BYTES:
         error = DatabaseFull()
     if isinstance(error, DatabaseFailing | DatabaseReadOnly):
-        seen = unwritable(path)
-        if seen is not None:
-            return DatabaseUnusable(place, seen, hint="Make it writable, or choose another place with --db.")
+        obstacle = unwritable(path)
+        if obstacle is not None:
+            return DatabaseUnusable(place, obstacle, hint="Make it writable, or choose another place with --db.")
         return DatabaseUnusable(place, f"{error.problem} ({error.got})", hint=error.remedy)
     return DatabaseUnusable(place, error.problem, hint=error.remedy)
 
@@ -75,7 +75,7 @@ def _free_bytes(path: Path) -> int:
 
 
 def unwritable(path: Path) -> str | None:
-    """Return why the file cannot be written, as far as modes and disks tell; None if nothing prevents it."""
+    """Return why modes or disks prevent writing to the file; None if they do not."""
     folder = path.parent
     if path.is_dir():
         return "it is a folder"
@@ -95,23 +95,23 @@ def unwritable(path: Path) -> str | None:
 
 
 def guard(path: str) -> Callable[[], str | None]:
-    """Return a function that says what has happened to the files at this path since; None if they are unchanged.
+    """Return a function that returns what has happened to the files at this path since this call; None if nothing.
 
-    The log counts too, because it has what is not yet in the main file. SQLite keeps it next to the file that it
-    opened, to which symbolic links can lead.
+    The log counts too, because it has changes that are not yet in the main file. SQLite keeps it next to the file that
+    it opened, after all symbolic links.
     """
     target = os.path.realpath(path)
     paths = {suffix: f"{target}{suffix}" if suffix else path for suffix in _FILES}
     files = [(name, paths[suffix], _inode(paths[suffix])) for suffix, name in _FILES.items()]
 
-    def missing() -> str | None:
+    def file_problem() -> str | None:
         for name, file, old in files:
             new = _inode(file)
             if old != new:
                 return f"{name} was {'deleted or moved' if new is None else 'replaced'}"
         return None
 
-    return missing
+    return file_problem
 
 
 def _inode(path: str) -> tuple[int, int] | None:

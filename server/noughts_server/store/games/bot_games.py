@@ -1,8 +1,8 @@
 """Find a bot's games, newest first, and its score against another bot.
 
-Games have no index by bot, because it would cost as much as storing them. An index has the tournaments of a bot, and
-`meetings` those of two bots. The slots of an entry follow from the schedule (`competition.schedule`), so the games are
-read by key.
+Games have no index by bot, because writing it would cost as much as storing the games. Instead, an index of `entries`
+finds the tournaments of a bot, and `meetings` those of two bots. The slots of an entry follow from the schedule
+(`competition.schedule`), so the games are read by key.
 """
 
 from collections import defaultdict
@@ -19,7 +19,14 @@ from noughts_server.core.errors import InvalidArgument
 from noughts_server.core.resource_names import bot_name
 from noughts_server.store.engine.pages import LARGEST_SIZE, Page, page_size, read_page_token, write_page_token
 from noughts_server.store.engine.schema import bot_scores, entries, meetings
-from noughts_server.store.games.games import EVERY_GAME, GameFilter, SomeGames, StoredGame, fitting, read_games_of_many
+from noughts_server.store.games.games import (
+    EVERY_GAME,
+    GameFilter,
+    SomeGames,
+    StoredGame,
+    fitting_count,
+    read_games_of_many,
+)
 from noughts_server.store.people.bots import get_bot
 from noughts_server.store.tournaments.tournaments import (
     PlayedTournament,
@@ -31,8 +38,8 @@ from noughts_server.store.tournaments.tournaments import (
 
 # Limit of the slots and tournaments that one page reads, so that gaps cannot make it slow. Cancelled tournaments have
 # gaps, and running ones in which a bot is absent.
-_MOST_LOOKED_AT = 10_000
-# A page reads the tournaments in groups, of which each is larger than the one before.
+_MOST_SLOTS_READ = 10_000
+# A page reads the tournaments in groups. Each group is larger than the previous one.
 _FEWEST_TOURNAMENTS, _MOST_TOURNAMENTS = 8, 256
 _END = 0
 _NO_LIMITS: Mapping[int | None, int] = {}
@@ -89,30 +96,32 @@ def list_bot_games(
 ) -> Page[StoredGame]:
     """Return the games of all versions of a bot: newest tournament first, in each the highest ordinal first.
 
-    `opponent` (a bot), `tournament` (a slug) and `wanted` restrict them; empty means all. A page can have fewer games
-    than `size`, even none, before the last page. Raises NotFound, and InvalidArgument for a bad size or page token.
+    `opponent` (a bot), `tournament` (a slug) and `game_filter` restrict them; by default all are returned. A page can
+    have fewer games than `size`, even none, before the last page. Raises NotFound, and InvalidArgument for a bad size
+    or page token.
     """
     limit = page_size(size)
     method = f"bots/{bot}/games?{opponent}&{tournament}{f'&{game_filter}' if game_filter != EVERY_GAME else ''}"
     after = read_page_token(method, page_token, [0, 0])
-    newest, below_there = map(int, after) if after else (None, 0)
+    newest, below_ordinal = map(int, after) if after else (None, 0)
     bot_id = get_bot(connection, bot).id
     opponent_id = get_bot(connection, opponent).id if opponent else None
     only = get_tournament(connection, tournament).id if tournament else None
     groups = _newest_tournaments(connection, bot_id, opponent_id, newest=newest, only=only)
-    slots = _slots(connection, groups, bot_id, opponent_id, {newest: below_there})
+    slots = _slots(connection, groups, bot_id, opponent_id, {newest: below_ordinal})
     page: list[StoredGame] = []
-    looked_at = 0
+    slots_read = 0
     batch = limit + 1
-    while some := list(islice(slots, batch)):
-        looked_at += len(some)
-        page += _read(connection, some, game_filter)
+    while slot_batch := list(islice(slots, batch)):
+        slots_read += len(slot_batch)
+        page += _read(connection, slot_batch, game_filter)
         last: StoredGame | _Slot
-        if len(page) > (limit := fitting(page, limit)):
+        limit = fitting_count(page, limit)
+        if len(page) > limit:
             last = page[limit - 1]
             return Page(page[:limit], write_page_token(method, [last.tournament_id, last.ordinal]))
-        if looked_at >= _MOST_LOOKED_AT:
-            last = some[-1]
+        if slots_read >= _MOST_SLOTS_READ:
+            last = slot_batch[-1]
             return Page(page, write_page_token(method, [last.tournament_id, last.ordinal]))
         # More gaps often follow a gap.
         batch = min(2 * batch, LARGEST_SIZE)
@@ -124,7 +133,7 @@ def newest_bot_games(connection: Connection, bot: str, *, most: int, most_tourna
     bot_id = get_bot(connection, bot).id
     group = next(_newest_tournaments(connection, bot_id, size=most_tournaments), ())
     newest = _read(connection, list(islice(_slots(connection, [group], bot_id), most)), EVERY_GAME)
-    return newest[: fitting(newest, most)]
+    return newest[: fitting_count(newest, most)]
 
 
 def head_to_head(connection: Connection, bot: str, opponent: str, *, last_games: int = 0) -> HeadToHead:
@@ -160,7 +169,7 @@ def _newest_tournaments(
 ) -> Iterator[Sequence[int]]:
     """Yield groups of tournaments that the bot entered, or in which it met the opponent: newest first, from `newest`.
 
-    The first group has `size` tournaments. A page usually needs few, so that the groups grow.
+    The first group has `size` tournaments, and each further group is larger, because a page usually needs few.
     """
     if opponent_id is None:
         key = entries.c.tournament_id
@@ -193,11 +202,11 @@ def _slots(
     `below` limits the ordinals of some tournaments.
     """
     for group in groups:
-        known = played_tournaments(connection, group)
+        played = played_tournaments(connection, group)
         own = _entries_of(connection, bot_id, group)
         others = None if opponent_id is None else _entries_of(connection, opponent_id, group)
         for key in group:
-            if tournament := known.get(key):
+            if tournament := played.get(key):
                 before = min(below.get(key, tournament.highest + 1), tournament.highest + 1)
                 opponents = None if others is None else others[key]
                 for ordinal in _ordinals(connection, tournament, own[key], opponents, before):

@@ -1,5 +1,6 @@
 """A bot's scores by opponent, how its games ended, and the times of its moves."""
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,7 +37,7 @@ class MoveTimes(NamedTuple):
             return cls()
 
         def quantile(percent: int) -> int:
-            return ordered[-(-percent * len(ordered) // 100) - 1]
+            return ordered[math.ceil(percent * len(ordered) / 100) - 1]
 
         return cls(
             median_us=quantile(50),
@@ -95,8 +96,9 @@ def _add(statistics: BotStatistics, game: StoredGame, side: int) -> None:
     )
     if score.games:
         statistics.terminations[game.termination] += score.mirrored if side else score
-    put = max(game.opening_plies, game.agreement.stones if game.agreement else 0)
-    statistics.times_us += [time for ply, time in enumerate(game.times_us) if ply >= put and ply % 2 == side]
+    opening_plies = max(game.opening_plies, game.agreement.stones if game.agreement else 0)
+    own_times = (time for ply, time in enumerate(game.times_us) if ply >= opening_plies and ply % 2 == side)
+    statistics.times_us += own_times
 
 
 def _by_name(connection: Connection, opponents: Mapping[int, ScoreBySide]) -> dict[str, ScoreBySide]:

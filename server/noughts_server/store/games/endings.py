@@ -29,16 +29,16 @@ def _winners(connection: Connection, tournament_id: int) -> Mapping[str, object]
 
 
 def start_or_finish(connection: Connection, slug: str, *, now_ms: int, owner_id: int | None = None) -> Tournament:
-    """Start a tournament, resume a paused one, or finish it if no game is left. Raises what `start_tournament` does."""
-    started = start_tournament(connection, slug, now_ms=now_ms, owner_id=owner_id)
-    if started.settings.schedule.endless or started.games_done < started.games_total:
-        return started
+    """Start a tournament, resume it, or finish it if no game is left. Raises the errors of `start_tournament`."""
+    tournament = start_tournament(connection, slug, now_ms=now_ms, owner_id=owner_id)
+    if tournament.settings.schedule.endless or tournament.games_done < tournament.games_total:
+        return tournament
     finished = change_tournament(
         connection,
-        started,
+        tournament,
         state=TournamentState.FINISHED,
         ended_at=now_ms,
         retry_at=None,
     )
-    report_end(connection, started.id, now_ms)
+    report_end(connection, tournament.id, now_ms)
     return finished

@@ -1,12 +1,12 @@
-"""The opening explorer: how often each move was played in the first positions of games, and with which results.
+"""The opening explorer: counts of the moves and results in the first positions of games.
 
-The same games are judged: how often each bot kept the exact value, see `noughts_bots.reference.accuracy`.
+It also counts for each bot the decisions that kept the exact value of a game (`noughts_bots.reference.accuracy`).
 
-Games of organised tournaments count, up to the first gap of their slots. Void games do not count, nor challenges, which
-people play with each other. A game from a given opening counts from the position in which its bots began.
+Games of organised tournaments count, up to the first gap of their slots. Void games and challenges do not count. A game
+from a given opening counts from the position in which its bots began.
 
-The counts and `tournaments.explored`, which says how far they are, change in one transaction. So each game counts once,
-whenever a process ends. A writing transaction excludes all others, also those of other servers.
+The counts and `tournaments.explored`, the last counted slot, change in one transaction. Each game therefore counts
+once, even if a process ends at any time. A writing transaction excludes all others, also those of other servers.
 """
 
 from collections import defaultdict
@@ -40,7 +40,7 @@ from noughts_server.store.ratings.rating_lists import ensure_list, list_name
 from noughts_server.store.tournaments.tournaments import get_tournament_by_id
 
 PLIES = 12
-"""The moves of a game that count, from the empty board."""
+"""The number of moves of a game that count, from the empty board."""
 ENDED = -1
 """The move in a position in which a game ended."""
 _MOST_GAMES = 10
@@ -64,34 +64,37 @@ class ExploredPosition(NamedTuple):
     waiting: int
 
 
-def unexplored(connection: Connection) -> int:
+def count_unexplored(connection: Connection) -> int:
     """Return the number of slots whose games are not counted yet."""
     return int(connection.execute(select(func.sum(_BEHIND)).where(UNEXPLORED)).scalar() or 0)
 
 
 def next_unexplored(connection: Connection, after: int = 0) -> int | None:
-    """Return the key of the next tournament with uncounted games, in a circle: the first one after `after`, by key."""
-    # The first column keeps SQLite from walking through all tournaments in the order of their keys.
-    circle = select(tournaments.c.id).where(UNEXPLORED).order_by(tournaments.c.id <= after, tournaments.c.id)
-    key: int | None = connection.execute(circle.limit(1)).scalar()
+    """Return the key of the first tournament after `after` with uncounted games; after the last one, the first."""
+    # The first column of the order prevents SQLite from reading all tournaments in the order of their keys.
+    in_circle = select(tournaments.c.id).where(UNEXPLORED).order_by(tournaments.c.id <= after, tournaments.c.id)
+    key: int | None = connection.execute(in_circle.limit(1)).scalar()
     return key
 
 
 def count_some(connection: Connection, most: int = 128, tournament_id: int | None = None) -> int:
-    """Count some games of a tournament, by default of the first with uncounted ones; return how many. Writes."""
+    """Count up to `most` games of a tournament, and return their number. Writes.
+
+    The default is the first tournament with uncounted games.
+    """
     key = next_unexplored(connection) if tournament_id is None else tournament_id
     row = connection.execute(select(tournaments).where(UNEXPLORED, tournaments.c.id == key)).first()
     if row is None:
         return 0
-    these = games.c.tournament_id == row.id, games.c.ordinal.between(row.explored + 1, row.folded)
-    played = connection.execute(select(games).where(*these).order_by(games.c.ordinal).limit(most)).all()
+    uncounted = games.c.tournament_id == row.id, games.c.ordinal.between(row.explored + 1, row.folded)
+    played = connection.execute(select(games).where(*uncounted).order_by(games.c.ordinal).limit(most)).all()
     # Cancelled tournaments have gaps.
     explored = played[-1].ordinal if len(played) == most else row.folded
-    judged: dict[int, Accuracy] = {}
+    accuracy_of_entry: dict[int, Accuracy] = {}
     try:
         variant = parse_variant(row.variant)
-        counts = _counted(variant, played)
-        judged = _judged(variant, played, most * _SEARCHED_A_GAME)
+        counts = _count_moves(variant, played)
+        accuracy_of_entry = _judge(variant, played, most * _SEARCHED_A_GAME)
     except (ValueError, IndexError):
         # Its plugin is missing or has another board now, or a game is damaged. A rebuild counts its games again.
         counts = {}
@@ -101,48 +104,50 @@ def count_some(connection: Connection, most: int = 128, tournament_id: int | Non
         list_id = ensure_list(connection, row.variant, time.time_class)
         rows = [(list_id, *key, *counts[key]) for key in sorted(counts)]
         upsert(connection, explorer_moves, rows, add=("games",), replace=("tournament_id", "ordinal"))
-        _add(connection, list_id, row.id, judged)
+        _add_accuracies(connection, list_id, row.id, accuracy_of_entry)
     connection.execute(update(tournaments).where(tournaments.c.id == row.id).values(explored=explored))
     return len(played)
 
 
-def _counted(variant: Variant, rows: Sequence[Row[Any]]) -> dict[tuple[int, int, int], tuple[int, int, int]]:
-    """Return the other columns of the rows that these games change, by position, move and result."""
+def _count_moves(variant: Variant, rows: Sequence[Row[Any]]) -> dict[tuple[int, int, int], tuple[int, int, int]]:
+    """Return, by position, move and result, the number of these games and the key of the last one."""
     counts: dict[tuple[int, int, int], tuple[int, int, int]] = {}
     for row in rows:
         moves = unpack_moves(row.moves, variant.cells)
-        begun = variant.given_plies(row.opening_plies)
-        if row.result == Result.VOID or len(moves) <= begun:
+        given_plies = variant.given_plies(row.opening_plies)
+        if row.result == Result.VOID or len(moves) <= given_plies:
             continue
         for ply, (number, images) in enumerate(canonical_positions(variant).after(moves[: PLIES - 1])):
-            if ply >= begun:
+            if ply >= given_plies:
                 move = min(image[moves[ply]] for image in images) if ply < len(moves) else ENDED
                 key = number, move, row.result
                 counts[key] = counts.get(key, (0,))[0] + 1, row.tournament_id, row.ordinal
     return counts
 
 
-def _judged(variant: Variant, rows: Sequence[Row[Any]], positions: int) -> dict[int, Accuracy]:
-    """Return what each entry did. Games share the positions to search, so that none takes those of all others."""
-    judged: defaultdict[int, Accuracy] = defaultdict(Accuracy)
+def _judge(variant: Variant, rows: Sequence[Row[Any]], positions: int) -> dict[int, Accuracy]:
+    """Return the accuracy of each entry. The games share the limit of `positions` to search evenly."""
+    accuracies_by_entry: defaultdict[int, Accuracy] = defaultdict(Accuracy)
     for number, row in enumerate(rows):
         if row.result != Result.VOID:
             moves = unpack_moves(row.moves, variant.cells)
-            begun = variant.given_plies(row.opening_plies)
+            given_plies = variant.given_plies(row.opening_plies)
             effort = Effort(positions // (len(rows) - number) if variant.cells > _SMALL else None)
-            sides = _judges.of(variant).judge(moves, begun, effort)
+            sides = _judges.of(variant).judge(moves, given_plies, effort)
             positions -= effort.nodes
             for entry, side in zip((row.first_entry, row.second_entry), sides, strict=True):
-                judged[entry] = judged[entry].plus(side)
-    return {entry: counts for entry, counts in judged.items() if counts.games}
+                accuracies_by_entry[entry] = accuracies_by_entry[entry].plus(side)
+    return {entry: counts for entry, counts in accuracies_by_entry.items() if counts.games}
 
 
-def _add(connection: Connection, list_id: int, tournament_id: int, judged: dict[int, Accuracy]) -> None:
+def _add_accuracies(
+    connection: Connection, list_id: int, tournament_id: int, accuracy_of_entry: dict[int, Accuracy]
+) -> None:
     of_bots = select(entries.c.number, versions.c.bot_id).join(versions)
-    statement = of_bots.where(entries.c.tournament_id == tournament_id, entries.c.number.in_(judged))
+    statement = of_bots.where(entries.c.tournament_id == tournament_id, entries.c.number.in_(accuracy_of_entry))
     by_bot: defaultdict[int, Accuracy] = defaultdict(Accuracy)
     for number, bot_id in connection.execute(statement):
-        by_bot[bot_id] = by_bot[bot_id].plus(judged[number])
+        by_bot[bot_id] = by_bot[bot_id].plus(accuracy_of_entry[number])
     rows = [(list_id, bot_id, *counts) for bot_id, counts in by_bot.items()]
     upsert(connection, accuracies, rows, add=("judged_games", "decisions", "blunders"))
 
@@ -155,44 +160,45 @@ def forget_all(connection: Connection) -> None:
 
 
 def explore(connection: Connection, variant: str, time_class: str, moves: Sequence[int]) -> ExploredPosition:
-    """Return what was played after these moves in the list of a variant and time class. Raises InvalidArgument."""
+    """Return the moves after these moves in the list of a variant and time class. Raises InvalidArgument."""
     name = list_name(variant, time_class)
-    legal = _legal_after(rules := parse_variant(name.rpartition("/")[0]), moves)
+    rules = parse_variant(name.rpartition("/")[0])
+    legal = _legal_after(rules, moves)
     counted = exists().where(explorer_moves.c.list_id == rating_lists.c.id)
     lists = connection.execute(select(rating_lists).where(counted))
-    known = {f"{row.variant}/{row.time_class}": row.id for row in lists}
-    waiting = unexplored(connection)
-    if name not in known:
+    list_ids = {f"{row.variant}/{row.time_class}": row.id for row in lists}
+    waiting = count_unexplored(connection)
+    if name not in list_ids:
         return ExploredPosition(
             rating_list=name,
             moves=[],
             ended=Score(),
             legal=legal,
             games=[],
-            rating_lists=sorted(known),
+            rating_lists=sorted(list_ids),
             waiting=waiting,
         )
     *_, (number, images) = canonical_positions(rules).after(moves)
     column = explorer_moves.c
     # A plugin's board may have become smaller.
     here = select(explorer_moves).where(
-        column.list_id == known[name], column.position == number, column.move < rules.cells
+        column.list_id == list_ids[name], column.position == number, column.move < rules.cells
     )
     rows = connection.execute(here.order_by(column.games.desc(), column.move, column.result)).all()
     scores: defaultdict[int, Score] = defaultdict(Score)
-    for each in rows:
+    for row in rows:
         first = Score(
-            wins=each.games if each.result == Result.FIRST_WINS else 0,
-            draws=each.games if each.result == Result.DRAW else 0,
-            losses=each.games if each.result == Result.SECOND_WINS else 0,
+            wins=row.games if row.result == Result.FIRST_WINS else 0,
+            draws=row.games if row.result == Result.DRAW else 0,
+            losses=row.games if row.result == Result.SECOND_WINS else 0,
         )
-        scores[each.move] += first.mirrored if len(moves) % 2 else first
+        scores[row.move] += first.mirrored if len(moves) % 2 else first
     ended = scores.pop(ENDED, Score())
     played = [(sorted({image.index(move) for image in images}), score) for move, score in scores.items()]
-    played.sort(key=lambda each: -each[1].games)
+    played.sort(key=lambda move: -move[1].games)
     ordinals: defaultdict[int, list[int]] = defaultdict(list)
-    for each in rows[:_MOST_GAMES]:
-        ordinals[each.tournament_id].append(each.ordinal)
+    for row in rows[:_MOST_GAMES]:
+        ordinals[row.tournament_id].append(row.ordinal)
     of_tournaments = (read_games(connection, get_tournament_by_id(connection, key), ordinals[key]) for key in ordinals)
     newest = sorted(
         chain.from_iterable(of_tournaments),
@@ -205,7 +211,7 @@ def explore(connection: Connection, variant: str, time_class: str, moves: Sequen
         ended=ended,
         legal=legal,
         games=newest,
-        rating_lists=sorted(known),
+        rating_lists=sorted(list_ids),
         waiting=waiting,
     )
 

@@ -1,4 +1,4 @@
-"""The games of a tournament as files have them: the last one says what no game does."""
+"""The games of a tournament for files. The last game carries the facts about the tournament that no game has."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -17,14 +17,14 @@ from noughts_server.tables.pairings import matches_won
 def export_file(
     connection: Connection, tournament: Tournament, *, after: int = 0, through: int | None = None
 ) -> Iterator[ExportedGame]:
-    """Yield the stored games after and through these slots; the last one that is stored has `tournament`."""
+    """Yield the stored games of the slots after `after` up to `through`. The last stored game has `tournament` set."""
     of_tournament = games.c.tournament_id == tournament.id
     number, last = connection.execute(select(func.count(), func.max(games.c.ordinal)).where(of_tournament)).one()
     for game in export(connection, tournament.id, after=after, through=through):
         if game.ordinal == last:
             facts = about_stored(tournament, crosstable(connection, tournament, top=1))
-            finished = tournament.state is TournamentState.FINISHED
-            game = replace(game, tournament=facts.recorded(number, finished=finished))
+            is_finished = tournament.state is TournamentState.FINISHED
+            game = replace(game, tournament=facts.recorded(number, finished=is_finished))
         yield game
 
 

@@ -1,4 +1,4 @@
-"""Read stored games and those of the journal."""
+"""Read stored games, and unfinished games from the journal."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -65,12 +65,12 @@ _ROWS_AT_ONCE = 1000
 _COMMENTED_ROWS_AT_ONCE = 10
 _LISTED_ROWS_AT_ONCE = 100
 _TOURNAMENTS_A_STATEMENT = 100
-_MOST_LOOKED_AT = 100_000
-"""Limit of the games that one page reads if only some are wanted, so that rare ones cannot make it slow."""
+_MOST_GAMES_READ = 100_000
+"""Limit of the games that a page with a filter reads, so that a page of rare games is not slow."""
 _PAGE_BYTES = 1 << 20
 """Limit of a page, which ends before the game that exceeds it. A game with old comments can have 4 MiB."""
 _GAME_BYTES, _PLY_BYTES, _SCORE_BYTES = 500, 8, 20
-"""At most what a game without moves, a ply and a score take in a message."""
+"""Upper limits of the bytes that a game without moves, a ply and a score take in a message."""
 
 
 class GameFilter(NamedTuple):
@@ -144,7 +144,7 @@ class StoredGame:
     fault: str
     """Why the loser lost through its own fault, if known: a phrase that follows "it"; else empty."""
     rating_seq: int | None
-    """The position in the order of rated games; None: not rated, or not yet."""
+    """The position in the order of rated games; None if the game is not rated, or not yet."""
     agreement: Agreement | None = None
     opening_plies: int = 0
     """The number of moves that belong to a given opening."""
@@ -157,7 +157,7 @@ class StoredGame:
     round: int = 0
     """The round of a Swiss, Danish or knockout tournament, or the number of the pairing in a ladder, from 1; else 0."""
     clocks_us: tuple[int, int] | None = None
-    """The two clocks after the last move of a game in progress, whose other fields do not tell its result yet."""
+    """The two clocks after the last move of a game in progress; None for a finished game."""
 
     @property
     def name(self) -> str:
@@ -165,9 +165,9 @@ class StoredGame:
 
     @property
     def size(self) -> int:
-        """Return about how many bytes a message with this game has, or more."""
-        said = sum(4 + len(text.encode(errors="replace")) for text in self.comments.values())
-        return _GAME_BYTES + _PLY_BYTES * len(self.moves) + _SCORE_BYTES * len(self.scores) + said
+        """Return an upper estimate of the bytes of a message with this game."""
+        comment_bytes = sum(4 + len(text.encode(errors="replace")) for text in self.comments.values())
+        return _GAME_BYTES + _PLY_BYTES * len(self.moves) + _SCORE_BYTES * len(self.scores) + comment_bytes
 
 
 def get_game(connection: Connection, slug: str, ordinal: int) -> StoredGame:
@@ -176,7 +176,7 @@ def get_game(connection: Connection, slug: str, ordinal: int) -> StoredGame:
     name = game_name(tournament.name, ordinal)
     if not 0 < ordinal <= tournament.games_total:
         raise NotFound(name, hint=f"Choose a number from 1 to {tournament.games_total}.")
-    one = _rated_games(tournament, comments=True).where(games.c.ordinal == ordinal)
+    one = _games_with_rating_seq(tournament, comments=True).where(games.c.ordinal == ordinal)
     stored = _read(connection, tournament, one) or _read(connection, tournament, _so_far(tournament, ordinal))
     if not stored:
         raise NotFound(name, hint="Wait until it has been played.")
@@ -187,7 +187,9 @@ def read_games(
     connection: Connection, tournament: Tournament, ordinals: Sequence[int], *conditions: Condition
 ) -> list[StoredGame]:
     """Return the stored games of up to 1,001 ordinals that meet the conditions, in slot order, without comments."""
-    return _read(connection, tournament, _rated_games(tournament).where(games.c.ordinal.in_(ordinals), *conditions))
+    return _read(
+        connection, tournament, _games_with_rating_seq(tournament).where(games.c.ordinal.in_(ordinals), *conditions)
+    )
 
 
 class SomeGames(NamedTuple):
@@ -199,7 +201,7 @@ class SomeGames(NamedTuple):
 
 
 def read_games_of_many(connection: Connection, parts: Iterable[SomeGames]) -> list[StoredGame]:
-    """Return the stored games of several tournaments, in the order of `chosen`, in each in slot order.
+    """Return the stored games of several tournaments, in the order of `parts`, in each in slot order.
 
     A tournament occurs at most once. The games have no comments.
     """
@@ -226,9 +228,9 @@ def list_games(
     after: int = 0,
     comments: bool = False,
 ) -> Page[StoredGame]:
-    """Return a page of a tournament's stored games in slot order that match `wanted` and `entry`.
+    """Return a page of a tournament's stored games in slot order that match `game_filter` and `entry`.
 
-    It has fewer games than `size` if they are too large for a message, and their comments if `comments` is true.
+    The page has fewer games than `size` if they are too large for a message. With `comments`, games have comments.
 
     `entry` is a label, or `bots/NAME` for all entries of a bot. Without a token, the page begins after the number
     `after`. Raises NotFound, InvalidArgument (size, page token).
@@ -238,19 +240,20 @@ def list_games(
     conditions = game_filter.among(_entries_called(connection, tournament, entry) if entry else None)
     method = f"{tournament.name}/games{f'?{entry}&{game_filter}' if conditions else ''}"
     after = int((read_page_token(method, page_token, [0]) or [min(after, tournament.games_total)])[0])
-    end = after + _MOST_LOOKED_AT if conditions and not game_filter.faults else tournament.games_total
+    end = after + _MOST_GAMES_READ if conditions and not game_filter.faults else tournament.games_total
     if game_filter.faults:
-        conditions = [games.c.ordinal.in_(_some(connection, tournament, after, limit + 1, conditions))]
+        conditions = [games.c.ordinal.in_(_matching_ordinals(connection, tournament, after, limit + 1, conditions))]
     else:
         conditions += (games.c.ordinal > after, games.c.ordinal <= end)
-    statement = _rated_games(tournament, comments=comments).where(*conditions).limit(limit + 1)
+    statement = _games_with_rating_seq(tournament, comments=comments).where(*conditions).limit(limit + 1)
     page = _read(connection, tournament, statement, most_bytes=_PAGE_BYTES)
-    if len(page) > (limit := fitting(page, limit)):
+    limit = fitting_count(page, limit)
+    if len(page) > limit:
         return Page(page[:limit], write_page_token(method, [page[limit - 1].ordinal]))
     return Page(page, write_page_token(method, [end]) if end < tournament.games_total else "")
 
 
-def fitting(page: Sequence[StoredGame], limit: int) -> int:
+def fitting_count(page: Sequence[StoredGame], limit: int) -> int:
     """Return how many of the games fit into one page: `limit`, or fewer if they are large; at least one."""
     size = 0
     for count, game in enumerate(page[:limit]):
@@ -260,11 +263,11 @@ def fitting(page: Sequence[StoredGame], limit: int) -> int:
     return limit
 
 
-def _some(
+def _matching_ordinals(
     connection: Connection, tournament: Tournament, after: int, most: int, conditions: Sequence[Condition]
 ) -> list[int]:
-    """Return the ordinals of games after `after` that meet the conditions, one of which has an index."""
-    # An expression, because SQLite would read all games in the order of the key.
+    """Return the ordinals of up to `most` games after `after` that meet the conditions. One condition has an index."""
+    # The sum prevents SQLite from reading all games in the order of the key.
     ordinal = games.c.ordinal + 0
     statement = select(games.c.ordinal).where(games.c.tournament_id == tournament.id, *conditions, ordinal > after)
     return list(connection.scalars(statement.order_by(ordinal).limit(most)))
@@ -272,9 +275,9 @@ def _some(
 
 def _entries_called(connection: Connection, tournament: Tournament, entry: str) -> list[int]:
     """Return the number of the entry with this label, or those of a bot's entries. Raises NotFound."""
-    called = bots.c.name == entry.removeprefix("bots/") if entry.startswith("bots/") else entries.c.label == entry
+    has_name = bots.c.name == entry.removeprefix("bots/") if entry.startswith("bots/") else entries.c.label == entry
     of_tournament = entries.c.tournament_id == tournament.id
-    statement = select(entries.c.number).select_from(entries_with_bots).where(of_tournament, called)
+    statement = select(entries.c.number).select_from(entries_with_bots).where(of_tournament, has_name)
     numbers = list(connection.scalars(statement))
     if not numbers:
         raise NotFound(f"{tournament.name}, entry {entry!r}", hint=f"noughts tournament show {tournament.slug}")
@@ -310,7 +313,7 @@ class ExportedGame:
     """The time controls of the two sides as on the command line; empty if all bots have the same."""
     second_time: str = ""
     fault: str = ""
-    """Why the loser lost, as in `StoredGame`; never empty after an offence."""
+    """Why the loser lost, as in `StoredGame`; never empty if the loser lost by one of `FAULTS`."""
     agreement: Agreement | None = None
     opening_plies: int = 0
     """The number of moves that belong to the opening; their times are 0."""
@@ -326,9 +329,9 @@ class ExportedGame:
     round: int = 0
     """As in `StoredGame`."""
     ended_at: int = field(default=0, compare=False, repr=False)
-    """In milliseconds from 1970. Games that went alike are equal whenever they were played."""
+    """In milliseconds since 1970. It does not count for equality: equal games can be played at different times."""
     tournament: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
-    """With the last game: what files have about the tournament (`About.recorded`)."""
+    """Set in the last game: the facts about the tournament that files have (`About.recorded`)."""
 
     @property
     def loser(self) -> int | None:
@@ -346,15 +349,16 @@ def export(
 ) -> Iterator[ExportedGame]:
     """Yield a tournament's stored games in slot order, a few at a time in memory. Raises NotFound.
 
-    The games are those after and through these slots that `ended` from and before these times in milliseconds.
+    Only games of the slots after `after` up to `through` are returned, and with `ended` only games that ended from the
+    first time to before the second, in milliseconds.
     """
     tournament = get_tournament_by_id(connection, tournament_id)
     settings = tournament.settings
     variant = parse_variant(settings.variant)
     seed = settings.seed
     of_tournament = entries.c.tournament_id == tournament_id
-    named = connection.execute(select(entries.c.number, entries.c.label).where(of_tournament))
-    labels: dict[int, str] = {row.number: row.label for row in named}
+    entry_rows = connection.execute(select(entries.c.number, entries.c.label).where(of_tournament))
+    labels: dict[int, str] = {row.number: row.label for row in entry_rows}
     times = {label: str(settings.time_of(label)) if settings.own_times else "" for label in labels.values()}
     limits = {label: settings.time_of(label) for label in labels.values()}
     results = {int(result): str(result) for result in Result}
@@ -403,9 +407,9 @@ def export(
 
 
 def games_by_day(connection: Connection) -> list[list[int]]:
-    """Return each day (from 1970, in UTC) and tournament with games, and their number.
+    """Return for each day (from 1970, in UTC) and tournament the number of games, and two sums.
 
-    Two sums change with the games: of their ordinals, and of the lengths of their faults, which can be stored later.
+    The sums of the ordinals and of the lengths of the faults change when games or faults are stored.
     """
     key = (games.c.ended_at // DAY_MS, games.c.tournament_id)
     sums = func.sum(games.c.ordinal), func.coalesce(func.sum(func.length(games.c.fault)), 0)
@@ -444,7 +448,7 @@ def terminations(connection: Connection, tournament_id: int) -> dict[str, int]:
 def _read(
     connection: Connection, tournament: Tournament, statement: Select[Any], *, most_bytes: int | None = None
 ) -> list[StoredGame]:
-    """Return the games; with `most_bytes`, up to the one after that with which they have more."""
+    """Return the games; with `most_bytes`, stop one game after their size exceeds it."""
     at_once = _COMMENTED_ROWS_AT_ONCE if _COMMENTS.name in statement.selected_columns else _LISTED_ROWS_AT_ONCE
     stored: list[StoredGame] = []
     size = 0
@@ -469,11 +473,11 @@ def _games_of_rows(
         tournament_id: {entry for row in its_rows for entry in (row.first_entry, row.second_entry)}
         for tournament_id, its_rows in by_tournament.items()
     }
-    playing = _entries(connection, numbers)
+    entries_by_tournament = _entries(connection, numbers)
     for tournament in of_tournaments:
         if its_rows := by_tournament[tournament.id]:
             variant = parse_variant(tournament.settings.variant)
-            players = playing[tournament.id]
+            players = entries_by_tournament[tournament.id]
             labels = {number: entry.label for number, entry in players.items()}
             agreement_of = _agreements(connection, tournament)
             for row in sorted(its_rows, key=attrgetter("ordinal")):
@@ -547,10 +551,10 @@ def _game(
 def _so_far(tournament: Tournament, ordinal: int) -> Select[Any]:
     """Select a journaled game with the columns of a finished one."""
     void = {"result": int(Result.VOID), "termination": int(Termination.VOID), "ended_at": 0}
-    lacking: list[Any] = [literal(value).label(name) for name, value in void.items()]
-    lacking += [null().label("fault"), null().label("rating_seq")]
-    lacking.append(_round(journal))
-    return select(journal, *lacking).where(journal.c.tournament_id == tournament.id, journal.c.ordinal == ordinal)
+    other_columns: list[Any] = [literal(value).label(name) for name, value in void.items()]
+    other_columns += [null().label("fault"), null().label("rating_seq")]
+    other_columns.append(_round(journal))
+    return select(journal, *other_columns).where(journal.c.tournament_id == tournament.id, journal.c.ordinal == ordinal)
 
 
 def _round(played: Table) -> Label[Any]:
@@ -566,7 +570,7 @@ def _games(tournament: Tournament) -> Select[Any]:
 
 
 def _with_rating_seq() -> Select[Any]:
-    """Select games without comments, with `rating_seq`: the place in the run of the log that has their slot, if any."""
+    """Select games without comments, with `rating_seq`: the number of their slot in the log of the ratings, if any."""
     run = rating_runs.c
     place = games.c.ordinal - run.first_ordinal
     runs = select(case((place < run.games, run.first_seq + place))).order_by(run.first_ordinal.desc()).limit(1)
@@ -578,7 +582,8 @@ def _with_rating_seq() -> Select[Any]:
 _WITH_RATING_SEQ = _with_rating_seq()
 
 
-def _rated_games(tournament: Tournament, *, comments: bool = False) -> Select[Any]:
+def _games_with_rating_seq(tournament: Tournament, *, comments: bool = False) -> Select[Any]:
+    """Select a tournament's games with `rating_seq`, and with `comments` if the tournament keeps them."""
     statement = _WITH_RATING_SEQ.where(games.c.tournament_id == tournament.id).order_by(games.c.ordinal)
     return statement.add_columns(_COMMENTS) if comments and tournament.settings.keep_scores else statement
 

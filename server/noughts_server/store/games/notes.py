@@ -26,7 +26,7 @@ class GameNote(NamedTuple):
 
 
 def add_notes(connection: Connection, notes: Iterable[GameNote]) -> None:
-    """Store notes and replace existing ones."""
+    """Store notes. They replace earlier notes on the same side of a game."""
     rows = [note._replace(text=_shortened(note.text))._asdict() for note in notes]
     if not rows:
         return
@@ -39,7 +39,7 @@ def add_notes(connection: Connection, notes: Iterable[GameNote]) -> None:
 
 
 def add_faults(connection: Connection, tournament: int, faults: Mapping[int, str]) -> None:
-    """Set the reason of the loss for games, by ordinal, that were stored before it was known."""
+    """Set the reasons of losses, by ordinal, for games that were stored before the reason was known."""
     column = games.c
     of_game = (column.tournament_id == bindparam("tournament"), column.ordinal == bindparam("number"))
     rows = [{"tournament": tournament, "number": number, "why": _shortened(why)} for number, why in faults.items()]

@@ -55,7 +55,7 @@ _PROGRESS = (
 _SCORE = attrgetter("first", "second", "result")
 _COUNTERS = ("wins", "draws", "losses")
 _MOST_MET = 10_000
-"""Limit of the pairs of bots of a tournament that a process remembers. It writes the others again, without effect."""
+"""Limit of the pairs of bots of a tournament that a process remembers. It writes other pairs again, without effect."""
 
 
 class TournamentProgress(NamedTuple):
@@ -76,7 +76,7 @@ class CommitReport:
     games: list[FinishedGame] = field(default_factory=list)
     """The games that were stored, grouped by tournament."""
     stale: int = 0
-    """Games dropped because another attempt at their unit has begun, or their tournament was cancelled or decided."""
+    """Games dropped because a later attempt at their unit has begun, or their tournament was cancelled or decided."""
     duplicates: int = 0
     """Games dropped because their slot had a game already."""
     progress: list[TournamentProgress] = field(default_factory=list)
@@ -95,9 +95,10 @@ def commit_games(
     again: bool = False,
     referee: str = "",
 ) -> CommitReport:
-    """Store games with their scores, progress and ratings, and the state of unfinished ones; no slot occurs twice.
+    """Store games with their scores, progress and ratings, and the state of unfinished games in `advanced`.
 
-    Games of an attempt that is not the unit's current one, and of slots that have a game, are dropped and counted.
+    No slot occurs twice in `games`. Games of an attempt that is not the unit's current one, and of slots that already
+    have a game, are dropped and counted.
     `again` means that the same commit was tried before with an unknown outcome. The report then includes games of the
     current attempt that are stored already. `referee` is the name of this node in a cluster. Call
     `state.confirm` after the commit.
@@ -109,7 +110,7 @@ def commit_games(
         batches[game.tournament].append(game)
     rows = tournament_rows(connection, sorted(batches.keys() | {game.tournament for game in advanced}))
     if advanced:
-        # This comes before the journal deletes the slots that now have a game.
+        # `_commit_tournament` deletes the journal's rows of slots that now have a game, so it must run afterwards.
         current = list(_current(connection, advanced, rows))
         keep_so_far(connection, current)
         for tournament_id in {game.tournament for game in current if rows[game.tournament].reason}:
@@ -157,13 +158,13 @@ def _commit_tournament(
         report.games += known
         report.duplicates -= len(known)
         if not fresh:
-            over = row.state == TournamentState.FINISHED
+            is_finished = row.state == TournamentState.FINISHED
             unchanged = TournamentProgress(
                 tournament=row.id,
                 name=tournament_name(row.slug),
                 games_done=row.games_done,
                 games_total=row.games_total,
-                finished=over,
+                finished=is_finished,
             )
             report.progress.append(unchanged)
     if not fresh:
@@ -175,9 +176,9 @@ def _commit_tournament(
         match.take(connection, row, fresh, referee)
         total = match.store(connection, total)
         if match.games.over:
-            counting = {ordinal: game for ordinal, game in fresh.items() if ordinal <= total}
-            report.stale += len(fresh) - len(counting)
-            fresh = counting
+            counted = {ordinal: game for ordinal, game in fresh.items() if ordinal <= total}
+            report.stale += len(fresh) - len(counted)
+            fresh = counted
             _drop_later(connection, row, progress, total)
     if row.reason:
         play_resumed(connection, row.id, now_ms=now_ms)
@@ -188,7 +189,7 @@ def _commit_tournament(
     _count_scores(connection, row, progress, scores)
     _record_meetings(connection, row.id, progress, scores)
     _fold(row, progress, dict(zip(fresh, scores, strict=True)), ledger)
-    leaving = tuple(withdraw_failing(connection, row, stored, now_ms=now_ms)) if row.options else ()
+    withdrawals = tuple(withdraw_failing(connection, row, stored, now_ms=now_ms)) if row.options else ()
     if kind.endless:
         ladder = state.ladders[row.id] = append_to_ladder(connection, row, stored, state.ladders.get(row.id))
         total = ladder.games_total
@@ -210,7 +211,7 @@ def _commit_tournament(
         games_done=progress.games_done,
         games_total=total,
         finished=finished,
-        withdrawn=leaving,
+        withdrawn=withdrawals,
     )
     report.progress.append(committed)
 
@@ -218,12 +219,12 @@ def _commit_tournament(
 def _admit(
     connection: Connection, batch: list[FinishedGame], row: Row[Any], progress: Progress, report: CommitReport
 ) -> tuple[dict[int, FinishedGame], list[FinishedGame]]:
-    """Return the games to store, by ordinal and ascending, and games of the current attempt that are stored already."""
+    """Return the games to store, by ordinal and ascending, and games of the current attempt that are already stored."""
     unit_games, total = row.unit_games, row.games_total
     if not total:
         report.stale += len(batch)
         return {}, []
-    # The unit follows from the slot, so a game cannot pass under the attempt of another unit.
+    # The unit follows from the slot, so a game cannot use the attempt of another unit.
     attempts = _attempts(connection, row.id, {(game.ordinal - 1) // unit_games for game in batch})
     folded, beyond = progress.folded, progress.beyond
     fresh: dict[int, FinishedGame] = {}
@@ -243,7 +244,7 @@ def _admit(
 def _current(
     connection: Connection, advanced: Sequence[GameSoFar], rows: Mapping[int, Row[Any]]
 ) -> Iterator[GameSoFar]:
-    """Yield the states that come from the current attempt at their slot."""
+    """Yield the games of `advanced` whose attempt is the current one of their unit."""
     by_tournament: defaultdict[int, list[GameSoFar]] = defaultdict(list)
     for game in advanced:
         by_tournament[game.tournament].append(game)
@@ -290,7 +291,7 @@ def counted_scores(
 
 
 def bot_pairs(pairs: Mapping[tuple[int, int], list[int]], bots: Sequence[int]) -> dict[tuple[int, int], list[int]]:
-    """Return the wins, draws and losses of each pair of bots, from those of pairs of their entries."""
+    """Return the wins, draws and losses of each pair of bots, given those of each pair of entries."""
     scores: defaultdict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0, 0])
     for (first, second), counts in pairs.items():
         of_bots = scores[bots[first], bots[second]]
@@ -329,7 +330,7 @@ def _record_meetings(
 
 
 def _fold(row: Row[Any], progress: Progress, fresh: dict[int, SlotResult], ledger: Ledger) -> None:
-    """Fold the games that no longer have a gap before them."""
+    """Rate the games that no longer have a gap before them, and count all new games."""
     run: list[SlotResult] = []
     beyond = progress.beyond
     beyond.update(fresh)

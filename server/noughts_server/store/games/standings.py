@@ -57,7 +57,7 @@ class CrosstablePage(NamedTuple):
 
 
 def standings(connection: Connection, tournament: Tournament) -> list[Standing]:
-    """Return the standings in the order of `tables.standings`; before the start in the order of joining, unranked."""
+    """Return the standings in the order of `tables.standings`; before the start unranked, in the order of joining."""
     settings, score = tournament.settings, entry_scores.c
     list_id = list_key(connection, settings.variant, settings.time.time_class)
     of_entry = and_(score.tournament_id == entries.c.tournament_id, score.entry == entries.c.number)
@@ -85,17 +85,16 @@ def _ranked(connection: Connection, tournament: Tournament, table: Sequence[Stan
     sums = tie_breaks(connection, tournament, {row.number: row.points for row in table})
     won = matches_won(connection, tournament)
     rows = {row.label: row for row in table}
-    placed = (
+    ranked_entries = (
         replace(
             row.entry,
             head_to_head=sums_of_entry.head_to_head,
             sonneborn_berger=sums_of_entry.sonneborn_berger,
             matches_won=won.get(row.number, 0),
         )
-        for row in table
-        for sums_of_entry in (sums.get(row.number, TieBreakSums()),)
+        for row, sums_of_entry in ((row, sums.get(row.number, TieBreakSums())) for row in table)
     )
-    ordered = in_order(placed, bracket=tournament.settings.schedule.places_by_bracket)
+    ordered = in_order(ranked_entries, bracket=tournament.settings.schedule.places_by_bracket)
     return [rows[entry.label].ranked(entry) for entry in ordered]
 
 
@@ -135,16 +134,18 @@ def crosstable(connection: Connection, tournament: Tournament, *, page_token: st
         CrosstableCell(labels[row.first_entry], labels[row.second_entry], row.wins, row.draws, row.losses)
         for row in rows
     ]
-    more = write_page_token(method, [page[-1]]) if len(page) < len(numbers) else ""
+    next_page_token = write_page_token(method, [page[-1]]) if len(page) < len(numbers) else ""
     if page_token:
-        return CrosstablePage([], cells, more)
+        return CrosstablePage([], cells, next_page_token)
     matches = tuple(listed_matches(connection, tournament, labels))
-    return CrosstablePage(table, cells, more, matches, tuple(listed_rounds(connection, tournament, labels)))
+    rounds = tuple(listed_rounds(connection, tournament, labels))
+    return CrosstablePage(table, cells, next_page_token, matches, rounds)
 
 
 def whole_crosstable(connection: Connection, tournament: Tournament) -> CrosstablePage:
     """Return all pages of the crosstable as one."""
-    whole = page = crosstable(connection, tournament)
+    whole = crosstable(connection, tournament)
+    page = whole
     while page.next_page_token:
         page = crosstable(connection, tournament, page_token=page.next_page_token)
         whole.cells.extend(page.cells)

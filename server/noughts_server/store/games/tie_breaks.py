@@ -1,7 +1,7 @@
 """The tie-breaks of a tournament, summed by the database over all pairs of entries that have played each other.
 
-A sum over a million pairs takes about 2 s. So sums are kept until a game changes them, and those of a large tournament
-can be a little old while it runs.
+A sum over a million pairs takes about 2 s. Therefore sums are cached until a game changes them, and the sums of a large
+tournament can be some seconds old while it runs.
 """
 
 import time
@@ -19,7 +19,7 @@ from noughts_server.tables.standings import Met, head_to_heads
 
 _AT_ONCE_SECONDS = 0.05
 _SHARE = 20
-"""Sums that took longer than that are computed again only after this many times their duration."""
+"""Sums that took longer than `_AT_ONCE_SECONDS` are computed again only after this many times their duration."""
 _MOST_KEPT = 256
 
 
@@ -29,17 +29,17 @@ class TieBreakSums(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Kept:
+class _Cached:
     """The tie-breaks of one tournament, and the points from which they follow."""
 
     lock: Lock = field(default_factory=Lock)
     points: Mapping[int, float] = field(default_factory=dict)
     sums: Mapping[int, TieBreakSums] = field(default_factory=dict)
-    seconds: float = 0.0
-    again_at: float = 0.0
+    recompute_at: float = 0.0
+    """By the monotonic clock."""
 
 
-_kept: WeakKeyDictionary[Engine, dict[int, _Kept]] = WeakKeyDictionary()
+_cache: WeakKeyDictionary[Engine, dict[int, _Cached]] = WeakKeyDictionary()
 
 
 def tie_breaks(
@@ -49,19 +49,19 @@ def tie_breaks(
 
     They are exact, except for a running tournament with a very large crosstable, where new entries can be missing.
     """
-    of_engine = _kept.setdefault(connection.engine, {})
-    kept = of_engine.setdefault(tournament.id, _Kept())
-    with kept.lock:
-        if kept.points == points or (not tournament.ended and time.monotonic() < kept.again_at):
-            return kept.sums
+    of_engine = _cache.setdefault(connection.engine, {})
+    cached = of_engine.setdefault(tournament.id, _Cached())
+    with cached.lock:
+        if cached.points == points or (not tournament.ended and time.monotonic() < cached.recompute_at):
+            return cached.sums
         began = time.monotonic()
-        kept.sums = _sums(connection, tournament, points)
-        kept.points = dict(points)
+        cached.sums = _sums(connection, tournament, points)
+        cached.points = dict(points)
         seconds = time.monotonic() - began
-        kept.again_at = began + _SHARE * seconds if seconds > _AT_ONCE_SECONDS else 0.0
+        cached.recompute_at = began + _SHARE * seconds if seconds > _AT_ONCE_SECONDS else 0.0
     while len(of_engine) > _MOST_KEPT:
         of_engine.pop(next(iter(of_engine)), None)
-    return kept.sums
+    return cached.sums
 
 
 def _sums(connection: Connection, tournament: Tournament, points: Mapping[int, float]) -> dict[int, TieBreakSums]:
@@ -72,8 +72,8 @@ def _sums(connection: Connection, tournament: Tournament, points: Mapping[int, f
     }
     weighted = connection.execute(_weighted(tournament, doubled))
     sonneborn_berger = {row.entry: int(row.quadrupled) / 4 for row in weighted}
-    among = head_to_heads(points, met)
-    return {entry: TieBreakSums(among[entry], sonneborn_berger.get(entry, 0.0)) for entry in points}
+    head_to_head = head_to_heads(points, met)
+    return {entry: TieBreakSums(head_to_head[entry], sonneborn_berger.get(entry, 0.0)) for entry in points}
 
 
 def _doubled_points(tournament: Tournament) -> CTE:
@@ -86,7 +86,7 @@ def _doubled_points(tournament: Tournament) -> CTE:
 
 
 def _met(tournament: Tournament, doubled: CTE) -> Select[Any]:
-    """Select the games of each entry with those that have as many points."""
+    """Select the games of each entry against entries with the same number of points."""
     pair = pair_scores.c
     first = doubled.alias("first")
     second = doubled.alias("second")

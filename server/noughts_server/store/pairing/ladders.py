@@ -22,10 +22,10 @@ class StoredLadder:
         self.games_done = 0
         self._length = int(tournament.games_per_pair)
         """Games of an encounter. Their ordinals are consecutive, so an encounter's number follows from the ordinal."""
-        self._open: dict[int, _Open] = {}
-        present = connection.execute(_ENTRIES.where(entries.c.tournament_id == tournament.id)).all()
-        self._entries = {row.number for row in present}
-        self._gone = {row.number for row in present if row.withdrawn_at is not None}
+        self._open: dict[int, _OpenEncounter] = {}
+        rows = connection.execute(_ENTRIES.where(entries.c.tournament_id == tournament.id)).all()
+        self._entries = {row.number for row in rows}
+        self._gone = {row.number for row in rows if row.withdrawn_at is not None}
         history = self._history(connection, tournament.id)
         self._ladder = Ladder.rebuilt(sorted(self._entries), self._gone, history)
 
@@ -33,12 +33,13 @@ class StoredLadder:
         """Add games that are stored in this transaction."""
         for game in stored:
             number = (game.ordinal - 1) // self._length
-            meeting = self._open[number]
-            meeting.add(game.first, game.result)
+            encounter = self._open[number]
+            encounter.add(game.first, game.result)
             self.games_done += 1
-            if meeting.games == self._length:
+            if encounter.games == self._length:
                 del self._open[number]
-                self._ladder.played(meeting.first, meeting.second, meeting.points, self._length - meeting.points)
+                other_points = self._length - encounter.points
+                self._ladder.played(encounter.first, encounter.second, encounter.points, other_points)
 
     def follow(self, connection: Connection, tournament_id: int) -> None:
         """Add entries that have joined since, and withdraw those that left."""
@@ -56,7 +57,7 @@ class StoredLadder:
         slots: list[Pairing] = []
         number = self.games_total // self._length
         for first, second in self._ladder.pair(most):
-            self._open[number] = _Open(first, second)
+            self._open[number] = _OpenEncounter(first, second)
             for game in range(self._length):
                 swapped = game % _PAIR
                 slot = Pairing(
@@ -71,29 +72,30 @@ class StoredLadder:
         return slots
 
     def _history(self, connection: Connection, tournament_id: int) -> Iterator[Played | Encounter]:
+        """Yield the stored encounters in order: `Played` if all their games are stored, else `Encounter`."""
         rows = slots_with_results(connection, tournament_id)
         while slots := rows.fetchmany(self._length):
             number = slots[0].round - 1
-            meeting = _Open(slots[0].first_entry, slots[0].second_entry)
+            encounter = _OpenEncounter(slots[0].first_entry, slots[0].second_entry)
             for slot in slots:
                 if slot.result is not None:
-                    meeting.add(slot.x, slot.result)
+                    encounter.add(slot.x, slot.result)
                     self.games_done += 1
-            if meeting.games == self._length:
+            if encounter.games == self._length:
                 yield Played(
                     round=number + 1,
-                    first=meeting.first,
-                    second=meeting.second,
-                    first_points=meeting.points,
-                    second_points=self._length - meeting.points,
+                    first=encounter.first,
+                    second=encounter.second,
+                    first_points=encounter.points,
+                    second_points=self._length - encounter.points,
                     games=self._length,
                 )
             else:
-                self._open[number] = meeting
-                yield Encounter(meeting.first, meeting.second)
+                self._open[number] = encounter
+                yield Encounter(encounter.first, encounter.second)
 
 
-class _Open:
+class _OpenEncounter:
     """An encounter with unfinished games."""
 
     __slots__ = ("first", "games", "points", "second")
@@ -106,6 +108,7 @@ class _Open:
         """The points of `first`."""
 
     def add(self, x: int, result: int) -> None:
+        """Add the result of a game that the entry `x` began."""
         self.games += 1
         self.points += points_of_first(self.first, x, result)
 
@@ -114,15 +117,15 @@ _ENTRIES = select(entries.c.number, entries.c.withdrawn_at).order_by(entries.c.n
 
 
 def append_to_ladder(
-    connection: Connection, tournament: Row[Any], stored: Sequence[FinishedGame], remembered: StoredLadder | None
+    connection: Connection, tournament: Row[Any], stored: Sequence[FinishedGame], cached: StoredLadder | None
 ) -> StoredLadder:
     """Pair the entries that can be paired after these games, which this transaction has stored already.
 
-    `tournament` is the row as it was before. Returns the ladder to cache after the commit.
+    `tournament` is its row before this transaction. Returns the ladder to cache after the commit.
     """
     before = (tournament.games_done, tournament.games_total)
-    if remembered is not None and (remembered.games_done, remembered.games_total) == before:
-        ladder = remembered
+    if cached is not None and (cached.games_done, cached.games_total) == before:
+        ladder = cached
         ladder.take(stored)
     else:
         ladder = StoredLadder(connection, tournament)

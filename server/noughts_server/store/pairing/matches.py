@@ -1,7 +1,7 @@
 """Matches in the store: pairs of games count in the order of their slots, and a decided test ends the match.
 
-So neither the verdict nor the stored games depend on the order in which games end, on crashes or on how many referees
-store games.
+Therefore the verdict and the stored games do not depend on the order in which games end, on crashes, or on the number
+of referees that store games.
 """
 
 from collections import Counter, defaultdict
@@ -36,7 +36,7 @@ _GAMES = select(*_COLUMNS, games.c.first_entry.label("first")).order_by(games.c.
 
 
 class StoredMatch:
-    """A match as stored. It is cached between transactions, and first reads what others have stored meanwhile."""
+    """A match as stored. It is cached between transactions, and reads the games that other writers have stored."""
 
     def __init__(self, tournament: Row[Any], counted: MatchGames | Candidates) -> None:
         self.games = counted
@@ -87,24 +87,25 @@ class StoredMatch:
 
     def undecided_reason(self) -> str:
         """Return why the finished match has no decision; empty if it has one, or no test."""
-        states = [each.state for each in self._matches()]
-        undecided = [each for each in self._matches() if each.sprt is not None and not each.decided]
+        states = [match.state for match in self._matches()]
+        undecided = [match for match in self._matches() if match.sprt is not None and not match.decided]
         if not undecided or any(state is not None and state.decision is Decision.H1 for state in states):
             return ""
-        if any(each.out_of_games for each in undecided):
-            repeats, games = (sum(counts) for counts in zip(*(_repeats(each) for each in undecided), strict=True))
+        if any(match.out_of_games for match in undecided):
+            repeats = sum(match.statistics().repeats for match in undecided)
+            games = sum(match.statistics().games for match in undecided)
             return f"the test ran out of different games: {repeats:,} of {games:,} repeat others. Fix: {self._fix()}"
-        if any(each.walked_over for each in undecided):
+        if any(match.walked_over for match in undecided):
             return "an entry was withdrawn before the test was decided"
         return f"all {self._most:,} games are over without a decision. Fix: more games, or elo0 and elo1 further apart"
 
     def _matches(self) -> Sequence[MatchGames]:
-        """Return the counters of each comparison with the base."""
+        """Return the counted games of each comparison with the base."""
         return [self._deciding()[1]]
 
     def _advise(self) -> None:
-        """Say what to change once a match repeats its games."""
-        repeating = next((each for each in self._matches() if each.repeating), None)
+        """Set the advice if a match repeats its games."""
+        repeating = next((match for match in self._matches() if match.repeating), None)
         if repeating is None:
             return
         statistics = repeating.statistics()
@@ -149,7 +150,7 @@ class StoredMatch:
             self._endings[termination][index] += 1
             self._openings[opening][index] += 1
             changed.add(opening)
-        # Counts only grow, so any other opening stays behind these.
+        # Counts only grow, so an opening whose count did not change cannot enter the most frequent ones.
         self._frequent = nlargest(_MOST_OPENINGS, changed, key=lambda opening: (sum(self._openings[opening]), opening))
 
 
@@ -159,11 +160,13 @@ class StoredCandidates(StoredMatch):
     def __init__(self, connection: Connection, tournament: Row[Any]) -> None:
         """The candidate of a pair is the other entry than the base, and pairs begin at odd ordinals."""
         of_tournament = entries.c.tournament_id == tournament.id
-        number = connection.execute(select(func.count()).select_from(entries).where(of_tournament)).scalar_one() - 1
+        entry_count: int = connection.execute(
+            select(func.count()).select_from(entries).where(of_tournament)
+        ).scalar_one()
         pair = (pairings.c.tournament_id == tournament.id) & (pairings.c.ordinal % 2 == 1)
         scheduled = connection.scalars(select(pairings.c.first_entry - 1).where(pair).order_by(pairings.c.ordinal))
         test = Sprt.parse(read_settings(tournament).sprt)
-        self._candidates = Candidates(test, number, tournament.games_per_pair // 2, scheduled)
+        self._candidates = Candidates(test, entry_count - 1, tournament.games_per_pair // 2, scheduled)
         super().__init__(tournament, self._candidates)
 
     def store(self, connection: Connection, total: int) -> int:
@@ -182,8 +185,11 @@ class StoredCandidates(StoredMatch):
         return append_pairings(connection, self._id, before, slots)
 
     def _counts(self) -> dict[str, Any]:
-        of_each = enumerate(self._candidates.matches)
-        return {"candidates": [_counts(match) | {"state": self._candidates.state(number)} for number, match in of_each]}
+        candidates = [
+            _counts(match) | {"state": self._candidates.state(number)}
+            for number, match in enumerate(self._candidates.matches)
+        ]
+        return {"candidates": candidates}
 
     def _matches(self) -> Sequence[MatchGames]:
         return self._candidates.matches
@@ -195,7 +201,7 @@ class StoredCandidates(StoredMatch):
 
 
 def stored_match(connection: Connection, tournament: Row[Any]) -> StoredMatch:
-    """Return the counters of a started tournament that compares entries with a base; it has counted no game yet."""
+    """Return the match of a started tournament that compares entries with a base. It has counted no game yet."""
     if format_of(tournament.schedule).pairs_ahead:
         return StoredCandidates(connection, tournament)
     return StoredMatch(tournament, MatchGames(_test(read_settings(tournament).sprt)))
@@ -203,9 +209,9 @@ def stored_match(connection: Connection, tournament: Row[Any]) -> StoredMatch:
 
 def read_candidates(counts: Mapping[str, Any] | None, sprt: str, number: int) -> list[tuple[MatchStatistics, str]]:
     """Return the statistics and the state of each candidate from the row of its tournament."""
-    known = (counts or {}).get("candidates", [{}] * number)
+    candidates = (counts or {}).get("candidates", [{}] * number)
     test = Sprt.parse(sprt).of_each(number)
-    return [(_statistics(each, test), each.get("state", CandidateState.WAITS)) for each in known]
+    return [(_statistics(candidate, test), candidate.get("state", CandidateState.WAITS)) for candidate in candidates]
 
 
 def read_statistics(counts: Mapping[str, Any] | None, sprt: str) -> MatchStatistics:
@@ -213,16 +219,16 @@ def read_statistics(counts: Mapping[str, Any] | None, sprt: str) -> MatchStatist
     return _statistics(counts or {}, _test(sprt))
 
 
-def _statistics(known: Mapping[str, Any], test: Sprt | None) -> MatchStatistics:
-    pairs = Pentanomial(*known.get("pentanomial", ()))
-    single = WinsDrawsLosses(*known.get("single", ()))
+def _statistics(counts: Mapping[str, Any], test: Sprt | None) -> MatchStatistics:
+    pairs = Pentanomial(*counts.get("pentanomial", ()))
+    single = WinsDrawsLosses(*counts.get("single", ()))
     return MatchStatistics(
         pentanomial=pairs,
         single=single,
-        repeats=known.get("repeats", 0),
-        games=known.get("games", 0),
+        repeats=counts.get("repeats", 0),
+        games=counts.get("games", 0),
         estimate=estimate(pairs, single),
-        sprt=test.state(known.get("llr", 0.0)) if test else None,
+        sprt=test.state(counts.get("llr", 0.0)) if test else None,
     )
 
 
@@ -233,13 +239,8 @@ def _counts(match: MatchGames) -> dict[str, Any]:
         "single": statistics.single,
         "repeats": statistics.repeats,
         "games": statistics.games,
-        "llr": statistics.sprt and statistics.sprt.llr,
+        "llr": None if statistics.sprt is None else statistics.sprt.llr,
     }
-
-
-def _repeats(match: MatchGames) -> tuple[int, int]:
-    statistics = match.statistics()
-    return statistics.repeats, statistics.games
 
 
 def _test(sprt: str) -> Sprt | None:

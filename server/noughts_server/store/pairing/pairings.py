@@ -1,4 +1,4 @@
-"""Slots that are rows: those of rounds paired by results, and of extensions."""
+"""Slots that are stored as rows: slots of rounds that are paired by results, and of extensions."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
@@ -13,7 +13,6 @@ from noughts_server.store.engine.bulk import in_batches
 from noughts_server.store.engine.schema import games, pairings, tournaments
 
 _ROWS_AT_ONCE = 256
-_NOTHING_BEFORE = 0
 _POINTS = {Result.FIRST_WINS: 1.0, Result.DRAW: 0.5, Result.SECOND_WINS: 0.0, Result.VOID: 0.5}
 
 
@@ -34,13 +33,13 @@ class StoredSchedule:
     def __init__(
         self, connection: Connection, tournament_id: int, entries: int, total: int, base: Schedule | None = None
     ) -> None:
-        """Create a schedule. `base` has the slots that follow from their ordinals; None: no slots do."""
+        """`base` has the slots that follow from their ordinals; None if all slots are stored."""
         self.entries = entries
         self.total = total
         self._connection = connection
         self._tournament_id = tournament_id
         self._base = base
-        self._base_total = base.total if base is not None else _NOTHING_BEFORE
+        self._base_total = base.total if base is not None else 0
 
     def slot(self, ordinal: int) -> Slot:
         if not 1 <= ordinal <= self.total:
@@ -73,7 +72,7 @@ class StoredSchedule:
             yield from self._base.slots_between(one, other, before)
 
     def _stored(self, ordinals: Iterable[int]) -> Iterator[Row[Any]]:
-        """Yield the rows of those of these ordinals that `base` does not have."""
+        """Yield the rows of the ordinals that `base` does not have."""
         of_tournament = select(pairings).where(pairings.c.tournament_id == self._tournament_id)
         for batch in in_batches(ordinal for ordinal in ordinals if ordinal > self._base_total):
             rows = self._connection.execute(of_tournament.where(pairings.c.ordinal.in_(batch)))
@@ -90,13 +89,16 @@ class StoredSchedule:
 
 
 def slots_with_results(connection: Connection, tournament_id: int, from_round: int = 0) -> CursorResult[Any]:
-    """Return the slots from this round on, in order; `x`, `result` and `termination` are those of stored games."""
+    """Return the slots from this round on, in order, with the results of their games.
+
+    `x` is the entry that began the game. It, `result` and `termination` are None without a stored game.
+    """
     same = and_(games.c.tournament_id == pairings.c.tournament_id, games.c.ordinal == pairings.c.ordinal)
     statement = select(pairings, games.c.first_entry.label("x"), games.c.result, games.c.termination).select_from(
         pairings
     )
-    these = (pairings.c.tournament_id == tournament_id, pairings.c.round >= from_round)
-    ordered = statement.outerjoin(games, same).where(*these).order_by(pairings.c.ordinal)
+    from_rounds = (pairings.c.tournament_id == tournament_id, pairings.c.round >= from_round)
+    ordered = statement.outerjoin(games, same).where(*from_rounds).order_by(pairings.c.ordinal)
     return connection.execute(ordered.execution_options(yield_per=1000))
 
 
@@ -110,7 +112,7 @@ def points_of_first(first: int, x: int, result: int) -> float:
 
 
 def append_pairings(connection: Connection, tournament_id: int, total: int, slots: Sequence[Pairing]) -> int:
-    """Store slots after the first `total` ones, and return how many there are then."""
+    """Store slots after the first `total` slots, and return the new total."""
     numbered = enumerate(slots, total + 1)
     rows = [{"tournament_id": tournament_id, "ordinal": ordinal, **slot._asdict()} for ordinal, slot in numbered]
     for batch in in_batches(rows):
@@ -122,6 +124,7 @@ def append_pairings(connection: Connection, tournament_id: int, total: int, slot
 
 
 def next_encounter(connection: Connection, tournament_id: int, base: Schedule | None) -> int:
+    """Return the first unused number of an encounter."""
     highest = select(func.max(pairings.c.encounter)).where(pairings.c.tournament_id == tournament_id)
     stored: int | None = connection.execute(highest).scalar()
     if stored is not None:

@@ -1,6 +1,6 @@
 """Pairings that follow from results, stored in the same transaction as the games from which they follow.
 
-So a crash loses and repeats nothing: either the games and their pairings are stored, or neither.
+Therefore a crash neither loses nor repeats pairings: the games and their pairings are stored together or not at all.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,21 +22,25 @@ from noughts_server.store.tournament_options import read_settings
 
 
 def append_batch(connection: Connection, tournament: Row[Any], games_done: int) -> int:
-    """Pair what follows from the stored games; return the new number of slots. `games_done` is the new value."""
-    kind, total = format_of(tournament.schedule), int(tournament.games_total)
+    """Store the pairings that follow from the stored games, and return the new number of slots.
+
+    `games_done` is the number of games with those of this transaction.
+    """
+    kind = format_of(tournament.schedule)
+    total = int(tournament.games_total)
     if games_done < total or not isinstance(kind, InRounds):
         return total
-    wave: PairingBatch | None = PairingBatch(0, (), _PAIR)
-    while wave is not None and not wave.encounters:
-        wave = kind.next_wave(read_field(connection, tournament))
-        if wave is not None and wave.byes:
-            rows = [{"tournament_id": tournament.id, "round": wave.round, "entry": entry} for entry in wave.byes]
+    while (batch := kind.next_wave(read_field(connection, tournament))) is not None:
+        if batch.byes:
+            rows = [{"tournament_id": tournament.id, "round": batch.round, "entry": entry} for entry in batch.byes]
             connection.execute(insert(byes), rows)
-    return total if wave is None else _append(connection, tournament, wave)
+        if batch.encounters:
+            return _append(connection, tournament, batch)
+    return total
 
 
 def pair_next(connection: Connection, tournament_id: int) -> None:
-    """Pair what follows without a new game: at the start, and after an extension."""
+    """Store the pairings that follow without a new game: at the start, and after an extension."""
     tournament = tournament_row(connection, tournament_id)
     kind = format_of(tournament.schedule)
     if kind.endless:
@@ -54,14 +58,14 @@ def read_field(connection: Connection, tournament: Row[Any]) -> Field:
     of_tournament = entries.c.tournament_id == tournament.id
     rows = connection.execute(select(entries.c.number, entries.c.withdrawn_at).where(of_tournament)).all()
     statement = select(byes.c.round, byes.c.entry).where(byes.c.tournament_id == tournament.id)
-    given = connection.execute(statement.order_by(byes.c.round))
+    bye_rows = connection.execute(statement.order_by(byes.c.round))
     settings = read_settings(tournament)
     encounters = read_encounters(connection, tournament.id)
     return Field(
         entries=len(rows),
         withdrawn={row.number: row.withdrawn_at for row in rows if row.withdrawn_at is not None},
         played=tuple(played for played, games_left in encounters if not games_left),
-        byes=tuple((row.round, row.entry) for row in given),
+        byes=tuple((row.round, row.entry) for row in bye_rows),
         rounds=settings.rounds,
         games=settings.games_per_pair,
         seed=settings.seed,
@@ -70,19 +74,20 @@ def read_field(connection: Connection, tournament: Row[Any]) -> Field:
 
 
 def tournament_row(connection: Connection, tournament_id: int) -> Row[Any]:
-    """Return the row that the functions of this module take."""
+    """Return the row of a tournament, as the functions of this module expect it."""
     return connection.execute(select(tournaments).where(tournaments.c.id == tournament_id)).one()
 
 
 def read_encounters(connection: Connection, tournament_id: int, from_round: int = 0) -> Iterator[tuple[Played, int]]:
     """Yield the encounters from this round on, in order of slots, with their results so far and their games left."""
-    for (number, _, _), group in groupby(pairings.slots_with_results(connection, tournament_id, from_round), _meeting):
+    for (number, _, _), group in groupby(pairings.slots_with_results(connection, tournament_id, from_round), _pair_key):
         slots = list(group)
         stored = [slot for slot in slots if slot.result is not None]
         yield _encounter(number, slots[0], stored), len(slots) - len(stored)
 
 
-def _meeting(row: Row[Any]) -> tuple[int, int, int]:
+def _pair_key(row: Row[Any]) -> tuple[int, int, int]:
+    """Return the round and both entries of a slot, the smaller number first."""
     return row.round, min(row.first_entry, row.second_entry), max(row.first_entry, row.second_entry)
 
 
@@ -107,13 +112,13 @@ def _encounter(number: int, first_slot: Row[Any], slots: Sequence[Row[Any]]) -> 
     )
 
 
-def _append(connection: Connection, tournament: Row[Any], wave: PairingBatch) -> int:
+def _append(connection: Connection, tournament: Row[Any], batch: PairingBatch) -> int:
     # An encounter of the schedule is two games on one opening; an encounter of a round can be longer.
     numbers = count(pairings.next_encounter(connection, tournament.id, None))
     slots = [
-        Pairing(first_entry=first, second_entry=second, encounter=number, round=wave.round)
-        for one, other in wave.encounters
-        for number in islice(numbers, wave.games // _PAIR)
+        Pairing(first_entry=first, second_entry=second, encounter=number, round=batch.round)
+        for one, other in batch.encounters
+        for number in islice(numbers, batch.games // _PAIR)
         for first, second in ((one, other), (other, one))
     ]
     return pairings.append_pairings(connection, tournament.id, tournament.games_total, slots)

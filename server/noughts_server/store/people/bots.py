@@ -35,7 +35,7 @@ _VERSIONS = bot_versions.alias()
 _NEWEST = select(func.max(_VERSIONS.c.id)).where(_VERSIONS.c.bot_id == bots.c.id).scalar_subquery()
 _DAY_MS = 24 * 3600 * 1000
 _CHOSEN_NAMES = re.compile(r"(?P<owner>.+)-(person|(second-)?guest-\d+)(#\d+)?", re.IGNORECASE)
-"""Names that our programs choose for an owner."""
+"""Names that the programs of Noughts choose for an owner."""
 _UNKNOWN_BOT = (
     "`noughts bot list --server HOST:PORT` shows the registered bots. Register this one with"
     " `noughts bot register NAME`, or start it: a bot is registered when it logs in for the first time."
@@ -128,12 +128,12 @@ def register_bot(
     now_ms: int,
     limits: Limits | None = None,
 ) -> Bot:
-    """Register a bot as `log_in` does, but without a `version` add none to a known bot; return it.
+    """Register a bot as `log_in` does, and return it. Without `version`, a known bot gets no new version.
 
     `open_to_organisers` says whether organisers can enter it in their tournaments, and `open_to_tests` whether others
-    can test their bots against it (None: unchanged). Raises what `log_in` raises.
+    can test their bots against it (None: unchanged). Raises the errors of `log_in`.
     """
-    known = connection.execute(_bots().where(bots.c.name == name)).one_or_none()
+    known = connection.execute(_select_bots().where(bots.c.name == name)).one_or_none()
     if known is None or version:
         log_in(connection, owner_id=owner_id, name=name, version=version, now_ms=now_ms, limits=limits)
     else:
@@ -149,8 +149,9 @@ def register_bot(
 def check_prefix(connection: Connection, name: str, owner_id: int) -> None:
     """Raise PermissionDenied if a bot's name is reserved for another owner.
 
-    The server reserves `site-...` and `house-...` for its own bots, the names that our programs choose for an owner
-    (`OWNER-person`, `OWNER-guest-1`), and names that begin with the login of a student of a course (the longest).
+    The server reserves `site-...` and `house-...` for its own bots, and for each owner the names that the programs of
+    Noughts choose (`OWNER-person`, `OWNER-guest-1`). Names that begin with the login of a student of a course are
+    reserved for that student; if several logins match, for the longest.
     """
     match = _CHOSEN_NAMES.fullmatch(name)
     reserved = {owner for owner in (SITE_OWNER, LIVE_OWNER) if name.lower().startswith(f"{owner}-")}
@@ -170,7 +171,7 @@ def check_prefix(connection: Connection, name: str, owner_id: int) -> None:
 
 
 def check_look_alikes(connection: Connection, name: str, owner_id: int) -> None:
-    """Raise PermissionDenied if a new name looks like one that a bot of another owner has or had, or like a reference.
+    """Raise PermissionDenied if a new name looks like a past or present name of another owner's bot or a reference bot.
 
     A reference bot's exact name is free: anyone who runs that bot can register it.
     """
@@ -196,7 +197,7 @@ def log_in_again(connection: Connection, *, owner_id: int, name: str, version: s
 
 def get_bot(connection: Connection, name: str) -> Bot:
     """Return the bot `name`. Raises NotFound."""
-    row = connection.execute(_bots().where(bots.c.name == name)).one_or_none()
+    row = connection.execute(_select_bots().where(bots.c.name == name)).one_or_none()
     if row is None:
         raise NotFound(bot_name(name), hint=_UNKNOWN_BOT)
     return _bot(row)
@@ -261,8 +262,8 @@ def rename_bot(
         raise AlreadyExists(bot_name(new_name))
     if limits is not None:
         check_look_alikes(connection, new_name, bot.owner_id)
-        lately = (bot_names.c.owner_id == bot.owner_id, bot_names.c.renamed_at > now_ms - _DAY_MS)
-        so_far = _count(connection, select(bot_names.c.name).where(*lately))
+        recent = (bot_names.c.owner_id == bot.owner_id, bot_names.c.renamed_at > now_ms - _DAY_MS)
+        so_far = _count(connection, select(bot_names.c.name).where(*recent))
         limits.check("renames", "renames of your bots in a day", so_far)
     connection.execute(update(bots).where(bots.c.id == bot.id).values(name=new_name))
     _keep_name(connection, new_name, bot.owner_id, now_ms)
@@ -272,9 +273,10 @@ def rename_bot(
 def retire_bot(
     connection: Connection, name: str, *, undo: bool = False, now_ms: int, owner_id: int | None = None
 ) -> Bot:
-    """Retire a bot, or undo that; repeating it has no effect. With `owner_id`, the bot must belong to this owner.
+    """Retire a bot, or with `undo` make it active again. With `owner_id`, the bot must belong to this owner.
 
-    Retiring also withdraws it from open tournaments, which would wait for ever. Raises NotFound, PermissionDenied.
+    Repeating a call has no effect. Retiring also withdraws the bot from open tournaments, which would wait for it.
+    Raises NotFound, PermissionDenied.
     """
     bot = _owned(connection, name, owner_id)
     if undo != (bot.retired_at is None):
@@ -307,7 +309,7 @@ def list_bots(
 
     `search` is a part of the name; `retired` includes retired bots. Raises InvalidArgument (size, page token).
     """
-    statement = _bots()
+    statement = _select_bots()
     if bot_ids is not None:
         statement = statement.where(bots.c.id.in_(bot_ids))
     if owner:
@@ -352,7 +354,7 @@ def _bot(row: Row[Any]) -> Bot:
     )
 
 
-def _bots() -> Select[Any]:
+def _select_bots() -> Select[Any]:
     columns = (bots.c.id, bots.c.name, bots.c.owner_id, owners.c.name.label("owner"), bot_versions.c.version)
     consents = bots.c.open_to_organisers, bots.c.open_to_tests
     statement = select(*columns, bots.c.created_at, bots.c.retired_at, *consents).join(

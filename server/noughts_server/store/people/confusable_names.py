@@ -5,7 +5,7 @@ import re
 from noughts_bots.reference.registry import REFERENCE_BOTS
 
 _SEPARATORS = re.compile(r"(?<!\d)[\-_.:=,#+]+|[\-_.:=,#+]+(?!\d)")
-"""Signs that count only between two digits: `bot-1.0` and `bot-10` are different."""
+"""Separators that are not between two digits. They do not count; between digits they do: `bot-1.0` is not `bot-10`."""
 _BETWEEN_DIGITS = re.compile(r"[\-_.:=,#+]+")
 _PAIRS = (("rn", "m"), ("vv", "w"), ("cl", "d"))
 _ALIKE = str.maketrans("01i5", "olls")
@@ -23,7 +23,7 @@ _REFERENCES = {skeleton(name): name for name in REFERENCE_BOTS}
 
 
 def imitated_reference(name: str) -> str:
-    """Return the reference bot whose name this one imitates, also with options after a colon; empty if none."""
+    """Return the reference bot that this name imitates, ignoring options after a colon; empty without one."""
     base = name.partition(":")[0]
     reference = _REFERENCES.get(skeleton(base), "")
     return "" if reference == base else reference

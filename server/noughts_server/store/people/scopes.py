@@ -1,7 +1,7 @@
 """The scopes of a token, which say what it permits. A token has one or more.
 
     play         play as any bot of the owner, enter it, rename it, retire it, challenge with it
-    play:NAME    the same for that bot only
+    play:NAME    the rights of `play` for the bot NAME only
     submit       submit bots of the owner as files, which the server plays
     organise     create, start, pause and cancel tournaments of the owner
     site         have as many open challenges as a website needs for its visitors, and name them: each has limits
@@ -22,6 +22,6 @@ def play_as(bot: str) -> str:
 
 
 def permits(held: Iterable[str], scope: str) -> bool:
-    """Return whether a token with the scopes `held` permits what needs the scope `wanted`."""
+    """Return whether a token with the scopes `held` permits a call that needs `scope`."""
     wider = {scope, ADMIN, PLAY} if scope.startswith(f"{PLAY}:") else {scope, ADMIN}
     return not wider.isdisjoint(held)

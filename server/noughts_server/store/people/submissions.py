@@ -1,4 +1,4 @@
-"""Bots submitted as files: their programs and owners, and which of them are needed now."""
+"""Bots submitted as files: their programs, their owners, and the submissions that are needed now."""
 
 import hashlib
 from collections import Counter
@@ -112,7 +112,7 @@ def check_submission(
 def store_submission(connection: Connection, upload: Upload, *, owner_id: int, now_ms: int, limits: Limits) -> Stored:
     """Store an upload as a version of the bot, unless the newest version has the same program.
 
-    Raises what `check_submission` and `log_in` raise, and AlreadyExists if the version exists.
+    Raises the errors of `check_submission` and `log_in`, and AlreadyExists if the version exists.
     """
     newest = newest_submission(connection, upload.bot)
     same = newest is not None and (newest.hash, newest.kind, newest.entry) == (upload.hash, upload.kind, upload.entry)
@@ -124,16 +124,16 @@ def store_submission(connection: Connection, upload: Upload, *, owner_id: int, n
     taken = select(bot_versions.c.id).join(bots).where(bots.c.name == upload.bot, bot_versions.c.version == version)
     if connection.execute(taken).first() is not None:
         raise AlreadyExists(bot_name(upload.bot, version))
-    entered = log_in(connection, owner_id=owner_id, name=upload.bot, version=version, now_ms=now_ms, limits=limits)
+    bot_version = log_in(connection, owner_id=owner_id, name=upload.bot, version=version, now_ms=now_ms, limits=limits)
     program = connection.execute(select(programs.c.id).where(programs.c.hash == upload.hash)).scalar()
     if program is None:
         row = {"hash": upload.hash, "size": size, "content": upload.content}
         program = connection.execute(insert(programs).returning(programs.c.id), row).scalar_one()
-    made = {"kind": upload.kind, "entry": upload.entry, "file_name": upload.file_name, "submitted_at": now_ms}
-    declared = {"variants": upload.variants, "declines_challenges": upload.declines_challenges}
-    keys = {"bot_version_id": entered.id, "program_id": program, "owner_id": owner_id}
-    connection.execute(insert(submissions), made | declared | keys)
-    (stored,) = submissions_of(connection, [entered.id])
+    file_columns = {"kind": upload.kind, "entry": upload.entry, "file_name": upload.file_name, "submitted_at": now_ms}
+    trial_columns = {"variants": upload.variants, "declines_challenges": upload.declines_challenges}
+    keys = {"bot_version_id": bot_version.id, "program_id": program, "owner_id": owner_id}
+    connection.execute(insert(submissions), file_columns | trial_columns | keys)
+    (stored,) = submissions_of(connection, [bot_version.id])
     return Stored(stored, True)
 
 
@@ -144,7 +144,7 @@ def newest_submission(connection: Connection, bot: str) -> Submission | None:
 
 
 def submissions_of(connection: Connection, versions: Iterable[int]) -> list[Submission]:
-    """Return those of these versions that were submitted."""
+    """Return the submissions among these versions."""
     return _read(connection, _rows().where(submissions.c.bot_version_id.in_(list(versions))))
 
 
@@ -167,7 +167,7 @@ def program_of(connection: Connection, hash_: bytes) -> bytes:
 
 
 def add_processor_time(connection: Connection, *, day: int, used: Mapping[int, int]) -> None:
-    """Add milliseconds of processor time, by owner, to those of a day (since 1970); forget the days before. Writes."""
+    """Add milliseconds of processor time, by owner, to a day (counted from 1970), and delete earlier days. Writes."""
     upsert(
         connection,
         processor_times,

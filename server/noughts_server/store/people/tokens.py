@@ -112,9 +112,9 @@ def authenticate(connection: Connection, secret: str, *, now_ms: int) -> Caller:
     row = connection.execute(known).one_or_none()
     if row is None:
         raise Unauthenticated("the token is unknown")
-    ended = _ended(row.revoked_at, row.expires_at, now_ms)
-    if ended is not None:
-        raise ended
+    end_error = _end_error(row.revoked_at, row.expires_at, now_ms)
+    if end_error is not None:
+        raise end_error
     stale = row.last_used_at is None or now_ms - row.last_used_at >= _TOUCH_MS
     return Caller(
         token_id=row.id,
@@ -127,24 +127,25 @@ def authenticate(connection: Connection, secret: str, *, now_ms: int) -> Caller:
 
 
 def ended_tokens(connection: Connection, token_ids: Collection[int], *, now_ms: int) -> dict[int, Unauthenticated]:
-    """Return those of these tokens that are no longer valid, with the reason."""
+    """Return the tokens that are no longer valid, with the reason of each."""
     ended: dict[int, Unauthenticated] = {}
     over = or_(tokens.c.revoked_at.is_not(None), tokens.c.expires_at <= now_ms)
     for batch in in_batches(token_ids):
         statement = select(tokens.c.id, tokens.c.revoked_at, tokens.c.expires_at).where(tokens.c.id.in_(batch), over)
         for token_id, revoked_at, expires_at in connection.execute(statement):
-            ended[token_id] = _ended(revoked_at, expires_at, now_ms) or TokenExpired()
+            ended[token_id] = _end_error(revoked_at, expires_at, now_ms) or TokenExpired()
     return ended
 
 
-def _ended(revoked_at: int | None, expires_at: int | None, now_ms: int) -> Unauthenticated | None:
+def _end_error(revoked_at: int | None, expires_at: int | None, now_ms: int) -> Unauthenticated | None:
+    """Return why a token is no longer valid; None if it is valid."""
     if revoked_at is not None:
         return TokenRevoked()
     return TokenExpired() if expires_at is not None and expires_at <= now_ms else None
 
 
 def set_expiry(connection: Connection, *, label: str, expires_at: int | None) -> None:
-    """Set when the tokens with this label expire (None: never), except those that are revoked or made with a token."""
+    """Set when the tokens with this label expire (None: never), except revoked and token-made ones."""
     valid = update(tokens).where(tokens.c.label == label, tokens.c.revoked_at.is_(None), tokens.c.made_by.is_(None))
     connection.execute(valid.values(expires_at=expires_at))
 
@@ -178,9 +179,10 @@ def get_token(connection: Connection, token_id: int, *, owner_id: int | None = N
 
 
 def revoke_token(connection: Connection, token_id: int, *, now_ms: int, owner_id: int | None = None) -> Token:
-    """Revoke a token and those that it created for its owner; repeating it has no effect.
+    """Revoke a token and all tokens that it created for its owner. Repeating it has no effect.
 
-    So a thief of a token cannot keep access by creating others. Raises NotFound, PermissionDenied (another owner's).
+    A thief of a token therefore cannot keep access by creating others. Raises NotFound, PermissionDenied (another
+    owner's).
     """
     get_token(connection, token_id, owner_id=owner_id)
     doomed = select(tokens.c.id, tokens.c.owner_id).where(tokens.c.id == token_id).cte("doomed", recursive=True)

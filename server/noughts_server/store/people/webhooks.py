@@ -29,7 +29,7 @@ EVENTS: Mapping[str, str] = {
 }
 """The events, each with a sentence for people that contains facts of its document."""
 MOST_WAITING = 1_000
-"""Undelivered events of one webhook; beyond, the oldest are dropped."""
+"""Limit of the undelivered events of one webhook. If there are more, the oldest are dropped."""
 PERIOD_MS, LONGEST_DELAY_MS = 1_000, 3_600_000
 """The delay after a request, which doubles with each failure up to the maximum."""
 
@@ -93,9 +93,9 @@ def report_event(
     playing = playing.where(entries.c.tournament_id == tournament)
     if only is not None:
         playing = playing.where(entries.c.number == only)
-    concerned = or_(webhooks.c.owner_id == tournaments.c.owner_id, webhooks.c.owner_id.in_(playing))
+    has_interest = or_(webhooks.c.owner_id == tournaments.c.owner_id, webhooks.c.owner_id.in_(playing))
     statement = select(webhooks.c.id.label("webhook"), webhooks.c.events, tournaments).where(
-        tournaments.c.id == tournament, tournaments.c.kind != schema.Kind.CHALLENGE, concerned
+        tournaments.c.id == tournament, tournaments.c.kind != schema.Kind.CHALLENGE, has_interest
     )
     waiting = [row for row in connection.execute(statement).all() if not row.events or event in row.events.split()]
     if waiting and costly is not None:
@@ -108,7 +108,7 @@ def report_event(
 
 
 def queue_test(connection: Connection, webhook_id: int, *, now_ms: int, owner_id: int | None = None) -> None:
-    """Put a test into the outbox, and end the delay that follows from failures. Raises NotFound, PermissionDenied."""
+    """Put a test into the outbox, and end the delay after failures. Raises NotFound, PermissionDenied."""
     get_webhook(connection, webhook_id, owner_id=owner_id)
     connection.execute(update(webhooks).where(webhooks.c.id == webhook_id).values(failures=0, problem=None))
     _append(connection, webhook_id, TEST, {"webhook": webhook_name(webhook_id)}, now_ms)
@@ -120,9 +120,11 @@ def _append(connection: Connection, webhook_id: int, event: str, document: Mappi
     newest = select(outbox.c.id).where(outbox.c.webhook_id == webhook_id).order_by(outbox.c.id.desc())
     last = connection.execute(newest.offset(MOST_WAITING).limit(1)).scalar()
     if last is not None:
-        gone = connection.execute(delete(outbox).where(outbox.c.webhook_id == webhook_id, outbox.c.id <= last)).rowcount
-        more = update(webhooks).where(webhooks.c.id == webhook_id)
-        connection.execute(more.values(dropped=webhooks.c.dropped + gone))
+        dropped = connection.execute(
+            delete(outbox).where(outbox.c.webhook_id == webhook_id, outbox.c.id <= last)
+        ).rowcount
+        webhook = update(webhooks).where(webhooks.c.id == webhook_id)
+        connection.execute(webhook.values(dropped=webhooks.c.dropped + dropped))
 
 
 def due_events(connection: Connection, *, now_ms: int) -> list[Event]:
@@ -130,13 +132,13 @@ def due_events(connection: Connection, *, now_ms: int) -> list[Event]:
     waiting = outbox.alias()
     oldest = select(func.min(waiting.c.id)).where(waiting.c.webhook_id == webhooks.c.id).scalar_subquery()
     columns = (webhooks.c[name] for name in ("owner_id", "url", "format", "secret", "tried_at", "failures"))
-    event = connection.execute(select(outbox, *columns).join(webhooks).where(outbox.c.id == oldest))
-    delayed = ((row, min(PERIOD_MS << min(row.failures, 12), LONGEST_DELAY_MS)) for row in event)
+    events = connection.execute(select(outbox, *columns).join(webhooks).where(outbox.c.id == oldest))
+    delayed = ((row, min(PERIOD_MS << min(row.failures, 12), LONGEST_DELAY_MS)) for row in events)
     return [row for row, delay_ms in delayed if row.tried_at + delay_ms <= now_ms]
 
 
 def begin_request(connection: Connection, event: Event, *, until_ms: int) -> bool:
-    """Reserve a webhook for a request until then; return False if another server has done so."""
+    """Reserve a webhook for a request until `until_ms`; return False if another server has reserved it."""
     unchanged = (webhooks.c.id == event.webhook_id, webhooks.c.tried_at == event.tried_at)
     return connection.execute(update(webhooks).where(*unchanged).values(tried_at=until_ms)).rowcount == 1
 

@@ -48,7 +48,7 @@ class LeaderboardRow:
     before: float | None
     """The rating after nine tenths of its games; None with fewer than ten games."""
     judged_games: int = 0
-    """See `noughts_bots.reference.accuracy`, also the next two."""
+    """This and the next two fields: see `noughts_bots.reference.accuracy`."""
     decisions: int = 0
     blunders: int = 0
 
@@ -135,8 +135,8 @@ def leaderboard(
 ) -> Page[LeaderboardRow]:
     """Return a page of one list, highest rating first, newest bot first among equals.
 
-    Only bots with `places` are shown, by the ratings there; the default are all bots by their live ratings. Filters do
-    not change ranks. Raises InvalidArgument, and NotFound for an unknown owner.
+    With `places`, the page has only bots with a place, ordered by its rating. Otherwise it has all bots, ordered by
+    their live ratings. Filters do not change ranks. Raises InvalidArgument, and NotFound for an unknown owner.
     """
     filters = filters or Filters()
     name = list_name(variant, time_class)
@@ -157,25 +157,25 @@ def leaderboard(
     if after is not None:
         last = (float(after[0]), int(after[1]))
         above = int(after[2])
-    among = _among(connection, filters)
+    bot_ids = _bots_of(connection, filters)
 
     def place(row: Row[Any]) -> tuple[float, int]:
         return row.rating if places is None else places[row.bot_id].estimate.view_rating, row.bot_id
 
     if places is not None:
-        among = places.keys() if among is None else among & places.keys()
-    if among is None:
+        bot_ids = places.keys() if bot_ids is None else bot_ids & places.keys()
+    if bot_ids is None:
         if last:
             statement = statement.where(tuple_(ratings.c.rating, ratings.c.bot_id) < last)
-        # This walks backwards through the index (list_id, rating, bot_id).
+        # The database reads the index (list_id, rating, bot_id) backwards.
         ordered = statement.order_by(ratings.c.rating.desc(), ratings.c.bot_id.desc())
         page = list(connection.execute(ordered.limit(limit + 1)))
     else:
-        batches = (statement.where(ratings.c.bot_id.in_(batch)) for batch in in_batches(sorted(among)))
-        rows_among = chain.from_iterable(map(connection.execute, batches))
-        after_last = (row for row in rows_among if last is None or place(row) < last)
+        batches = (statement.where(ratings.c.bot_id.in_(batch)) for batch in in_batches(sorted(bot_ids)))
+        candidates = chain.from_iterable(map(connection.execute, batches))
+        after_last = (row for row in candidates if last is None or place(row) < last)
         page = sorted(after_last, key=place, reverse=True)[: limit + 1]
-    filtered = places is None and (among is not None or filters.fewest_games or filters.search)
+    filtered = places is None and (bot_ids is not None or filters.fewest_games or filters.search)
     rows = []
     for row in page[:limit]:
         if filtered:
@@ -183,8 +183,8 @@ def leaderboard(
         rows.append(_leaderboard_row(above + 1 if places is None else places[row.bot_id].rank, row))
         last = place(row)
         above += row.retired_at is None
-    more = write_page_token(method, [*last, above]) if last and len(page) > limit else ""
-    return Page(rows, more)
+    next_page_token = write_page_token(method, [*last, above]) if last and len(page) > limit else ""
+    return Page(rows, next_page_token)
 
 
 def list_state(connection: Connection, name: str) -> ListState:
@@ -223,7 +223,9 @@ def list_rating_lists(connection: Connection, *, size: int = 0, page_token: str 
 def list_bot_ratings(
     connection: Connection, bot: str, *, size: int = 0, page_token: str = ""
 ) -> Page[tuple[str, LeaderboardRow]]:
-    """Return the name of each list in which a bot has a rated game, with its row; ranks count active bots and itself.
+    """Return a page of the lists in which a bot has a rated game: the name, and the bot's row.
+
+    Ranks count active bots and the bot itself.
 
     Raises NotFound, and InvalidArgument for a bad size or page token.
     """
@@ -244,12 +246,12 @@ def rating_history(connection: Connection, bot: str, *, variant: str = "", time_
     statement = select(history.c.games, history.c.rating, history.c.at).order_by(history.c.games)
     rows = connection.execute(statement.where(history.c.list_id == list_id, history.c.bot_id == bot_id))
     of_bot = (ratings.c.list_id == list_id, ratings.c.bot_id == bot_id)
-    now = connection.execute(select(ratings.c.rating, ratings.c.games).where(*of_bot)).one_or_none()
+    current = connection.execute(select(ratings.c.rating, ratings.c.games).where(*of_bot)).one_or_none()
     return RatingHistory(
         rating_list=name,
         points=[RatingPoint(games=row.games, rating=row.rating, at=row.at) for row in rows],
-        rating=START if now is None else now.rating,
-        games=0 if now is None else now.games,
+        rating=START if current is None else current.rating,
+        games=0 if current is None else current.games,
     )
 
 
@@ -284,20 +286,20 @@ def _rows() -> Select[Any]:
     )
 
 
-def _among(connection: Connection, filters: Filters) -> Set[int] | None:
-    """Return the only bots that can be shown; None for all."""
-    among = None if filters.online is None else set(filters.online)
+def _bots_of(connection: Connection, filters: Filters) -> Set[int] | None:
+    """Return the keys of the bots that the filters for owner and presence accept; None for all."""
+    bot_ids = None if filters.online is None else set(filters.online)
     if filters.owner:
         owner_id = connection.execute(select(owners.c.id).where(owners.c.name == filters.owner)).scalar()
         if owner_id is None:
             raise NotFound(f"owner {filters.owner}", hint="`noughts leaderboard` shows the owners of its bots.")
         owned = set(connection.scalars(select(bots.c.id).where(bots.c.owner_id == owner_id)))
-        among = owned if among is None else among & owned
-    return among
+        bot_ids = owned if bot_ids is None else bot_ids & owned
+    return bot_ids
 
 
 def _active_above(connection: Connection, row: Row[Any], below: tuple[float, int] | None = None) -> int:
-    """Return the number of active bots above this row, and `below` that rating and key."""
+    """Return the number of active bots above this row and, if given, below the rating and key `below`."""
     place = tuple_(ratings.c.rating, ratings.c.bot_id)
     # Few bots are retired, so this is cheaper than checking each bot above. SQLite compares by index.
     active = ratings.c.bot_id.not_in(select(bots.c.id).where(bots.c.retired_at > 0))

@@ -40,11 +40,11 @@ def rated_pairs(
     for (first, second), score in scores.items():
         games[first] += score.games
         games[second] += score.games
-    enough = {name for name, count in games.items() if count >= min_games}
+    active = {name for name, count in games.items() if count >= min_games}
     return [
         RatedPair(first=first, second=second, score=score)
         for (first, second), score in scores.items()
-        if first in enough and second in enough
+        if first in active and second in active
     ]
 
 

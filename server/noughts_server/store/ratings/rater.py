@@ -1,11 +1,11 @@
 """The rater folds each tournament's stored games into the ratings, strictly in the order of their slots.
 
-Games finish in any order; a game counts when every slot before it is stored. So ratings depend only on the games, not
-on concurrency or on the order of commits.
+Games finish in any order. A game counts when every slot before it has its game. Ratings therefore depend only on the
+games, not on concurrency or on the order of commits.
 
-`FoldingState` avoids reading everything again at each commit. It is a cache that is never trusted: each transaction
-first compares it with a few numbers of the database and reads again what differs. A transaction that fails leaves it
-unconfirmed, and the next one reads everything again.
+`FoldingState` is a cache, so that a commit does not have to read all data again. Each transaction first compares the
+cache with a few numbers of the database, and reads the parts that differ. A transaction that fails leaves the cache
+unconfirmed, and the next transaction reads all data again.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -61,9 +61,9 @@ class Progress:
     owners: tuple[int, ...] | None
     """The owner of each entry's bot, if games between bots of one owner are not rated."""
     bounded: bool
-    """Whether the bots of one other owner can move a rating only by so much."""
+    """Whether the bots of one other owner can move a rating by at most `elo.MOST_MOVED` points."""
     rating_list: int | None
-    """None if not rated."""
+    """The key of the list; None if the tournament is not rated."""
     met: set[tuple[int, int]] = field(default_factory=set)
     """Pairs of bots that are in `meetings` already, the smaller key first."""
 
@@ -83,34 +83,40 @@ class FoldingState:
         self._confirmed = True
 
     def begin(self) -> None:
-        """Prepare for a transaction, which changes the cache: forget everything if the last one was not confirmed."""
+        """Prepare for a transaction, which changes the cache. If the last one was not confirmed, clear the cache."""
         if not self._confirmed:
-            for cached in (self.ladders, self.matches, self._progress, self._ratings):
-                cached.clear()
+            self.ladders.clear()
+            self.matches.clear()
+            self._progress.clear()
+            self._ratings.clear()
         self._confirmed = False
 
     def confirm(self) -> None:
-        """Keep what the last transaction changed. Call this after its commit only."""
+        """Keep the changes of the last transaction. Call this only after its commit."""
         self._confirmed = True
 
     def progress(self, connection: Connection, tournament: Row[Any]) -> Progress:
         """Return the progress of a tournament; `tournament` is its row in this transaction."""
-        known = self._progress.get(tournament.id)
-        if known and known.folded == tournament.folded and known.games_done == tournament.games_done:
-            return known
-        known = self._progress[tournament.id] = _read_progress(connection, tournament)
-        return known
+        progress = self._progress.get(tournament.id)
+        if progress and progress.folded == tournament.folded and progress.games_done == tournament.games_done:
+            return progress
+        progress = _read_progress(connection, tournament)
+        self._progress[tournament.id] = progress
+        return progress
 
     def ratings(self, connection: Connection, list_id: int, bots: Iterable[int], next_seq: int) -> dict[int, Rating]:
-        """Return the ratings of a list, at least of these bots; `next_seq` is the log's before this transaction."""
+        """Return the ratings of a list, at least of these bots.
+
+        `next_seq` is the next number of the log before this transaction.
+        """
         if next_seq != self.next_seq:
-            # Another writer has folded games: a cancellation or another server.
+            # A cancellation or another server has folded games.
             self._ratings.clear()
             self.next_seq = next_seq
-        known = self._ratings.setdefault(list_id, {})
-        missing = [bot for bot in bots if bot not in known]
-        known.update(_read_ratings(connection, list_id, missing))
-        return known
+        cached = self._ratings.setdefault(list_id, {})
+        missing = [bot for bot in bots if bot not in cached]
+        cached.update(_read_ratings(connection, list_id, missing))
+        return cached
 
     def forget(self, tournament_id: int) -> None:
         """Delete the cached data of a tournament that has ended."""
@@ -129,8 +135,8 @@ class Ledger:
         """The changed ratings, by list and bot."""
         self._now_ms = now_ms
         self._history: list[HistoryRow] = []
-        self._met: set[tuple[int, int, int]] = set()
-        """List, bot, and the owner of an opponent, where the moves of its rating are bounded."""
+        self._bounded: set[tuple[int, int, int]] = set()
+        """List, bot, and the owner of an opponent, for each bounded move of a rating."""
         self._head: Row[Any] | None = connection.execute(_NEWEST_RUN).one_or_none()
         self._read_seq = self._head.first_seq + self._head.games if self._head else 1
         self._next_seq = self._read_seq
@@ -152,8 +158,8 @@ class Ledger:
         rate_scores(scores, progress.bots, rated, record, progress.owners, bounded=progress.bounded)
         if progress.bounded and progress.owners is not None:
             for first, second, _ in set(scores):
-                self._met.add((list_id, progress.bots[first], progress.owners[second]))
-                self._met.add((list_id, progress.bots[second], progress.owners[first]))
+                self._bounded.add((list_id, progress.bots[first], progress.owners[second]))
+                self._bounded.add((list_id, progress.bots[second], progress.owners[first]))
         self._log(list_id, tournament_id, progress.folded + 1, span)
 
     def store(self) -> None:
@@ -163,7 +169,7 @@ class Ledger:
         write_ratings(self._connection, rows)
         moves = [
             (list_id, bot, owner, self._changed[list_id, bot].moved[owner])
-            for list_id, bot, owner in sorted(self._met)
+            for list_id, bot, owner in sorted(self._bounded)
             if owner in self._changed[list_id, bot].moved
         ]
         write_moves(self._connection, moves)
@@ -180,9 +186,10 @@ class Ledger:
         rated: dict[int, Rating],
         scores: Sequence[SlotResult],
     ) -> None:
-        """Report the win against the rating that is higher by the most so far in its list, as of the last commit.
+        """Report the win over the largest rating difference, if it is a record of its list.
 
-        Only rated games that the stones decided count: withdrawn and absent bots lose games without a move.
+        The ratings are those of the last commit. Only rated games that were decided on the board count, because
+        withdrawn and absent bots lose games without a move.
         """
         most = _LEAST_UPSET
         upset: SlotResult | None = None
@@ -225,7 +232,7 @@ class Ledger:
         head = self._head
         first_seq = self._next_seq
         if head and head.tournament_id == tournament_id and head.first_ordinal + head.games == first_ordinal:
-            # This extends the newest run: a single tournament makes one row, however many commits it takes.
+            # This extends the newest run, so that a single tournament makes one row in any number of commits.
             first_seq, first_ordinal = head.first_seq, head.first_ordinal
         run = (first_seq, list_id, tournament_id, first_ordinal, span)
         upsert(self._connection, rating_runs, [run], add=("games",))
@@ -245,7 +252,7 @@ def rate_scores(
 ) -> None:
     """Rate games in order, except games of a bot against itself and, with `owners`, those between bots of one owner.
 
-    If `bounded`, the bots of one other owner can move a rating only by so much (`Rating.bound`). `on_point` is called
+    If `bounded`, `Rating.bound` limits how much the bots of one other owner can move a rating. `on_point` is called
     with a bot and its rating whenever its history gets a point.
     """
     by_entry: dict[int, Rating] = {}
@@ -311,7 +318,7 @@ def write_ratings(connection: Connection, rows: list[tuple[Any, ...]]) -> None:
 
 
 def write_moves(connection: Connection, rows: list[tuple[Any, ...]]) -> None:
-    """Insert or overwrite by how much owners have moved ratings: list, bot, owner, points."""
+    """Insert or overwrite the moves of ratings: list, bot, owner of the opponents, points."""
     upsert(connection, rating_moves, rows, replace=("moved",))
 
 

@@ -1,4 +1,4 @@
-"""Rating lists, and their computation from the log."""
+"""Names and keys of rating lists, and the computation of all ratings from the log."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -51,8 +51,9 @@ class RebuildReport:
 
 def ensure_list(connection: Connection, variant: str, time_class: str) -> int:
     """Return the key of the rating list of a canonical variant and a time class, created if new."""
-    if (known := rater.list_key(connection, variant, time_class)) is not None:
-        return known
+    key = rater.list_key(connection, variant, time_class)
+    if key is not None:
+        return key
     row = {"variant": variant, "time_class": time_class}
     return int(connection.execute(insert(rating_lists).returning(rating_lists.c.id), row).scalar_one())
 
@@ -72,8 +73,8 @@ def list_name(variant: str = "", time_class: str = "") -> str:
 def rebuild_ratings(connection: Connection, on_progress: Callable[[int, int], None] | None = None) -> RebuildReport:
     """Compute all ratings from the log, compare them with the stored ones, and store the result. Writes.
 
-    `on_progress` is called now and then with the number of slots done and of all slots. No server should use the
-    database meanwhile, because it would continue from its cached ratings.
+    `on_progress` is called after each run of the log with the number of slots done and of all slots. No server should
+    use the database meanwhile, because it would continue from its cached ratings.
     """
     replay = replay_ratings(connection, on_progress)
     differences = replay.differences()
@@ -94,7 +95,7 @@ def rebuild_ratings(connection: Connection, on_progress: Callable[[int, int], No
 
 
 def replay_ratings(connection: Connection, on_progress: Callable[[int, int], None] | None = None) -> "Replay":
-    """Compute all ratings from the log without changing anything; `on_progress` as for `rebuild_ratings`."""
+    """Compute all ratings from the log without changing the database. `on_progress` is as in `rebuild_ratings`."""
     total = connection.execute(select(func.coalesce(func.sum(rating_runs.c.games), 0))).scalar_one()
     replay = Replay(connection)
     for run in connection.execute(select(rating_runs).order_by(rating_runs.c.first_seq)).all():
@@ -120,7 +121,7 @@ class Replay:
         """The end of the game that is being rated."""
 
     def players(self, tournament: int) -> tuple[tuple[int, ...], tuple[int, ...] | None, bool]:
-        """Return the bot of each entry, its owner if that matters, and whether moves of ratings are bounded."""
+        """Return the entries' bots and owners as `rater.bots_of` and `owners_of` do, and whether moves are bounded."""
         if tournament not in self._playing:
             row = rater.tournament_rows(self._connection, [tournament])[tournament]
             owners = rater.owners_of(self._connection, row)
@@ -130,12 +131,12 @@ class Replay:
     def rate(self, run: Row[Any]) -> None:
         """Rate the next run of the log."""
         playing, owners, bounded = self.players(run.tournament_id)
-        of_list = {bot: self.ratings.setdefault((run.list_id, bot), Rating()) for bot in playing}
+        ratings_of_bots = {bot: self.ratings.setdefault((run.list_id, bot), Rating()) for bot in playing}
 
         def record(bot: int, rating: Rating) -> None:
             self.history[run.list_id, bot, rating.games] = (rating.rating, self._ended_at)
 
-        rater.rate_scores(self.scores(run), playing, of_list, record, owners, bounded=bounded)
+        rater.rate_scores(self.scores(run), playing, ratings_of_bots, record, owners, bounded=bounded)
         self.slots += run.games
 
     @property
@@ -144,7 +145,7 @@ class Replay:
         return {key: rating for key, rating in self.ratings.items() if rating.games}
 
     def moves(self) -> list[tuple[Any, ...]]:
-        """Return by how much owners have moved ratings: list, bot, owner, points."""
+        """Return the moves of ratings: list, bot, owner of the opponents, points."""
         return [(*key, owner, moved) for key, rating in self.ratings.items() for owner, moved in rating.moved.items()]
 
     def differences(self) -> list[Difference]:
@@ -158,21 +159,22 @@ class Replay:
     def wrong_points(self) -> list[rater.HistoryRow]:
         """Return the correct points of histories that are missing or differ. Known times are kept.
 
-        The log does not record when a game counted, which is when the last gap before it was filled. So a missing point
-        gets the time at which its own game was stored.
+        A game counts when the last gap before it is filled, and the log does not record this time. A missing point
+        therefore gets the time at which its own game was stored.
         """
         stored = self._points()
         wrong: list[rater.HistoryRow] = []
         for key, (rating, ended_at) in self.history.items():
-            known = stored.get(key)
-            if known is None or known[0] != rating:
-                wrong.append((*key, rating, known[1] if known else ended_at))
+            point = stored.get(key)
+            if point is None or point[0] != rating:
+                list_id, bot, count = key
+                wrong.append((list_id, bot, count, rating, ended_at if point is None else point[1]))
         return wrong
 
     def _points(self) -> dict[tuple[int, int, int], tuple[float, int]]:
         return {
-            (list_id, bot, count): (rating, moment)
-            for list_id, bot, count, rating, moment in self._connection.execute(select(rating_history))
+            (list_id, bot, count): (rating, at)
+            for list_id, bot, count, rating, at in self._connection.execute(select(rating_history))
         }
 
     def scores(self, run: Row[Any]) -> Iterator[rater.SlotResult]:
@@ -181,7 +183,8 @@ class Replay:
         statement = select(games.c.first_entry, games.c.second_entry, games.c.result, games.c.ended_at)
         played = statement.where(games.c.tournament_id == run.tournament_id, slots).order_by(games.c.ordinal)
         rows = self._connection.execute(played.execution_options(yield_per=_ROWS_AT_ONCE))
-        for first, second, result, self._ended_at in rows:
+        for first, second, result, ended_at in rows:
+            self._ended_at = ended_at
             yield first, second, result
 
 
@@ -190,12 +193,12 @@ def _compare(connection: Connection, rebuilt: dict[tuple[int, int], Rating]) -> 
         (row.list_id, row.bot_id): Rating(row.rating, row.games, row.wins, row.draws, row.losses)
         for row in connection.execute(select(ratings))
     }
-    differing = sorted(key for key in stored.keys() | rebuilt.keys() if stored.get(key) != rebuilt.get(key))
-    if not differing:
+    differing_keys = sorted(key for key in stored.keys() | rebuilt.keys() if stored.get(key) != rebuilt.get(key))
+    if not differing_keys:
         return []
     lists = {row.id: f"{row.variant}/{row.time_class}" for row in connection.execute(select(rating_lists))}
     names = {row.id: row.name for row in connection.execute(select(bots.c.id, bots.c.name))}
     return [
         Difference(lists[list_id], names[bot], stored.get((list_id, bot)), rebuilt.get((list_id, bot)))
-        for list_id, bot in differing
+        for list_id, bot in differing_keys
     ]

@@ -1,7 +1,7 @@
-"""Results that look as if they were arranged, for the operator: each is a reason to look at the games, not a proof.
+"""Results that could have been arranged, for the operator. A row is a reason to check the games, not a proof.
 
-All but the first pattern come from the newest rated games of the log. How many a search reads is bounded, and a long
-tournament does not keep others out of it.
+All patterns except the first come from the newest rated games of the log. A search reads a limited number of them in
+total, and of each tournament.
 """
 
 from collections import Counter, defaultdict
@@ -36,7 +36,7 @@ MOST_ROWS = 50
 MOST_GAMES, MOST_OF_A_TOURNAMENT = 50_000, 2_000
 """Limits of the newest rated games that a search reads."""
 FEWEST_LOSSES, FEWEST_CONCEDED = 10, 3
-"""So many losses of a pattern against one owner, or so many conceded games of an organiser, make a row."""
+"""The least number of losses of a pattern against one owner, or of an organiser's conceded games, for a row."""
 SHORT = 1 / 3
 """A game is short below this share of the median number of moves of its variant."""
 _MOST_RUNS = 10_000
@@ -64,7 +64,7 @@ class Suspicion:
 
     pattern: Pattern
     bot: str
-    """`bots/NAME`: the bot whose rating was moved, or that lost; the one with the most such games if there are more."""
+    """`bots/NAME`: the bot whose rating was moved, or the bot with the most of these losses."""
     owner: str
     """The owner of the bot."""
     opponent: str
@@ -73,11 +73,11 @@ class Suspicion:
     games: int
     """The games that were read between the bot, or all bots of an organiser, and the other owner."""
     losses: int
-    """Those of them that it lost."""
+    """The games among them that the bot, or the organiser's bots, lost."""
     counted: int = 0
     """The losses that show the pattern."""
     share_elsewhere: float | None = None
-    """The share of such losses in its losses against all other owners; None if there are none."""
+    """The share of such losses in the losses against all other owners; None without losses against others."""
     rating_list: str = ""
     """The list of a rating that was moved."""
     points: float = 0.0
@@ -118,7 +118,7 @@ class _Against:
 
 
 def find_suspicions(connection: Connection) -> list[Suspicion]:
-    """Return what is suspicious by pattern, the largest figures first, at most `MOST_ROWS` of each pattern."""
+    """Return suspicions, ordered by pattern, the largest figures first, at most `MOST_ROWS` of each pattern."""
     of_bots: defaultdict[tuple[int, int], _Against] = defaultdict(_Against)
     of_organisers: defaultdict[int, _Against] = defaultdict(_Against)
     lengths: defaultdict[tuple[str, int, int], list[int]] = defaultdict(list)
@@ -145,14 +145,15 @@ def find_suspicions(connection: Connection) -> list[Suspicion]:
 
 
 def _newest_games(connection: Connection) -> Iterator[_Game]:
+    """Yield the newest rated games of the log, within the limits."""
     runs = select(rating_runs).order_by(rating_runs.c.first_seq.desc()).limit(_MOST_RUNS)
-    left = MOST_GAMES
-    left_of = Counter[int]()
+    games_left = MOST_GAMES
+    read_of_tournament = Counter[int]()
     for run in connection.execute(runs).all():
-        read = min(run.games, left, MOST_OF_A_TOURNAMENT - left_of[run.tournament_id])
+        read = min(run.games, games_left, MOST_OF_A_TOURNAMENT - read_of_tournament[run.tournament_id])
         if read > 0:
-            left = left - read
-            left_of[run.tournament_id] = left_of[run.tournament_id] + read
+            games_left -= read
+            read_of_tournament[run.tournament_id] += read
             last = run.first_ordinal + run.games - 1
             yield from _games(connection, run.tournament_id, last - read + 1, last)
         give_way()
@@ -160,7 +161,10 @@ def _newest_games(connection: Connection) -> Iterator[_Game]:
 
 def _games(connection: Connection, tournament_id: int, first: int, last: int) -> Iterator[_Game]:
     tournament = connection.execute(select(tournaments).where(tournaments.c.id == tournament_id)).one()
-    one, other, one_bot, other_bot = entries.alias(), entries.alias(), bots.alias(), bots.alias()
+    one = entries.alias()
+    other = entries.alias()
+    one_bot = bots.alias()
+    other_bot = bots.alias()
     sides = ((one, one_bot, games.c.first_entry), (other, other_bot, games.c.second_entry))
     played: Any = games
     for entry, bot, number in sides:
@@ -200,8 +204,8 @@ def _games(connection: Connection, tournament_id: int, first: int, last: int) ->
 def _shortest(lengths: dict[tuple[str, int, int], list[int]]) -> dict[str, float]:
     """Return the number of moves below which a game of each variant is short.
 
-    Adjudicated games do not count: withdrawn bots lose them without a move.
-    Each pair of bots counts once, so that many games of one pair do not decide what is usual.
+    `lengths` has no adjudicated games, because withdrawn bots lose them without a move. Each pair of bots counts once,
+    so that many games of one pair do not change the usual length.
     """
     by_variant: defaultdict[str, list[float]] = defaultdict(list)
     for (variant, _, _), plies in lengths.items():
@@ -234,9 +238,9 @@ def _moved(connection: Connection, row: Row[Any]) -> Suspicion:
         number = bot_scores.c.wins + bot_scores.c.draws + bot_scores.c.losses
         scores = select(bots.c.name, number, losses).select_from(bot_scores.join(bots, bots.c.id == other))
         of_pair = (own == row.bot_id, bots.c.owner_id == row.owner_id, bot_scores.c.variant == row.variant)
-        for name, each, each_lost in connection.execute(scores.where(*of_pair)):
-            played[name] += each
-            lost += each_lost
+        for name, pair_games, pair_losses in connection.execute(scores.where(*of_pair)):
+            played[name] += pair_games
+            lost += pair_losses
             give_way()
     most = played.most_common(1)
     return Suspicion(
@@ -258,9 +262,10 @@ def _losses(
     of_bots: dict[tuple[int, int], _Against],
     counts: Callable[[_Game], bool],
 ) -> list[Suspicion]:
-    """Return the bots that lose in this way to one owner, and at most half as often to the others."""
+    """Return the bots that lose in this way to one owner, and at most half as often to other owners."""
     counted = {key: list(filter(counts, against.losses)) for key, against in of_bots.items()}
-    all_losses, all_counted = Counter[int](), Counter[int]()
+    all_losses = Counter[int]()
+    all_counted = Counter[int]()
     for (bot, owner), against in of_bots.items():
         all_losses[bot] += len(against.losses)
         all_counted[bot] += len(counted[bot, owner])

@@ -14,7 +14,7 @@ from noughts_server.store.tournaments.tournaments import Tournament
 from noughts_server.tables.pairings import MatchRow
 
 _MOST_ENCOUNTERS = 20_000
-"""A message can hold that many."""
+"""Limit of the pairings in one message."""
 
 
 def matches_of(connection: Connection, tournament: Tournament) -> list[Match[int]]:
@@ -52,20 +52,20 @@ def listed_matches(connection: Connection, tournament: Tournament, labels: Mappi
 
 
 def listed_rounds(connection: Connection, tournament: Tournament, labels: Mapping[int, str]) -> Iterator[MatchRow]:
-    """Yield the pairings by round, with labels of entries, if the format lists them; of very many the newest."""
+    """Yield the pairings by round, with labels of entries, if the format lists them; only the newest of very many."""
     if not tournament.settings.schedule.by_points or not tournament.games_total:
         return
     of_tournament = pairings.c.tournament_id == tournament.id
     newest = connection.execute(select(func.max(pairings.c.round)).where(of_tournament)).scalar()
     from_round = max(1, (newest or 1) - max(1, 2 * _MOST_ENCOUNTERS // len(labels)) + 1)
     of_rounds = byes.c.round >= from_round
-    alone = connection.execute(
+    bye_rows = connection.execute(
         select(byes.c.round, byes.c.entry).where(byes.c.tournament_id == tournament.id, of_rounds)
     )
     rounds: defaultdict[int, list[MatchRow]] = defaultdict(list)
     for played, games_left in read_encounters(connection, tournament.id, from_round):
-        ahead = played.first_points - played.second_points
-        winner = None if games_left or not ahead else labels[played.first if ahead > 0 else played.second]
+        lead = played.first_points - played.second_points
+        winner = None if games_left or not lead else labels[played.first if lead > 0 else played.second]
         row = MatchRow(
             round=played.round,
             first=labels[played.first],
@@ -77,7 +77,7 @@ def listed_rounds(connection: Connection, tournament: Tournament, labels: Mappin
             decision=None if games_left else Decision.POINTS,
         )
         rounds[played.round].append(row)
-    for number, entry in alone:
+    for number, entry in bye_rows:
         label = labels[entry]
         rounds[number].append(MatchRow(round=number, first=label, second=None, winner=label, decision=Decision.BYE))
     for number in sorted(rounds):

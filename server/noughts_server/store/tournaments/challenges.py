@@ -23,7 +23,7 @@ class NewChallenge:
     challenger: BotVersion
     opponent: BotVersion
     settings: TournamentSettings
-    """Time controls of single bots are by name of the bot."""
+    """`own_times` has the names of bots as keys."""
     seed_kind: SeedKind = SeedKind.GIVEN
     opponent_begins: bool = False
 
@@ -32,7 +32,7 @@ def create_challenge(
     connection: Connection, new: NewChallenge, *, owner_id: int, now_ms: int, limits: Limits
 ) -> Tournament:
     """Create a challenge that was checked, and start it. Raises LimitReached, WrongState (a retired bot)."""
-    _check_bounds(connection, new, owner_id, limits)
+    _check_limits(connection, new, owner_id, limits)
     slug = f"challenge-{secrets.token_hex(5)}"
     bots = (new.opponent, new.challenger) if new.opponent_begins else (new.challenger, new.opponent)
     settings = replace(new.settings, title=f"{new.challenger.bot} - {new.opponent.bot}")
@@ -45,16 +45,16 @@ def create_challenge(
 
 def open_challenges(connection: Connection) -> dict[str, list[int]]:
     """Return the IDs of running challenges with their bot versions."""
-    by_owner: defaultdict[str, list[int]] = defaultdict(list)
+    versions_by_slug: defaultdict[str, list[int]] = defaultdict(list)
     playing = select(tournaments.c.slug, entries.c.bot_version_id).select_from(entries).join(tournaments)
-    ordered = playing.where(_being_played()).order_by(tournaments.c.id, entries.c.number)
+    ordered = playing.where(_is_running_challenge()).order_by(tournaments.c.id, entries.c.number)
     for slug, version in connection.execute(ordered):
-        by_owner[slug].append(version)
-    return dict(by_owner)
+        versions_by_slug[slug].append(version)
+    return dict(versions_by_slug)
 
 
-def _check_bounds(connection: Connection, new: NewChallenge, owner_id: int, limits: Limits) -> None:
-    live = select(func.count()).select_from(tournaments).where(_being_played())
+def _check_limits(connection: Connection, new: NewChallenge, owner_id: int, limits: Limits) -> None:
+    live = select(func.count()).select_from(tournaments).where(_is_running_challenge())
     of_owner = connection.execute(live.where(tournaments.c.owner_id == owner_id)).scalar_one()
     limits.check("challenges", "open challenges of yours", of_owner)
     for bot in (new.opponent, new.challenger):
@@ -63,6 +63,6 @@ def _check_bounds(connection: Connection, new: NewChallenge, owner_id: int, limi
         limits.check("bot_challenges", f"open challenges of {bot_name(bot.bot)}", of_bot)
 
 
-def _being_played() -> ColumnElement[bool]:
-    # An expression, because SQLite would read all challenges by the index of kinds.
+def _is_running_challenge() -> ColumnElement[bool]:
+    # The sum prevents SQLite from reading all challenges by the index of kinds.
     return and_(tournaments.c.kind + 0 == int(Kind.CHALLENGE), tournaments.c.state == TournamentState.RUNNING)

@@ -1,4 +1,4 @@
-"""Units of work: a claim invalidates all earlier claims of the unit."""
+"""Claims of units of work. A claim invalidates all earlier claims of the unit."""
 
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
@@ -17,11 +17,11 @@ from noughts_server.store.tournaments.stops import play_resumed, play_stopped
 from noughts_server.store.tournaments.tournaments import Tournament, get_tournament_by_id, require_state, schedule_of
 
 MOST_LOST = 5
-"""If more referees than this are lost with a unit in a row, without a new game or ply, it could be the cause."""
+"""If more referees than this are lost with a unit in a row, without a new game or ply, the unit could be the cause."""
 FIRST_DELAY_MS, LONGEST_DELAY_MS = 60_000, 3_600_000
 """The delay between two claims of such a unit. It doubles with each further loss."""
 _MOST_KEPT = MOST_LOST + 8
-"""Names of lost nodes that a unit keeps: so many that the delay no longer grows."""
+"""Names of lost nodes that a unit keeps. With more, the delay would not grow."""
 
 
 class Claim(NamedTuple):
@@ -41,7 +41,7 @@ class Claim(NamedTuple):
 def unfinished_units(connection: Connection, tournament_id: int) -> range:
     """Return the numbers of the units that can have missing games, in the order in which to play them.
 
-    Some behind the first gap can turn out to be complete when claimed. Raises NotFound.
+    A unit behind the first gap can be complete, which its claim shows. Raises NotFound.
     """
     tournament = get_tournament_by_id(connection, tournament_id)
     if not tournament.unit_games:
@@ -92,11 +92,11 @@ def claim_next(
 ) -> list[Claim]:
     """Claim the first units, up to `most`, that have missing games and no live holder.
 
-    The holder has them until it returns them or is considered dead.
+    The holder keeps them until it returns them or is considered dead. `holding` are the units that it plays now.
+    `played` are the units whose games it has all stored; this call returns them. Writes.
 
-    `holding` are the units that the holder plays; `played` are those whose games it has all stored, which are returned.
-    Writes. Returns nothing if the tournament is not running, or if all units that are left wait because too many
-    referees were lost with them. The reason is then stored with the tournament. Raises NotFound.
+    Return an empty list if the tournament is not running, or if all remaining units wait because too many referees were
+    lost with them. The reason is then stored with the tournament. Raises NotFound.
     """
     tournament = get_tournament_by_id(connection, tournament_id)
     if not tournament.unit_games:
@@ -108,19 +108,19 @@ def claim_next(
     first = tournament.folded // tournament.unit_games
     count = unit_count(tournament.games_total, tournament.unit_games)
     rest = select(units).where(units.c.tournament_id == tournament_id, units.c.number >= first)
-    known: dict[int, Row[Any]] = {row.number: row for row in connection.execute(rest)}
+    unit_rows: dict[int, Row[Any]] = {row.number: row for row in connection.execute(rest)}
     alive = {node.name for node in nodes.alive(connection)} - {holder}
     now = dialect.of(connection).now_ms(connection)
     claims: list[Claim] = []
     waiting: list[_Waiting] = []
-    is_played = False
+    has_players = False
     for number in range(first, count):
-        row = known.get(number)
+        row = unit_rows.get(number)
         if row is not None:
             if row.played >= len(unit_ordinals(number, tournament.games_total, tournament.unit_games)):
                 continue
             if row.holder in alive or (row.holder == holder and number in holding):
-                is_played = True
+                has_players = True
                 continue
         history = _history(connection, tournament, number, row, holder)
         if history.next_claim_at > now:
@@ -138,7 +138,7 @@ def claim_next(
             break
     if claims and tournament.reason and tournament.retry_at is None:
         play_resumed(connection, tournament_id, now_ms=now)
-    if waiting and not claims and not is_played:
+    if waiting and not claims and not has_players:
         retry_at, number, lost = min(waiting)
         ordinals = unit_ordinals(number, tournament.games_total, tournament.unit_games)
         reason = _REASON.format(lost, ordinals.start, ordinals.stop - 1)
@@ -147,28 +147,32 @@ def claim_next(
 
 
 class _Waiting(NamedTuple):
-    """A unit that is not claimed before a time, because so many nodes were lost with it."""
+    """A unit that cannot be claimed before `retry_at`, because too many nodes were lost with it."""
 
     retry_at: int
     number: int
     lost: int
+    """The number of lost nodes."""
 
 
 class _History(NamedTuple):
-    """The progress of a unit, and the nodes that were lost without progress and did not return, the last at the end."""
+    """The progress of a unit, and the nodes that were lost with it since then."""
 
     games: int
     """Its stored games."""
     plies: int
     """The journaled plies of its other games."""
     lost: list[str]
+    """The nodes that did not return, the last at the end."""
     claimed_at: int
 
     @property
     def next_claim_at(self) -> int:
         """Return when the unit can be claimed again."""
-        doubled = len(self.lost) - MOST_LOST - 1
-        return self.claimed_at + (0 if doubled < 0 else min(FIRST_DELAY_MS << doubled, LONGEST_DELAY_MS))
+        further_losses = len(self.lost) - MOST_LOST - 1
+        if further_losses < 0:
+            return self.claimed_at
+        return self.claimed_at + min(FIRST_DELAY_MS << further_losses, LONGEST_DELAY_MS)  # << doubles it
 
 
 def _history(
@@ -182,7 +186,7 @@ def _history(
     of_unit = (games.c.tournament_id == tournament.id, games.c.ordinal.between(first, last))
     stored: int = connection.execute(select(func.count()).select_from(games).where(*of_unit)).scalar_one()
     plies = count_plies(connection, tournament.id, first, last) if tournament.settings.journaled else 0
-    # A game takes its plies out of the journal when it is stored.
+    # When a game is stored, its plies leave the journal, so games count before plies.
     if (stored, plies) > (row.games, row.plies):
         return _History(stored, plies, [], row.claimed_at)
     lost = [name for name in row.lost or () if name not in (holder, row.holder)]
@@ -203,14 +207,14 @@ def hand_over(connection: Connection, tournament_id: int, holder: str) -> None:
 def give_up(
     connection: Connection, tournament_id: int, holder: str, reason: str, *, now_ms: int, retry_at: int
 ) -> bool:
-    """Release the holder's units, and store why it does not play them, unless a live node plays the tournament. Writes.
+    """Release the holder's units. Unless a live node plays the tournament, store why the holder does not. Writes.
 
-    Return whether the reason is news.
+    Return whether the reason is new.
     """
     if holder:
         hand_over(connection, tournament_id, holder)
-    unfinished = (units.c.tournament_id == tournament_id, units.c.holder.is_not(None))
-    holders = set(connection.scalars(select(units.c.holder).where(*unfinished)))
+    held = (units.c.tournament_id == tournament_id, units.c.holder.is_not(None))
+    holders = set(connection.scalars(select(units.c.holder).where(*held)))
     if holders.intersection(node.name for node in nodes.alive(connection)):
         return False
     return play_stopped(connection, tournament_id, reason, now_ms=now_ms, retry_at=retry_at)

@@ -71,53 +71,53 @@ def join_tournament(
 ) -> Entry:
     """Enter a version of a bot (default: the newest) under a label (default: its name, or `NAME#2` if that is taken).
 
-    With `owner_id`, the bot must belong to this owner, or be open to organisers and the tournament belong to this
-    owner; with `now_ms`, the join window must be open. Raises NotFound,
-    PermissionDenied, WrongState (also if the bot is retired), InvalidArgument, AlreadyExists (the label, or this
-    version of the bot), TooManyEntries, ResourceExhausted (too many games), LimitReached (too many
-    bots of one owner in a tournament of another; `limits` None: unlimited).
+    With `owner_id`, the bot must belong to this owner, or the tournament must belong to this owner and the bot be open
+    to organisers. With `now_ms`, the join window must be open. Raises NotFound, PermissionDenied, WrongState (also if
+    the bot is retired), InvalidArgument, AlreadyExists (the label, or this version of the bot), TooManyEntries,
+    ResourceExhausted (too many games), LimitReached (too many bots of one owner in a tournament of another; `limits`
+    None: unlimited).
     """
     tournament = get_tournament(connection, slug)
-    entering = get_version(connection, bot, version)
-    invited = entering.open_to_organisers and owner_id == tournament.owner_id
-    if owner_id not in (None, entering.owner_id) and not invited:
+    bot_version = get_version(connection, bot, version)
+    is_invited = bot_version.open_to_organisers and owner_id == tournament.owner_id
+    if owner_id not in (None, bot_version.owner_id) and not is_invited:
         raise PermissionDenied(bot_name(bot), hint=_CONSENT.format(bot=bot))
-    require_in_service(entering.bot, entering.retired_at)
-    for submission in submissions_of(connection, [entering.id]) if tournament.settings.fuel else ():
+    require_in_service(bot_version.bot, bot_version.retired_at)
+    for submission in submissions_of(connection, [bot_version.id]) if tournament.settings.fuel else ():
         if not child_kind(submission.kind).takes_fuel:
             hint = "Their moves depend on the machine. Enter WebAssembly modules and reference bots."
             raise InvalidArgument.of("bot", submission.resource, "a bot whose moves fuel can limit", hint=hint)
-    late = tournament.state is not TournamentState.OPEN
-    later = _LATE[tournament.settings.schedule.late_entries]
-    finished = tournament.state is TournamentState.FINISHED
-    hint = _EXTEND.format(slug) if later and finished else ""
-    require_state(tournament, TournamentState.OPEN, *later, hint=hint)
-    if now_ms is not None and not late:
-        closed = tournament.joining.closed(now_ms)
-        if closed:
+    is_late = tournament.state is not TournamentState.OPEN
+    late_states = _LATE[tournament.settings.schedule.late_entries]
+    is_finished = tournament.state is TournamentState.FINISHED
+    hint = _EXTEND.format(slug) if late_states and is_finished else ""
+    require_state(tournament, TournamentState.OPEN, *late_states, hint=hint)
+    if now_ms is not None and not is_late:
+        why_closed = tournament.joining.why_closed(now_ms)
+        if why_closed:
             expected = f"the join window ({tournament.joining})"
-            raise WrongState(tournament.name, got=closed, expected=expected)
+            raise WrongState(tournament.name, got=why_closed, expected=expected)
     numbers = select(func.count(), func.max(entries.c.number))
-    joined, last = connection.execute(numbers.where(entries.c.tournament_id == tournament.id)).one()
-    if joined >= tournament.joining.entries_max:
-        raise TooManyEntries(tournament.name, got=joined + 1, limit=tournament.joining.entries_max)
-    check_size(tournament, joined + 1)
-    if limits is not None and owner_id == entering.owner_id != tournament.owner_id:
-        _check_share(connection, tournament, entering.owner_id, limits)
+    entry_count, last = connection.execute(numbers.where(entries.c.tournament_id == tournament.id)).one()
+    if entry_count >= tournament.joining.entries_max:
+        raise TooManyEntries(tournament.name, got=entry_count + 1, limit=tournament.joining.entries_max)
+    check_size(tournament, entry_count + 1)
+    if limits is not None and owner_id == bot_version.owner_id != tournament.owner_id:
+        _check_share(connection, tournament, bot_version.owner_id, limits)
     number = 0 if last is None else last + 1
-    label = _label(connection, tournament, label, entering)
+    label = _label(connection, tournament, label, bot_version)
     row = {
         "tournament_id": tournament.id,
         "number": number,
-        "bot_version_id": entering.id,
-        "bot_id": entering.bot_id,
+        "bot_version_id": bot_version.id,
+        "bot_id": bot_version.bot_id,
         "label": label,
     }
-    _check_absent(connection, tournament, entering)
+    _check_not_entered(connection, tournament, bot_version)
     connection.execute(insert(entries), row)
-    if late:
+    if is_late:
         add_late_entry(connection, tournament, number)
-    return Entry(label, entering.resource)
+    return Entry(label, bot_version.resource)
 
 
 class EntryOwners(NamedTuple):
@@ -149,11 +149,11 @@ def _entry(connection: Connection, tournament: Tournament, label: str) -> Row[in
 def withdraw_entry(
     connection: Connection, slug: str, label: str, *, now_ms: int, owner_id: int | None = None, reason: str = ""
 ) -> list[Withdrawal]:
-    """Withdraw an entry, also after the join window; its owner and the tournament's owner can.
+    """Withdraw an entry, also after the join window. Its owner and the tournament's owner are allowed to.
 
-    Before the start the entry is deleted; then it loses its remaining games. In a rated tournament in which bots of the
-    organiser play, only its own owner can withdraw it then. Returns the withdrawals that the referee must know. Raises
-    NotFound, PermissionDenied, WrongState.
+    Before the start, the entry is deleted. After it, the entry loses its remaining games; in a rated tournament in
+    which bots of the organiser play, only the entry's owner can withdraw it. Return the withdrawals to report to the
+    referee. Raises NotFound, PermissionDenied, WrongState.
     """
     tournament = get_tournament(connection, slug)
     entry = _entry(connection, tournament, label)
@@ -172,13 +172,13 @@ def withdraw_entry(
 
 
 def pinned_elsewhere(connection: Connection, bot_version_id: int) -> list[str]:
-    """Return unfinished tournaments (`tournaments/ID`, the newest 20) that have this bot only in other versions."""
+    """Return the newest 20 unfinished tournaments (`tournaments/ID`) that have this bot only in other versions."""
     bot_id = select(bot_versions.c.bot_id).where(bot_versions.c.id == bot_version_id).scalar_subquery()
     of_bot = exists().where(entries.c.bot_id == bot_id, entries.c.tournament_id == tournaments.c.id)
     statement = (
         select(tournaments.c.slug)
         .where(
-            # The index of states finds them: they are few, while a bot can have played any number of tournaments.
+            # The index of states finds the few unfinished tournaments. A bot can have any number of finished ones.
             tournaments.c.state.in_((TournamentState.OPEN, TournamentState.RUNNING, TournamentState.PAUSED)),
             of_bot,
             ~of_bot.where(entries.c.bot_version_id == bot_version_id),
@@ -190,7 +190,7 @@ def pinned_elsewhere(connection: Connection, bot_version_id: int) -> list[str]:
 
 
 def _check_share(connection: Connection, tournament: Tournament, owner_id: int, limits: Limits) -> None:
-    """Raise LimitReached if an owner would leave too few places to others in a tournament of another owner."""
+    """Raise LimitReached if an owner has its maximum of entries in a tournament of another owner."""
     most = min(limits.owner_entries, (tournament.joining.entries_max + 1) // 2)
     statement = select(func.count()).select_from(entries).join(bots, bots.c.id == entries.c.bot_id)
     so_far = connection.execute(statement.where(entries.c.tournament_id == tournament.id, bots.c.owner_id == owner_id))
@@ -198,17 +198,17 @@ def _check_share(connection: Connection, tournament: Tournament, owner_id: int, 
     limits.changed(owner_entries=most).check("owner_entries", subject, so_far.scalar_one())
 
 
-def _check_absent(connection: Connection, tournament: Tournament, entering: BotVersion) -> None:
-    # Its one session cannot play both sides of a game.
-    this = (entries.c.tournament_id == tournament.id, entries.c.bot_version_id == entering.id)
+def _check_not_entered(connection: Connection, tournament: Tournament, bot_version: BotVersion) -> None:
+    # A bot version has one session, which cannot play both sides of a game.
+    this = (entries.c.tournament_id == tournament.id, entries.c.bot_version_id == bot_version.id)
     label: str | None = connection.execute(select(entries.c.label).where(*this)).scalar()
     if label is not None:
         hint = "Enter another version of the bot, or run it again under another name."
-        raise AlreadyExists(f"{entry_name(tournament.name, label)} ({entering.resource})", hint=hint)
+        raise AlreadyExists(f"{entry_name(tournament.name, label)} ({bot_version.resource})", hint=hint)
 
 
-def _label(connection: Connection, tournament: Tournament, requested: str, entering: BotVersion) -> str:
-    bot = entering.bot
+def _label(connection: Connection, tournament: Tournament, requested: str, bot_version: BotVersion) -> str:
+    bot = bot_version.bot
     of_tournament = entries.c.tournament_id == tournament.id
     taken = set(connection.scalars(select(entries.c.label).where(of_tournament)))
     if requested:
@@ -216,11 +216,11 @@ def _label(connection: Connection, tournament: Tournament, requested: str, enter
         if requested in taken:
             raise AlreadyExists(entry_name(tournament.name, requested), hint="Choose another label.")
         same = bot_names.c.name == requested
-        if entering.owner_id != tournament.owner_id:
+        if bot_version.owner_id != tournament.owner_id:
             same = bot_names.c.skeleton == skeleton(requested)
             if alike := next((label for label in taken if skeleton(label) == skeleton(requested)), ""):
                 raise AlreadyExists(entry_name(tournament.name, alike), hint="Choose a label that looks different.")
-        others = select(bot_names.c.name).where(same, bot_names.c.owner_id != entering.owner_id)
+        others = select(bot_names.c.name).where(same, bot_names.c.owner_id != bot_version.owner_id)
         if (other := connection.scalars(others).first()) is not None:
             hint = "Choose another label: this is, or looks like, the name of another owner's bot."
             raise AlreadyExists(bot_name(other), hint=hint)

@@ -38,8 +38,8 @@ def extend_tournament(
 ) -> Tournament:
     """Add games to each pair, or rounds to a Swiss tournament; a finished tournament is set to paused.
 
-    With `owner_id`, it must be this owner's. With `any_format`, a match can get more games, too. Raises NotFound,
-    PermissionDenied, WrongState, InvalidArgument, ResourceExhausted.
+    With `owner_id`, the tournament must belong to this owner. With `any_format`, a match can also get more games.
+    Raises NotFound, PermissionDenied, WrongState, InvalidArgument, ResourceExhausted.
     """
     tournament = owned_tournament(connection, slug, owner_id)
     kind = tournament.settings.schedule
@@ -67,10 +67,10 @@ def reopen(connection: Connection, tournament: Tournament) -> Tournament:
 
 
 def add_late_entry(connection: Connection, tournament: Tournament, number: int) -> None:
-    """Pair an entry that was added after the start, as its format does; it has no games yet."""
+    """Pair an entry that joined after the start and has no games yet, as the format requires."""
     kind = tournament.settings.schedule
     if not isinstance(kind, FixedPairings):
-        # The next round includes it. A ladder without possible pairings can now pair at once.
+        # The next round includes the entry. A ladder that had no possible pairing can pair at once.
         if kind.endless and tournament.games_done == tournament.games_total:
             pair_next(connection, tournament.id)
         return
@@ -111,7 +111,7 @@ def _add_rounds(connection: Connection, tournament: Tournament, rounds: int) -> 
 
 
 def _append(connection: Connection, tournament: Tournament, whole: Schedule, slots: Sequence[int]) -> None:
-    """Store slots of a schedule that is larger than the stored one."""
+    """Store these slots of the schedule `whole`, which is larger than the stored one, with new encounters."""
     base = base_schedule(connection, tournament)
     encounter = next_encounter(connection, tournament.id, base)
     numbers: dict[int, int] = {}

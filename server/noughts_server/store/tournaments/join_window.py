@@ -10,7 +10,7 @@ LATEST = 253_402_300_799_000  # the end of the year 9999, the limit of timestamp
 
 @dataclass(frozen=True, slots=True)
 class Joining:
-    """The organiser's choices."""
+    """The organiser's settings for joining and the start."""
 
     entries_min: int = FEWEST_ENTRIES
     entries_max: int = MOST_ENTRIES
@@ -21,7 +21,7 @@ class Joining:
     start_at: int | None = None
     """None: its owner starts it."""
 
-    def closed(self, now_ms: int) -> str:
+    def why_closed(self, now_ms: int) -> str:
         """Return why no bot can join, e.g. `closed for entries since 2026-03-01 12:00:00 UTC`; empty if bots can."""
         if self.join_from is not None and now_ms < self.join_from:
             return f"closed for entries until {utc(self.join_from)}"
@@ -29,8 +29,8 @@ class Joining:
             return f"closed for entries since {utc(self.join_until)}"
         return ""
 
-    def not_yet(self, now_ms: int) -> str:
-        """Return what its owner must wait for before a start by hand, because the announced times count; else empty."""
+    def why_not_yet(self, now_ms: int) -> str:
+        """Return the announced time that its owner must wait for before a start by hand; empty without one."""
         if self.start_at is not None and now_ms < self.start_at:
             return f"to wait for its start at {utc(self.start_at)}, which is automatic"
         if self.join_until is not None and now_ms < self.join_until:

@@ -1,7 +1,7 @@
 """Leagues: tournaments that repeat. Each season is a tournament with the same settings and entries and a new seed.
 
-When a season has ended, the next one is opened with a scheduled start, so bots can join and withdraw until then. At
-most one season runs: the next is opened only after the end of the last one, and one that is extended delays the next.
+After the end of a season, the next season is opened with a scheduled start. Bots can join and withdraw until then. At
+most one season runs at a time, so a season that is extended delays the next one.
 """
 
 import secrets
@@ -58,7 +58,7 @@ class League:
     stop_reason: str
     """Why it stopped, unless its owner asked for it."""
     season: int
-    """From 1."""
+    """The number of the season, from 1."""
 
 
 def create_league(connection: Connection, tournament: Tournament, interval_ms: int, *, now_ms: int) -> None:
@@ -92,7 +92,7 @@ def get_league(connection: Connection, slug: str) -> League:
 def list_seasons(
     connection: Connection, league: League | None, *, size: int = 0, page_token: str = ""
 ) -> Page[tuple[int, Tournament]]:
-    """Return a page of a league's seasons with their numbers, the newest first; no league has none.
+    """Return a page of a league's seasons with their numbers, the newest first; an empty page without a league.
 
     Raises InvalidArgument.
     """
@@ -108,10 +108,10 @@ def list_seasons(
 
 
 def ended_leagues(connection: Connection) -> Sequence[int]:
-    """Return the keys of leagues that need their next season: they continue, and their newest one has ended."""
+    """Return the keys of leagues whose next season is due: not stopped ones whose newest season has ended."""
     newest = _NEWEST.subquery()
-    this = and_(newest.c.league_id == seasons.c.league_id, newest.c.number == seasons.c.number)
-    statement = select(leagues.c.id).select_from(leagues).join(seasons).join(newest, this).join(tournaments)
+    is_newest = and_(newest.c.league_id == seasons.c.league_id, newest.c.number == seasons.c.number)
+    statement = select(leagues.c.id).select_from(leagues).join(seasons).join(newest, is_newest).join(tournaments)
     ended = tournaments.c.state.in_((TournamentState.FINISHED, TournamentState.CANCELLED))
     return list(connection.scalars(statement.where(leagues.c.stopped_at.is_(None), ended).order_by(leagues.c.id)))
 
@@ -126,7 +126,7 @@ def open_next_season(connection: Connection, league_id: int, *, now_ms: int) -> 
     of_league = select(seasons).where(seasons.c.league_id == league_id).order_by(seasons.c.number.desc())
     rows = connection.execute(of_league.limit(MOST_EMPTY)).all()
     last = [get_tournament_by_id(connection, row.tournament_id) for row in rows]
-    if len(last) == MOST_EMPTY and all(each.state is TournamentState.CANCELLED for each in last):
+    if len(last) == MOST_EMPTY and all(season.state is TournamentState.CANCELLED for season in last):
         _stop(connection, league_id, now_ms, f"its last {MOST_EMPTY} seasons were cancelled")
         return None
     league = _league(connection.execute(_leagues().where(seasons.c.tournament_id == last[0].id)).one())
@@ -139,7 +139,7 @@ def open_next_season(connection: Connection, league_id: int, *, now_ms: int) -> 
     title = f"{first.settings.title[: _LONGEST_TITLE - 20]}, season {number}" if first.settings.title else ""
     games = first.settings.games_per_pair
     if first.settings.schedule.base is None and first.base_games_per_pair is not None:
-        games = first.base_games_per_pair  # without those of an extension
+        games = first.base_games_per_pair  # without the games of an extension
     new = NewTournament(
         slug=_free_slug(connection, league.slug, number),
         settings=replace(first.settings, seed=secrets.randbits(64), title=title, games_per_pair=games),
@@ -147,10 +147,10 @@ def open_next_season(connection: Connection, league_id: int, *, now_ms: int) -> 
         seed_kind=SeedKind.DRAWN,
         own_rated=newest.own_rated,
     )
-    made = create_tournament(connection, new, owner_id=league.owner_id, now_ms=now_ms)
-    _add_season(connection, league_id, number, made.id)
-    _enter_again(connection, newest, made)
-    return made
+    season = create_tournament(connection, new, owner_id=league.owner_id, now_ms=now_ms)
+    _add_season(connection, league_id, number, season.id)
+    _enter_again(connection, newest, season)
+    return season
 
 
 def before_start(connection: Connection, tournament: Tournament) -> bool:
@@ -162,8 +162,8 @@ def before_start(connection: Connection, tournament: Tournament) -> bool:
     if league is None:
         return True
     others = select(tournaments.c.id).join(seasons).where(seasons.c.league_id == league.id)
-    going = tournaments.c.state.in_((TournamentState.RUNNING, TournamentState.PAUSED))
-    if connection.execute(others.where(going)).first() is not None:
+    is_unfinished = tournaments.c.state.in_((TournamentState.RUNNING, TournamentState.PAUSED))
+    if connection.execute(others.where(is_unfinished)).first() is not None:
         start_at = (tournament.joining.start_at or 0) + league.interval_ms
         change_tournament(connection, tournament, start_at=start_at)
         return False
@@ -173,9 +173,9 @@ def before_start(connection: Connection, tournament: Tournament) -> bool:
 
 
 def stop_league(connection: Connection, slug: str, *, now_ms: int, owner_id: int | None = None) -> Tournament:
-    """Stop the league of a season: no season follows, and one that waits for its start is cancelled. Writes.
+    """Stop the league of a season: no season follows, and a season that has not started is cancelled. Writes.
 
-    Return the newest season. Repeating it has no effect. Raises NotFound, PermissionDenied.
+    Return the newest season. Repeating the call has no effect. Raises NotFound, PermissionDenied.
     """
     owned_tournament(connection, slug, owner_id)
     league = get_league(connection, slug)
@@ -218,20 +218,20 @@ def _stop(connection: Connection, league_id: int, now_ms: int, reason: str | Non
 def _free_slug(connection: Connection, slug: str, number: int) -> str:
     """Return `SLUG-NUMBER`, with a further number if it is taken."""
     suffix = f"-{number}"
-    further = 1
+    copy = 1
     while True:
         name = f"{slug[: _LONGEST_SLUG - len(suffix)].rstrip('-')}{suffix}"
         if connection.execute(select(tournaments.c.id).where(tournaments.c.slug == name)).first() is None:
             return name
-        further += 1
-        suffix = f"-{number}-{further}"
+        copy += 1
+        suffix = f"-{number}-{copy}"
 
 
 def _enter_again(connection: Connection, last: Tournament, new: Tournament) -> None:
-    """Enter the bots of the last season under their labels, without those that left on request or are retired."""
+    """Enter the bots of the last season under their labels, except retired bots and those withdrawn on request."""
     of_last = select(entries, bots.c.retired_at).select_from(entries).join(bot_versions).join(bots)
     rows = connection.execute(of_last.where(entries.c.tournament_id == last.id).order_by(entries.c.number)).all()
-    stays = [
+    remaining = [
         row
         for row in rows
         if row.retired_at is None and (row.withdrawn_at is None or row.withdrawn_reason not in ON_REQUEST)
@@ -244,7 +244,7 @@ def _enter_again(connection: Connection, last: Tournament, new: Tournament) -> N
             "bot_id": row.bot_id,
             "label": row.label,
         }
-        for number, row in enumerate(stays)
+        for number, row in enumerate(remaining)
     ]
     if values:
         connection.execute(insert(entries), values)

@@ -1,4 +1,4 @@
-"""Tournaments played on this machine without a server: which one to resume."""
+"""Find the run to resume among the tournaments that were played on this machine without a server."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -11,7 +11,7 @@ from noughts_server.store.engine.schema import TournamentState, bot_versions, en
 from noughts_server.store.tournaments.tournaments import Tournament, get_tournament_by_id
 
 OWNER = "local"
-"""The owner of such tournaments."""
+"""The owner of tournaments that are played without a server."""
 
 # Settings that can change: concurrency and title. Games and rounds can be added.
 _FREE = ("concurrency", "title", "games_per_pair", "rounds")
@@ -21,7 +21,7 @@ _OPTIONS = {"games_per_pair": "games"}
 
 
 class NotResumed(Exception):
-    """There is no run to resume, or it differs from the wanted one."""
+    """There is no run to resume, or it differs from the requested run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,22 +48,24 @@ class StoredRun:
         if not settings.openings:
             settings = replace(settings, openings=self.settings.openings)
         for name in (field.name for field in fields(TournamentSettings)):
-            got, begun = (getattr(each, name) for each in (settings, self.settings))
+            got = getattr(settings, name)
+            stored = getattr(self.settings, name)
             option = _OPTIONS.get(name, name.replace("_", "-"))
-            if name not in _FREE and got != begun:
-                if str(got) == str(begun):
+            if name not in _FREE and got != stored:
+                if str(got) == str(stored):
                     raise NotResumed(f"got different {option} in {got}, expected those from the start, or none")
-                raise NotResumed(f"got {option} {got or 'none'}, expected {begun or 'none'}, as at the start")
-            if name in ("games_per_pair", "rounds") and got < begun:
-                raise NotResumed(f"got {option} {got}, expected {begun} or more, as at the start")
-        given, expected = ([f"{label}={spec}" for label, spec in bots.items()] for bots in (versions, self.versions))
-        if given[: len(expected)] != expected:
-            raise NotResumed(f"got the bots {' '.join(given)}, expected {' '.join(expected)}, as at the start")
+                raise NotResumed(f"got {option} {got or 'none'}, expected {stored or 'none'}, as at the start")
+            if name in ("games_per_pair", "rounds") and got < stored:
+                raise NotResumed(f"got {option} {got}, expected {stored} or more, as at the start")
+        bots = [f"{label}={spec}" for label, spec in versions.items()]
+        expected = [f"{label}={spec}" for label, spec in self.versions.items()]
+        if bots[: len(expected)] != expected:
+            raise NotResumed(f"got the bots {' '.join(bots)}, expected {' '.join(expected)}, as at the start")
         return settings
 
 
 def cut_off_run(connection: Connection) -> Tournament | None:
-    """Return the newest run that was killed; a run that was interrupted has paused itself and said so."""
+    """Return the newest run that was killed. A run that is interrupted normally pauses its tournament."""
     running = (owners.c.name == OWNER, tournaments.c.state == TournamentState.RUNNING)
     newest = select(tournaments.c.id).join(owners).where(*running).order_by(tournaments.c.id.desc()).limit(1)
     key: int | None = connection.execute(newest).scalar()
@@ -73,7 +75,7 @@ def cut_off_run(connection: Connection) -> Tournament | None:
 async def run_to_resume(
     database: str, settings: TournamentSettings, versions: Mapping[str, str], *, same_seed: bool
 ) -> tuple[StoredRun, TournamentSettings]:
-    """Return the newest stored run that matches what is wanted, and the settings with which it resumes.
+    """Return the newest stored run that matches these settings and bots, and the settings with which it resumes.
 
     Raises NotResumed with the difference of the newest run, and the errors of opening a database.
     """
@@ -82,13 +84,14 @@ async def run_to_resume(
         runs = await store.read(_runs)
     finally:
         await store.close()
-    failed: NotResumed | None = None
+    first_error: NotResumed | None = None
     for run in runs:
         try:
             return run, run.resumed(settings, versions, same_seed=same_seed)
         except NotResumed as error:
-            failed = failed or error
-    raise failed or NotResumed("the database has no tournament that was played on this machine")
+            if first_error is None:
+                first_error = error
+    raise first_error or NotResumed("the database has no tournament that was played on this machine")
 
 
 def _runs(connection: Connection) -> list[StoredRun]:

@@ -12,10 +12,10 @@ _LONGEST_REASON = 200
 
 def next_start(connection: Connection) -> int | None:
     """Return the next scheduled start, in milliseconds since 1970 in UTC, even if past; None if there is none."""
-    moment: int | None = connection.execute(
+    start_at: int | None = connection.execute(
         select(func.min(tournaments.c.start_at)).where(tournaments.c.state == TournamentState.OPEN)
     ).scalar()
-    return moment
+    return start_at
 
 
 def due_tournaments(connection: Connection, *, now_ms: int) -> list[str]:
@@ -41,5 +41,5 @@ def start_or_cancel(connection: Connection, slug: str, *, now_ms: int) -> Tourna
     try:
         return start_tournament(connection, slug, now_ms=now_ms)
     except WrongState as error:
-        # No caller would see the error, e.g. more rounds than the entries can play.
+        # Nobody would see the error of an automatic start, e.g. more rounds than the entries can play.
         return cancel_tournament(connection, slug, now_ms=now_ms, reason=f"could not start: {error}"[:_LONGEST_REASON])

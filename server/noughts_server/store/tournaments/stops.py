@@ -41,13 +41,13 @@ class Unplayed(NamedTuple):
     key: int
     slug: str
     reason: str
-    """The reason that is stored; empty: none."""
+    """The stored reason; empty without one."""
     bots: tuple[PlayingBot, ...]
     """Its entries that have not withdrawn."""
 
 
 def unplayed_tournaments(connection: Connection) -> list[Unplayed]:
-    """Return these tournaments, oldest first."""
+    """Return the running tournaments that nobody plays and that have no next attempt, oldest first."""
     first = tournaments.c.folded // func.nullif(tournaments.c.unit_games, 0)
     of_tournament = (units.c.tournament_id == tournaments.c.id, units.c.number >= first)
     held = exists().where(*of_tournament, units.c.holder.is_not(None))
@@ -68,19 +68,19 @@ def _bots(connection: Connection, tournament_id: int) -> list[PlayingBot]:
 def play_stopped(
     connection: Connection, tournament_id: int, reason: str, *, now_ms: int, retry_at: int | None = None
 ) -> bool:
-    """Store why play has stopped; return whether this is news. Writes.
+    """Store why play has stopped. Return whether the reason is new. Writes.
 
     With `retry_at`, the next attempt is due at this time, and the reason stays until there is a new game or ply.
     Without it, the reason is over as soon as a referee claims games. A tournament that is not running has no stops.
     """
     reason = reason if len(reason) <= _LONGEST_REASON else f"{reason[: _LONGEST_REASON - 3]}..."
-    known = _stop(connection, tournament_id)
-    if known is None or (known.reason, known.retry_at) == (reason, retry_at):
+    stop = _stop(connection, tournament_id)
+    if stop is None or (stop.reason, stop.retry_at) == (reason, retry_at):
         return False
     connection.execute(
         update(tournaments).where(tournaments.c.id == tournament_id).values(reason=reason, retry_at=retry_at)
     )
-    if known.reason == reason:
+    if stop.reason == reason:
         return False
     report_event(connection, "tournament.stopped", tournament_id, now_ms, reason=reason)
     return True
@@ -88,8 +88,8 @@ def play_stopped(
 
 def play_resumed(connection: Connection, tournament_id: int, *, now_ms: int) -> bool:
     """Delete the reason why play had stopped; return whether there was one. Writes."""
-    known = _stop(connection, tournament_id)
-    if known is None or not known.reason:
+    stop = _stop(connection, tournament_id)
+    if stop is None or not stop.reason:
         return False
     connection.execute(update(tournaments).where(tournaments.c.id == tournament_id).values(reason=None, retry_at=None))
     report_event(connection, "tournament.resumed", tournament_id, now_ms)
@@ -97,7 +97,7 @@ def play_resumed(connection: Connection, tournament_id: int, *, now_ms: int) -> 
 
 
 def _stop(connection: Connection, tournament_id: int) -> Stop | None:
-    """Return what is stored of a running tournament; None if it is not running."""
+    """Return the stop of a running tournament, with an empty reason if it is played; None if it is not running."""
     running = (tournaments.c.id == tournament_id, tournaments.c.state == TournamentState.RUNNING)
     row = connection.execute(select(tournaments).where(*running)).one_or_none()
     return None if row is None else Stop(tournament_name(row.slug), row.reason or "", row.retry_at)

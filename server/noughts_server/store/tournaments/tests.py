@@ -43,7 +43,7 @@ _UNKNOWN = "`noughts test list` shows the tests."
 
 @dataclass(frozen=True, slots=True)
 class NewTest:
-    """The choices of the owner. The match is complete except for an empty ID, which the server then chooses."""
+    """The owner's settings of a test. If the ID of `match` is empty, the server chooses one."""
 
     match: NewTournament
     new: BotVersion
@@ -57,11 +57,11 @@ def create_test(connection: Connection, test: NewTest, *, owner_id: int, now_ms:
         _check_guest(connection, test.base, owner_id, limits)
     match = replace(test.match, slug=test.match.slug or _free_slug(connection, versions), kind=Kind.TEST)
     create_tournament(connection, match, owner_id=owner_id, now_ms=now_ms, limits=limits)
-    for each in versions:
-        join = partial(join_tournament, connection, match.slug, bot=each.bot, version=each.version)
+    for bot_version in versions:
+        join = partial(join_tournament, connection, match.slug, bot=bot_version.bot, version=bot_version.version)
         try:
-            of_version = f"{each.bot}-{each.version}"[-_LONGEST_LABEL:].lstrip("-_.:=,#+")
-            join(label=of_version if test.new.bot_id == test.base.bot_id else "")
+            version_label = f"{bot_version.bot}-{bot_version.version}"[-_LONGEST_LABEL:].lstrip("-_.:=,#+")
+            join(label=version_label if test.new.bot_id == test.base.bot_id else "")
         except AlreadyExists:  # another owner has a bot with this name
             join()
     return start_tournament(connection, match.slug, now_ms=now_ms)
@@ -81,9 +81,9 @@ def get_test(connection: Connection, slug: str) -> Tournament:
 def list_tests(
     connection: Connection, *, size: int = 0, page_token: str = "", owner: str = "", search: str = "", state: int = 0
 ) -> Page[Tournament]:
-    """Return a page of tests: running ones, stopped ones, and then the last to end first.
+    """Return a page of tests: running tests, then stopped ones, then ended ones, the newest first.
 
-    Of the running ones, those with a priority among all owners are first, then those of each owner by priority and age.
+    Running tests with a priority across owners come first. The others are grouped by owner, by priority and age.
 
     Raises InvalidArgument (size, token, search).
     """
@@ -103,7 +103,7 @@ def tested_versions(connection: Connection, tournament_ids: Iterable[int]) -> di
 
 
 def _check_guest(connection: Connection, base: BotVersion, owner_id: int, limits: Limits) -> None:
-    """Raise LimitReached if a bot already plays in as many tests of other owners that can still play games."""
+    """Raise LimitReached if a bot is the base of too many running or stopped tests of other owners."""
     # A stopped test can be resumed at any time. `+ 0`, because SQLite would read all tests by the index of kinds.
     open_tests = tournaments.c.state.in_((TournamentState.RUNNING, TournamentState.PAUSED))
     by_others = (tournaments.c.kind + 0 == int(Kind.TEST), open_tests, tournaments.c.owner_id != base.owner_id)

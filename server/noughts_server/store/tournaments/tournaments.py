@@ -41,13 +41,13 @@ from noughts_server.store.tournaments.join_window import Joining
 MOST_GAMES = 100_000_000
 MOST_GAMES_PER_PAIR = 1_000_000
 _JOIN = "Let more bots join: `noughts tournament join {} --bot BOT`."
-# Slots of a unit while pairings are still to come: few, so that all games of a round can be concurrent.
+# Slots of a unit while pairings are still to come. They are few, so that all games of a round can be concurrent.
 _GROWING_UNIT = 8
 
 
 @dataclass(frozen=True, slots=True)
 class NewTournament:
-    """The organiser's choices."""
+    """The organiser's settings of a new tournament."""
 
     slug: str
     """The ID in `tournaments/ID`: 1 to 63 characters from a-z, 0-9 and `-`."""
@@ -86,7 +86,7 @@ class Tournament:
     reason: str
     """Why it was cancelled or paused, if not by a caller, why its test is not decided, or why play has stopped.
 
-    Else empty.
+    Otherwise empty.
     """
     base_entries: int | None = None
     """The entries for which its slots are computed, if some have been added since."""
@@ -104,7 +104,7 @@ class Tournament:
 
     @property
     def ended(self) -> bool:
-        """Return whether its games have ended, unless it is extended: secrets can be published."""
+        """Return whether it is finished or cancelled. Then its seed can be published."""
         return self.state in (TournamentState.FINISHED, TournamentState.CANCELLED)
 
 
@@ -116,8 +116,8 @@ def create_tournament(
     if connection.execute(select(tournaments.c.id).where(tournaments.c.slug == new.slug)).first():
         raise AlreadyExists(tournament_name(new.slug))
     if limits is not None:
-        open_ones = tournaments.c.state.in_((TournamentState.OPEN, TournamentState.RUNNING, TournamentState.PAUSED))
-        of_owner = (tournaments.c.owner_id == owner_id, tournaments.c.kind != Kind.CHALLENGE, open_ones)
+        is_unfinished = tournaments.c.state.in_((TournamentState.OPEN, TournamentState.RUNNING, TournamentState.PAUSED))
+        of_owner = (tournaments.c.owner_id == owner_id, tournaments.c.kind != Kind.CHALLENGE, is_unfinished)
         so_far = connection.execute(select(func.count()).select_from(tournaments).where(*of_owner)).scalar_one()
         limits.check("tournaments", "tournaments of yours that are not over", so_far)
     row = {
@@ -177,8 +177,8 @@ class PlayedTournament(NamedTuple):
 
 
 def played_tournaments(connection: Connection, tournament_ids: Sequence[int]) -> dict[int, PlayedTournament]:
-    """Return those of these tournaments that have games, by key."""
-    # Each is one step in an index, while GROUP BY would read all games.
+    """Return the tournaments among these that have games, by key."""
+    # Each maximum is one step in an index, while GROUP BY would read all games.
     highest = select(func.max(games.c.ordinal)).where(games.c.tournament_id == tournaments.c.id).scalar_subquery()
     last = select(func.max(entries.c.number)).where(entries.c.tournament_id == tournaments.c.id).scalar_subquery()
     statement = _tournaments().add_columns(highest.label("highest"), last.label("last"))
@@ -187,7 +187,7 @@ def played_tournaments(connection: Connection, tournament_ids: Sequence[int]) ->
 
 
 def first_tournament(connection: Connection) -> str:
-    """Return what identifies the oldest tournament, and so the database; empty without any."""
+    """Return the ID and the creation time of the oldest tournament, to identify the database; empty without any."""
     first = select(tournaments.c.slug, tournaments.c.created_at).order_by(tournaments.c.id).limit(1)
     return " ".join(map(str, connection.execute(first).first() or ()))
 
@@ -261,10 +261,10 @@ def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id
             tournament = get_tournament_by_id(connection, tournament.id)
         return change_tournament(connection, tournament, state=TournamentState.RUNNING, reason=None)
     require_state(tournament, TournamentState.OPEN, TournamentState.PAUSED)
-    waiting_for = tournament.joining.not_yet(now_ms)
-    if waiting_for:
+    why_not_yet = tournament.joining.why_not_yet(now_ms)
+    if why_not_yet:
         hint = "Cancel it and create another to begin earlier."
-        raise WrongState(tournament.name, got="open", expected=waiting_for, hint=hint)
+        raise WrongState(tournament.name, got="open", expected=why_not_yet, hint=hint)
     count = _number_entries(connection, tournament.id)
     if count < tournament.joining.entries_min:
         expected = f"at least {tournament.joining.entries_min}"
@@ -296,7 +296,8 @@ def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id
 def pause_tournament(connection: Connection, slug: str, *, owner_id: int | None = None, reason: str = "") -> Tournament:
     """Stop claims of units; results of games in progress are still stored. Repeating it has no effect.
 
-    `reason` says why, if no caller asked for it. Raises NotFound, PermissionDenied, WrongState (also for a challenge).
+    `reason` says why, if the server does it by itself. Raises NotFound, PermissionDenied, WrongState (also for a
+    challenge).
     """
     tournament = owned_tournament(connection, slug, owner_id)
     if tournament.kind is Kind.CHALLENGE:
@@ -316,7 +317,7 @@ def cancel_tournament(
 ) -> Tournament:
     """Cancel a tournament: stored games are kept and rated, later results are dropped. Repeating it has no effect.
 
-    `reason` says why, if no caller asked for it. Raises NotFound, PermissionDenied, WrongState (finished).
+    `reason` says why, if the server does it by itself. Raises NotFound, PermissionDenied, WrongState (finished).
     """
     tournament = owned_tournament(connection, slug, owner_id)
     if tournament.state is TournamentState.CANCELLED:
@@ -344,7 +345,7 @@ def require_state(tournament: Tournament, *states: TournamentState, hint: str = 
 
 
 def check_size(tournament: Tournament, count: int) -> None:
-    """Raise ResourceExhausted if so many entries would make too many games."""
+    """Raise ResourceExhausted if `count` entries would make too many games."""
     settings = tournament.settings
     total = settings.schedule.most_games(settings, count)
     if total > MOST_GAMES:
@@ -379,14 +380,14 @@ def base_schedule(connection: Connection, tournament: Tournament, count: int | N
 
 def count_entries(connection: Connection, tournament: Tournament) -> int:
     """Return the number of entries of a started tournament."""
-    # They are numbered from 0 without gaps, so the highest number is enough.
+    # Entries are numbered from 0 without gaps, so the highest number is enough.
     of_tournament = entries.c.tournament_id == tournament.id
     last: int = connection.execute(select(func.max(entries.c.number)).where(of_tournament)).scalar_one()
     return last + 1
 
 
 def conditions(connection: Connection, tournament_id: int) -> GameConditions:
-    """Return what the referee needs to know of a tournament. Raises NotFound."""
+    """Return the conditions of a tournament's games for the referee. Raises NotFound."""
     tournament = get_tournament_by_id(connection, tournament_id)
     of_tournament = entries.c.tournament_id == tournament_id
     statement = select(entries, bots.c.owner_id).select_from(entries_with_bots).where(of_tournament)
@@ -415,7 +416,7 @@ def conditions(connection: Connection, tournament_id: int) -> GameConditions:
 
 
 def own_entries(connection: Connection, tournament_id: int) -> list[int]:
-    """Return the numbers of the organiser's own entries in a tournament with entries of other owners, else nothing."""
+    """Return the numbers of the organiser's own entries; an empty list if there are no entries of other owners."""
     organiser = select(tournaments.c.owner_id).where(tournaments.c.id == tournament_id).scalar_subquery()
     statement = select(entries.c.number, bots.c.owner_id == organiser).select_from(entries_with_bots)
     rows = connection.execute(statement.where(entries.c.tournament_id == tournament_id)).all()

@@ -24,29 +24,29 @@ class Withdrawal(NamedTuple):
 def withdraw(
     connection: Connection, tournament_id: int, numbers: Iterable[int], reason: str, *, now_ms: int
 ) -> list[Withdrawal]:
-    """Withdraw entries that were not yet withdrawn; return them."""
+    """Withdraw those of the entries that are not withdrawn yet, and return them."""
     condition = and_(
         entries.c.tournament_id == tournament_id, entries.c.number.in_(list(numbers)), entries.c.withdrawn_at.is_(None)
     )
-    leaving = connection.execute(select(entries.c.number, entries.c.label).where(condition)).all()
-    if leaving:
-        # The order of withdrawals decides a knockout, so a clock that was set back must not change it.
+    rows = connection.execute(select(entries.c.number, entries.c.label).where(condition)).all()
+    if rows:
+        # The order of withdrawals can decide a knockout, so it must not change if the clock is set back.
         of_tournament = entries.c.tournament_id == tournament_id
         last = connection.scalar(select(func.max(entries.c.withdrawn_at)).where(of_tournament))
         now_ms = max(now_ms, (last or 0) + 1)
         connection.execute(
             update(entries).where(condition).values(withdrawn_at=now_ms, withdrawn_reason=reason or None)
         )
-    for number, label in leaving:
+    for number, label in rows:
         facts = {"entry": label, "reason": reason or "on request"}
         report_event(connection, "bot.withdrawn", tournament_id, now_ms, only=number, **facts)
-    return [Withdrawal(row.number, row.label, reason) for row in leaving]
+    return [Withdrawal(row.number, row.label, reason) for row in rows]
 
 
 def withdraw_failing(
     connection: Connection, tournament: Row[Any], stored: Sequence[FinishedGame], *, now_ms: int
 ) -> list[Withdrawal]:
-    """Withdraw entries that lost as many stored games through their own fault as the tournament allows."""
+    """Withdraw entries whose losses through their own fault have reached the limit of the tournament."""
     limit = read_settings(tournament).forfeit_after
     if not limit:
         return []

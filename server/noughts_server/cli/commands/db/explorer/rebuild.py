@@ -25,13 +25,13 @@ def rebuild(database: DatabaseOption = None, *, output: OutputOptions) -> None:
 
     Stop the server first. If the command is interrupted, run it again; the server also counts remaining games.
     """
-    from noughts_server.store.games.explorer import count_some, forget_all, unexplored
+    from noughts_server.store.games.explorer import count_some, count_unexplored, forget_all
 
     async def recount(store: "Store") -> int:
         await store.write(forget_all)
         games = 0
-        total = await store.read(unexplored)
-        while remaining := await store.read(unexplored):
+        total = await store.read(count_unexplored)
+        while remaining := await store.read(count_unexplored):
             show(total - remaining, total)
             games += await store.write(lambda connection: count_some(connection, 2_000))
         return games
