@@ -13,7 +13,7 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-# Must be imported before grpc; see that module.
+# This import must come before grpc; see `noughts_proto`.
 import noughts_proto as noughts_proto
 
 # isort: split

@@ -46,11 +46,11 @@ class FormerPaths:
         """Let Python make a module; `exec_module` replaces it."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Put the module of the present path in the place of `module`."""
-        import warnings  # only if it is needed: a bot must start at once
+        """Replace `module` by the module at the new path."""
+        import warnings  # rarely needed, and a bot must start at once
 
         old = module.__name__
         new = MOVED[old]
         warnings.warn(f"{old} moved: import {new} instead", DeprecationWarning, stacklevel=2)
-        # Python returns to the caller what is in `sys.modules` after this method.
+        # Python returns the entry of `sys.modules` to the caller after this method.
         sys.modules[old] = import_module(new)

@@ -103,7 +103,7 @@ def test_whatever_an_engine_says_the_conversation_goes_on(data: bytes, doings: l
     said = [*lines.feed(data), *lines.rest()]
     talk = Conversation(Terms(15, 15, 0, TimeLimits(move=1.0)), EngineOptions())
     does: dict[str, Callable[[], object]] = {
-        "tell": lambda: talk.tell("/tmp"),
+        "tell": lambda: talk.send_terms("/tmp"),
         "ask": lambda: talk.ask([112], 1_000_000),
         "restart": talk.restart,
         "forget": talk.forget,

@@ -19,6 +19,6 @@ for frame in map(json.loads, sys.stdin):
         if len(moves) < ply:
             moves.append(cell)
         games[game] = [*moves, next(cell for cell in range(900) if cell not in moves)]
-    chosen = {**turns, "cell": [games[game][-1] for game in turns["game"]]}
-    chosen = {name: chosen[name] for name in ("game", "ply", "cell")}  # and no clocks
-    send(done_through=frame.get("frame", 0), moves=chosen, heartbeat=frame.get("heartbeat"))
+    cells = [games[game][-1] for game in turns["game"]]
+    answers = {"game": turns["game"], "ply": turns["ply"], "cell": cells}
+    send(done_through=frame.get("frame", 0), moves=answers, heartbeat=frame.get("heartbeat"))

@@ -1,4 +1,4 @@
-"""Unchanged bots for PettingZoo, OpenSpiel and Kaggle ConnectX, functions of a board; Gymnasium environments."""
+"""Adapters: bots for PettingZoo, OpenSpiel and Kaggle ConnectX, functions of a board, and Gymnasium environments."""
 
 import importlib
 import warnings

@@ -9,9 +9,10 @@ from noughts_referee.rules import Position
 
 
 class BoardFunction(Bot):
-    """A bot that calls a function of the board: 1 own, -1 other, 0 empty, in the shape (rows, columns), row 0 on top.
+    """A bot that calls a function of the board, an array of shape (rows, columns) with row 0 at the top.
 
-    The function returns a cell, `(row, column)`, or with gravity a column.
+    Its values are 1 for own stones, -1 for the opponent's and 0 for free cells. The function returns a cell, `(row,
+    column)`, or with gravity a column.
     """
 
     def __init__(self, function: Callable[[Plane], Any], variants: tuple[str, ...] = ()) -> None:

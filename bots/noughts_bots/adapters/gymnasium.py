@@ -3,12 +3,13 @@
     env = NoughtsEnv("connect4", opponent="minimax:depth=2")
     boards = NoughtsVectorEnv(1024, "tictactoe")
 
-An observation is an int8 array of shape (2, layers * rows, columns): the stones of the side to move, and the other
-side's. The last one of a game shows the stones of the side that the reward belongs to first: the learner, or without an
+An observation is an int8 array of shape (2, layers * rows, columns): the stones of the side to move, then those of the
+other side. The last observation of a game begins with the side that gets the reward: the learner, or without an
 opponent the side that acted last. An action is a cell, or with gravity a column. `info["action_mask"]` marks the legal
-ones; an illegal action loses. The reward is 1 for a win, -1 for a loss, 0 for a draw. Needs the `gym` extra.
+actions. An illegal action loses. The reward is 1 for a win, -1 for a loss, 0 for a draw. Needs the `gym` extra.
 """
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -37,7 +38,7 @@ _WORD = 64
 
 
 class NoughtsEnv(gymnasium.Env[Observation, np.int64]):
-    """One board, against an opponent, or without one against oneself: then each step is the other side's."""
+    """One board. Without an opponent, the steps are the moves of both sides in turn."""
 
     metadata = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012  # as Gymnasium declares it
 
@@ -66,21 +67,21 @@ class NoughtsEnv(gymnasium.Env[Observation, np.int64]):
         self._own_side = int(self.np_random.integers(2)) if self._side is None else self._side
         if self._opponent is not None and self._own_side == 1:
             self._reply()
-        return self._observed(self._position.side)
+        return self._observe(self._position.side)
 
     def step(self, action: np.int64) -> tuple[Observation, float, bool, bool, Info]:
         position = self._position
         mover = position.side
         cell = cell_of_action(position, action)
         if cell not in position.free:
-            observation, info = self._observed(mover)
+            observation, info = self._observe(mover)
             return observation, -1.0, True, False, {**info, "illegal": True}
         position.play(cell)
         outcome = position.outcome()
         if outcome is None and self._opponent is not None:
             self._reply()
             outcome = position.outcome()
-        observation, info = self._observed(position.side if outcome is None else mover)
+        observation, info = self._observe(position.side if outcome is None else mover)
         if outcome is None:
             return observation, 0.0, False, False, info
         reward = 0.0 if outcome.winner is None else 1.0 if outcome.winner == mover else -1.0
@@ -94,7 +95,7 @@ class NoughtsEnv(gymnasium.Env[Observation, np.int64]):
         answer: Any = self._opponent.choose(self._position)
         self._position.play(answer.cell if isinstance(answer, Move) else answer)
 
-    def _observed(self, side: int) -> tuple[Observation, Info]:
+    def _observe(self, side: int) -> tuple[Observation, Info]:
         """Return the planes with this side's stones first, and the legal actions."""
         mask = np.zeros(action_count(self.variant), np.int8)
         if self._position.outcome() is None:
@@ -106,9 +107,9 @@ class NoughtsEnv(gymnasium.Env[Observation, np.int64]):
 class NoughtsVectorEnv(VectorEnv[Observation, Ints, Any]):
     """Many boards of one variant, which all move in each step through numpy arrays.
 
-    `opponent`: "random" answers at once on each board; None: each step is the other side's, on all boards. A finished
-    game is replaced in the same step (`AutoresetMode.SAME_STEP`): reward and `terminated` belong to the old game, the
-    observation to the new one, and `info["final_obs"]` has the old game's last one, as `NoughtsEnv` returns it. Only
+    The `opponent` "random" answers at once on each board. With None, the steps are the moves of both sides in turn. A
+    finished game is replaced in the same step (`AutoresetMode.SAME_STEP`): reward and `terminated` belong to the old
+    game, the observation to the new one, and `info["final_obs"]` has the last observation of the old game. Only
     m,n,k games, with or without gravity, are supported.
     """
 
@@ -128,21 +129,22 @@ class NoughtsVectorEnv(VectorEnv[Observation, Ints, Any]):
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._drops = bool(rules.gravity) and rules.layers == 1
-        # The padding of this table, the number of cells, is a cell that both sides hold.
+        # The table is padded with the number of cells: an extra cell on which both sides have a stone.
         self._below = supports(rules) if rules.gravity and not self._drops else None
         self._width = rules.cells + 1
         self._stones: Observation = np.zeros((num_envs, 2, self._width), np.int8)
         """The learner's stones and the opponent's; without an opponent, those of the two sides in turn."""
         self._stones[:, :, -1] = 1
         self._mover = _OWN
-        words = range(-(-rules.cells // _WORD))
+        words = range(math.ceil(rules.cells / _WORD))
         self._cell_bits = [_words([1 << cell for cell in range(rules.cells)], word) for word in words]
         most = max(map(len, rules.lines_through))
-        padded = [lines + (-1,) * (most - len(lines)) for lines in rules.lines_through]  # nobody holds all cells
+        # The padding -1 is the set of all cells, which no side can hold.
+        padded = [lines + (-1,) * (most - len(lines)) for lines in rules.lines_through]
         self._line_bits = [np.array([_words(lines, word) for lines in padded]) for word in words]
         """The lines through each cell, by word of 64 cells."""
         self._bits: npt.NDArray[np.uint64] = np.zeros((2, len(words), num_envs), np.uint64)
-        """The stones again, as sets of cells: a line is found by comparing words."""
+        """The same stones as sets of cells, in words of 64 bits, to find lines."""
         self._plies: Ints = np.zeros(num_envs, np.int64)
         self._heights: Ints = np.zeros((num_envs, rules.columns), np.int64)
         self._every = np.arange(num_envs)
@@ -157,14 +159,14 @@ class NoughtsVectorEnv(VectorEnv[Observation, Ints, Any]):
         done = np.zeros(self.num_envs, np.bool_)
         self._move(self._every, np.asarray(actions, np.int64), self._mover, rewards, done, 1.0)
         if self._plays_random and not done.all():
-            going = np.flatnonzero(~done)
-            self._move(going, self._drawn(going), _OTHER, rewards, done, -1.0)
+            running = np.flatnonzero(~done)
+            self._move(running, self._random_actions(running), _OTHER, rewards, done, -1.0)
         info: Info = {}
-        over = np.flatnonzero(done)
-        if over.size:
+        finished = np.flatnonzero(done)
+        if finished.size:
             info["final_obs"] = self._observation()
             info["_final_obs"] = done
-            self._clear(over)
+            self._clear(finished)
         if not self._plays_random:
             self._mover ^= 1
         info["action_mask"] = self.action_masks()
@@ -179,7 +181,10 @@ class NoughtsVectorEnv(VectorEnv[Observation, Ints, Any]):
         return free if self._below is None else free & both[:, self._below].min(axis=2)
 
     def _move(self, boards: Ints, actions: Ints, mover: int, rewards: Floats, done: Bools, reward: float) -> None:
-        """Play the actions of a side, `_OWN` or `_OTHER`, on these boards."""
+        """Play the actions of a side, `_OWN` or `_OTHER`, on these boards. Update the rewards and finished games.
+
+        The reward is `reward` for a win and its negative for an illegal action.
+        """
         rules = self.variant
         stones = self._stones.reshape(-1)
         inside: Ints = np.clip(actions, 0, action_count(rules) - 1)
@@ -204,24 +209,27 @@ class NoughtsVectorEnv(VectorEnv[Observation, Ints, Any]):
         rewards[boards] = np.where(won, reward, np.where(legal, rewards[boards], -reward))
         done[boards] = won | ~legal | (self._plies[boards] == rules.cells)
 
-    def _drawn(self, boards: Ints) -> Ints:
+    def _random_actions(self, boards: Ints) -> Ints:
+        """Return a random legal action for each of these boards."""
         masks = self.action_masks()[boards]
         chances = self.np_random.random(masks.shape) * masks
-        drawn: Ints = chances.argmax(axis=1)
-        return drawn
+        actions: Ints = chances.argmax(axis=1)
+        return actions
 
     def _clear(self, boards: Ints) -> None:
-        """Begin new games. With an opponent, it begins half of them."""
+        """Begin new games. An opponent begins half of them."""
         self._stones[boards, :, :-1] = 0
         self._bits[:, :, boards] = 0
         self._plies[boards] = 0
         self._heights[boards] = 0
         if self._plays_random:
-            begun = boards[self.np_random.random(len(boards)) < 0.5]
-            if begun.size:
-                nothing = np.zeros(self.num_envs)
-                nobody = np.zeros(self.num_envs, np.bool_)
-                self._move(begun, self._drawn(begun), _OTHER, nothing, nobody, 0.0)
+            begun_by_opponent = boards[self.np_random.random(len(boards)) < 0.5]
+            if begun_by_opponent.size:
+                # A first move ends no game, so its rewards and ends are dropped.
+                rewards = np.zeros(self.num_envs)
+                done = np.zeros(self.num_envs, np.bool_)
+                actions = self._random_actions(begun_by_opponent)
+                self._move(begun_by_opponent, actions, _OTHER, rewards, done, 0.0)
 
     def _observation(self) -> Observation:
         sides = self._stones[:, ::-1] if self._mover else self._stones
@@ -230,7 +238,7 @@ class NoughtsVectorEnv(VectorEnv[Observation, Ints, Any]):
 
 def _words(sets: Iterable[int], word: int) -> npt.NDArray[np.uint64]:
     """Return one word of 64 cells of each set."""
-    return np.array([each >> word * _WORD & (1 << _WORD) - 1 for each in sets], np.uint64)
+    return np.array([cells >> word * _WORD & (1 << _WORD) - 1 for cells in sets], np.uint64)
 
 
 def register() -> None:

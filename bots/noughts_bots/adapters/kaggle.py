@@ -50,7 +50,7 @@ class Submission(Bot):
 
     def __init__(self, file: str) -> None:
         self._agent = agent_of(folder() / Path(file).expanduser())
-        self._takes = _parameters(self._agent)
+        self._argument_count = _argument_count(self._agent)
 
     def choose(self, position: Position) -> int:
         variant = position.variant
@@ -66,7 +66,7 @@ class Submission(Bot):
             board=by_player(position), mark=position.side + 1, step=len(position.moves),
             remainingOverageTime=_OVERAGE_SECONDS,
         )  # fmt: skip
-        answer = self._agent(*(observation, configuration)[: self._takes])
+        answer = self._agent(*(observation, configuration)[: self._argument_count])
         return cell_of_action(position, answer)
 
 
@@ -77,7 +77,7 @@ def agent_of(file: Path) -> Callable[..., Any]:
     """
     subject = f"bot {file.name!r}"
     if file.is_dir() or file.name.endswith((".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")):
-        file = (file if file.is_dir() else _unpacked(file, subject)) / _MAIN
+        file = (file if file.is_dir() else _unpack(file, subject)) / _MAIN
         if not file.is_file():
             advice = f"put {_MAIN} at the top, not in a folder"
             raise BotSpecError(subject, f"no {_MAIN}", f"a submission with {_MAIN}", advice)
@@ -96,8 +96,8 @@ def agent_of(file: Path) -> Callable[..., Any]:
     return callables[-1]
 
 
-def _unpacked(archive: Path, subject: str) -> Path:
-    """Unpack an archive into a temporary folder, and return that. Raises BotSpecError."""
+def _unpack(archive: Path, subject: str) -> Path:
+    """Unpack an archive into a temporary folder, and return the folder. Raises BotSpecError."""
     target = Path(tempfile.mkdtemp(prefix="submission-"))
     atexit.register(shutil.rmtree, target, ignore_errors=True)
     left = LARGEST_BYTES
@@ -116,7 +116,7 @@ def _unpacked(archive: Path, subject: str) -> Path:
     return target
 
 
-def _parameters(agent: Callable[..., Any]) -> int:
-    """Return how many of the two arguments an agent takes."""
+def _argument_count(agent: Callable[..., Any]) -> int:
+    """Return the number of the two arguments that an agent takes."""
     kinds = [parameter.kind for parameter in inspect.signature(agent).parameters.values()]
     return 2 if inspect.Parameter.VAR_POSITIONAL in kinds else min(2, len(kinds))

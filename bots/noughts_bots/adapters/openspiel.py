@@ -39,7 +39,7 @@ class OpenSpielBot(Bot):
         return cell_of_action(position, bot.step(state))
 
     def begin(self, bot: Any, position: Position) -> None:
-        """Called before each question. Most bots keep no state."""
+        """Prepare the bot for a question. By default it restarts, because most bots keep no state."""
         bot.restart()
 
 

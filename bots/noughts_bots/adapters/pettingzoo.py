@@ -25,19 +25,21 @@ class PettingZooBot(Bot):
         self._agent = agent
 
     def choose(self, position: Position) -> int:
-        seen = observation(position)
+        agent_view = observation(position)
         agent = self._agent
         if not hasattr(agent, "predict"):
-            return cell_of_action(position, agent(seen))
+            return cell_of_action(position, agent(agent_view))
         try:
-            action, _ = agent.predict(seen["observation"], action_masks=seen["action_mask"], deterministic=True)
+            action, _ = agent.predict(
+                agent_view["observation"], action_masks=agent_view["action_mask"], deterministic=True
+            )
         except TypeError:  # its `predict` takes no masks
-            action, _ = agent.predict(seen["observation"], deterministic=True)
+            action, _ = agent.predict(agent_view["observation"], deterministic=True)
         return cell_of_action(position, action)
 
 
 def observation(position: Position) -> Observation:
-    """Return what the variant's environment shows the side to move."""
+    """Return the observation of the side to move, as the variant's environment gives it."""
     mask = np.zeros(action_count(position.variant), np.int8)
     mask[actions_of(position)] = 1
     return {"observation": np.stack(own_and_other(position), axis=2), "action_mask": mask}

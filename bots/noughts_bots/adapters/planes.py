@@ -28,13 +28,13 @@ def by_player(position: Position) -> list[int]:
     return board
 
 
-def cell_of_action(position: Position, chosen: Any) -> int:
-    """Return the cell of an action (with gravity a column, else a cell); -1, which is illegal, if there is none."""
-    action = int(chosen)
+def cell_of_action(position: Position, action: Any) -> int:
+    """Return the cell of an action (with gravity a column, else a cell); the illegal cell -1 if the column is full."""
+    number = int(action)
     variant = position.variant
     if not _drops(variant):
-        return action
-    return next((cell for cell in position.free if cell % variant.columns == action), -1)
+        return number
+    return next((cell for cell in position.free if cell % variant.columns == number), -1)
 
 
 def actions_of(position: Position) -> list[int]:
@@ -48,6 +48,7 @@ def action_count(variant: Variant) -> int:
 
 
 def _drops(variant: Variant) -> bool:
+    """Return whether an action is a column, into which a stone falls."""
     return bool(variant.gravity) and variant.layers == 1
 
 

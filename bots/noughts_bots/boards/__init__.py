@@ -1,1 +1,1 @@
-"""The boards of the games that a bot plays at present."""
+"""The boards of a bot's running games."""

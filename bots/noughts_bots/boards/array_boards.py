@@ -1,11 +1,11 @@
-"""The boards of running games as one array: for an `ArrayBot`. A frame's columns reach it by fancy indexing."""
+"""The boards of running games as one array, for an `ArrayBot`."""
 
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from noughts_bots.boards.interface import OFF_BOARD, Answers, Chosen, Questions, Resigning
+from noughts_bots.boards.interface import OFF_BOARD, Answers, Choice, Questions, ReportResignation
 from noughts_bots.sdk.arrays import RESIGN, ArrayBot, Batch, read_cells
 from noughts_bots.sdk.bot import Resign
 from noughts_proto.v1 import play_pb2 as pb
@@ -13,7 +13,8 @@ from noughts_referee.rules import Variant
 
 _FEWEST_ROWS = 16
 _NO_LIMIT = np.iinfo(np.int64).max
-_VARIANT, _SIDE, _NEW, _SEED, _COUNT, _OWN_CLOCK, _OPPONENT_CLOCK, _MOVE_LIMIT = _FIELDS = range(8)
+_FIELDS = range(8)
+_VARIANT, _SIDE, _NEW, _SEED, _COUNT, _OWN_CLOCK, _OPPONENT_CLOCK, _MOVE_LIMIT = _FIELDS
 """The fields of a game. The count is the number of known moves, including the bot's last answer."""
 
 _Numbers = npt.NDArray[np.int64]
@@ -28,9 +29,9 @@ class ArrayBoards:
         """The row of each running game, by its handle."""
         self._free_rows: list[int] = []
         self._games = np.zeros((len(_FIELDS), 0), np.int64)
-        """A column a game, a row a field."""
+        """One column for each game, one row for each field."""
         self._boards = np.zeros((0, 0), np.int8)
-        """A row a game, as wide as the largest board: 0 free, 1 the bot's stone, 2 the opponent's."""
+        """One row for each game, as wide as the largest board: 0 free, 1 the bot's stone, 2 the opponent's."""
         self._moves = np.zeros((0, 0), np.int64)
         """The moves of each game, in rows as wide as the boards."""
 
@@ -39,10 +40,9 @@ class ArrayBoards:
             self._variants.append(variant)
         handles = starts.game[:]
         self._make_room(len(handles), variant.cells)
-        taken = self._free_rows[: -len(handles) - 1 : -1]
-        del self._free_rows[len(self._free_rows) - len(handles) :]
-        self._rows.update(zip(handles, taken, strict=True))
-        rows = np.array(taken, np.int64)
+        new_rows = [self._free_rows.pop() for _ in handles]
+        self._rows.update(zip(handles, new_rows, strict=True))
+        rows = np.array(new_rows, np.int64)
         limits = starts.time
         games = self._games
         games[_VARIANT][rows] = self._variants.index(variant)
@@ -57,7 +57,7 @@ class ArrayBoards:
             self._replay(rows, np.array(starts.moves[:], np.int64))
 
     def _make_room(self, games: int, cells: int) -> None:
-        """Enlarge the arrays for so many further games of so many cells."""
+        """Enlarge the arrays, if needed, for this number of further games on boards of this number of cells."""
         rows, width = self._boards.shape
         missing = games - len(self._free_rows)
         more = max(missing, rows, _FEWEST_ROWS) if missing > 0 else 0
@@ -77,7 +77,7 @@ class ArrayBoards:
         self._moves[row_of_each, places] = moves
         self._boards[row_of_each, moves] = 1 + ((places + self._games[_SIDE][row_of_each]) & 1)
 
-    def asked(self, turns: pb.Turns) -> Questions:
+    def read_questions(self, turns: pb.Turns) -> Questions:
         columns = [turns.game[:], turns.ply[:], turns.cell[:]]
         if turns.own_clock_us:
             columns += [turns.own_clock_us[:], turns.opponent_clock_us[:]]
@@ -96,13 +96,13 @@ class ArrayBoards:
         return Questions(handles, plies, rows)
 
     def _update(self, rows: _Numbers, plies: _Numbers, cells: _Numbers) -> None:
-        """Place the opponent's move in each game, unless it is known."""
+        """Place the opponent's move in each game that does not have it yet, and undo moves that did not count."""
         counts = self._games[_COUNT][rows]
         unknown = counts + 1 == plies
         if not unknown.all():
-            again = ~unknown & (counts != plies)
-            if again.any():
-                self._take_back(rows[again], plies[again])
+            is_repeated = ~unknown & (counts != plies)
+            if is_repeated.any():
+                self._take_back(rows[is_repeated], plies[is_repeated])
             rows, plies, cells = rows[unknown], plies[unknown], cells[unknown]
         self._boards[rows, cells] = 2
         self._moves[rows, plies - 1] = cells
@@ -122,27 +122,28 @@ class ArrayBoards:
         parts = []
         for variant in dict.fromkeys(variants.tolist()):
             part = np.flatnonzero(variants == variant)
-            games, plies = ([column[row] for row in part.tolist()] for column in (questions.games, questions.plies))
+            games = [questions.games[row] for row in part.tolist()]
+            plies = [questions.plies[row] for row in part.tolist()]
             parts.append(Questions(games, plies, questions.positions[part]))
         return parts
 
-    def answers(self, questions: Questions, resigning: Resigning) -> Answers:
+    def answers(self, questions: Questions, report_resignation: ReportResignation) -> Answers:
         rows: _Numbers = questions.positions
         batch = self._batch(rows)
         variant = batch.variant
         plies = batch.ply.copy()
         cells, scores = read_cells(self._bot.choose_arrays(batch), len(rows))
         valid = (cells >= 0) & (cells < variant.cells)
-        chosen: list[Chosen] = cells.tolist()
+        choices: list[Choice] = cells.tolist()
         if not valid.all():
             for row in np.flatnonzero(~valid).tolist():
-                chosen[row] = resigning(row, Resign()) if cells[row] == RESIGN else OFF_BOARD
+                choices[row] = report_resignation(row, Resign()) if cells[row] == RESIGN else OFF_BOARD
                 scores.pop(row, None)
             rows, plies, cells = rows[valid], plies[valid], cells[valid]
         self._boards[rows, cells] = 1
         self._moves[rows, plies] = cells
         self._games[_COUNT][rows] = plies + 1
-        return Answers(questions.games, questions.plies, chosen, scores)
+        return Answers(questions.games, questions.plies, choices, scores)
 
     def _batch(self, rows: _Numbers) -> Batch:
         games = self._games.take(rows, axis=1)

@@ -12,9 +12,9 @@ from noughts_referee.rules import Variant
 OFF_BOARD = 0xFFFFFFFF
 """The value that stands for an invalid cell number in a column of unsigned numbers."""
 
-Chosen = int | Resign
+Choice = int | Resign
 """A cell, or a resignation, whose text says why."""
-Resigning = Callable[[int, Exception], Resign]
+ReportResignation = Callable[[int, Exception], Resign]
 """Reports that the bot failed or resigned in a row of the questions, and returns the resignation."""
 
 
@@ -26,7 +26,7 @@ class Questions:
     """The handles of the games."""
     plies: Sequence[int]
     positions: Any
-    """The `Position` of each game, or with arrays the row of each."""
+    """The `Position` of each game; in `ArrayBoards` an array of the games' rows."""
 
     def __len__(self) -> int:
         return len(self.games)
@@ -45,7 +45,7 @@ class Answers:
 
     games: Sequence[int]
     plies: Sequence[int]
-    chosen: Sequence[Chosen]
+    choices: Sequence[Choice]
     scores: Mapping[int, float] = field(default_factory=dict)
     """Scores by row."""
     comments: Mapping[int, str] = field(default_factory=dict)
@@ -58,8 +58,8 @@ class Boards(Protocol):
     def start(self, variant: Variant, starts: pb.Starts) -> None:
         """Keep the boards of these games, with the moves made so far."""
 
-    def asked(self, turns: pb.Turns) -> Questions:
-        """Return these questions, with each board updated to the moves played since its last question.
+    def read_questions(self, turns: pb.Turns) -> Questions:
+        """Return the questions of `turns`, and update each board with the moves played since its last question.
 
         Games that are already over are left out. A repeated question undoes the bot's last answer, which did not
         arrive and does not count.
@@ -68,10 +68,10 @@ class Boards(Protocol):
     def by_variant(self, questions: Questions) -> list[Questions]:
         """Return the questions of each variant."""
 
-    def answers(self, questions: Questions, resigning: Resigning) -> Answers:
+    def answers(self, questions: Questions, report_resignation: ReportResignation) -> Answers:
         """Ask a bot that answers in batches, and place the answers on the boards. All questions have one variant.
 
-        Raises whatever the bot raises, TypeError or ValueError unless there is one answer per question.
+        Raises the errors of the bot, and TypeError or ValueError unless there is one answer for each question.
         """
 
     def variant(self, game: int) -> Variant | None:
@@ -84,18 +84,18 @@ class Boards(Protocol):
         """Forget games, which can be unknown."""
 
 
-def read_choice(chosen: object, variant: Variant) -> tuple[int, float | None]:
+def read_choice(answer: object, variant: Variant) -> tuple[int, float | None]:
     """Return the cell, or OFF_BOARD, and the score of an answer to one position. Raises TypeError if invalid."""
-    number, score = chosen[:2] if isinstance(chosen, Move) else (chosen, None)
+    number, score = answer[:2] if isinstance(answer, Move) else (answer, None)
     try:
         cell = on_board(operator.index(number), variant)  # type: ignore[arg-type]  # index() decides
     except TypeError:
-        raise TypeError(f"choose: got {chosen!r}, expected the number of a cell or a Move") from None
+        raise TypeError(f"choose: got {answer!r}, expected the number of a cell or a Move") from None
     # The score of an invalid cell is read, too, because it can also be invalid.
     score = None if score is None else float(score)
     return cell, None if cell == OFF_BOARD else score
 
 
 def on_board(cell: int, variant: Variant) -> int:
-    """Return the cell as a column can hold it."""
+    """Return the cell, or OFF_BOARD if it is not on the board."""
     return cell if 0 <= cell < variant.cells else OFF_BOARD

@@ -1,8 +1,8 @@
-"""The boards of running games as a `Position` each: for bots with `choose` or `choose_batch`."""
+"""The boards of running games as one `Position` each, for bots with `choose` or `choose_batch`."""
 
 from collections.abc import Sequence
 
-from noughts_bots.boards.interface import OFF_BOARD, Answers, Chosen, Questions, Resigning, read_choice
+from noughts_bots.boards.interface import OFF_BOARD, Answers, Choice, Questions, ReportResignation, read_choice
 from noughts_bots.sdk.bot import Bot, Resign, read_batch
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.rules import Position, Variant
@@ -13,7 +13,7 @@ class PositionBoards:
         self._bot = bot
         self._positions: dict[int, Position] = {}
         """Running games: `own` are the bot's stones. The bot's last answer is at the end of `moves`, but is not among
-        the stones until its next turn, when `asked` adds it with the opponent's move."""
+        the stones until its next turn, when `read_questions` adds it with the opponent's move."""
         self._variants: set[Variant] = set()
         """The variants of all games so far. Frames are sorted by variant only if there are several."""
         self._move_limits: dict[int, int] = {}
@@ -26,33 +26,33 @@ class PositionBoards:
         self._variants.add(variant)
         positions = self._positions
         moves = starts.moves[:]
-        taken = 0
+        moves_read = 0
         for handle, side, seed, count in zip(
             starts.game[:], starts.side[:], starts.seed[:], starts.move_count[:], strict=True
         ):
             if count:
-                positions[handle] = _seen_by(side - 1, variant, moves[taken : taken + count], seed)
-                taken += count
+                positions[handle] = _seen_by(side - 1, variant, moves[moves_read : moves_read + count], seed)
+                moves_read += count
             else:
                 positions[handle] = Position(variant, side=side - 1, seed=seed)
         if starts.fuel:
             for handle in starts.game:
                 positions[handle].fuel = starts.fuel
 
-    def asked(self, turns: pb.Turns) -> Questions:
+    def read_questions(self, turns: pb.Turns) -> Questions:
         # Slicing a repeated field once is cheaper than reading its elements one by one.
-        questions = self._asked(turns.game[:], turns.ply[:], turns.cell[:])
+        questions = self._questions_of(turns.game[:], turns.ply[:], turns.cell[:])
         if turns.own_clock_us:
             self._set_clocks(turns)
         return questions
 
-    def _asked(self, games: list[int], plies: list[int], cells: list[int]) -> Questions:
+    def _questions_of(self, games: list[int], plies: list[int], cells: list[int]) -> Questions:
         known = self._positions
         try:
             positions = [known[handle] for handle in games]
         except KeyError:
             rows = [row for row in zip(games, plies, cells, strict=True) if row[0] in known]
-            return self._asked(
+            return self._questions_of(
                 games=[game for game, _, _ in rows],
                 plies=[ply for _, ply, _ in rows],
                 cells=[cell for _, _, cell in rows],
@@ -66,9 +66,10 @@ class PositionBoards:
                 position.opponent |= 1 << cell
                 moves.append(cell)
             elif count != ply:
-                again = _seen_by(position.side, position.variant, moves[:ply], position.seed)
-                again.fuel = position.fuel
-                positions[row] = known[games[row]] = again
+                # The question is repeated, so the moves after it do not count.
+                earlier = _seen_by(position.side, position.variant, moves[:ply], position.seed)
+                earlier.fuel = position.fuel
+                positions[row] = known[games[row]] = earlier
         return Questions(games, plies, positions)
 
     def _set_clocks(self, turns: pb.Turns) -> None:
@@ -94,13 +95,13 @@ class PositionBoards:
             for part in rows.values()
         ]
 
-    def answers(self, questions: Questions, resigning: Resigning) -> Answers:
+    def answers(self, questions: Questions, report_resignation: ReportResignation) -> Answers:
         positions: tuple[Position, ...] = tuple(questions.positions)
-        chosen: list[Chosen] = read_batch(self._bot.choose_batch(positions), len(positions))
+        choices: list[Choice] = read_batch(self._bot.choose_batch(positions), len(positions))
         variant = positions[0].variant
         cells = variant.cells
         scores = {}
-        for row, (position, answer) in enumerate(zip(positions, chosen, strict=True)):
+        for row, (position, answer) in enumerate(zip(positions, choices, strict=True)):
             if type(answer) is int and 0 <= answer < cells:
                 position.moves.append(answer)
                 continue
@@ -108,15 +109,15 @@ class PositionBoards:
                 if isinstance(answer, Resign):
                     raise answer
                 cell, score = read_choice(answer, variant)
-                chosen[row] = cell
+                choices[row] = cell
             except Exception as failure:
-                chosen[row] = resigning(row, failure)
+                choices[row] = report_resignation(row, failure)
                 continue
             if cell != OFF_BOARD:
                 position.moves.append(cell)
             if score is not None:
                 scores[row] = score
-        return Answers(questions.games, questions.plies, chosen, scores)
+        return Answers(questions.games, questions.plies, choices, scores)
 
     def variant(self, game: int) -> Variant | None:
         position = self._positions.get(game)

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from typing import TypeVar
 
-from noughts_bots.boards.interface import OFF_BOARD, Answers, Boards, Chosen, Questions, on_board, read_choice
+from noughts_bots.boards.interface import OFF_BOARD, Answers, Boards, Choice, Questions, on_board, read_choice
 from noughts_bots.boards.position_boards import PositionBoards
 from noughts_bots.connection.events import Complaint
 from noughts_bots.connection.failures import Failures, in_words
@@ -24,8 +24,8 @@ from noughts_referee.rules import OpeningChoice, Position, Put, Result, Take, Te
 
 logger = logging.getLogger("noughts.bot")
 
-_Kept = TypeVar("_Kept")
-_Answer = tuple[int, int, Chosen]
+_Value = TypeVar("_Value")
+_Answer = tuple[int, int, Choice]
 """A game's handle, the ply, and the answer."""
 _LONGEST_REASON = 500
 """Characters of a reason; the referee keeps no more."""
@@ -82,8 +82,8 @@ class Dialogue:
         )
         return pb.PlayRequest(hello=hello)
 
-    def welcomed(self, welcome: pb.Welcome) -> None:
-        """Tell the bot what the welcome says about its comments. Earlier servers say nothing."""
+    def read_welcome(self, welcome: pb.Welcome) -> None:
+        """Set the bot's limit of comments. Earlier servers do not send one."""
         if welcome.comment_bytes:
             self._bot.comment_bytes = welcome.comment_bytes
 
@@ -96,7 +96,7 @@ class Dialogue:
             self._choices.append(self._choose(opening))
         for starts in frame.starts:
             self._start_games(starts)
-        return self._boards.asked(frame.turns)
+        return self._boards.read_questions(frame.turns)
 
     def _choose(self, opening: pb.Opening) -> pb.Choice:
         """Return the bot's choice for an opening. If the bot fails, log that and resign the game."""
@@ -162,7 +162,7 @@ class Dialogue:
     def end_games(self, frame: pb.PlayResponse) -> None:
         """Forget the games that the frame ends, after its questions are answered, and call the bot's hook.
 
-        For a bot with the hook, `take` has already called this before the questions; a second call does no harm.
+        For a bot with the hook, `take` has already called this before the questions. A second call has no effect.
         """
         ends = frame.ends
         if ends.fault:
@@ -171,10 +171,11 @@ class Dialogue:
         if self._hears_end:
             self._tell_ends(ends)
         self._boards.forget(games)
-        for known in (self._infos, self._numbers):
-            if known:
-                for handle in games:
-                    known.pop(handle, None)
+        if self._infos:
+            for handle in games:
+                self._infos.pop(handle, None)
+        for handle in games:
+            self._numbers.pop(handle, None)
 
     def _tell_ends(self, ends: pb.Ends) -> None:
         for handle, result, termination, plies, cell in zip(
@@ -210,29 +211,32 @@ class Dialogue:
         if self._heartbeat:
             request.heartbeat.id = self._heartbeat
             self._heartbeat = 0
-        # A thread can append at the same time: take what is there now, leave the rest.
+        # A thread can append at the same time, so only the answers that are there now are sent.
         if self._answers:
             answers = self._answers[:]
             del self._answers[: len(answers)]
-            games, plies, chosen = zip(*answers, strict=True)
-            scores, comments = _taken(self._scores, answers), _taken(self._comments, answers)
-            self._write(request.moves, Answers(games, plies, chosen, scores, comments))
+            games, plies, choices = zip(*answers, strict=True)
+            scores = _take_of(self._scores, answers)
+            comments = _take_of(self._comments, answers)
+            self._write(request.moves, Answers(games, plies, choices, scores, comments))
         for _ in range(len(self._batches)):
             self._write(request.moves, self._batches.popleft())
         if self._choices:
-            choices = self._choices[:]
-            del self._choices[: len(choices)]
-            request.choices.extend(choices)
+            opening_choices = self._choices[:]
+            del self._choices[: len(opening_choices)]
+            request.choices.extend(opening_choices)
         return request
 
     def _write(self, moves: pb.Moves, answers: Answers) -> None:
         before = len(moves.game)
-        cells = answers.chosen
+        cells = answers.choices
         if answers.scores:
             moves.scored.extend([before + row for row in answers.scores])
             moves.score.extend(answers.scores.values())
         if answers.comments:
-            longest = self._bot.comment_bytes + 1  # so that the server sees that it was longer
+            longest = (
+                self._bot.comment_bytes + 1
+            )  # one more than the limit, so that the server marks the comment as cut
             moves.commented.extend([before + row for row in answers.comments])
             moves.comment.extend(_within_frame(moves, answers.comments.values(), longest))
         if self._resigns:
@@ -246,7 +250,7 @@ class Dialogue:
         moves.cell.extend(cells)  # type: ignore[arg-type]  # resignations are gone
 
     def answer_all(self, questions: Questions) -> None:
-        """Get all answers from the bot with one call, or one for each variant; see `Bot.choose_batch`."""
+        """Get all answers from the bot with one call for each variant; see `Bot.choose_batch`."""
         if questions:
             self._batches.extend([self._answers_to(part) for part in self._boards.by_variant(questions)])
 
@@ -263,40 +267,40 @@ class Dialogue:
 
     def answer(self, handle: int, ply: int, position: Position) -> None:
         """Get an answer from the bot. If the bot fails, log that and resign the game."""
-        answer: Chosen
+        answer: Choice
         try:
-            chosen = self._ask(position)
-            # Most bots answer with plain numbers and skip all checks for other answers.
-            if type(chosen) is int and 0 <= chosen < position.variant.cells:
-                position.moves.append(chosen)
-                answer = chosen
+            reply = self._ask(position)
+            # Most bots answer with plain numbers, which need no other checks.
+            if type(reply) is int and 0 <= reply < position.variant.cells:
+                position.moves.append(reply)
+                answer = reply
             else:
-                answer = self._read(handle, ply, position, chosen)
+                answer = self._read(handle, ply, position, reply)
         except Exception as failure:
             answer = self._resignation(handle, ply, failure)
         self._answers.append((handle, ply, answer))
 
     async def answer_async(self, handle: int, ply: int, position: Position) -> None:
         """Do the same as `answer` for a bot with `async def choose`."""
-        answer: Chosen
+        answer: Choice
         try:
-            chosen = self._ask(position)
-            answer = self._read(handle, ply, position, await chosen if isinstance(chosen, Awaitable) else chosen)
+            reply = self._ask(position)
+            answer = self._read(handle, ply, position, await reply if isinstance(reply, Awaitable) else reply)
         except Exception as failure:
             answer = self._resignation(handle, ply, failure)
         self._answers.append((handle, ply, answer))
 
-    def _read(self, handle: int, ply: int, position: Position, chosen: object) -> int:
+    def _read(self, handle: int, ply: int, position: Position, reply: object) -> int:
         """Return the cell of the bot's answer, add it to the position's moves, and keep its score. Raises TypeError."""
-        cell, score = read_choice(chosen, position.variant)
-        if isinstance(chosen, Move) and not isinstance(chosen.comment, str):
-            raise TypeError(f"choose: got a comment of type {type(chosen.comment).__name__}, expected a text")
+        cell, score = read_choice(reply, position.variant)
+        if isinstance(reply, Move) and not isinstance(reply.comment, str):
+            raise TypeError(f"choose: got a comment of type {type(reply.comment).__name__}, expected a text")
         if cell != OFF_BOARD:
             position.moves.append(cell)
         if score is not None:
             self._scores[handle, ply] = score
-        if isinstance(chosen, Move) and chosen.comment:
-            self._comments[handle, ply] = chosen.comment
+        if isinstance(reply, Move) and reply.comment:
+            self._comments[handle, ply] = reply.comment
         return cell
 
     def _resignation(self, handle: int, ply: int, failure: Exception, games: int = 1) -> Resign:
@@ -313,32 +317,32 @@ class Dialogue:
         return Resign(in_words(failure))
 
 
-def _taken(kept: dict[tuple[int, int], _Kept], answers: list[_Answer]) -> dict[int, _Kept]:
-    """Take out what is kept for these answers, by row."""
-    if not kept:
+def _take_of(values: dict[tuple[int, int], _Value], answers: list[_Answer]) -> dict[int, _Value]:
+    """Remove the values of these answers, which are by game and ply, and return them by row."""
+    if not values:
         return {}
-    return {row: kept.pop((game, ply)) for row, (game, ply, _) in enumerate(answers) if (game, ply) in kept}
+    return {row: values.pop((game, ply)) for row, (game, ply, _) in enumerate(answers) if (game, ply) in values}
 
 
 def _as_utf8(text: str) -> str:
-    """Return a text of a bot as a message can hold it: Python's strings can have halves of characters."""
+    """Return a bot's text without surrogates, which Python's strings can have and messages cannot."""
     return text.encode(errors="replace").decode()
 
 
 def _within_frame(moves: pb.Moves, texts: Iterable[str], longest: int) -> list[str]:
-    """Return the texts, cut so that the frame does not become too large to be sent. Those that do not fit are empty."""
-    room = _MOST_TEXT_BYTES - sum(len(text.encode()) for held in (moves.comment, moves.reason) for text in held)
-    fitting = []
+    """Return the texts, each cut to `longest` characters; empty for texts that do not fit into the frame."""
+    left = _MOST_TEXT_BYTES - sum(len(text.encode()) for held in (moves.comment, moves.reason) for text in held)
+    cut_texts = []
     for text in texts:
         cut = _as_utf8(text[:longest])
         size = len(cut.encode())
-        fitting.append(cut if size <= room else "")
-        room -= min(size, room)
-    return fitting
+        cut_texts.append(cut if size <= left else "")
+        left -= min(size, left)
+    return cut_texts
 
 
 def _boards_of(bot: Bot) -> Boards:
-    """Return what keeps the boards of the bot's games, by the method that it has."""
+    """Return the boards that fit the method with which the bot chooses."""
     if method_of(bot) == "choose_arrays":
         from noughts_bots.boards.array_boards import ArrayBoards  # needs numpy
         from noughts_bots.sdk.arrays import ArrayBot

@@ -26,7 +26,7 @@ def _keep_garbage_at_forks() -> None:
     """Keep a forked child from collecting the garbage of its parent.
 
     uvloop forks to start a process, and waits until the child runs its program. Python allocates objects in the child
-    before that, which can start a collection. gRPC's objects then wait for ever for a thread that only the parent has.
+    before that, which can start a collection. gRPC's objects then wait forever for a thread that only the parent has.
     """
 
     def in_child() -> None:

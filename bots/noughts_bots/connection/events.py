@@ -33,7 +33,7 @@ class ConnectionLost:
 
     reason: str
     wait: float
-    """Seconds until then, at most."""
+    """The longest time until the next attempt, in seconds."""
     server: str = ""
     """HOST:PORT if the bot has never been online since its start, so the address can be wrong."""
     last: bool = False
@@ -42,13 +42,13 @@ class ConnectionLost:
     """Seconds after the start at which a bot that has never been online stops."""
 
     def __str__(self) -> str:
-        again = f"trying again {'every' if self.last else 'in'} {self.wait:.1f} s"
+        next_attempt = f"trying again {'every' if self.last else 'in'} {self.wait:.1f} s"
         if not self.server:
-            return f"connection lost ({self.reason}); {again}"
+            return f"connection lost ({self.reason}); {next_attempt}"
         until = "until Ctrl-C" if math.isinf(self.give_up) else f"for {self.give_up:g} s"
         return (
             f"cannot reach a server at {self.server} ({self.reason}): is it running, and is that its address?"
-            f" {again[0].upper()}{again[1:]} {until}"
+            f" {next_attempt[0].upper()}{next_attempt[1:]} {until}"
         )
 
 
@@ -62,10 +62,10 @@ class Complaint:
         return f"the referee complains: {self.message}"
 
 
-def tells_more(event: "SessionEvent", before: "SessionEvent | None") -> bool:
-    """Return whether the event is news after the event `before`, for a person.
+def is_news(event: "SessionEvent", before: "SessionEvent | None") -> bool:
+    """Return whether to report the event to a person after the event `before`.
 
-    In a series of failed attempts, news is the first one, a new reason, and the longest wait.
+    In a series of failed attempts, the first attempt, a new reason and the longest wait are reported.
     """
     if not (isinstance(event, ConnectionLost) and isinstance(before, ConnectionLost)):
         return True

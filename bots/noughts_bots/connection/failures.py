@@ -13,13 +13,13 @@ _LONGEST_WORDS = 500
 
 
 class Failures:
-    """Logs failures. A repeated one is logged again at the 10th, the 100th, the 1,000th time, and so on."""
+    """Logs failures. A repeated failure is logged again at the 10th, the 100th, the 1,000th time, and so on."""
 
     def __init__(self) -> None:
         self._counts: dict[object, int] = {}
 
     def tell(self, what: str, failure: BaseException) -> None:
-        """Log a failure of the bot. `what` says where, and what follows from it."""
+        """Log a failure of the bot. `what` is the message: the place, and the consequence."""
         frames = tuple((frame.filename, frame.lineno) for frame in traceback.extract_tb(failure.__traceback__))
         words = in_words(failure)
         self.note((frames, words), what, f", as before: {words}", failure)
@@ -31,7 +31,7 @@ class Failures:
         self._counts[kind] = count = self._counts.get(kind, 0) + 1
         if count == 1:
             logger.error("%s", what, exc_info=failure)
-        elif count >= 10 and str(count).strip("0") == "1":
+        elif count >= 10 and str(count).strip("0") == "1":  # a power of ten
             logger.error("%s%s (%s times so far)", what, again, f"{count:,}")
 
 

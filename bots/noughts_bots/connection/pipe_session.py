@@ -27,10 +27,10 @@ _FEW_QUESTIONS = 64
 def play_on_pipes(bot: Bot, reading: BinaryIO, writing: BinaryIO, *, name: str = "", version: str = "") -> None:
     """Play until the referee closes the pipe. `reading` is buffered, `writing` is not.
 
-    A bot with `async def choose` thinks about all questions of a frame at the same time, and its event loop stands
-    still between frames. Its answers, like those of `choose_batch`, are sent together. Raises EOFError, FrameTooLarge,
-    DecodeError or VariantError for invalid frames, OSError if the referee has gone, and TypeError for `async def
-    choose_batch`.
+    A bot with `async def choose` thinks about all questions of a frame at the same time. Its event loop runs only while
+    it thinks about a frame. Its answers, like those of `choose_batch`, are sent together. Raises EOFError,
+    FrameTooLarge, DecodeError or VariantError for invalid frames, OSError if the referee has closed its end, and
+    TypeError for `async def choose_batch`.
     """
     dialogue = Dialogue(bot, lambda event: None)
 
@@ -42,7 +42,7 @@ def play_on_pipes(bot: Bot, reading: BinaryIO, writing: BinaryIO, *, name: str =
         while (message := read_message(reading, LARGEST_DOWN)) is not None:
             frame = pb.PlayResponse.FromString(message)
             if frame.HasField("welcome"):
-                dialogue.welcomed(frame.welcome)
+                dialogue.read_welcome(frame.welcome)
             dialogue.acknowledge(frame)
             questions = dialogue.take(frame)
             if dialogue.in_batches:
@@ -56,7 +56,7 @@ def play_on_pipes(bot: Bot, reading: BinaryIO, writing: BinaryIO, *, name: str =
 
 
 def _loop(bot: Bot) -> "AbstractContextManager[asyncio.Runner | None]":
-    """Return the event loop of a bot that needs one. Others must not spend time on loading it."""
+    """Return the event loop of a bot that needs one. Other bots do not spend time on the import."""
     if not chooses_asynchronously(bot):
         return nullcontext()
     import asyncio
@@ -65,11 +65,12 @@ def _loop(bot: Bot) -> "AbstractContextManager[asyncio.Runner | None]":
 
 
 def _answer(dialogue: Dialogue, questions: Questions, flush: Callable[[], None]) -> None:
-    at_once = max(_FEW_QUESTIONS, (len(questions) + 1) // 2)
+    """Answer the questions one by one, and send finished answers meanwhile."""
+    first_part = max(_FEW_QUESTIONS, (len(questions) + 1) // 2)
     flushed = time.perf_counter()
     for count, (handle, ply, position) in enumerate(questions, 1):
         dialogue.answer(handle, ply, position)
-        if count == at_once or time.perf_counter() - flushed > _FLUSH_SECONDS:
+        if count == first_part or time.perf_counter() - flushed > _FLUSH_SECONDS:
             flush()
             flushed = time.perf_counter()
 
@@ -77,6 +78,6 @@ def _answer(dialogue: Dialogue, questions: Questions, flush: Callable[[], None])
 async def _answer_together(dialogue: Dialogue, questions: Questions) -> None:
     import asyncio
 
-    async with asyncio.TaskGroup() as thoughts:
+    async with asyncio.TaskGroup() as tasks:
         for question in questions:
-            thoughts.create_task(dialogue.answer_async(*question))
+            tasks.create_task(dialogue.answer_async(*question))

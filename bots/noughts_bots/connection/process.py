@@ -18,7 +18,7 @@ _FEWEST_YOUNG, _MOST_YOUNG = 6_250, 100_000
 
 
 def tune_collector() -> None:
-    """Let the cycle collector run as often as there are cycles to find.
+    """Adapt the frequency of the cycle collector to the number of cycles that it finds.
 
     A frame creates thousands of objects without cycles, but a refused call leaves hundreds with cycles. Collecting
     100,000 objects at once would stop the process for 150 ms.
@@ -55,7 +55,7 @@ def allow_many_files() -> None:
 
 
 def die_with_parent() -> None:
-    """End this process when its parent ends, or if it has already ended."""
+    """End this process when its parent ends, or now if the parent has already ended."""
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
     if os.environ.get(PARENT_VARIABLE, str(os.getppid())) != str(os.getppid()):

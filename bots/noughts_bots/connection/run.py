@@ -1,11 +1,11 @@
-"""The two functions with which an author plays a bot."""
+"""The functions `run` and `run_async`, with which an author connects a bot to a server."""
 
 import logging
 import os
 from pathlib import Path
 
 from noughts_bots.connection.event_loop import run_loop
-from noughts_bots.connection.events import SessionEvent, tells_more
+from noughts_bots.connection.events import SessionEvent, is_news
 from noughts_bots.connection.session import Login, play
 from noughts_bots.sdk.bot import Bot
 from noughts_proto.security import dialling_from_environment
@@ -69,10 +69,10 @@ async def run_async(
     )
     before: SessionEvent | None = None
 
-    def heard(event: SessionEvent) -> None:
+    def log_news(event: SessionEvent) -> None:
         nonlocal before
-        if tells_more(event, before):
+        if is_news(event, before):
             logger.info("%s", event)
         before = event
 
-    await play(bot, login, heard)
+    await play(bot, login, log_news)

@@ -58,7 +58,8 @@ class _Session:
         try:
             with end_of_stream(call):
                 hello = self._dialogue.hello(self._login.name, self._login.version)
-                self._dialogue.welcomed((await greet(call, hello, self._on_event)).welcome)
+                frame = await greet(call, hello, self._on_event)
+                self._dialogue.read_welcome(frame.welcome)
                 self.welcomed = True
                 if self._is_async:
                     await self._serve_async(call)
@@ -88,9 +89,9 @@ class _Session:
         while frame is not None:
             self._dialogue.acknowledge(frame)
             questions = self._dialogue.take(frame)
-            answered = await self._answer(call, questions)
+            answer_count = await self._answer(call, questions)
             if self._pace.slow:
-                return functools.partial(self._think, questions.after(answered), frame)
+                return functools.partial(self._think, questions.after(answer_count), frame)
             self._dialogue.end_games(frame)
             await self._flush(call)
             frame = await next_frame(call)
@@ -106,7 +107,7 @@ class _Session:
         answer = self._dialogue.answer
         clock = self._pace.wall
         flushed = before = clock()
-        # Not for each question, because that would cost more than a fast answer.
+        # The processor time is not read for each question, because this would cost more than a fast answer.
         spent = pace.processor()
         all_quick = True
         for count, (handle, ply, position) in enumerate(questions, 1):

@@ -29,8 +29,8 @@ _FIRST_WAIT, _LONGEST_WAIT = 0.1, 10.0
 _SHORT_SESSION_SECONDS = 0.2
 # grpc.aio replaces the server's status by this one if the bot was writing when the server ended the stream.
 _WRITTEN_TOO_LATE = "Internal error from Core"
-# Reconnecting helps against these. Any other status is final.
-_PASSING = {
+# The bot reconnects after these statuses. Any other status is final.
+_TEMPORARY = {
     grpc.StatusCode.UNAVAILABLE,
     grpc.StatusCode.DEADLINE_EXCEEDED,
     grpc.StatusCode.CANCELLED,
@@ -90,12 +90,12 @@ async def keep_dialling(
 ) -> None:
     """Serve sessions one after another until the server ends one with OK. Calls `on_event` when the connection is lost.
 
-    It tries the next address at once; it reports and waits if all of them failed in a row. Raises BotRefused,
-    NeverConnected or SecurityProblem.
+    After a failure it tries the next address at once. It reports and waits if all addresses failed in a row. Raises
+    BotRefused, NeverConnected or SecurityProblem.
     """
     login.dialling.check(login.server, login.token)
     wait = _FIRST_WAIT
-    reached = False
+    has_connected = False
     give_up = time.monotonic() + login.wait
     addresses = addresses_of(login.server)
     untried = len(addresses)
@@ -111,26 +111,26 @@ async def keep_dialling(
             problem = failed_handshake(address, details)
             if problem and len(addresses) == 1:
                 raise problem from error
-            asked_to_wait = _seconds_to_wait(error)
-            if (error.code() not in _PASSING and not asked_to_wait) or not login.reconnect:
+            requested_wait = _seconds_to_wait(error)
+            if (error.code() not in _TEMPORARY and not requested_wait) or not login.reconnect:
                 raise BotRefused(error.code(), error.details() or error.code().name) from error
-            # Without this, a server that ends every session at once would get ten connections a second.
-            lasted = time.monotonic() - began > _SHORT_SESSION_SECONDS
-            if session.welcomed and (lasted or error.details() == _WRITTEN_TOO_LATE):
+            # The wait is not reset after short sessions: a server that ends each at once would get ten a second.
+            is_long = time.monotonic() - began > _SHORT_SESSION_SECONDS
+            if session.welcomed and (is_long or error.details() == _WRITTEN_TOO_LATE):
                 wait = _FIRST_WAIT
-            wait = max(wait, asked_to_wait)
-            reached |= session.welcomed
+            wait = max(wait, requested_wait)
+            has_connected = has_connected or session.welcomed
             untried -= 1
-            if untried and not session.welcomed and not asked_to_wait:
+            if untried and not session.welcomed and not requested_wait:
                 continue
             untried = len(addresses)
             reason = str(problem or why_unreachable(details))
-            if not session.welcomed and (perhaps := why_hung_up(details)):
-                reason += f"; {perhaps}"
-            left = math.inf if reached else give_up - time.monotonic()
+            if not session.welcomed and (hint := why_hung_up(details)):
+                reason += f"; {hint}"
+            left = math.inf if has_connected else give_up - time.monotonic()
             if left <= 0:
                 raise NeverConnected(f"could not reach {login.server} within {login.wait:g} s: {reason}") from error
-            lost_at = "" if reached else login.server
+            lost_at = "" if has_connected else login.server
             on_event(ConnectionLost(reason, wait, lost_at, last=wait >= _LONGEST_WAIT, give_up=login.wait))
         await asyncio.sleep(min(wait * random.uniform(0.5, 1.0), left))
         wait = min(wait * 2, _LONGEST_WAIT)
@@ -156,10 +156,11 @@ def open_call(channel: grpc.aio.Channel, login: Login) -> PlayCall:
 
 def _keep_status(call: PlayCall) -> None:
     with contextlib.suppress(StopIteration):
-        _status(call).send(None)  # it never waits: a task could run after the status is replaced
+        _status(call).send(None)  # runs at once, because a task could run after grpc has replaced the status
 
 
 async def _status(call: PlayCall) -> None:
+    """Store the call's status. It never waits, because the call has one."""
     details = await call.details()
     if call not in _STATUS or details != _WRITTEN_TOO_LATE:
         _STATUS[call] = await call.code(), details, await call.trailing_metadata()

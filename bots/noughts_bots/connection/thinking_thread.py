@@ -19,22 +19,22 @@ _MOST_WAITS = 2
 class Pace:
     """Whether a bot is slow, according to the duration of each of its thoughts. Times are seconds.
 
-    A thought of 20 ms or more is long. What matters then is the processor time of its thread:
+    A thought of 20 ms or more is long. Then the processor time of its thread decides:
 
-    - 20 ms or more: the bot works hard, and is slow at once.
-    - Less: the machine had no processor for it, or the bot waits for something (it sleeps, or calls another service),
-      which must not block the event loop. One thought cannot distinguish the two. Therefore two such thoughts are
-      tolerated, unless one takes half a second, and the third makes the bot slow.
+    - 20 ms or more: the bot computes for long, and is slow at once.
+    - Less: either the machine had no free processor, or the bot waits (it sleeps, or calls another service), which must
+      not block the event loop. One thought cannot distinguish the two. Therefore two such thoughts are tolerated,
+      unless one takes half a second. The third makes the bot slow.
 
     After a thousand answers in a row without a long thought the bot is fast again, and tolerated thoughts are
-    forgotten. Each further time that it turns slow, it needs twice as many.
+    forgotten. Each time that it becomes fast again, the required number doubles.
     """
 
     wall: Callable[[], float] = time.perf_counter
     """A clock that never stops."""
     processor: Callable[[], float] = time.thread_time
     """A clock that runs only while the calling thread uses a processor."""
-    wanted: int = 1_000
+    answers_to_recover: int = 1_000
     """The number of quick answers after which the bot is fast again."""
     slow: bool = field(default=False, init=False)
     _quick: int = field(default=0, init=False)
@@ -61,12 +61,12 @@ class Pace:
     def quick_answers(self, count: int) -> None:
         """Record answers without a long thought."""
         self._quick += count
-        if self._quick < self.wanted:
+        if self._quick < self.answers_to_recover:
             return
         self._quick = self._waits = 0
         if self.slow:
             self.slow = False
-            self.wanted *= 2
+            self.answers_to_recover *= 2
 
 
 class Work:
@@ -76,14 +76,15 @@ class Work:
         self.wakeup = asyncio.Event()
         """Set on the loop when a task is done."""
         self.over = False
-        """Whether no tasks will be added, so that nobody needs to wait for more."""
+        """Whether no more tasks will be added."""
         self.open = 0
         self.failure: BaseException | None = None
 
     def done(self, failure: BaseException | None) -> None:
-        """Record a task that is done or has failed for good. Call it on the loop."""
+        """Record that a task is done or has failed. Call it on the loop."""
         self.open -= 1
-        self.failure = self.failure or failure
+        if self.failure is None:
+            self.failure = failure
         self.wakeup.set()
 
 

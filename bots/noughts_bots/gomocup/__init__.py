@@ -1,6 +1,6 @@
-"""The Gomocup protocol, in both directions: engines that play here, and our bots as engines for other managers.
+"""The Gomocup protocol in both directions: engines as players, and bots of Noughts as engines for other managers.
 
-- `protocol`: what both directions need, pure.
+- `protocol`: lines, coordinates and rules for both directions, without I/O.
 - `conversation`: the commands to an engine and the meaning of its lines; `noughts_server.engines` plays with it.
 - `engine`: the other direction, a bot that answers a manager's commands.
 

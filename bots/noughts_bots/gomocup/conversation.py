@@ -73,7 +73,7 @@ class Terms:
         return [f"INFO {key} {value}" for key, value in infos.items()]
 
     def time_left(self, own_clock_us: int) -> str:
-        """Return the command before every question. Engines are tested with managers that always send it."""
+        """Return the command before every question. Managers always send it, so engines expect it."""
         return f"INFO time_left {own_clock_us // 1000 if self.time.bank else UNLIMITED_MS}"
 
 
@@ -83,8 +83,8 @@ def milliseconds(seconds: float) -> int:
 
 class Phase(Enum):
     STARTING = auto()
-    TOLD = auto()
-    """The terms were sent, which no engine answers, and then ABOUT, whose answer shows that they were read."""
+    TERMS_SENT = auto()
+    """The terms and ABOUT were sent. Engines do not answer terms, but the answer to ABOUT shows that they read them."""
     READY = auto()
     """Its board is empty: a game can begin."""
     PLAYING = auto()
@@ -96,7 +96,7 @@ class Phase(Enum):
     """It has refused START, or every RESTART."""
 
 
-class Heard(Enum):
+class Meaning(Enum):
     NOTE = auto()
     """A message for people, without effect on the game."""
     STARTED = auto()
@@ -104,12 +104,12 @@ class Heard(Enum):
     READY = auto()
     REFUSAL = auto()
     """It refuses to set up the board."""
-    AGAIN = auto()
+    RESTART_REFUSED = auto()
     """It has refused RESTART, which must be sent again."""
     MOVE = auto()
     CHOICE = auto()
     MISSED = auto()
-    """It has not understood the question, which must be repeated."""
+    """The engine has not understood the question, which must be repeated."""
     CUT = auto()
     """It has lost words before the question, but not the question."""
     DOUBLE = auto()
@@ -120,15 +120,15 @@ class Heard(Enum):
     """It does not know the rule of the game."""
 
 
-# In Python 3.11 it takes longer to look these up than to read a line.
-_PLAYING, _THINKING, MOVE = Phase.PLAYING, Phase.THINKING, Heard.MOVE
+# Copies, because in Python 3.11 the lookup of a member takes longer than reading a line.
+_PLAYING, _THINKING, MOVE = Phase.PLAYING, Phase.THINKING, Meaning.MOVE
 
 
 class Conversation:
     """The commands to one process of an engine, from START to END.
 
-    A line that answers nothing is a note, unless it shows that the engine has missed a question. If the engine does not
-    answer, its clock decides.
+    A line that is not an answer is a note, unless it shows that the engine has missed a question. If the engine does
+    not answer, it loses on time.
     """
 
     def __init__(
@@ -148,7 +148,7 @@ class Conversation:
         """Whether the last question had several lines. An engine can complain about each of them."""
         self.doubles = 0
         """The number of further answers to the last question that are possible because of repetitions."""
-        self._asked: tuple[Sequence[int], int] = (), 0
+        self._question: tuple[Sequence[int], int] = (), 0
         """The moves and the clock of the last question for a move."""
         self._opening: OpeningChoice | None = None
         """The last question for an opening choice."""
@@ -156,7 +156,7 @@ class Conversation:
         self.answers_once = answers_once
         """Whether the engine answers a repeated question once; None if not known yet."""
         self.colours = options.swap2 is Swap2.COLOURS if colours is None else colours
-        """Whether SWAP2BOARD gets the colours of stones: as the options say, or as the engine turned out to want it."""
+        """Whether SWAP2BOARD has the colours of stones, as the options say or as earlier answers suggest."""
         self._misread = 0
         """The number of answers to the open question for a choice that were for another position."""
         self._suspects_colours = False
@@ -166,19 +166,24 @@ class Conversation:
         self._known = 0
         """The number of moves of its game that the engine knows."""
         self._restarts = 0
-        self._excused = 0
+        self._ignored_complaints = 0
         """The number of further complaints that can be about infos."""
 
-    def tell(self, folder: str) -> list[str]:
-        """Return the terms, for an engine that has started. If no line shows that they were read, call `settle`."""
+    def send_terms(self, folder: str) -> list[str]:
+        """Return the commands with the terms, for an engine that has started.
+
+        If no line of the engine shows that it has read them, call `settle`.
+        """
         infos = self.terms.infos(folder, self._options)
-        self.phase = Phase.TOLD
-        self._excused = len(infos)
+        self.phase = Phase.TERMS_SENT
+        self._ignored_complaints = len(infos)
         return [*infos, "ABOUT"]
 
     def settle(self) -> None:
         self.phase = Phase.READY
-        self._known = self._restarts = self.doubles = 0
+        self._known = 0
+        self._restarts = 0
+        self.doubles = 0
 
     def restart(self) -> str:
         self.phase = Phase.RESTARTING
@@ -189,7 +194,7 @@ class Conversation:
         """Return the commands that ask for a move after `moves`, in its current game or with its board ready."""
         terms = self.terms
         ply = len(moves)
-        self._asked = moves, own_clock_us
+        self._question = moves, own_clock_us
         self._repeats = 0
         self.has_rows = False
         commands = [terms.time_left(own_clock_us)]
@@ -208,7 +213,7 @@ class Conversation:
     def ask_choice(self, opening: OpeningChoice) -> list[str]:
         """Return the commands that ask for an opening choice. The next question sends the game as a board."""
         self._opening = opening
-        self._asked = opening.stones, opening.clock_us
+        self._question = opening.stones, opening.clock_us
         self._repeats = self._misread = 0
         self.has_rows = True
         self.forget()
@@ -219,7 +224,7 @@ class Conversation:
     def ask_again(self, took_us: int) -> list[str]:
         """Return the commands that repeat the open question after `took_us`, with the whole position."""
         repeats = self._repeats + 1
-        moves, own_clock_us = self._asked
+        moves, own_clock_us = self._question
         left_us = max(0, own_clock_us - took_us)
         self.forget()
         if self.phase is Phase.CHOOSING:
@@ -233,7 +238,7 @@ class Conversation:
             self._misread = misread
         else:
             commands = self.ask(moves, left_us)
-        self._asked = moves, own_clock_us
+        self._question = moves, own_clock_us
         self._repeats = repeats
         return commands
 
@@ -241,14 +246,14 @@ class Conversation:
         """Send the game from the beginning with the next question."""
         self._known = -1
 
-    def hear(self, line: str) -> Heard:
-        """Return what this line means now. After a move, `cell` has it."""
+    def hear(self, line: str) -> Meaning:
+        """Return the meaning of a line of the engine in this phase. After a move, `cell` has it."""
         phase = self.phase
         if phase is _THINKING:
             cell = self._cells.get(line)
             if cell is None and (cell := self._first_point(line)) is None:
-                return Heard.SUGGESTION if word_and_rest(line)[0] == "SUGGEST" else self._complaint(line)
-            if self.doubles and cell in self._asked[0]:
+                return Meaning.SUGGESTION if word_and_rest(line)[0] == "SUGGEST" else self._complaint(line)
+            if self.doubles and cell in self._question[0]:
                 return self._double()
             self.cell = cell if cell >= 0 else OFF_BOARD
             self._answered()
@@ -260,33 +265,33 @@ class Conversation:
                 self._suspects_colours = self._suspects_colours or _COLOUR.search(line) is not None
                 return self._complaint(line)
             if is_for_empty_board(self.choice, self._opening) and not self._misread:
-                # The engine did not understand the stones: it can want their colours, or want none.
+                # The engine did not understand the stones: it can expect them with colours, or without.
                 self._misread = 1
                 self._suspects_colours = not self._repeats
-                return Heard.NOTE if self._repeats else Heard.MISSED
+                return Meaning.NOTE if self._repeats else Meaning.MISSED
             self._answered()
-            return Heard.CHOICE
+            return Meaning.CHOICE
         if phase is Phase.PLAYING and self.doubles:
-            return Heard.NOTE if self._first_point(line) is None else self._double()
-        if phase is Phase.TOLD:
-            return self._hear_who(line)
+            return Meaning.NOTE if self._first_point(line) is None else self._double()
+        if phase is Phase.TERMS_SENT:
+            return self._hear_about(line)
         if phase is not Phase.STARTING and phase is not Phase.RESTARTING:
-            return Heard.NOTE
+            return Meaning.NOTE
         word = word_and_rest(line)[0]
         if word == "OK":
             if phase is Phase.STARTING:
-                return Heard.STARTED
+                return Meaning.STARTED
             self.settle()
-            return Heard.READY
+            return Meaning.READY
         if word not in REFUSALS:
-            return Heard.NOTE
+            return Meaning.NOTE
         if phase is Phase.RESTARTING and self._restarts < MOST_RESTARTS:
-            return Heard.AGAIN
+            return Meaning.RESTART_REFUSED
         self.phase = Phase.REFUSED
-        return Heard.REFUSAL
+        return Meaning.REFUSAL
 
     def ignores(self, messages: Sequence[str]) -> bool:
-        """Return whether lines that begin with MESSAGE or DEBUG mean nothing now, all of them."""
+        """Return whether all these lines, which begin with MESSAGE or DEBUG, can be ignored in this phase."""
         if self.phase is not _THINKING and (self.phase is not _PLAYING or self.doubles):
             return False
         return self.terms.rule == FREESTYLE or _UNKNOWN_RULE.search("\n".join(messages)) is None
@@ -301,48 +306,54 @@ class Conversation:
             self.answers_once = self.answers_once is not False
         self.doubles = self._repeats - self._misread if self.answers_once is None else 0
 
-    def _double(self) -> Heard:
+    def _double(self) -> Meaning:
         self.doubles -= 1
         self.answers_once = False
-        return Heard.DOUBLE
+        return Meaning.DOUBLE
 
-    def _complaint(self, line: str) -> Heard:
-        """Return what a line that is not an answer means for the open question.
+    def _complaint(self, line: str) -> Meaning:
+        """Return the meaning of a line that does not answer the open question.
 
-        A line about the time, or one that also answered the terms, is about the info before the question.
+        A complaint about the time, or one that the engine also made about the terms, refers to the info before the
+        question.
         """
         if self._is_about_rule(line):
-            return Heard.RULE
+            return Meaning.RULE
         if word_and_rest(line)[0] not in REFUSALS or _NUMBERS.sub("", line) in self._complaints:
-            return Heard.NOTE
-        if not {"TIME_LEFT", self.terms.time_left(self._asked[1]).split()[-1]}.isdisjoint(_WORDS.findall(line.upper())):
-            return Heard.CUT
-        return Heard.NOTE if self.answers_once is False or self._repeats == MOST_REPEATS else Heard.MISSED
+            return Meaning.NOTE
+        if not {"TIME_LEFT", self.terms.time_left(self._question[1]).split()[-1]}.isdisjoint(
+            _WORDS.findall(line.upper())
+        ):
+            return Meaning.CUT
+        return Meaning.NOTE if self.answers_once is False or self._repeats == MOST_REPEATS else Meaning.MISSED
 
     def _is_about_rule(self, line: str) -> bool:
         """Return whether the engine says that it does not know the rule of the game."""
         if self.terms.rule == FREESTYLE or "rule" not in line.lower():
             return False
         complains = word_and_rest(line)[0] in REFUSALS
-        is_new = self.phase is Phase.TOLD
+        is_new = self.phase is Phase.TERMS_SENT
         if complains and is_new:
             return _RULE.search(line) is not None
         return (complains or is_new) and _UNKNOWN_RULE.search(line) is not None
 
-    def _hear_who(self, line: str) -> Heard:
-        """The terms were read when the engine names itself, or has complained more often than there were infos."""
+    def _hear_about(self, line: str) -> Meaning:
+        """Return the meaning of a line after the terms.
+
+        The engine has read the terms when it names itself, or when it has complained more often than there were infos.
+        """
         word = word_and_rest(line)[0]
         if not _ABOUT.search(line) and self._is_about_rule(line):
-            return Heard.RULE
+            return Meaning.RULE
         if word in REFUSALS:
             self._complaints.add(_NUMBERS.sub("", line))
-            if self._excused:
-                self._excused -= 1
-                return Heard.NOTE
+            if self._ignored_complaints:
+                self._ignored_complaints -= 1
+                return Meaning.NOTE
         elif word in _MESSAGES or not _ABOUT.search(line):
-            return Heard.NOTE
+            return Meaning.NOTE
         self.settle()
-        return Heard.READY
+        return Meaning.READY
 
 
 def as_bytes(commands: Iterable[str], line_end: str) -> bytes:

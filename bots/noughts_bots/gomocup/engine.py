@@ -1,4 +1,4 @@
-"""One of our bots as an engine for managers that use the Gomocup protocol. Lines in, lines out."""
+"""A bot of Noughts as an engine for managers that use the Gomocup protocol. Lines in, lines out."""
 
 from collections.abc import Callable
 
@@ -39,9 +39,9 @@ class GomocupEngine:
         """The owner of the stone on each occupied cell, in the order of the moves."""
         self._rows: list[str] | None = None
         """Lines since BOARD or SWAP2BOARD, until DONE."""
-        self._done_with: Callable[[list[str]], str] = self._set_board
+        self._finish_rows: Callable[[list[str]], str] = self._set_board
         """The function that handles these lines."""
-        self._told: GameInfo | None = None
+        self._known_game: GameInfo | None = None
         """The game as the bot knows it."""
         self._commands: dict[str, Callable[[str], str | None]] = {
             "START": lambda rest: self._set_up(f"{rest},{rest}", "START SIZE, e.g. START 15"),
@@ -59,7 +59,7 @@ class GomocupEngine:
         }
 
     def answer(self, line: str) -> str | None:
-        """Return the engine's answer to a line of the manager; None for none."""
+        """Return the engine's answer to a line of the manager; None if the engine does not answer it."""
         word, rest = word_and_rest(line)
         if self._rows is not None and word not in ("DONE", "END"):
             self._rows.append(line)
@@ -84,7 +84,7 @@ class GomocupEngine:
     def _restart(self, _: str = "") -> str:
         self._variant(self._size)
         self._stones = {}
-        self._told = None
+        self._known_game = None
         self.games += 1
         return "OK"
 
@@ -97,15 +97,15 @@ class GomocupEngine:
         self._place(rest, _OPPONENT)
         return self._move()
 
-    def _collect(self, done_with: Callable[[list[str]], str]) -> None:
+    def _collect(self, finish_rows: Callable[[list[str]], str]) -> None:
         self._rows = []
-        self._done_with = done_with
+        self._finish_rows = finish_rows
 
     def _done(self, _: str) -> str:
         rows, self._rows = self._rows, None
         if rows is None:
             raise _CannotError("DONE without BOARD")
-        return self._done_with(rows)
+        return self._finish_rows(rows)
 
     def _agree(self, rows: list[str]) -> str:
         """Return the answer to SWAP2BOARD. The board stays empty, because the manager sends BOARD or BEGIN next."""
@@ -123,10 +123,10 @@ class GomocupEngine:
     def _set_board(self, rows: list[str]) -> str:
         self._stones = {}
         for row in rows:
-            point, _comma, whose = row.rpartition(",")
-            if whose.strip() not in (str(_OWN), str(_OPPONENT)):
+            point, _comma, owner = row.rpartition(",")
+            if owner.strip() not in (str(_OWN), str(_OPPONENT)):
                 raise _CannotError(f"expected X,Y,1 or X,Y,2 after BOARD, got {_shown(row)}")
-            self._place(point, int(whose))
+            self._place(point, int(owner))
         return self._move()
 
     def _takeback(self, rest: str) -> str:
@@ -140,7 +140,7 @@ class GomocupEngine:
         self.ended = True
 
     def _info(self, rest: str) -> None:
-        """Use known infos, ignore others. Errors show with the next move, because managers ignore answers to infos."""
+        """Use known infos and ignore others. An invalid value is reported with the next move."""
         key, value = (part.strip() for part in (rest.lower() + " ").split(" ", 1))
         try:
             number = int(value)
@@ -182,17 +182,17 @@ class GomocupEngine:
             raise _CannotError(f"expected a point X,Y on the board, got {_shown(written)}")
         return cell
 
-    def _place(self, written: str, whose: int) -> None:
+    def _place(self, written: str, owner: int) -> None:
         cell = self._cell(written)
         if cell in self._stones:
             raise _CannotError(f"{_shown(written)} is occupied")
-        self._stones[cell] = whose
+        self._stones[cell] = owner
 
     def _move(self) -> str:
         position = self._position(self._variant(self._size))
         if not position.free:
             raise _CannotError("the board is full")
-        self._tell(position)
+        self._start_game(position)
         cell = self._choose(position)
         self._stones[cell] = _OWN
         self.moves += 1
@@ -211,9 +211,8 @@ class GomocupEngine:
         return cell
 
     def _position(self, variant: Variant) -> Position:
-        own, opponent = (
-            sum(1 << cell for cell, owner in self._stones.items() if owner == whose) for whose in (_OWN, _OPPONENT)
-        )
+        own = sum(1 << cell for cell, owner in self._stones.items() if owner == _OWN)
+        opponent = sum(1 << cell for cell, owner in self._stones.items() if owner == _OPPONENT)
         # The side that moved first has one stone more or equally many.
         side = 1 if opponent.bit_count() > own.bit_count() else 0
         position = Position(variant, own=own, opponent=opponent, side=side, seed=game_seed(self._seed, self.games))
@@ -231,14 +230,14 @@ class GomocupEngine:
         """Return the limit of a turn; 0 without one."""
         return 0 if self._turn_ms is None else max(_AT_ONCE_US, self._turn_ms * 1000)
 
-    def _tell(self, position: Position) -> None:
-        """Start the game for the bot, and again if the limits have changed."""
+    def _start_game(self, position: Position) -> None:
+        """Call the bot's `start` for a new game, and again if the limits have changed."""
         bank = 0.0 if self._left_ms == UNLIMITED_MS else self._match_ms / 1000
         time = TimeLimits(move=self._turn_us() / 1e6, bank=bank)
         name = f"tournaments/gomocup/games/{self.games}"
         game = GameInfo(name, position.variant, position.side, "opponent", time)
-        if game != self._told:
-            self._told = game
+        if game != self._known_game:
+            self._known_game = game
             self._bot.start(game)
 
 

@@ -20,7 +20,7 @@ _LONGEST_PAUSE_US = 1_000_000
 
 
 class Restart(StrEnum):
-    """The way in which an engine becomes ready for its next game."""
+    """How an engine prepares for its next game."""
 
     AUTO = "auto"
     """RESTART, or a new process if RESTART is refused twice or not answered."""
@@ -56,7 +56,10 @@ class EngineOptions:
     score: str = ""
     """The word before the score in its messages; empty: the usual ones."""
     settle_us: int | None = None
-    """Pause between its last line and the next question. None: it grows while the engine loses words without it."""
+    """Pause between its last line and the next question in microseconds.
+
+    None: the pause grows while the engine loses parts of questions.
+    """
     margin: str = ""
     """Time margin of its moves, as for `--margin`; empty: the same as all others."""
     time: str = ""
@@ -65,7 +68,7 @@ class EngineOptions:
 
 def read_options(options: Mapping[str, str], subject: str) -> EngineOptions:
     """Return the options of a spec. `subject` names the engine in errors. Raises BotSpecError."""
-    chosen: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     infos: dict[str, str] = {}
     for key, value in options.items():
         if key.startswith(_INFO):
@@ -81,10 +84,14 @@ def read_options(options: Mapping[str, str], subject: str) -> EngineOptions:
             raise BotSpecError(subject, f"option {key}", f"one of {', '.join(_OPTIONS)} or {_INFO}KEY", advice)
         name, read, expected, advice = _OPTIONS[key]
         try:
-            (infos if name.startswith(_INFO) else chosen)[name.removeprefix(_INFO)] = read(value)
+            parsed = read(value)
         except (KeyError, ValueError):
             raise BotSpecError(f"{subject}, option {key}", value, expected, advice) from None
-    return EngineOptions(**chosen, infos=infos)
+        if name.startswith(_INFO):
+            infos[name.removeprefix(_INFO)] = parsed
+        else:
+            fields[name] = parsed
+    return EngineOptions(**fields, infos=infos)
 
 
 def _read_count(text: str) -> str:

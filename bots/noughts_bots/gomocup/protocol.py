@@ -1,4 +1,4 @@
-"""The parts of the Gomocup protocol that both sides need: lines, coordinates, rules. Pure."""
+"""The parts of the Gomocup protocol that both sides use: lines, coordinates and rules. No I/O."""
 
 import re
 from collections.abc import Mapping
@@ -32,30 +32,30 @@ class Lines:
     """
 
     def __init__(self) -> None:
-        self._begun = b""
+        self._unfinished = b""
         self._has_lf = False
 
     def feed(self, data: bytes) -> list[str]:
         """Return the lines that these bytes complete, stripped and cut to LONGEST_LINE bytes."""
-        if self._has_lf and not self._begun and data.find(b"\n") == len(data) - 1:
+        if self._has_lf and not self._unfinished and data.find(b"\n") == len(data) - 1:
             line = _text(data)  # nearly always one whole line
             return [line] if line else []
-        data = self._begun + data
+        data = self._unfinished + data
         self._has_lf = self._has_lf or b"\n" in data
-        *ended, begun = data.split(b"\n" if self._has_lf else b"\r")
+        *complete, unfinished = data.split(b"\n" if self._has_lf else b"\r")
         # Cut with every piece, so that an endless line takes no more memory than a long one.
-        self._begun = begun[:LONGEST_LINE]
-        joined = b"\n".join(ended)
-        if len(ended) > 1 and b"\0" not in joined and max(map(len, ended)) <= LONGEST_LINE:
+        self._unfinished = unfinished[:LONGEST_LINE]
+        joined = b"\n".join(complete)
+        if len(complete) > 1 and b"\0" not in joined and max(map(len, complete)) <= LONGEST_LINE:
             with suppress(UnicodeDecodeError):  # then each line has its own encoding
                 texts = joined.decode().split("\n")  # one call for many lines
                 return [line for text in texts if (line := text.strip(_PADDING))]
-        return [line for line in map(_text, ended) if line]
+        return [line for line in map(_text, complete) if line]
 
     def rest(self) -> list[str]:
-        """Return the unfinished line, because the other side has gone."""
-        rest = _text(self._begun)
-        self._begun = b""
+        """Return the unfinished line after the other side has closed its end; an empty list without one."""
+        rest = _text(self._unfinished)
+        self._unfinished = b""
         return [rest] if rest else []
 
 
@@ -114,17 +114,17 @@ def read_point(text: str, columns: int, rows: int) -> int | None:
 
 
 def read_points(line: str, columns: int, rows: int) -> list[int]:
-    """Return the cells of the points with which a line begins; -1 for one that is not on the board.
+    """Return the cells of the points with which a line begins; -1 for a point that is not on the board.
 
     Other text can follow: managers read `7,7 eval=3` as a move.
     """
     cells: list[int] = []
-    at = 0
-    while (match := _FIRST_POINT.match(line, at)) is not None:
+    offset = 0
+    while (match := _FIRST_POINT.match(line, offset)) is not None:
         cell = read_point(match[0], columns, rows)
         assert cell is not None
         cells.append(cell)
-        at = match.end()
+        offset = match.end()
     return cells
 
 
@@ -135,9 +135,9 @@ _SIZES = {(15, 15): "", (20, 20): ":20"}
 VARIANTS = ("mnk", *(name + suffix for name in RULES for suffix in _SIZES.values()))
 """The variants with a rule (of the family `mnk` only five in a row)."""
 NAMED_VARIANTS = ("gomoku", "gomoku20", *VARIANTS[1:])
-"""The same by name, without other boards of the family."""
+"""The named variants with a rule, without other boards of the family `mnk`."""
 PLAYED = "five in a row on a flat board, which is all that Gomocup engines play"
-"""These variants in words."""
+"""The variants with a rule, in words."""
 
 
 def name_of(rule: int) -> str:
@@ -156,7 +156,7 @@ def rule_of(variant: Variant) -> int | None:
 
 
 def variant_of(columns: int, rows: int, rule: int) -> Variant:
-    """Return the variant that a manager means. Raises VariantError for an unknown one."""
+    """Return the variant for a board and a value of `INFO rule`. Raises VariantError for an unknown one."""
     if rule == FREESTYLE:
         return parse_variant(f"mnk:{columns},{rows},{IN_A_ROW}")
     board = f"{columns}x{rows} with rule {rule}"

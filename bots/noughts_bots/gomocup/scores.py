@@ -1,8 +1,9 @@
 """Scores in the messages of engines, on one scale. Pure.
 
-Engines print what they think of their position in many forms: `Eval 34`, `ev -12`, `val=0`, `Eval +M9`, `ev -v4`, or
-`winrate 62 %`. A number counts as it is; engines use about 100 for a small advantage. A win in N plies is 30,000 - N, a
-loss N - 30,000; if N is unknown, 29,000 and -29,000. A winning chance p is 200 ln(p / (1 - p)), from -2,000 to 2,000.
+Engines print the score of their position in many forms: `Eval 34`, `ev -12`, `val=0`, `Eval +M9`, `ev -v4`, or
+`winrate 62 %`. A plain number is the score; engines use about 100 for a small advantage. A win in N plies is 30,000 -
+N, a loss N - 30,000; if N is unknown, 29,000 and -29,000. A winning chance p is 200 ln(p / (1 - p)), from -2,000 to
+2,000.
 """
 
 import math
@@ -33,7 +34,7 @@ def _pattern(word: str) -> re.Pattern[str]:
 
 
 def score_in(lines: Iterable[str], word: str = "") -> float | None:
-    """Return the first score in these lines, which is after `word` or a usual word; None if no line has one."""
+    """Return the first score in these lines, after `word` or else after a usual word; None if no line has one."""
     pattern = _pattern(word)
     match = next(filter(None, map(pattern.search, lines)), None)
     return None if match is None else _score(match)

@@ -1,4 +1,4 @@
-"""Openings by agreement in the protocol: `SWAP2BOARD`, stones as lines, `DONE`, and the answer. Pure.
+"""Openings by agreement in the protocol: `SWAP2BOARD`, stones as lines, `DONE`, and the answer. No I/O.
 
 Stones are listed as `x,y` in the order played, X first. Some managers and engines add the colour: `x,y,1` or `x,y,2`.
 The answer is three points, two points, `SWAP` to play X, or one point to play O and place its stone.
@@ -16,7 +16,7 @@ X, O = 0, 1  # noqa: E741  # the names of the sides
 
 
 class Swap2Answer(NamedTuple):
-    """A choice for an opening. If it is O's side, also the stone that is placed at once."""
+    """A choice for an opening, and for the choice of O the stone that is placed at once."""
 
     choice: Choice
     move: int | None = None
@@ -54,10 +54,10 @@ def read_answer(line: str, opening: OpeningChoice) -> Swap2Answer | None:
     if not cells:
         return None
     # A point off the board is also an answer, which the opening does not allow.
-    known = tuple(OFF_BOARD if cell < 0 else cell for cell in cells)
-    if len(known) == 1:
-        return Swap2Answer(Take(O), known[0]) if opening.stones else None
-    return Swap2Answer(Put(known))
+    choice_cells = tuple(OFF_BOARD if cell < 0 else cell for cell in cells)
+    if len(choice_cells) == 1:
+        return Swap2Answer(Take(O), choice_cells[0]) if opening.stones else None
+    return Swap2Answer(Put(choice_cells))
 
 
 def is_for_empty_board(answer: Swap2Answer, opening: OpeningChoice) -> bool:

@@ -51,16 +51,16 @@ def bot_for(kind: str, target: str, options: Mapping[str, str]) -> Bot:
     if not CHILD_KINDS[kind].starts_programs:
         # The referee made the path of a file absolute; messages name it as its author typed it.
         target = target.removeprefix(f"{folder()}/")
-    own = dict(options)
-    variants = tuple(own.pop(VARIANTS, "").split())
+    own_options = dict(options)
+    variants = tuple(own_options.pop(VARIANTS, "").split())
     for name in variants:
         if name != "mnk":
             try:
                 canonical_name(name)
             except VariantError as error:
                 raise BotSpecError(f"bot '{kind}:{target}', option {VARIANTS}", name, error.expected, _ALL) from None
-    # Imported here, because a child needs only one of these modules.
-    bot: Bot = importlib.import_module(f"{__name__}.{kind}").load(target, own)
+    # A child needs only one of these modules.
+    bot: Bot = importlib.import_module(f"{__name__}.{kind}").load(target, own_options)
     if variants:
         bot.variants = variants
     return bot
@@ -75,7 +75,7 @@ def main(arguments: Sequence[str]) -> int:
     """Load the bot of the arguments and play it until the referee closes the pipe. Return the exit code."""
     reading, writing = _frames()
     # A module that is also a program must not start playing here, and need not load `run`.
-    vars(noughts_bots).update(run=_not_here, run_async=_not_here_either)
+    vars(noughts_bots).update(run=_refuse_run, run_async=_refuse_run_async)
     try:
         if len(arguments) < 2 or not all("=" in option for option in arguments[2:]):
             got, expected = repr(" ".join(arguments)), "KIND TARGET [key=value ...]"
@@ -85,35 +85,35 @@ def main(arguments: Sequence[str]) -> int:
     except BotError as error:
         if error.__cause__ is not None:
             traceback.print_exception(error.__cause__)
-        return _stopped(error, NOT_LOADED)
+        return _fail(error, NOT_LOADED)
     tune_collector()
     name = str(getattr(bot, "name", ""))
     try:
         play_on_pipes(bot, reading, writing, name=name if _NAME.fullmatch(name) else "")
     except (BrokenPipeError, ConnectionResetError):
-        return ENDED  # the referee has gone, the same as closing the pipe
+        return ENDED  # the referee has ended or closed the pipe
     except (EOFError, FrameTooLarge, DecodeError, VariantError) as error:
-        return _stopped(error, BROKEN_OFF)
+        return _fail(error, BROKEN_OFF)
     finally:
         if (close := getattr(bot, "close", None)) is not None:
             close()
     return ENDED
 
 
-def _not_here(*_: Any, **__: Any) -> None:
-    """Replaces `noughts_bots.run` in a process that plays a plugin."""
+def _refuse_run(*_: Any, **__: Any) -> None:
+    """Print that `run` has no effect. It replaces `noughts_bots.run` in a process that plays a plugin."""
     note = "run() does nothing here: Noughts makes the bot that the spec names, and plays it itself; "
     print(note + 'guard the call by `if __name__ == "__main__":`', file=sys.stderr, flush=True)  # noqa: T201
 
 
-async def _not_here_either(*_: Any, **__: Any) -> None:
-    """Replaces `noughts_bots.run_async`."""
-    _not_here()
+async def _refuse_run_async(*_: Any, **__: Any) -> None:
+    """Print that `run_async` has no effect. It replaces `noughts_bots.run_async`."""
+    _refuse_run()
 
 
 def _frames() -> tuple[BinaryIO, BinaryIO]:
     """Move the pipes of the frames away from foreign code, which gets an empty stdin, and stderr as stdout."""
-    down, up = (_moved(descriptor) for descriptor in (0, 1))
+    down, up = (_move(descriptor) for descriptor in (0, 1))
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
@@ -123,14 +123,14 @@ def _frames() -> tuple[BinaryIO, BinaryIO]:
     return os.fdopen(down, "rb"), os.fdopen(up, "wb", buffering=0)
 
 
-def _moved(descriptor: int) -> int:
-    """Return a copy of the descriptor that the plugin's programs do not inherit."""
+def _move(descriptor: int) -> int:
+    """Return a copy of the descriptor with a high number, which the plugin's programs do not inherit."""
     try:
         return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _LOWEST_DESCRIPTOR)
     except OSError:
         return os.dup(descriptor)  # the limit of descriptors is lower
 
 
-def _stopped(error: Exception, code: int) -> int:
+def _fail(error: Exception, code: int) -> int:
     print(error, file=sys.stderr, flush=True)  # noqa: T201  # for the parent process
     return code

@@ -85,8 +85,8 @@ def written_options(options: Mapping[str, str]) -> bytes:
 def _sets(sets: Iterable[Collection[int]]) -> Sets:
     starts = array("I", (0,))
     cells = array("I")
-    for each in sets:
-        cells.extend(each)
+    for cell_set in sets:
+        cells.extend(cell_set)
         starts.append(len(cells))
     cells.extend(EMPTY)
     return Sets(starts, cells)

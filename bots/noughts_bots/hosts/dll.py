@@ -80,7 +80,7 @@ class _Api(Structure):
 
 _NEEDED_BYTES = _Api.create.offset
 """The table up to `play`."""
-# ctypes turns a number into a pointer faster than an object.
+# Addresses are passed as numbers, because ctypes converts these faster than objects.
 _PLAY = CFUNCTYPE(c_int32, c_void_p, c_void_p)
 _CREATE = CFUNCTYPE(c_void_p, POINTER(_Variant), c_char_p)
 _DESTROY = CFUNCTYPE(None, c_void_p)
@@ -172,7 +172,7 @@ class LibraryBot(Bot):
         return cell
 
     def _begin(self, position: Position) -> "_Game":
-        """Return what a game's questions share. Raises Resign for a variant that the library does not play."""
+        """Return the data that a game's questions share. Raises Resign for a variant that the library does not play."""
         prepared = self._prepared.get(position.variant)
         if prepared is None:
             prepared = self._prepare(position.variant)
@@ -202,14 +202,15 @@ class LibraryBot(Bot):
 
 
 class _Rules:
-    """A variant in the header's form, and the arrays that must stay in memory for it."""
+    """A variant as the header's struct, and the arrays that must stay in memory for it."""
 
     def __init__(self, variant: Variant) -> None:
-        self._kept = rules = rules_in_c(variant)
+        rules = rules_in_c(variant)
+        self._arrays = rules  # keeps the arrays in memory
         pointers = {
-            field: _Sets(each.starts.buffer_info()[0], each.cells.buffer_info()[0])
-            for field, each in rules._asdict().items()
-            if isinstance(each, Sets)
+            field: _Sets(value.starts.buffer_info()[0], value.cells.buffer_info()[0])
+            for field, value in rules._asdict().items()
+            if isinstance(value, Sets)
         }
         self.struct = _Variant(size=sizeof(_Variant), **{**rules._asdict(), **pointers})
         self.pointer: Any = POINTER(_Variant)(self.struct)

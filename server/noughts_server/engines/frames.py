@@ -115,7 +115,7 @@ class EngineFrames(ChildFrames):
             self._end_game(handle)
         for starts in frame.starts:
             self._start_games(starts)
-        for handle, _, position in self._boards.asked(frame.turns):
+        for handle, _, position in self._boards.read_questions(frame.turns):
             self._ask(self._games[handle], position)
         if frame.frame:
             self._frame = frame.frame

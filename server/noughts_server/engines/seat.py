@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from noughts_bots.gomocup.conversation import MOVE, REFUSALS, Conversation, Heard, Phase, Terms, as_bytes
+from noughts_bots.gomocup.conversation import MOVE, REFUSALS, Conversation, Meaning, Phase, Terms, as_bytes
 from noughts_bots.gomocup.options import EngineOptions, Restart
 from noughts_bots.gomocup.protocol import OFF_BOARD, name_of, word_and_rest
 from noughts_bots.gomocup.swap2 import Swap2Answer
@@ -46,7 +46,7 @@ _LINE_ENDS = ("\n", "\r\n")
 
 _ASKABLE = (Phase.READY, Phase.PLAYING)
 _COMPLAINTS = {
-    Phase.TOLD: "complains about infos, or about ABOUT",
+    Phase.TERMS_SENT: "complains about infos, or about ABOUT",
     Phase.THINKING: "says ERROR or UNKNOWN before a move",
     Phase.CHOOSING: "says ERROR or UNKNOWN to SWAP2BOARD",
 }
@@ -394,52 +394,56 @@ class _Life:
                 self._lines.append(line)  # a score can follow the move
             seat.owner.moved(self.talk.cell, took_us, self._lines)
             return
-        if self._is_stale and (heard is MOVE or heard is Heard.CHOICE):
+        if self._is_stale and (heard is MOVE or heard is Meaning.CHOICE):
             self._is_stale = False
             self._cancel_timer()
             if seat.in_game:
                 self._restart()
             return
-        if heard is Heard.CHOICE:
+        if heard is Meaning.CHOICE:
             assert self.talk.choice is not None
             took_us = max(0, now - seat.asked_us)
             self._answered_late(now, took_us)
             seat.owner.chose(self.talk.choice, took_us)
             return
-        if heard is Heard.DOUBLE:
+        if heard is Meaning.DOUBLE:
             self._free_us = now
             self.put_question()
             return
-        if heard is Heard.READY:
+        if heard is Meaning.READY:
             self._ready()
             return
-        if heard is Heard.SUGGESTION:
+        if heard is Meaning.SUGGESTION:
             self._seat.manners["suggests moves and waits for PLAY"] = None
             self._send([f"PLAY {word_and_rest(line)[1]}"])
             return
-        if heard is Heard.NOTE and word_and_rest(line)[0] in REFUSALS and (manner := _COMPLAINTS.get(self.talk.phase)):
+        if (
+            heard is Meaning.NOTE
+            and word_and_rest(line)[0] in REFUSALS
+            and (manner := _COMPLAINTS.get(self.talk.phase))
+        ):
             self._seat.manners[manner] = None
         self._lines.append(line)
         if line != "OK":
             self.process.note(line)
-        if heard is Heard.CUT:
+        if heard is Meaning.CUT:
             seat.lost_words()
-        elif heard is Heard.MISSED and not self._is_stale:
+        elif heard is Meaning.MISSED and not self._is_stale:
             if self.talk.has_rows:
                 self._within(_QUIET_SECONDS, self._ask_again)
             else:
                 self._ask_again()
-        if heard is Heard.STARTED:
+        if heard is Meaning.STARTED:
             if line != "OK":
                 self._seat.manners["says more than OK"] = None
             self._within(_AGAIN_SECONDS if _NAMELESS in seat.manners else _TERMS_SECONDS, self._settled)
-            self._send(self.talk.tell(self.process.scratch))
-        elif heard is Heard.AGAIN:
+            self._send(self.talk.send_terms(self.process.scratch))
+        elif heard is Meaning.RESTART_REFUSED:
             self._seat.manners["refuses RESTART, or misses it"] = None
             self._send([self.talk.restart()])
-        elif heard is Heard.REFUSAL:
+        elif heard is Meaning.REFUSAL:
             self._refused(line)
-        elif heard is Heard.RULE:
+        elif heard is Meaning.RULE:
             self.refused_rule = True
             rule = self.talk.terms.rule
             self.leave(f"answers INFO rule {rule} with {line!r}, expected an engine that knows {name_of(rule)}")

@@ -15,7 +15,7 @@ class Clocks:
         self.processor += processor
 
     def pace(self, quick_answers: int = 100) -> Pace:
-        return Pace(wall=lambda: self.wall, processor=lambda: self.processor, wanted=quick_answers)
+        return Pace(wall=lambda: self.wall, processor=lambda: self.processor, answers_to_recover=quick_answers)
 
 
 def watch(pace: Pace, clocks: Clocks, *, wall: float, processor: float, times: int = 1) -> None:

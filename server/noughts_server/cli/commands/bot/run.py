@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from noughts_bots.connection.events import ConnectionLost, Online, tells_more
+from noughts_bots.connection.events import ConnectionLost, Online, is_news
 from noughts_bots.connection.session import Login, play
 from noughts_bots.reference.specs import BotSpec, make_built_in, parse_spec, unique_labels
 from noughts_bots.sdk.errors import VariantRefused
@@ -191,7 +191,7 @@ def _event_printer(output: OutputOptions, name: str, *, alone: bool) -> Callable
 
     def print_event(event: RelayEvent) -> None:
         nonlocal last_event
-        if not isinstance(event, ConnectionLost) or tells_more(event, last_event):
+        if not isinstance(event, ConnectionLost) or is_news(event, last_event):
             # Flush, because another program can wait for a line at a pipe.
             print(printing.printable(f"{label}{event}"), flush=True)
         if isinstance(event, Online | ConnectionLost):
