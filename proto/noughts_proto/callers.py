@@ -1,13 +1,13 @@
-"""Whom a network address belongs to, for bounds that are kept for each caller."""
+"""The network of a caller, for limits that apply to each caller."""
 
 from ipaddress import IPv6Address, ip_address, ip_network
 
 _IPV6_NETWORK = 64
-"""Bits of the networks that one caller may have all addresses of."""
+"""Length of the prefix of an IPv6 network that one caller can own as a whole."""
 
 
 def caller_network(host: str) -> str:
-    """Whom an address belongs to: itself, or the IPv6 network that is given to one caller as a whole."""
+    """Return the caller of an address: the IPv4 address itself, or the IPv6 network of 64 bits."""
     try:
         address = ip_address(host.partition("%")[0])
     except ValueError:

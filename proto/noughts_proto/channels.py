@@ -1,7 +1,7 @@
-"""Several addresses of one service: each call goes to a server that is connected, the current one if it is.
+"""Several addresses of one service. Each call goes to a connected server, if possible to the current one.
 
-gRPC knows several addresses of one name only, and checks the certificates of all of them for that name. Here each
-address has a channel of its own.
+gRPC supports several addresses only for one name, and checks all certificates for that name. Here each address has its
+own channel.
 """
 
 import asyncio
@@ -13,46 +13,47 @@ import grpc
 import grpc.aio
 
 _MOST_SECONDS = 5.0
-"""For a connection to one address, if there are others."""
+"""Time limit of a connection to one address, if there are others."""
 _HEALTH = "/grpc.health.v1.Health/Check"
 _UNREACHED = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
 _FAILED = (grpc.ChannelConnectivity.TRANSIENT_FAILURE, grpc.ChannelConnectivity.SHUTDOWN)
 
 
 class _Channels:
-    """Has the methods of a channel by which stubs make calls."""
+    """Several channels with the methods of one, which stubs use to make calls."""
 
     def __init__(self, channels: Sequence[Any]) -> None:
         self._channels = channels
         self._current = 0
 
-    def unary_unary(self, *given: Any, **named: Any) -> Callable[..., Any]:
-        return self._method("unary_unary", given, named)
+    def unary_unary(self, *arguments: Any, **named: Any) -> Callable[..., Any]:
+        return self._method("unary_unary", arguments, named)
 
-    def unary_stream(self, *given: Any, **named: Any) -> Callable[..., Any]:
-        return self._method("unary_stream", given, named)
+    def unary_stream(self, *arguments: Any, **named: Any) -> Callable[..., Any]:
+        return self._method("unary_stream", arguments, named)
 
-    def stream_unary(self, *given: Any, **named: Any) -> Callable[..., Any]:
-        return self._method("stream_unary", given, named)
+    def stream_unary(self, *arguments: Any, **named: Any) -> Callable[..., Any]:
+        return self._method("stream_unary", arguments, named)
 
-    def stream_stream(self, *given: Any, **named: Any) -> Callable[..., Any]:
-        return self._method("stream_stream", given, named)
+    def stream_stream(self, *arguments: Any, **named: Any) -> Callable[..., Any]:
+        return self._method("stream_stream", arguments, named)
 
-    def _method(self, kind: str, given: tuple[Any, ...], named: dict[str, Any]) -> Callable[..., Any]:
-        methods = [getattr(channel, kind)(*given, **named) for channel in self._channels]
+    def _method(self, kind: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> Callable[..., Any]:
+        methods = [getattr(channel, kind)(*arguments, **named) for channel in self._channels]
         return lambda *request, **options: methods[self._choose()](*request, **options)
 
     def _choose(self) -> int:
-        """The place of the channel for the next call."""
+        """Return the index of the channel for the next call."""
         return self._current
 
     def _others_last(self) -> list[int]:
+        """Return the indices of all channels, beginning with the current one."""
         places = range(len(self._channels))
         return [*places[self._current :], *places[: self._current]]
 
 
 class BlockingChannels(_Channels):
-    """For blocking calls: each looks for a server that answers first."""
+    """Channels for blocking calls. Each call first looks for a server that answers."""
 
     def _choose(self) -> int:
         places = self._others_last()
@@ -68,29 +69,29 @@ class BlockingChannels(_Channels):
 
 
 class AsyncChannels(_Channels):
-    """For the running event loop. Callers await `connect` before each call."""
+    """Channels for the running event loop. Callers await `connect` before each call."""
 
     async def connect(self) -> None:
-        """Chooses the channel of the next calls. One that is the only one reports a failed connection itself."""
+        """Choose the channel of the next calls. A single channel is not checked: the call reports a failure."""
         for place in self._others_last() if len(self._channels) > 1 else ():
             if await _connects(self._channels[place]):
                 self._current = place
                 return
 
     async def close(self) -> None:
-        """Ends all calls."""
+        """Close the channels, and end all calls."""
         for channel in self._channels:
             await channel.close()
 
 
 def _answers(channel: grpc.Channel) -> bool:
-    """Tell whether a server answers on this channel, even if only that it has no health service.
+    """Return whether a server answers on this channel. An error for a missing health service is also an answer.
 
-    To watch the channel's state, gRPC starts a thread, which raises an exception if the channel is closed meanwhile.
+    Watching the channel's state instead would start a thread of gRPC, which fails if the channel is closed meanwhile.
     """
     # Without a message type, it sends and returns bytes.
     check: grpc.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(_HEALTH)
-    call: Any = check.future(b"", timeout=_MOST_SECONDS)  # a call as well, which its published type does not say
+    call: Any = check.future(b"", timeout=_MOST_SECONDS)  # it is also a call, but its type stub omits this
     return call.code() not in _UNREACHED
 
 

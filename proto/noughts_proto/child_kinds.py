@@ -1,8 +1,8 @@
-"""The kinds of bots that the referee starts itself, as child players: the only list of them.
+"""The only list of the kinds of bots that the referee starts itself, as child players.
 
-Bot specs are read by it, launchers start by it, hosts load by it. To add a kind, add its row; if it is hosted, also
-the module `noughts_bots.hosts.NAME` with `load(target, options) -> Bot`. docs/reference/faults.md has a column for
-each.
+The parser of bot specs, the launchers and the hosts use it. To add a kind, add its row, and for a hosted kind also the
+module `noughts_bots.hosts.NAME` with `load(target, options) -> Bot`. docs/reference/faults.md has a column for each
+kind.
 """
 
 from enum import StrEnum
@@ -10,30 +10,30 @@ from typing import Literal, NamedTuple
 
 
 class ChildKind(NamedTuple):
-    """The start of bots of one kind."""
+    """How bots of one kind are started."""
 
     name: str
     """The word before the target in a spec: `py:./my_bot.py:MyBot`."""
     target: Literal["class", "file", "command"]
     """The form of the target: `FILE.py:CLASS`, `FILE.py` if it has one bot, `MODULE:CLASS` or a name from a package;
-    a file; or a program and its arguments as in a shell, which may start other programs. Files that it names may be
-    read by the child."""
+    a file; or a program and its arguments as in a shell, which can start other programs. The child can read files that
+    the target names."""
     hosted: bool
-    """Whether a Python process of ours loads it, by `noughts_bots.hosts`; else the target itself speaks frames."""
+    """Whether a Python process (`noughts_bots.hosts`) loads it. If not, the target itself is the program."""
     in_scratch: bool = False
-    """Whether its working folder is an empty one of its own, with or without a lock; else it is so behind the lock."""
+    """Whether it runs in its own empty folder also without the sandbox. In the sandbox every kind does."""
     speaks_frames: bool = True
-    """Whether frames come out of its process; else it speaks lines of its own."""
+    """Whether its process writes frames. If not, it writes lines of another protocol."""
     keeps_clock: bool = False
-    """Whether it is an engine that gets its limits and keeps its own clock, up to the last millisecond."""
+    """Whether it is an engine that gets its limits, keeps its own clock and can use all of its time."""
     takes_fuel: bool = False
-    """Whether fuel can limit what it computes for a move."""
+    """Whether fuel can limit its computation for a move."""
     options: tuple[str, ...] | None = None
-    """The options that it knows; None: whatever is loaded knows them."""
+    """The options that it knows; None: the loaded bot decides."""
 
     @property
     def starts_programs(self) -> bool:
-        """Whether it is a program, which may start others."""
+        """Whether it is a program, which can start other programs."""
         return self.target == "command"
 
 
@@ -49,7 +49,7 @@ class Speech(StrEnum):
 
 
 VARIANTS = "variants"
-"""The option of every hosted kind that names the variants of its bot, separated by spaces: not the bot's own option."""
+"""The option of every hosted kind with the variants of the bot, separated by spaces. The bot itself does not get it."""
 
 CHILD_KINDS = {
     kind.name: kind
@@ -70,14 +70,17 @@ NOT_LOADED = 1
 
 
 def child_kind(name: str) -> ChildKind:
-    """The kind of that name. Raises ValueError."""
+    """Return the kind with this name. Raises ValueError."""
     if name not in CHILD_KINDS:
         raise ValueError(f"got kind {name!r}, expected one of {', '.join(CHILD_KINDS)}")
     return CHILD_KINDS[name]
 
 
 def module_and_class(target: str) -> tuple[str, str]:
-    """Split a target that is a class; the class is empty if only a file is named, the module of a package's bot."""
+    """Split a target that is a class into module and class.
+
+    The class is empty for a file without a class, and the module is empty for the name of a package's bot.
+    """
     if target.endswith(".py"):
         return target, ""
     where, _, name = target.rpartition(":")

@@ -1,9 +1,9 @@
-"""Messages that hold tables as columns: a repeated field for each."""
+"""Messages that have tables as columns: one repeated field for each column."""
 
 from google.protobuf.message import Message
 
 
 def append_row(table: Message, **values: object) -> None:
-    """Append a row: a value for each of the columns with these names."""
+    """Append a row, given as one value for each column by name."""
     for name, value in values.items():
         getattr(table, name).append(value)

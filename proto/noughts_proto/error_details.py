@@ -1,4 +1,4 @@
-"""Details of an error that a server adds to the status of a call, in addition to its sentence."""
+"""Details of an error that a server sends in addition to the status and its message."""
 
 from typing import Any
 
@@ -11,13 +11,13 @@ _DETAILS_KEY = "grpc-status-details-bin"
 
 
 def error_info(error: Any) -> ErrorInfo | None:
-    """Domain, reason and metadata of a failed call; None where there are none, or not those of this status."""
+    """Return the domain, reason and metadata of a failed call; None without details, or if they do not match."""
     if not isinstance(error, grpc.Call | grpc.aio.AioRpcError):
         return None
     packed = dict(error.trailing_metadata() or ()).get(_DETAILS_KEY, b"")
     try:
         status = Status.FromString(packed if isinstance(packed, bytes) else b"")
-    except DecodeError:  # not from our server
+    except DecodeError:  # another program than Noughts answered
         return None
     if (status.code, status.message) != (error.code().value[0], error.details()):
         return None

@@ -4,13 +4,13 @@ from noughts_proto.v1 import feed_pb2 as pb
 
 
 class View:
-    """The state of what is watched: games and tournaments by name, in the order in which they appeared."""
+    """The watched games and tournaments by name, in the order in which they appeared."""
 
     def __init__(self) -> None:
         self.games: dict[str, pb.WatchedGame] = {}
         self.tournaments: dict[str, pb.WatchedTournament] = {}
-        self.seen = False
-        """Whether there was a snapshot."""
+        self.has_snapshot = False
+        """Whether a snapshot has arrived."""
 
     def take(self, message: pb.WatchResponse) -> None:
         """Apply a message. A resync only announces a snapshot."""
@@ -20,46 +20,48 @@ class View:
             self.apply(message.increments)
 
     def reset(self, snapshot: pb.WatchSnapshot) -> None:
-        """Forgets everything but the snapshot."""
-        self.seen = True
-        known = pb.WatchSnapshot()
-        known.CopyFrom(snapshot)
-        self.games = {game.name: game for game in known.games}
-        self.tournaments = {tournament.name: tournament for tournament in known.tournaments}
+        """Replace the state by the snapshot."""
+        self.has_snapshot = True
+        copy = pb.WatchSnapshot()
+        copy.CopyFrom(snapshot)
+        self.games = {game.name: game for game in copy.games}
+        self.tournaments = {tournament.name: tournament for tournament in copy.tournaments}
 
     def snapshot(self) -> pb.WatchSnapshot:
-        """All that is known."""
+        """Return the whole state."""
         return pb.WatchSnapshot(games=self.games.values(), tournaments=self.tournaments.values())
 
     def apply(self, increments: pb.Increments) -> None:
-        """Brings the state up to date. What concerns a game that is not known is left out."""
+        """Apply increments. Plies and ends of unknown games are ignored."""
         for name in increments.gone:
             self.games.pop(name, None)
             self.tournaments.pop(name, None)
         for game in increments.games:
-            known = self.games[game.name] = pb.WatchedGame()
-            known.CopyFrom(game)
+            copy = self.games[game.name] = pb.WatchedGame()
+            copy.CopyFrom(game)
         for ply in increments.plies:
             if ply.game in self.games:
                 _append(self.games[ply.game], ply)
         for end in increments.ends:
             if end.game in self.games:
-                ended = self.games[end.game]
-                ended.state = pb.GAME_STATE_ENDED
-                ended.result, ended.termination = end.result, end.termination
-                ended.winning_cells[:] = end.winning_cells
+                ended_game = self.games[end.game]
+                ended_game.state = pb.GAME_STATE_ENDED
+                ended_game.result = end.result
+                ended_game.termination = end.termination
+                ended_game.winning_cells[:] = end.winning_cells
         for tournament in increments.tournaments:
             self._advance(tournament)
 
     def _advance(self, tournament: pb.WatchedTournament) -> None:
-        before = self.tournaments.get(tournament.name)
-        now = self.tournaments[tournament.name] = pb.WatchedTournament()
-        now.CopyFrom(tournament)
-        if before is not None:
-            rows = {row.standing.label: row for row in before.standings}
+        old = self.tournaments.get(tournament.name)
+        new = self.tournaments[tournament.name] = pb.WatchedTournament()
+        new.CopyFrom(tournament)
+        if old is not None:
+            # The increment has only the standings that have changed.
+            rows = {row.standing.label: row for row in old.standings}
             rows |= {row.standing.label: row for row in tournament.standings}
-            del now.standings[:]
-            now.standings.extend(sorted(rows.values(), key=lambda row: row.rank))
+            del new.standings[:]
+            new.standings.extend(sorted(rows.values(), key=lambda row: row.rank))
 
 
 def _append(game: pb.WatchedGame, ply: pb.WatchedPly) -> None:

@@ -1,7 +1,7 @@
-"""Frames on a pipe: how a player that the referee has started talks with it.
+"""Frames on a pipe between the referee and a player that it has started.
 
-The same messages as on `PlayService.Play`: the child writes PlayRequest, its `Hello` first, and reads PlayResponse,
-the `Welcome` first. Each message follows its length in bytes, four bytes, little endian.
+The messages are those of `PlayService.Play`. The child writes PlayRequest messages, the `Hello` first, and reads
+PlayResponse messages, the `Welcome` first. Each message follows its length in four bytes, little endian.
 """
 
 from typing import BinaryIO
@@ -14,19 +14,19 @@ LARGEST_UP = 2 * 1024 * 1024
 
 
 class FrameTooLarge(Exception):
-    """The other end announces a message that is larger than it may be."""
+    """The other end announces a message that is larger than the limit."""
 
     def __init__(self, got: int, allowed: int) -> None:
         super().__init__(f"message: got {got} bytes, expected at most {allowed}")
 
 
 def packed(message: bytes) -> bytes:
-    """The message as it goes on the pipe."""
+    """Return the message with its length in front, as it is written to the pipe."""
     return len(message).to_bytes(LENGTH_BYTES, "little") + message
 
 
-def announced(length: bytes, allowed: int) -> int:
-    """The length of the message that follows these bytes. Raises FrameTooLarge."""
+def message_size(length: bytes, allowed: int) -> int:
+    """Return the size of the message that follows its length. Raises FrameTooLarge if it is above `allowed`."""
     size = int.from_bytes(length, "little")
     if size > allowed:
         raise FrameTooLarge(size, allowed)
@@ -34,12 +34,17 @@ def announced(length: bytes, allowed: int) -> int:
 
 
 def read_message(pipe: BinaryIO, allowed: int) -> bytes | None:
-    """The next message of a blocking, buffered pipe; None at its end. Raises FrameTooLarge, and EOFError within one."""
+    """Return the next message of a blocking, buffered pipe; None at its end.
+
+    Raises FrameTooLarge, and EOFError if the pipe ends within a message.
+    """
     length = pipe.read(LENGTH_BYTES)
     if not length:
         return None
-    size = announced(length, allowed) if len(length) == LENGTH_BYTES else -1
-    message = pipe.read(size) if size > 0 else b""
+    if len(length) < LENGTH_BYTES:
+        raise EOFError("the pipe ended within a message: got 0 of 0 bytes")
+    size = message_size(length, allowed)
+    message = pipe.read(size) if size else b""
     if len(message) != size:
-        raise EOFError(f"the pipe ended within a message: got {len(message)} of {max(size, 0)} bytes")
+        raise EOFError(f"the pipe ended within a message: got {len(message)} of {size} bytes")
     return message

@@ -1,6 +1,6 @@
-"""Who can read along on the way: TLS, and where plaintext may be spoken.
+"""The security of connections: TLS, and the rules for connections in plaintext.
 
-Used by both ends: bots and the command line call, the server listens.
+Both ends use it: bots and the command line connect, the server listens.
 """
 
 import logging
@@ -22,10 +22,10 @@ from noughts_proto.transport import CLIENT_OPTIONS, addresses_of
 logger = logging.getLogger("noughts.tls")
 
 _MOST_FLIGHTS = 4
-"""Messages of each side of a handshake."""
+"""Limit of the messages of each side in a handshake."""
 
-_OWN_HOSTS = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104  # where it listens, not we
-"""Hosts that stand for all addresses of this machine, and one of these."""
+_OWN_HOSTS = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104  # nothing listens here
+"""For each host that stands for all addresses of this machine, one of these addresses."""
 
 CA_VARIABLE = "NOUGHTS_TLS_CA"
 CERTIFICATE_VARIABLE = "NOUGHTS_TLS_CERT"
@@ -33,7 +33,7 @@ KEY_VARIABLE = "NOUGHTS_TLS_KEY"
 
 
 class SecurityProblem(ExplainedError, ValueError):
-    """A connection that cannot be made, or must not be, as asked; `advice` says what to do."""
+    """A connection that cannot or must not be made as requested; `advice` says what to do."""
 
     def __init__(self, subject: str, got: str, expected: str, advice: str) -> None:
         super().__init__(f"{subject}: got {got}, expected {expected}", as_sentence(advice))
@@ -48,15 +48,16 @@ class Identity:
     """A certificate with its key, with which one end of a connection identifies itself."""
 
     certificate: Path
-    """Its certificate and those between it and the root (PEM)."""
+    """The certificate and the intermediate ones up to the root (PEM)."""
     key: Path
     """The certificate's private key (PEM), not encrypted."""
 
     def read(self) -> tuple[bytes, bytes]:
-        """Key and certificate. Raises SecurityProblem for what cannot be read or does not belong together."""
-        key, certificate = _read(self.key), _read(self.certificate)
+        """Return the key and the certificate. Raises SecurityProblem if they cannot be read or do not match."""
+        key = _read(self.key)
+        certificate = _read(self.certificate)
         try:
-            # With a password given, nobody is asked for one at the terminal.
+            # Without a password here, OpenSSL would ask for one at the terminal.
             ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(self.certificate, self.key, password="")
         except ssl.SSLError as error:
             mismatch = error.reason == "KEY_VALUES_MISMATCH"
@@ -73,18 +74,21 @@ class Identity:
         return Dialling(ca=self.certificate, name=self._name())
 
     def _name(self) -> str:
-        """A host that the certificate names, by a handshake with itself in memory. Raises SecurityProblem."""
+        """Return a host that the certificate names, found by a handshake in memory. Raises SecurityProblem."""
         self.read()
-        serving, calling = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        serving.load_cert_chain(self.certificate, self.key)
-        calling.check_hostname = False
-        calling.load_verify_locations(self.certificate)
-        calling.verify_flags |= ssl.VerifyFlags.VERIFY_X509_PARTIAL_CHAIN
-        there, back = ssl.MemoryBIO(), ssl.MemoryBIO()
-        ends = calling.wrap_bio(back, there), serving.wrap_bio(there, back, server_side=True)
+        server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        server.load_cert_chain(self.certificate, self.key)
+        client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        client.check_hostname = False
+        client.load_verify_locations(self.certificate)
+        client.verify_flags |= ssl.VerifyFlags.VERIFY_X509_PARTIAL_CHAIN
+        to_server = ssl.MemoryBIO()
+        to_client = ssl.MemoryBIO()
+        client_end = client.wrap_bio(to_client, to_server)
+        server_end = server.wrap_bio(to_server, to_client, server_side=True)
         try:
             for _ in range(_MOST_FLIGHTS):
-                for end in ends:
+                for end in (client_end, server_end):
                     with suppress(ssl.SSLWantReadError):
                         end.do_handshake()
         except ssl.SSLError as error:
@@ -92,7 +96,7 @@ class Identity:
             raise SecurityProblem(
                 f"certificate {self.certificate}", error.reason or str(error), "a valid one", advice
             ) from error
-        certificate: Any = ends[0].getpeercert() or {}
+        certificate: Any = client_end.getpeercert() or {}
         return next((name.replace("*", "any", 1) for _, name in certificate.get("subjectAltName", ())), "")
 
     def server_credentials(self, client_authorities: Path | None = None) -> grpc.ServerCredentials:
@@ -101,37 +105,37 @@ class Identity:
         The files are read again when they have changed. Raises SecurityProblem.
         """
         files = _WatchedFiles(self, client_authorities)
-        newer: Any = files.newer  # its published type does not say that it may return None
+        newer: Any = files.newer  # its type stub does not say that it can return None
         return grpc.dynamic_ssl_server_credentials(files.read(), newer, client_authorities is not None)
 
 
 class _WatchedFiles:
-    """The files of a server's certificate, looked at whenever somebody connects."""
+    """The files of a server's certificate, which are checked for changes at each connection."""
 
     def __init__(self, identity: Identity, client_authorities: Path | None) -> None:
         self._identity = identity
         self._client_authorities = client_authorities
-        self._seen = self._stamps()
+        self._last_stamps = self._stamps()
 
     def read(self) -> grpc.ServerCertificateConfiguration:
-        """Read the files. Raise SecurityProblem."""
+        """Read the files. Raises SecurityProblem."""
         clients = None if self._client_authorities is None else read_authorities(self._client_authorities)
         return grpc.ssl_server_certificate_configuration([self._identity.read()], clients)
 
     def newer(self) -> grpc.ServerCertificateConfiguration | None:
-        """The same, if they have changed since; None leaves it at what was read before. Called on threads of gRPC."""
+        """Return the new configuration if the files have changed; None to keep the old one. gRPC's threads call it."""
         stamps = self._stamps()
-        if stamps == self._seen:
+        if stamps == self._last_stamps:
             return None
-        self._seen = stamps
+        self._last_stamps = stamps
         try:
-            read = self.read()
+            configuration = self.read()
         except SecurityProblem as problem:
-            # One of two files is new, perhaps: when the other is, too, they are looked at again.
+            # Perhaps only one of the two files is new. When the other changes, they are read again.
             logger.warning("the certificate was changed, but cannot be used; the old one is kept: %s", problem)
             return None
         logger.info("the certificate was read again: %s", self._identity.certificate)
-        return read
+        return configuration
 
     def _stamps(self) -> list[tuple[int, int, int] | None]:
         files = (self._identity.certificate, self._identity.key, self._client_authorities)
@@ -156,17 +160,17 @@ class Dialling:
     identity: Identity | None = None
     """The client's identity, if the server requires one."""
     insecure: bool = False
-    """A token may travel in plaintext to another machine."""
+    """Whether a token can be sent in plaintext to another machine."""
     name: str = ""
     """The host that the server's certificate must name, if not that of the address."""
 
     @property
     def encrypted(self) -> bool:
-        """Whether TLS is spoken."""
+        """Whether the connection uses TLS."""
         return self.tls or self.ca is not None
 
     def check(self, addresses: str, token: str) -> None:
-        """Raises SecurityProblem if a token would leave this machine in plaintext."""
+        """Raise SecurityProblem if a token would leave this machine in plaintext."""
         for address in addresses_of(addresses):
             if token and not (self.encrypted or self.insecure or is_loopback(host_of(address))):
                 raise SecurityProblem(
@@ -178,17 +182,20 @@ class Dialling:
                 )
 
     def channel(self, addresses: str) -> grpc.Channel:
-        """A channel for blocking calls to the first address that can be reached. Raises SecurityProblem."""
+        """Return a channel for blocking calls to the first address that can be reached. Raises SecurityProblem."""
         channels: list[Any] = [self._open(grpc, address) for address in addresses_of(addresses)]
         return channels[0] if len(channels) == 1 else cast(grpc.Channel, BlockingChannels(channels))
 
     def async_channels(self, addresses: str, *, apart: bool = False) -> AsyncChannels:
-        """The same for the running event loop; `apart`: on connections of its own. Raises SecurityProblem."""
+        """Return such channels for the running event loop; with `apart`, not shared with other channels.
+
+        Raises SecurityProblem.
+        """
         own = (("grpc.use_local_subchannel_pool", int(apart)),)
         return AsyncChannels([self._open(grpc.aio, address, own) for address in addresses_of(addresses)])
 
     def async_channel(self, address: str) -> grpc.aio.Channel:
-        """A channel to one address for the running event loop. Raises SecurityProblem."""
+        """Return a channel to one address for the running event loop. Raises SecurityProblem."""
         channel: grpc.aio.Channel = self._open(grpc.aio, address)
         return channel
 
@@ -207,38 +214,38 @@ class Dialling:
 def dialling_from_environment(*, tls: bool = False, ca: Path | None = None, insecure: bool = False) -> Dialling:
     """Return these settings, completed by NOUGHTS_TLS_CA, and NOUGHTS_TLS_CERT with NOUGHTS_TLS_KEY (files in PEM).
 
-    Raises SecurityProblem where only one of the last two is set.
+    Raises SecurityProblem if only one of the last two is set.
     """
     named = (os.environ.get(variable) for variable in (CA_VARIABLE, CERTIFICATE_VARIABLE, KEY_VARIABLE))
     authorities, certificate, key = (Path(name) if name else None for name in named)
     if (certificate is None) != (key is None):
-        given, missing = (CERTIFICATE_VARIABLE, KEY_VARIABLE) if certificate else (KEY_VARIABLE, CERTIFICATE_VARIABLE)
-        raise SecurityProblem(missing, "nothing", f"a file in PEM beside that of {given}", "Set both or neither.")
+        present, missing = (CERTIFICATE_VARIABLE, KEY_VARIABLE) if certificate else (KEY_VARIABLE, CERTIFICATE_VARIABLE)
+        raise SecurityProblem(missing, "nothing", f"a file in PEM beside that of {present}", "Set both or neither.")
     identity = Identity(certificate, key) if certificate and key else None
     return Dialling(tls, ca or authorities, identity, insecure)
 
 
 def _options(address: str) -> tuple[tuple[str, int | str], ...]:
-    """Those of every client; what is for this machine goes past any proxy of the environment, which gRPC would ask.
+    """Return the options of every client. Connections to this machine do not use a proxy of the environment.
 
-    The proxy could read the token, and this machine is not its to reach.
+    A proxy could read the token, and cannot reach this machine's loopback.
     """
     return (*CLIENT_OPTIONS, ("grpc.enable_http_proxy", 0)) if is_loopback(host_of(address)) else CLIENT_OPTIONS
 
 
 def host_of(address: str) -> str:
-    """The host of HOST:PORT, without the brackets of an IPv6 address."""
+    """Return the host of HOST:PORT, without the brackets of an IPv6 address."""
     return address.rpartition(":")[0].strip("[]")
 
 
 def local_address(address: str) -> str:
-    """Return where a process of this machine reaches a server that listens at an address."""
+    """Return the address at which a process of this machine reaches a server that listens at `address`."""
     own_host = _OWN_HOSTS.get(host_of(address))
     return address if own_host is None else f"{own_host}:{address.rpartition(':')[2]}"
 
 
 def is_loopback(host: str) -> bool:
-    """Whether the host is this machine for sure: a name other than `localhost` may lead anywhere."""
+    """Return whether the host is certainly this machine. Names other than `localhost` can be any machine."""
     if host == "localhost":
         return True
     try:
@@ -248,7 +255,7 @@ def is_loopback(host: str) -> bool:
 
 
 def read_authorities(file: Path) -> bytes:
-    """The certificates of a PEM file. Raises SecurityProblem."""
+    """Return the certificates of a PEM file. Raises SecurityProblem."""
     content = _read(file)
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(file)
@@ -265,7 +272,7 @@ def read_authorities(file: Path) -> bytes:
 def failed_handshake(address: str, details: str) -> SecurityProblem | None:
     """Return the meaning of gRPC's text about a failed connection; None if it is not about TLS.
 
-    Trying again does not help against what has a meaning here.
+    A new attempt does not help against these failures.
     """
     for sign, words in _HANDSHAKE_FAILURES.items():
         if sign in details:
@@ -273,7 +280,7 @@ def failed_handshake(address: str, details: str) -> SecurityProblem | None:
     return None
 
 
-# The first sign that is found counts: the reasons why a certificate fails come before the failure itself.
+# The first matching text counts. The reasons why a certificate fails come before the general failure.
 _HANDSHAKE_FAILURES = {
     "certificate has expired": (
         "a certificate that has expired",
@@ -305,7 +312,7 @@ _HANDSHAKE_FAILURES = {
 
 def why_hung_up(details: str) -> str:
     """Return a possible reason why a server closed the connection without an answer; empty if it did not."""
-    # So does one that speaks TLS when it is called in plaintext, or misses the client's certificate.
+    # A server that speaks TLS closes a connection in plaintext, and one without the client certificate that it needs.
     if "Socket closed" not in details:
         return ""
     return (

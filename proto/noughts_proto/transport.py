@@ -1,7 +1,7 @@
-"""Settings of the connection that only work when both ends have them.
+"""Settings of the connection that both ends must agree on.
 
-A peer that pings more often than the other allows is thrown out (GOAWAY, "too many pings"), so the two sides are
-written down together.
+A server disconnects a client that pings more often than it allows (GOAWAY, "too many pings"). Therefore the settings of
+both sides are here.
 """
 
 PROTOCOL = 1
@@ -15,13 +15,13 @@ SITE_KEY = "x-noughts-site"
 """Metadata key of a website's own token with the scope `site`, in the calls that it makes for its visitors."""
 
 DEFAULT_SERVER = "127.0.0.1:7450"
-"""Where a server listens, and bots and commands connect, by default."""
+"""The default address at which a server listens, and to which bots and commands connect."""
 SERVER_VARIABLE = "NOUGHTS_SERVER"
-"""Where a bot or a command connects: HOST:PORT, or several with a comma between them."""
+"""The variable with the server of a bot or a command: HOST:PORT, or several with commas."""
 TOKEN_VARIABLE = "NOUGHTS_TOKEN"
-"""In a bot's environment: its owner's token."""
+"""The variable with the token of a bot's owner."""
 TICKET_VARIABLE = "NOUGHTS_TICKET"
-"""In the environment of a bot that a referee has started: what it sends instead of a token; good for one login."""
+"""The variable with the ticket of a bot that a referee has started. It replaces the token for one login."""
 
 _PING_EVERY_MS = 10_000
 _PING_TIMEOUT_MS = 5_000
@@ -35,7 +35,7 @@ CLIENT_OPTIONS: tuple[tuple[str, int | str], ...] = (
     ("grpc.http2.max_pings_without_data", 0),
     ("grpc.max_receive_message_length", _LARGEST_FRAME),
     ("grpc.max_send_message_length", _LARGEST_REQUEST),
-    # A bot that waits for its server to come back must not wait two minutes after it has.
+    # After a restart of the server, a bot must not wait up to two minutes, which is gRPC's default.
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 2_000),
     # This option is the time limit of one attempt to connect. Default of gRPC: 20 s.
@@ -50,16 +50,16 @@ SERVER_OPTIONS: tuple[tuple[str, int | str], ...] = (
     ("grpc.http2.max_pings_without_data", 0),
     ("grpc.max_receive_message_length", _LARGEST_REQUEST),
     ("grpc.max_send_message_length", _LARGEST_FRAME),
-    # A kilobyte that unpacks to megabytes is nobody's need.
+    # No compression: a kilobyte could unpack to megabytes.
     ("grpc.compression_enabled_algorithms_bitset", 1),
-    # TCP, TLS and the first words of HTTP/2 together; afterwards a connection without calls is closed.
+    # The limit of TCP, TLS and the start of HTTP/2 together, and that of a connection without calls.
     ("grpc.server_handshake_timeout_ms", 5_000),
     ("grpc.max_connection_idle_ms", 60_000),
     ("grpc.max_metadata_size", 8 * 1024),
     ("grpc.absolute_max_metadata_size", 16 * 1024),
     ("grpc.http2.max_ping_strikes", 2),
     ("grpc.http2.bdp_probe", 0),
-    # Calls that the event loop has not yet looked at.
+    # Limits of the calls that the event loop has not handled yet.
     ("grpc.server.max_pending_requests", 1_000),
     ("grpc.server.max_pending_requests_hard_limit", 2_000),
     # Two servers on one port would each get half of the bots.
@@ -68,5 +68,5 @@ SERVER_OPTIONS: tuple[tuple[str, int | str], ...] = (
 
 
 def addresses_of(text: str) -> list[str]:
-    """The addresses in `HOST:PORT,HOST:PORT`."""
+    """Return the addresses in `HOST:PORT,HOST:PORT`."""
     return [address.strip() for address in text.split(",")]

@@ -1,4 +1,4 @@
-"""Why a server cannot be reached, in words: gRPC tells it in those of its own parts."""
+"""Reasons why a server cannot be reached, in plain words instead of gRPC's technical texts."""
 
 import re
 
@@ -24,7 +24,7 @@ _REASONS = {
 
 def why_unreachable(details: str) -> str:
     """Return the meaning of gRPC's text about a failed connection; the last part of the text if that is unknown."""
-    for sign, words in _REASONS.items():
-        if sign in details:
-            return words
+    for fragment, reason in _REASONS.items():
+        if fragment in details:
+            return reason
     return re.split(r"last error: (?:[A-Z_]+: )?", details)[-1].strip() or "no reason was given"

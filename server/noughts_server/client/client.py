@@ -106,7 +106,7 @@ class Client(Stubs):
                 return
             except grpc.RpcError as error:
                 failed = self._explained(error)
-                if failed.code not in PASSING or not view.seen:
+                if failed.code not in PASSING or not view.has_snapshot:
                     raise failed from error
                 lost(failed.message)
             time.sleep(wait)

@@ -300,7 +300,7 @@ class Stream:
                     self.take(message)
             except grpc.aio.AioRpcError as error:
                 failure = self._upstream.failure(error)
-                if error.code() not in PASSING or not self._view.seen:
+                if error.code() not in PASSING or not self._view.has_snapshot:
                     self._end_with_failure(failure)
                     return
                 if self._away is None:

@@ -10,7 +10,7 @@ import pytest
 
 from noughts_bots import Bot, Position
 from noughts_bots.connection.pipe_session import play_on_pipes
-from noughts_proto.pipes import LARGEST_UP, FrameTooLarge, announced, packed, read_message
+from noughts_proto.pipes import LARGEST_UP, FrameTooLarge, message_size, packed, read_message
 from noughts_proto.v1 import play_pb2 as pb
 
 
@@ -129,7 +129,7 @@ def test_a_pipe_that_ends_within_a_message_is_told_from_one_that_ends() -> None:
 
 
 def test_a_message_larger_than_it_may_be_is_refused_before_it_is_read() -> None:
-    assert announced(packed(b"abcd")[:4], 4) == 4
+    assert message_size(packed(b"abcd")[:4], 4) == 4
     with pytest.raises(FrameTooLarge, match="got 5 bytes, expected at most 4"):
         read_message(BytesIO(packed(b"abcde")), 4)
 

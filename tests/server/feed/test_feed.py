@@ -437,7 +437,7 @@ async def test_featured_boards_are_shared_by_tournaments(cinema: Cinema, token: 
         await cinema.client.start(token, "rival")
         for name in (CUP, "tournaments/rival"):
             tournament = cinema.watch(name)
-            while not tournament.view.seen or tournament.view.tournaments[name].games_running < 2:
+            while not tournament.view.has_snapshot or tournament.view.tournaments[name].games_running < 2:
                 await tournament.must()
         watching = cinema.watch("featured")
         while len(watching.view.games) < 4:

@@ -48,7 +48,7 @@ def _run_application(client: Client, resource: str, console: Console) -> None:
         if not games.is_brief():
             run_mode(OverviewMode(games, console.encoding), mouse=False)
     finally:
-        if state.view.seen:
+        if state.view.has_snapshot:
             console.print(Overview(state, console.encoding).final(console.width))
     if games.failure is not None:
         raise games.failure

@@ -55,7 +55,7 @@ class GamesOfFeed(WatchSource):
     def is_brief(self) -> bool:
         """Wait for the first message, and return whether the feed ends with it."""
         deadline = time.monotonic() + _CONNECTING_SECONDS
-        while not self.state.view.seen and time.monotonic() < deadline:
+        while not self.state.view.has_snapshot and time.monotonic() < deadline:
             if self._over.wait(_LOOK_SECONDS):
                 return True
         return self._over.wait(_BRIEF_SECONDS)

@@ -52,7 +52,7 @@ class Overview:
     def _notices(self) -> list[RenderableType]:
         state = self._state
         lines: list[RenderableType] = []
-        if not state.view.seen:
+        if not state.view.has_snapshot:
             lines.append(Text(f"Waiting for {state.resource} ..."))
         elif not state.view.tournaments and not state.view.games:
             lines.append(Text("No games are live. Press Ctrl-C to leave."))
