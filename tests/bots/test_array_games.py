@@ -19,6 +19,8 @@ from tests.support.games import conditions, unit
 from tests.support.loopback import loopback, until
 
 VARIANTS = (*OWN_NAMES, "mnk:5,4,4", "gomoku+pro", "renju+swap2", "caro+swap")
+FEW = ("tictactoe", "mnk:5,4,4", "renju+swap2")
+OTHERS = tuple(variant for variant in VARIANTS if variant not in FEW)
 BATCHES = (Arrays, Positions)
 
 
@@ -61,7 +63,7 @@ async def played(bot: Bot, variant: str, concurrency: int, games: int, opening: 
 @pytest.mark.parametrize("concurrency", [1, 1_024])
 @pytest.mark.parametrize(
     "variant",
-    ["tictactoe", "mnk:5,4,4", "renju+swap2", *(pytest.param(each, marks=pytest.mark.at_length) for each in OWN_NAMES)],
+    [*FEW, *(pytest.param(variant, marks=pytest.mark.at_length) for variant in OTHERS)],
 )
 async def test_both_bots_play_the_same_games_at_a_server(variant: str, concurrency: int) -> None:
     games = (1_100 if variant == "tictactoe" else 4) if concurrency > 1 else 2

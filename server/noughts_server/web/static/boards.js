@@ -1,7 +1,9 @@
 // Boards on a page. The website draws the empty boards, and this script shows the moves on them.
 import { covers, draw } from "./board.js";
 
-const drawn = new Map(); // Promises of the SVG text, by address.
+const RETRY = 5000; // Milliseconds until a request that failed can be repeated.
+const MOST = 50;
+const drawn = new Map(); // The newest answers, as promises of the SVG text, by address.
 
 // Returns an empty board for the game. A large board is cropped to the area around the outermost stones, unless `whole`
 // is true. Returns null if the website cannot be reached.
@@ -9,18 +11,20 @@ async function emptyBoard(game, labels, whole) {
   const used = outermost(game).join();
   const address = `/board?${new URLSearchParams({ variant: game.variant, labels, whole, used })}`;
   if (!drawn.has(address)) drawn.set(address, load(address));
+  if (drawn.size > MOST) drawn.delete(drawn.keys().next().value);
   const text = await drawn.get(address);
-  if (!text) drawn.delete(address);
   return text && new DOMParser().parseFromString(text, "text/html").querySelector("svg");
 }
 
 async function load(address) {
   try {
     const answer = await fetch(address);
-    return answer.ok ? await answer.text() : null;
+    if (answer.ok) return await answer.text();
   } catch {
-    return null;
+    // The website cannot be reached, which the events report.
   }
+  setTimeout(() => drawn.delete(address), RETRY);
+  return null;
 }
 
 function outermost({ board, moves }) {
