@@ -175,7 +175,7 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
                 launcher=launcher,
                 seats=settings.seats,
                 installed=installed,
-                on_ready=play.look,
+                on_ready=play.check_now,
             )
             plays = [offers.play(offer, bot) for offer, bot in zip(settings.offers, registered, strict=True)]
             await stack.enter_async_context(running(*plays))
@@ -189,7 +189,7 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
                 limits=settings.limits,
                 installed=installed,
                 refused=refused,
-                on_ready=play.look,
+                on_ready=play.check_now,
             )
             await stack.enter_async_context(running(host(at).run()))
         play.local.queue.seats = settings.seats

@@ -145,7 +145,7 @@ CLUSTER = (
     Fault(
         name="differing-game-continues",
         file=f"{_CLUSTER}/remote_referee.py",
-        before="if abs(game.ply - ply) <= 1 and all(map(int.__eq__, game.moves, moves)):",
+        before="if abs(game.ply - ply) <= 1 and moves_agree:",
         after="if abs(game.ply - ply) <= 1:",
         harm="A bot continues a position that its referee does not have, and loses by an illegal move.",
         near=("tests/server/cluster",),

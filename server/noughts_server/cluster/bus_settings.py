@@ -21,18 +21,19 @@ class BusSettings:
     certificate: Path | None = None
     """This node's own certificate, if the bus requires one."""
     key: Path | None = None
+    """The private key of `certificate`. None: the file of the certificate contains it."""
 
     @property
     def urls(self) -> list[str]:
-        """Return each address. Raise BadBusUrl."""
+        """The addresses in `url`. Raises BadBusUrl if one is invalid."""
         urls = [text.strip() for text in self.url.split(",")]
         for text in urls:
             try:
                 parts = urlsplit(text)
-                good = parts.scheme in ("nats", "tls") and bool(parts.hostname) and parts.port != 0
+                is_valid = parts.scheme in ("nats", "tls") and bool(parts.hostname) and parts.port != 0
             except ValueError:
-                good = False
-            if not good:
+                is_valid = False
+            if not is_valid:
                 raise BadBusUrl(without_password(text), expected="nats://HOST:PORT, or tls://HOST:PORT")
         return urls
 

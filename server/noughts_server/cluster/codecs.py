@@ -2,10 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from itertools import islice
+from math import ceil
 from typing import Any, NamedTuple
 
 from noughts_proto.v1 import cluster_pb2 as pb
+from noughts_proto.v1 import feed_pb2
 from noughts_referee.work_units import FinishedGame
 from noughts_server.feed.observer import PLAYED, GameEvent, SlotKey
 from noughts_server.runtime.recorder import COMMITTED
@@ -14,11 +15,11 @@ from noughts_server.store.games.results import CommitReport, TournamentProgress
 from noughts_server.store.tournaments.withdrawals import Withdrawal
 
 TO_SERVER, TO_REFEREE = "asks", "answers"
-"""First words of subjects whose second is a node's name: `pb.ClusterAsks`, `pb.ClusterAnswers`."""
+"""Subjects `asks:SERVER` with `pb.ClusterAsks`, and `answers:REFEREE` with `pb.ClusterAnswers`."""
 SERVERS, REFEREES, WANTS = "servers", "referees", "wants"
-"""`pb.ServerPresence`, `pb.RefereePresence`, `pb.FeedWants`."""
+"""Subjects with `pb.ServerPresence`, `pb.RefereePresence` and `pb.FeedWants`."""
 
-# NATS takes a megabyte unless it is configured otherwise.
+# The limits of one message with finished games. NATS accepts a megabyte a message by default.
 _MOST_GAMES = 2_000
 _MOST_BYTES = 500_000
 
@@ -43,9 +44,10 @@ def _plain(kind: type[Any]) -> Codec:
 def _encode_played(played: GameEvent) -> Iterator[bytes]:
     slot, event = played
     message = pb.FeedPlayed(tournament=slot.tournament, ordinal=slot.ordinal)
-    # Only one of the two is set; each has its own field.
-    field = message.ply if event.DESCRIPTOR is message.ply.DESCRIPTOR else message.snapshot
-    field.CopyFrom(event)  # type: ignore[arg-type]
+    if isinstance(event, feed_pb2.WatchedPly):
+        message.ply.CopyFrom(event)
+    else:
+        message.snapshot.CopyFrom(event)
     yield message.SerializeToString()
 
 
@@ -59,33 +61,37 @@ def _encode_report(report: CommitReport) -> Iterator[bytes]:
     games: defaultdict[int, list[FinishedGame]] = defaultdict(list)
     for game in report.games:
         games[game.tournament].append(game)
-    progress = {each.tournament: each for each in report.progress}
-    for tournament in progress.keys() | games.keys():
+    progress_of = {progress.tournament: progress for progress in report.progress}
+    for tournament in progress_of.keys() | games.keys():
         parts = list(_parts(games[tournament])) or [[]]
         for number, part in enumerate(parts, 1):
             message = pb.GamesCommitted(seconds=report.seconds)
-            # The numbers come last, so that a reader who has them has all games.
-            _fill(message.tournaments.add(tournament=tournament), part, progress if number == len(parts) else {})
+            # Only the last part has the progress: a receiver of the progress then has all games.
+            progress = progress_of.get(tournament) if number == len(parts) else None
+            _fill(message.tournaments.add(tournament=tournament), part, progress)
             yield message.SerializeToString()
 
 
 def _parts(games: list[FinishedGame]) -> Iterator[list[FinishedGame]]:
-    rest = iter(games)
-    while part := list(islice(rest, _MOST_GAMES)):
+    """Divide games into parts for one message each: `_MOST_GAMES` at most, and about `_MOST_BYTES` at most."""
+    for start in range(0, len(games), _MOST_GAMES):
+        part = games[start : start + _MOST_GAMES]
         size = sum(len(game.moves) + len(game.times) for game in part)
-        pieces = -(-size // _MOST_BYTES) or 1
-        each = -(-len(part) // pieces)
-        yield from (part[begin : begin + each] for begin in range(0, len(part), each))
+        pieces = max(1, ceil(size / _MOST_BYTES))
+        games_per_piece = ceil(len(part) / pieces)
+        for begin in range(0, len(part), games_per_piece):
+            yield part[begin : begin + games_per_piece]
 
 
-def _fill(message: pb.CommittedTournament, games: list[FinishedGame], progress: dict[int, TournamentProgress]) -> None:
-    known = progress.get(message.tournament)
-    if known is not None:
+def _fill(message: pb.CommittedTournament, games: list[FinishedGame], progress: TournamentProgress | None) -> None:
+    if progress is not None:
         message.progress = True
-        message.name, message.games_done, message.games_total = known.name, known.games_done, known.games_total
-        message.finished = known.finished
-        for left in known.withdrawn:
-            message.withdrawn.add(entry=left.entry, label=left.label, reason=left.reason)
+        message.name = progress.name
+        message.games_done = progress.games_done
+        message.games_total = progress.games_total
+        message.finished = progress.finished
+        for withdrawal in progress.withdrawn:
+            message.withdrawn.add(entry=withdrawal.entry, label=withdrawal.label, reason=withdrawal.reason)
     message.ordinal.extend([game.ordinal for game in games])
     message.attempt.extend([game.attempt for game in games])
     message.first.extend([game.first for game in games])
@@ -94,19 +100,19 @@ def _fill(message: pb.CommittedTournament, games: list[FinishedGame], progress: 
     message.termination.extend([game.termination for game in games])
     message.moves.extend([game.moves for game in games])
     message.times.extend([game.times for game in games])
-    for row, game in enumerate(games):
+    for index, game in enumerate(games):
         if game.fault:
-            message.faulted.append(row)
+            message.faulted.append(index)
             message.fault.append(game.fault)
 
 
 def _decode_report(data: bytes) -> CommitReport:
     message = pb.GamesCommitted.FromString(data)
     report = CommitReport(seconds=message.seconds)
-    for each in message.tournaments:
+    for part in message.tournaments:
         games = [
             FinishedGame(
-                tournament=each.tournament,
+                tournament=part.tournament,
                 ordinal=ordinal,
                 attempt=attempt,
                 first=first,
@@ -117,28 +123,28 @@ def _decode_report(data: bytes) -> CommitReport:
                 times=times,
             )
             for ordinal, attempt, first, second, result, termination, moves, times in zip(
-                each.ordinal,
-                each.attempt,
-                each.first,
-                each.second,
-                each.result,
-                each.termination,
-                each.moves,
-                each.times,
+                part.ordinal,
+                part.attempt,
+                part.first,
+                part.second,
+                part.result,
+                part.termination,
+                part.moves,
+                part.times,
                 strict=True,
             )
         ]
-        for row, fault in zip(each.faulted, each.fault, strict=True):
-            games[row] = games[row]._replace(fault=fault)
+        for index, fault in zip(part.faulted, part.fault, strict=True):
+            games[index] = games[index]._replace(fault=fault)
         report.games += games
-        if each.progress:
-            withdrawn = tuple(Withdrawal(one.entry, one.label, one.reason) for one in each.withdrawn)
+        if part.progress:
+            withdrawn = tuple(Withdrawal(row.entry, row.label, row.reason) for row in part.withdrawn)
             progress = TournamentProgress(
-                tournament=each.tournament,
-                name=each.name,
-                games_done=each.games_done,
-                games_total=each.games_total,
-                finished=each.finished,
+                tournament=part.tournament,
+                name=part.name,
+                games_done=part.games_done,
+                games_total=part.games_total,
+                finished=part.finished,
                 withdrawn=withdrawn,
             )
             report.progress.append(progress)

@@ -22,8 +22,10 @@ from noughts_server.store.engine.database import Store
 from noughts_server.store.nodes import Node, NodeKind
 from noughts_server.store.tournaments.tournaments import Tournament
 
-_LOOK_SECONDS = 1.0
-_CONCEDED_SECONDS = 1.0
+_SCHEDULE_SECONDS = 1.0
+"""Longest time between two checks of the schedule, which other servers can change."""
+_CONCEDING_SECONDS = 1.0
+"""The time in which referees receive the message that the organiser's bots lose, and store their games."""
 
 
 class RemotePlay:
@@ -46,9 +48,9 @@ class RemotePlay:
         self._bus.publish(ABANDONED, tournament.id)
 
     async def conceded(self, tournament: Tournament) -> None:
-        """See `TournamentPlay`. The wait is the time in which the referees receive the message and store the games."""
+        """See `TournamentPlay`. Return after a fixed time, because the referees do not answer the message."""
         self._bus.publish(CONCEDED, tournament.id)
-        await asyncio.sleep(_CONCEDED_SECONDS)
+        await asyncio.sleep(_CONCEDING_SECONDS)
 
     def withdrawn(self, tournament: Tournament, entries: Mapping[int, str]) -> None:
         """See `TournamentPlay`."""
@@ -71,7 +73,7 @@ class Control:
 
     def director(self) -> Director:
         """Return the server's director. The oldest server of the cluster starts scheduled tournaments."""
-        return Director(self.store, RemotePlay(self.store, self.bus), leads=self.leads, look_seconds=_LOOK_SECONDS)
+        return Director(self.store, RemotePlay(self.store, self.bus), leads=self.leads, look_seconds=_SCHEDULE_SECONDS)
 
     @asynccontextmanager
     async def taking_part(self, sessions: Sessions) -> AsyncIterator[None]:

@@ -12,7 +12,7 @@ _PERIOD_SECONDS = 10.0
 
 
 class DroppedMessages:
-    """Logs the first dropped message, and then at most one line in ten seconds, with the number since the last line."""
+    """Logs dropped messages: the first one at once, then at most one line in ten seconds, with their number."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

@@ -21,16 +21,16 @@ logger = structlog.get_logger("noughts.cluster")
 
 BEAT_SECONDS = 1.0
 """The interval between heartbeats, in the database and on the bus."""
-_MOST_HOST = 40
+_LONGEST_HOST_NAME = 40
 
 
 def node_name(kind: NodeKind) -> str:
     """Return a name that no other process has or had: `KIND-HOST-PROCESS-RANDOM`."""
-    return f"{kind.name.lower()}-{socket.gethostname()[:_MOST_HOST]}-{os.getpid()}-{secrets.token_hex(3)}"
+    return f"{kind.name.lower()}-{socket.gethostname()[:_LONGEST_HOST_NAME]}-{os.getpid()}-{secrets.token_hex(3)}"
 
 
 class Membership:
-    """The live nodes, as far as this node knows. Without a bus it sends no heartbeats."""
+    """The live nodes, as far as this node knows. While its bus is disconnected, it sends no heartbeats."""
 
     def __init__(self, store: Store, bus: NatsBus, node: Node) -> None:
         self.node = node
@@ -39,7 +39,7 @@ class Membership:
         self.on_change: list[Callable[[], None]] = []
         """Called when the set or the order of live nodes has changed."""
         self.on_presumed_dead: list[Callable[[frozenset[tuple[int, int]]], None]] = []
-        """Called with its remaining units, after this node was silent for so long that others could claim them."""
+        """Called if others could claim this node's units because it was silent too long; gets the units that remain."""
         self._store = store
         self._bus = bus
         self._steps_back = False
@@ -51,8 +51,9 @@ class Membership:
 
     @property
     def first(self) -> bool:
-        """Whether it is the oldest of its kind, which does the work that only one node may do."""
-        return next((node.name for node in self.alive if node.kind is self.node.kind), "") == self.node.name
+        """Whether this node is the oldest of its kind, which does the work that only one node may do."""
+        oldest = next((node.name for node in self.alive if node.kind is self.node.kind), "")
+        return oldest == self.node.name
 
     def step_back(self) -> None:
         """Let another node do the work of a single node: this node becomes the youngest with its next heartbeat."""
@@ -60,7 +61,7 @@ class Membership:
 
     def silence_limit(self, node: str) -> float:
         """Return the seconds of silence after which another node counts as dead."""
-        return next((each.silence_ms for each in self.alive if each.name == node), SILENCE_MS) / 1000
+        return next((live.silence_ms for live in self.alive if live.name == node), SILENCE_MS) / 1000
 
     @asynccontextmanager
     async def belonging(self) -> AsyncIterator[None]:
@@ -78,14 +79,15 @@ class Membership:
         while True:
             await asyncio.sleep(BEAT_SECONDS)
             if self._bus.connected:
-                back, self._steps_back = self._steps_back, False
-                self._learn(await self._store.write_patiently(partial(beat, node=self.node, youngest=back)))
+                youngest = self._steps_back
+                self._steps_back = False
+                self._learn(await self._store.write_patiently(partial(beat, node=self.node, youngest=youngest)))
 
     def _learn(self, beat: Beat) -> None:
         if beat.was_dead:
             logger.error("node_presumed_dead", silent_seconds=beat.silent_ms / 1000, units_kept=len(beat.holds))
-            for returned in self.on_presumed_dead:
-                returned(beat.holds)
+            for on_presumed_dead in self.on_presumed_dead:
+                on_presumed_dead(beat.holds)
         before = [node.name for node in self.alive]
         self.alive = beat.alive
         now = [node.name for node in beat.alive]

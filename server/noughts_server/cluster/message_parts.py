@@ -1,7 +1,8 @@
-"""Messages of the bus that are larger than NATS takes: they travel in parts, which the receiver joins."""
+"""Messages of the bus that are larger than NATS accepts: the sender splits them, and the receiver joins the parts."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import ceil
 
 HEADER = "Noughts-Part"
 MOST_BYTES = 64 << 20
@@ -11,14 +12,16 @@ _MOST_SENDERS = 1_000
 
 def parts_of(data: bytes, sender: str, serial: int, part_bytes: int) -> Iterator[tuple[bytes, dict[str, str]]]:
     """Yield the parts of a large message, each with its headers; `serial` differs for each message of the sender."""
-    count = -(-len(data) // part_bytes)
+    count = ceil(len(data) / part_bytes)
     for index in range(count):
         part = data[index * part_bytes : (index + 1) * part_bytes]
         yield part, {HEADER: f"{sender} {serial} {index} {count}"}
 
 
 @dataclass
-class _Begun:
+class _PartialMessage:
+    """The parts that have arrived of one message."""
+
     serial: str
     parts: list[bytes] = field(default_factory=list)
 
@@ -27,7 +30,7 @@ class MessageParts:
     """Joins the parts of one subject. NATS keeps the order of each sender's messages, but can lose some."""
 
     def __init__(self) -> None:
-        self._begun: dict[str, _Begun] = {}
+        self._messages: dict[str, _PartialMessage] = {}
         self._bytes = 0
 
     def join(self, header: str, part: bytes) -> bytes | None:
@@ -35,30 +38,30 @@ class MessageParts:
         sender, serial, index, count = header.split(" ")
         if index == "0":
             self._discard(sender)
-            if len(self._begun) >= _MOST_SENDERS:
-                self._discard(next(iter(self._begun)))
-            self._begun[sender] = _Begun(serial)
-        begun = self._begun.get(sender)
-        if begun is None or begun.serial != serial or len(begun.parts) != int(index):
+            if len(self._messages) >= _MOST_SENDERS:
+                self._discard(next(iter(self._messages)))
+            self._messages[sender] = _PartialMessage(serial)
+        message = self._messages.get(sender)
+        if message is None or message.serial != serial or len(message.parts) != int(index):
             self._discard(sender)
             raise ValueError(f"part {index} of {count} does not follow the part before it")
         if not part:
             self._discard(sender)
             raise ValueError(f"part {index} of {count} is empty")
-        begun.parts.append(part)
+        message.parts.append(part)
         self._bytes += len(part)
         while self._bytes > MOST_BYTES:
-            # The oldest can be that of a sender that has died: it must not stop the messages of others.
-            oldest = next(iter(self._begun))
+            # The sender of the oldest message can have died: its parts must not block the messages of others.
+            oldest = next(iter(self._messages))
             self._discard(oldest)
             if oldest == sender:
                 raise ValueError(f"its parts have more than {MOST_BYTES:,} bytes")
-        if len(begun.parts) < int(count):
+        if len(message.parts) < int(count):
             return None
         self._discard(sender)
-        return b"".join(begun.parts)
+        return b"".join(message.parts)
 
     def _discard(self, sender: str) -> None:
-        begun = self._begun.pop(sender, None)
-        if begun is not None:
-            self._bytes -= sum(map(len, begun.parts))
+        message = self._messages.pop(sender, None)
+        if message is not None:
+            self._bytes -= sum(map(len, message.parts))

@@ -29,19 +29,20 @@ from noughts_server.runtime.endless_work import running
 logger = structlog.get_logger("noughts.bus")
 
 _ROOT = "noughts."
-# A broken connection is noticed within two of these intervals.
+# The client notices a broken connection within two of these intervals.
 _PING_SECONDS = 1
 _CONNECT_SECONDS = 2
 _RECONNECT_SECONDS = 0.25
-# The bytes that can wait to be sent. Further messages are lost, as without a connection.
+# The messages that can wait to be sent, and those of a subscription that can wait to be read. Further ones are lost.
 _MOST_WAITING = 50_000
 _LONGEST_SUBJECT = 300
-_PENDING_BYTES = 64 * 1024 * 1024
+# The bytes that can wait in the client to be sent, and those of a subscription that can wait to be read.
+_PENDING_BYTES = 64 << 20
 
 _PART_BYTES = 500_000
-"""The largest message that is sent whole, and the largest part of others; less if NATS takes less."""
+"""The largest message that is sent whole, and the largest part of others; less if NATS accepts less."""
 
-_LARGER = "Give NATS a larger max_payload: docs/how-to/cluster.md has its settings."
+_PAYLOAD_HINT = "Give NATS a larger max_payload: docs/subject_codec-to/cluster.md has its settings."
 
 
 class NatsBus:
@@ -54,7 +55,7 @@ class NatsBus:
         self.lost = 0
         """Messages of this process that were not sent."""
         self._name = name
-        self._complaint: Exception | None = None
+        self._client_error: Exception | None = None
         """The client's last error."""
         self._local = MemoryBus()
         self._dropped = DroppedMessages()
@@ -64,7 +65,7 @@ class NatsBus:
         self._waiting: deque[tuple[str, bytes]] = deque()
         self._serials = count()
         """Numbers of the messages that are sent in parts."""
-        self._wanted: deque[str] = deque()
+        self._new_subjects: deque[str] = deque()
         """Subjects whose subscription has not reached NATS yet."""
         self._work = asyncio.Event()
 
@@ -76,33 +77,33 @@ class NatsBus:
     def publish(self, subject: str, message: Any) -> None:
         """Deliver the message to all present subscribers, in every process."""
         self._local.publish(subject, message)
-        how = codec(subject)
-        if how is None:
+        subject_codec = codec(subject)
+        if subject_codec is None:
             return
         if len(subject) > _LONGEST_SUBJECT or len(subject.split()) != 1:
-            # A wrong name in a message gives a wrong subject, for which NATS would close the connection.
+            # A received message can contain a wrong node name. NATS closes the connection for an invalid subject.
             self._dropped.add(subject=subject[:_LONGEST_SUBJECT], error="it is addressed to an invalid node name")
             return
         if not self.connected or len(self._waiting) >= _MOST_WAITING:
             self.lost += 1
             return
-        self._waiting.extend((subject, data) for data in how.encode(message))
+        self._waiting.extend((subject, data) for data in subject_codec.encode(message))
         self._work.set()
 
     def subscribe(self, subject: str, handler: Handler) -> Callable[[], None]:
         """Call the handler with each message, from here or elsewhere, until the returned function is called."""
         if codec(subject) is not None and subject not in self._subjects:
             self._subjects.add(subject)
-            self._wanted.append(subject)
+            self._new_subjects.append(subject)
             self._work.set()
         return self._local.subscribe(subject, handler)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Be connected inside the block. Raise BadBusUrl, BusUnusable."""
+        """Keep a connection inside the block. Raise BadBusUrl, BusUnusable."""
         await self._connect()
         try:
-            async with running(self._pump()):
+            async with running(self._send_waiting()):
                 try:
                     yield
                 finally:
@@ -112,7 +113,7 @@ class NatsBus:
 
     async def _connect(self) -> None:
         settings = self.settings
-        context = self.settings.context()
+        context = settings.context()
         try:
             async with asyncio.timeout(_CONNECT_SECONDS * 3):
                 await self._client.connect(
@@ -120,10 +121,10 @@ class NatsBus:
                     name=self._name,
                     no_echo=True,
                     error_cb=self._on_error,
-                    disconnected_cb=self._on_lost,
-                    reconnected_cb=self._on_back,
+                    disconnected_cb=self._on_disconnected,
+                    reconnected_cb=self._on_reconnected,
                     connect_timeout=_CONNECT_SECONDS,
-                    reconnect_time_wait=_RECONNECT_SECONDS,  # type: ignore[arg-type]  # it only sleeps so long
+                    reconnect_time_wait=_RECONNECT_SECONDS,  # type: ignore[arg-type]  # fractions work
                     max_reconnect_attempts=1,
                     ping_interval=_PING_SECONDS,
                     max_outstanding_pings=2,
@@ -136,14 +137,14 @@ class NatsBus:
                 )
         except (OSError, TimeoutError, nats.errors.Error, ValueError) as error:
             await self._client.close()
-            why = self._complaint or error
-            reason = str(why) or type(why).__name__
+            cause = self._client_error or error
+            reason = str(cause) or type(cause).__name__
             hint = "Is NATS running there, and are its credentials right? `nats-server` starts one on nats://127.0.0.1:4222."
             raise BusUnusable(settings.place, f"it cannot be reached ({reason})", hint=hint) from error
         # After the first connection, the client tries to reconnect for as long as the node runs.
         self._client.options["max_reconnect_attempts"] = -1
 
-    async def _pump(self) -> None:
+    async def _send_waiting(self) -> None:
         while True:
             await self._work.wait()
             self._work.clear()
@@ -152,22 +153,22 @@ class NatsBus:
     async def _flush(self) -> None:
         client = self._client
         try:
-            while self._wanted:
-                subject = self._wanted[0]
+            while self._new_subjects:
+                subject = self._new_subjects[0]
                 subscribe = partial(
                     client.subscribe, pending_msgs_limit=_MOST_WAITING, pending_bytes_limit=_PENDING_BYTES
                 )
-                await subscribe(_on_the_wire(subject), cb=self._handler(subject))
-                self._wanted.popleft()
+                await subscribe(_nats_subject(subject), cb=self._handler(subject))
+                self._new_subjects.popleft()
             while self._waiting:
                 subject, data = self._waiting.popleft()
                 if not client.is_connected:
                     self.lost += 1
                     continue
-                await self._send(_on_the_wire(subject), data)
+                await self._send(_nats_subject(subject), data)
         except nats.errors.MaxPayloadError:
             self.lost += 1
-            logger.error("bus_message_too_large", subject=subject, bytes=len(data), hint=_LARGER)
+            logger.error("bus_message_too_large", subject=subject, bytes=len(data), hint=_PAYLOAD_HINT)
             self._work.set()
         except (nats.errors.Error, OSError) as error:
             self.lost += 1
@@ -176,25 +177,25 @@ class NatsBus:
             await asyncio.sleep(_RECONNECT_SECONDS)
 
     async def _send(self, subject: str, data: bytes) -> None:
-        # Headers count, too.
-        most = min(_PART_BYTES, self._client.max_payload // 2)
-        if len(data) <= most:
+        # Half of what NATS accepts, because the headers of a part count, too.
+        part_bytes = min(_PART_BYTES, self._client.max_payload // 2)
+        if len(data) <= part_bytes:
             await self._client.publish(subject, data)
             return
         if len(data) > MOST_BYTES:
             raise nats.errors.MaxPayloadError
-        for part, headers in parts_of(data, self._name, next(self._serials), most):
+        for part, headers in parts_of(data, self._name, next(self._serials), part_bytes):
             await self._client.publish(subject, part, headers=headers)
 
     def _handler(self, subject: str) -> Callable[[Msg], Any]:
-        how = codec(subject)
-        assert how is not None
-        decode = how.decode
+        subject_codec = codec(subject)
+        assert subject_codec is not None
+        decode = subject_codec.decode
         publish = self._local.publish
         parts = MessageParts()
 
         async def handle(message: Msg) -> None:
-            # Any client of the bus can send anything: a wrong message must not end this loop.
+            # Any client of the bus can send anything: a wrong message must not end the subscription.
             try:
                 header = (message.headers or {}).get(HEADER)
                 data = message.data if header is None else parts.join(header, message.data)
@@ -206,19 +207,19 @@ class NatsBus:
         return handle
 
     async def _on_error(self, error: Exception) -> None:
-        self._complaint = error
+        self._client_error = error
         if isinstance(error, nats.errors.SlowConsumerError):
             logger.error("bus_messages_lost", subject=error.subject)
             self._resynchronise()
         elif self._client.is_connected:
             logger.warning("bus_error", error=str(error) or type(error).__name__)
 
-    async def _on_lost(self) -> None:
+    async def _on_disconnected(self) -> None:
         if not self._client.is_closed:
             self._waiting.clear()
             logger.error("bus_disconnected", bus=self.settings.place)
 
-    async def _on_back(self) -> None:
+    async def _on_reconnected(self) -> None:
         logger.warning("bus_reconnected", bus=self.settings.place)
         self._resynchronise()
 
@@ -227,5 +228,5 @@ class NatsBus:
             callback()
 
 
-def _on_the_wire(subject: str) -> str:
+def _nats_subject(subject: str) -> str:
     return _ROOT + subject.replace(":", ".")

@@ -19,7 +19,7 @@ from noughts_server.runtime.sessions import PRESENCE, OnlineBot, Sessions
 
 
 class Presence:
-    """This server's logins among those of the others."""
+    """Publishes the logins of this server, and gives its sessions those of the other nodes."""
 
     def __init__(
         self, sessions: Sessions, referee: RemoteReferee, bus: Bus, name: str, limit: Limit = usual_limit
@@ -29,21 +29,23 @@ class Presence:
         self._bus = bus
         self._name = name
         self._logins: dict[int, int] = {}
-        """The number of logins here, by key of the bot version."""
-        self._count = count(1)
-        self._fresh: set[int] = set()
+        """The number of the last login of each bot here, by key of the bot version."""
+        self._login_numbers = count(1)
+        self._fresh_logins: set[int] = set()
+        """Bot versions whose login has not been published yet."""
         self._changed: dict[int, None] = {}
+        """Bot versions with a change that has not been published yet, in order."""
         self._silence = Silence(limit)
 
     async def run(self) -> None:
         """Publish and receive logins until cancelled."""
         with (
-            listening(self._bus, SERVERS, self._hear),
-            listening(self._bus, REFEREES, self._hear_referee),
-            listening(self._bus, PRESENCE, self._come_or_gone),
+            listening(self._bus, SERVERS, self._on_server),
+            listening(self._bus, REFEREES, self._on_referee),
+            listening(self._bus, PRESENCE, self._bot_changed),
         ):
             try:
-                async with running(self._silence.watch(self._gone)):
+                async with running(self._silence.watch(self._node_left)):
                     while True:
                         self.tell_all()
                         await asyncio.sleep(BEAT_SECONDS)
@@ -53,26 +55,27 @@ class Presence:
     # Messages to the others.
 
     def tell_all(self) -> None:
-        """Publish all bots at once, because earlier messages may have been lost.
+        """Publish all bots in one complete message, because earlier messages may have been lost.
 
-        It is one message: the others learn only from a complete one that a bot has left.
+        If a bot is missing in a complete message, the others conclude that it has left.
         """
         message = pb.ServerPresence(server=self._name, complete=True)
         message.bots.extend(filter(None, map(self._message, list(self._sessions.logins_here()))))
         self._bus.publish(SERVERS, message)
 
-    def _come_or_gone(self, version: int) -> None:
+    def _bot_changed(self, version: int) -> None:
         login = self._sessions.logins_here().get(version)
         wire = self._sessions.wire(version)
         if login is not None and wire.online:
-            self._fresh.add(version)
-            self._logins[version] = next(self._count)
+            self._fresh_logins.add(version)
+            self._logins[version] = next(self._login_numbers)
         if not self._changed:
-            asyncio.get_running_loop().call_soon(self._tell_changed)
+            asyncio.get_running_loop().call_soon(self._tell_changes)
         self._changed[version] = None
 
-    def _tell_changed(self) -> None:
-        changed, self._changed = self._changed, {}
+    def _tell_changes(self) -> None:
+        changed = self._changed
+        self._changed = {}
         message = pb.ServerPresence(server=self._name)
         message.bots.extend(filter(None, map(self._message, changed)))
         self._bus.publish(SERVERS, message)
@@ -83,8 +86,8 @@ class Presence:
             return None
         wire = self._sessions.wire(version)
         player = wire.player
-        fresh = version in self._fresh
-        self._fresh.discard(version)
+        fresh = version in self._fresh_logins
+        self._fresh_logins.discard(version)
         return pb.BotPresence(
             version=version,
             bot=login.bot,
@@ -105,38 +108,38 @@ class Presence:
 
     # Messages from the others.
 
-    def _hear(self, message: pb.ServerPresence) -> None:
+    def _on_server(self, message: pb.ServerPresence) -> None:
         server = message.server
         if server == self._name:
             return
         if message.leaving:
-            self._gone(server)
+            self._node_left(server)
             return
         self._silence.heard(server)
         for bot in message.bots:
             if bot.fresh and bot.online:
-                self._let_go(bot.version, bot.name)
+                self._log_out(bot.version, bot.name)
             self._sessions.elsewhere(server, bot.version, _login(bot) if bot.online else None)
         if message.complete:
             self._sessions.only_elsewhere(server, {bot.version for bot in message.bots})
 
-    def _hear_referee(self, message: pb.RefereePresence) -> None:
+    def _on_referee(self, message: pb.RefereePresence) -> None:
         """Handle a referee's presence: every caller can use the bots that run on its machine."""
         if message.leaving:
-            self._gone(message.referee)
+            self._node_left(message.referee)
         elif message.offers or message.referee in self._silence:
             self._silence.heard(message.referee)
             for bot in message.offers:
                 self._sessions.elsewhere(message.referee, bot.version, _login(bot))
             self._sessions.only_elsewhere(message.referee, {bot.version for bot in message.offers})
 
-    def _let_go(self, version: int, name: str) -> None:
+    def _log_out(self, version: int, name: str) -> None:
         if version in self._sessions.logins_here():
             wire = self._sessions.wire(version)
             self._sessions.logged_out(version)
-            self._referee.moved(version, wire.hand_over(session_replaced(name)))
+            self._referee.bot_moved(version, wire.hand_over(session_replaced(name)))
 
-    def _gone(self, server: str) -> None:
+    def _node_left(self, server: str) -> None:
         self._silence.forget(server)
         self._sessions.only_elsewhere(server, set())
 

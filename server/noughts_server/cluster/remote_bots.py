@@ -1,8 +1,8 @@
 """Bots whose streams servers hold, as a referee of the cluster sees them.
 
-The messages to a bot go to its server as `BotAsks`, one for all that happened in a turn of the event loop. The server
-returns `BotAnswers` with the times that it has measured. If a message was lost, the next asks are complete: game and
-ply identify a question, so that it is asked and answered only once.
+The referee sends the messages for a bot to its server as `BotAsks`: one for everything that happened in a turn of the
+event loop. The server returns `BotAnswers` with the times that it has measured. After a message was lost, the next asks
+list all games again. Game and ply identify a question, so the server asks it only once.
 """
 
 import asyncio
@@ -39,9 +39,10 @@ class RemoteConnection:
         """The server that holds the stream, or held it last."""
         self.complete = False
         """Whether the next asks must be complete."""
-        self.spent_us: dict[int, int] = {}
-        """Since when these games' questions have been open at earlier servers of the bot, by this machine's clock."""
+        self.open_since_us: dict[int, int] = {}
+        """When earlier servers of the bot sent its open questions, by game, in µs of this machine's clock."""
         self.grace: asyncio.TimerHandle | None = None
+        """The timer of the reconnect timeout, while it runs."""
         self._bots = bots
         self._presence = pb.BotPresence()
 
@@ -68,10 +69,10 @@ class RemoteConnection:
     def wake(self) -> None:
         """Send what is in the player's outbox."""
         if self.server:
-            self._bots.dirty(self)
+            self._bots.send_soon(self)
 
-    def known_as(self, presence: pb.BotPresence) -> bool:
-        """Take over what its server reports. Return whether the number of games that it accepts has changed."""
+    def apply_presence(self, presence: pb.BotPresence) -> bool:
+        """Apply a report of its server. Return whether the bot came or went, or accepts another number of games."""
         before = self.online, self.capacity_timed, self.capacity_untimed
         self._presence = presence
         player = self.player
@@ -92,10 +93,10 @@ class RemoteBots:
         self.is_home: Callable[[], bool] = lambda: True
         """Returns whether this referee gets the capacity that is too small to be divided."""
         self._wires: dict[int, RemoteConnection] = {}
-        self._dirty: dict[RemoteConnection, None] = {}
+        self._senders: dict[RemoteConnection, None] = {}
         self._silence = Silence(membership.silence_limit)
         """The servers' silence. The bots of a dead server can log in at another one."""
-        membership.on_change.append(self.shares_changed)
+        membership.on_change.append(self.divide_again)
 
     def seats(self, version: int) -> tuple[int, int] | None:
         """Return a bot's concurrent games, without clocks and with clocks. None: it has no stream."""
@@ -113,7 +114,7 @@ class RemoteBots:
         """Receive messages until cancelled."""
         name = self._membership.node.name
         with listening(self._bus, SERVERS, self._presence), listening(self._bus, f"{TO_REFEREE}:{name}", self._answers):
-            await self._silence.watch(self._silent)
+            await self._silence.watch(self._server_silent)
 
     def resynchronise(self) -> None:
         """Send the servers all games again, because messages were lost."""
@@ -126,94 +127,95 @@ class RemoteBots:
     def _presence(self, message: pb.ServerPresence) -> None:
         server = message.server
         if message.leaving:
-            self._gone(server)
+            self._server_left(server)
             return
         self._silence.heard(server)
         for bot in message.bots:
-            self._bot_at(server, bot)
+            self._apply_bot(server, bot)
         if message.complete:
-            there = {bot.version for bot in message.bots}
+            listed = {bot.version for bot in message.bots}
             for version, wire in self._wires.items():
-                if wire.server == server and version not in there:
-                    self._away(wire)
+                if wire.server == server and version not in listed:
+                    self._start_grace(wire)
 
-    def _bot_at(self, server: str, presence: pb.BotPresence) -> None:
+    def _apply_bot(self, server: str, presence: pb.BotPresence) -> None:
         player, wire = self._referee.player(presence.version), self._wires.get(presence.version)
         if player.wire is not None and player.wire is not wire:
             self._wires.pop(presence.version, None)
             return  # it plays on this machine
         if wire is None:
             wire = self._wires[presence.version] = RemoteConnection(self, player)
-        here = wire.server == server
-        # For a short time, a bot that has moved can also be listed at its old server.
-        if not here and not presence.online:
+        has_moved = wire.server != server
+        # For a short time, the old server of a bot that has moved can still list it.
+        if has_moved and not presence.online:
             return
-        if not here and wire.online and not presence.fresh:
+        if has_moved and wire.online and not presence.fresh:
             return
-        changed = wire.known_as(presence)
-        if not here:
+        has_changed = wire.apply_presence(presence)
+        if has_moved:
             wire.server = server
-            self._back(wire)
+            self._stop_grace(wire)
             self._rejoin(wire)
-        elif changed:
-            self._back(wire)
+        elif has_changed:
+            self._stop_grace(wire)
             self._referee.seats_changed(wire.player)
 
     def _rejoin(self, wire: RemoteConnection) -> None:
         wire.complete = True
         self._referee.joined(wire.player, wire)
 
-    def _back(self, wire: RemoteConnection) -> None:
+    def _stop_grace(self, wire: RemoteConnection) -> None:
         if wire.grace is not None and wire.online:
             wire.grace.cancel()
             wire.grace = None
 
-    def _silent(self, server: str) -> None:
+    def _server_silent(self, server: str) -> None:
         logger.warning("server_silent", server=server)
-        self._gone(server)
+        self._server_left(server)
 
-    def _gone(self, server: str) -> None:
+    def _server_left(self, server: str) -> None:
         self._silence.forget(server)
         for wire in self._wires.values():
             if wire.server == server:
-                self._away(wire)
+                self._start_grace(wire)
 
-    def _away(self, wire: RemoteConnection) -> None:
+    def _start_grace(self, wire: RemoteConnection) -> None:
         """Start the reconnect timeout here, because the bot's server is gone or has forgotten it."""
         wire.server = ""
         player = wire.player
-        wire.known_as(pb.BotPresence(version=player.key, opens=player.opens, stored_ends=player.stored_ends))
+        wire.apply_presence(pb.BotPresence(version=player.key, opens=player.opens, stored_ends=player.stored_ends))
         if wire.grace is None and wire.player.games:
-            wire.grace = asyncio.get_running_loop().call_later(self._grace, self._lost, wire)
+            wire.grace = asyncio.get_running_loop().call_later(self._grace, self._grace_ended, wire)
 
-    def _lost(self, wire: RemoteConnection) -> None:
+    def _grace_ended(self, wire: RemoteConnection) -> None:
         wire.grace = None
         self._referee.forfeit(wire.player, Termination.DISCONNECTED)
 
-    def shares_changed(self) -> None:
-        """Give the referee the bots' new capacity, because the referees that share it have changed."""
+    def divide_again(self) -> None:
+        """Tell the referee the bots' new capacity, because the referees that share it or their bots have changed."""
         for wire in self._wires.values():
             if wire.online:
                 self._referee.seats_changed(wire.player)
 
     # Messages to the bots.
 
-    def dirty(self, wire: RemoteConnection) -> None:
-        """Remember that the connection has something to send."""
-        if not self._dirty:
+    def send_soon(self, wire: RemoteConnection) -> None:
+        """Send the outbox of this connection at the end of this turn of the event loop."""
+        if not self._senders:
             asyncio.get_running_loop().call_soon(self._flush)
-        self._dirty[wire] = None
+        self._senders[wire] = None
 
     def _flush(self) -> None:
-        dirty, self._dirty = self._dirty, {}
-        by_server: dict[str, pb.ClusterAsks] = {}
+        senders = self._senders
+        self._senders = {}
+        asks_of_server: dict[str, pb.ClusterAsks] = {}
         moves = Counter[str]()
         name = self._membership.node.name
-        for wire in dirty:
+        for wire in senders:
             server = wire.server
             if not server:
                 continue
-            asks = by_server.setdefault(server, pb.ClusterAsks(referee=name))
+            asks = asks_of_server.setdefault(server, pb.ClusterAsks(referee=name))
             outbox = wire.player.take_outbox()
             # A bot that joins thousands of long games gets several messages, but not if they must be complete: its
             # server would end the games that the first of them lacks.
@@ -221,14 +223,14 @@ class RemoteBots:
                 rest = outbox.split(_MOST_MOVES)
                 if rest:
                     wire.player.outbox = rest
-                    self.dirty(wire)
+                    self.send_soon(wire)
             fill_asks(asks.bots.add(version=wire.player.key, complete=wire.complete), wire, outbox)
             wire.complete = False
             moves[server] += sum(len(game.moves) for game in outbox.starts)
             if moves[server] > _MOST_MOVES:
-                self._bus.publish(f"{TO_SERVER}:{server}", by_server.pop(server))
+                self._bus.publish(f"{TO_SERVER}:{server}", asks_of_server.pop(server))
                 del moves[server]
-        for server, asks in by_server.items():
+        for server, asks in asks_of_server.items():
             self._bus.publish(f"{TO_SERVER}:{server}", asks)
 
     # Answers of the bots.
@@ -241,11 +243,12 @@ class RemoteBots:
                 continue
             if bot.left_game:
                 now = microseconds()
-                wire.spent_us.update((game, now - took) for game, took in zip(bot.left_game, bot.left_us, strict=True))
+                for game, open_us in zip(bot.left_game, bot.left_us, strict=True):
+                    wire.open_since_us[game] = now - open_us
             if wire.server == message.server:
-                self._answered(wire, bot)
+                self._judge(wire, bot)
 
-    def _answered(self, wire: RemoteConnection, bot: pb.BotAnswers) -> None:
+    def _judge(self, wire: RemoteConnection, bot: pb.BotAnswers) -> None:
         referee, player = self._referee, wire.player
         if bot.game:
             answers = Answers(
@@ -261,9 +264,9 @@ class RemoteBots:
             )
             referee.judge_answers(player, answers)
         if bot.choices:
-            made = [each.choice for each in bot.choices]
-            choices = [(each.game, each.step, choice(each), one_line(each.reason)) for each in made]
-            referee.judge_choices(player, choices, [each.time_us for each in bot.choices])
+            messages = [answer.choice for answer in bot.choices]
+            choices = [(made.game, made.step, choice(made), one_line(made.reason)) for made in messages]
+            referee.judge_choices(player, choices, [answer.time_us for answer in bot.choices])
         if bot.silent_game:
             referee.end_overdue(player, zip(bot.silent_game, bot.silent_ply, bot.silent_us, strict=True))
         if bot.forfeit:
@@ -281,21 +284,20 @@ def fill_asks(asks: pb.BotAsks, wire: RemoteConnection, outbox: Outbox) -> None:
     asks.ply.extend(outbox.turn_ply)
     asks.cell.extend(outbox.turn_cell)
     if outbox.turns_timed:
-        running = player.games.get
         for handle in outbox.turn_game:
-            game = running(handle)
-            clocks = (0, 0) if game is None else (game.left_us[0], game.left_us[1])
-            append_row(asks, first_clock_us=clocks[0], second_clock_us=clocks[1])
-    if wire.spent_us:
+            game = player.games.get(handle)
+            first_us, second_us = (0, 0) if game is None else game.left_us
+            append_row(asks, first_clock_us=first_us, second_clock_us=second_us)
+    if wire.open_since_us:
         now = microseconds()
-        since = wire.spent_us
-        asks.spent_us.extend([now - since.get(handle, now) for handle in outbox.turn_game])
-        wire.spent_us = {}
+        asks.spent_us.extend([now - wire.open_since_us.get(handle, now) for handle in outbox.turn_game])
+        wire.open_since_us = {}
     for game in outbox.ends:
-        is_at_fault = game.termination in FAULTS and game.players[game.result.loser or 0] is player
-        last = game.moves[-1] if game.moves else 0
+        loser = game.result.loser
+        is_at_fault = game.termination in FAULTS and loser is not None and game.players[loser] is player
+        last_cell = game.moves[-1] if game.moves else 0
         fault = game.fault if is_at_fault else ""
-        append_row(asks, end_game=game.handle, end_plies=game.ply, end_cell=last, end_fault=fault)
+        append_row(asks, end_game=game.handle, end_plies=game.ply, end_cell=last_cell, end_fault=fault)
         append_row(asks, end_result=game.result, end_termination=game.termination)
 
 

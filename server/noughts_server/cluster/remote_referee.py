@@ -1,15 +1,15 @@
 """The referees of a cluster, as a server sees them: their questions to its bots, and the answers.
 
-For the connections it is a referee. It judges nothing: it keeps the part of each game that the bot needs, measures
-times (as connections do) and forwards answers. After a loss of messages asks are repeated; each question is sent to a
-bot once.
+A `RemoteReferee` takes the place of a `Referee` for the connections of this server's bots. It judges nothing: it keeps
+the part of each game that the bot needs, and forwards questions and answers. The connections measure the times. After
+a loss of messages the referees repeat their questions; this server sends a bot each question only once.
 """
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import product
+from itertools import product, zip_longest
 from typing import NamedTuple
 
 import structlog
@@ -44,17 +44,17 @@ class _Answer(NamedTuple):
 
     ply: int
     cell: int
-    took: int
+    took_us: int
     reason: str | None
     """The reason for a resignation; None if it does not resign."""
     score: float | None
     exhausted: bool
     comment: str
 
-    def add_to(self, answers: pb.BotAnswers, far: int) -> None:
-        """Add the answer to a message to the referee. `far` is the referee's handle of the game."""
+    def add_to(self, answers: pb.BotAnswers, remote_handle: int) -> None:
+        """Add the answer to a message to the referee. `remote_handle` is the referee's handle of the game."""
         row = len(answers.game)
-        append_row(answers, game=far, ply=self.ply, cell=self.cell, time_us=self.took)
+        append_row(answers, game=remote_handle, ply=self.ply, cell=self.cell, time_us=self.took_us)
         if self.reason is not None:
             append_row(answers, resigned=row, reason=self.reason)
             if self.exhausted:
@@ -70,28 +70,29 @@ class _Choice(NamedTuple):
 
     ply: int
     choice: Choice | None
-    took: int
-    why: str
+    """None if the answer is not a choice; then `problem` is the reason."""
+    took_us: int
+    problem: str
 
-    def add_to(self, answers: pb.BotAnswers, far: int) -> None:
-        """Add the choice to a message to the referee. `far` is the referee's handle of the game."""
-        message = play_pb2.Choice(game=far, step=self.ply + CHOICES)
+    def add_to(self, answers: pb.BotAnswers, remote_handle: int) -> None:
+        """Add the choice to a message to the referee. `remote_handle` is the referee's handle of the game."""
+        message = play_pb2.Choice(game=remote_handle, step=self.ply + CHOICES)
         if self.choice is None:
-            message.reason = self.why
+            message.reason = self.problem
         elif isinstance(self.choice, Put):
             message.put.cell.extend(self.choice.cells)
         else:
             message.take = self.choice.side + 1  # type: ignore[assignment]
-        answers.choices.append(pb.ClusterChoice(choice=message, time_us=self.took))
+        answers.choices.append(pb.ClusterChoice(choice=message, time_us=self.took_us))
 
 
 @dataclass(slots=True, eq=False)
 class RemoteGame(Game):
-    """A game that is played elsewhere, as one of its players knows it."""
+    """A game that a referee elsewhere judges, as one of its players, a bot of this server, knows it."""
 
-    judge: str
+    referee: str
     """The name of its referee."""
-    far: int
+    remote_handle: int
     """The referee's handle of the game."""
     answer: _Answer | _Choice | None = field(default=None, init=False)
     """The last answer, in case it must be sent again."""
@@ -110,7 +111,7 @@ class RemoteReferee:
         limit: Limit = usual_limit,
         comment_limits: CommentLimits = CommentLimits(),  # noqa: B008  # immutable
     ) -> None:
-        """Create it; `name` is this server's. `limit` returns the silence after which others play a referee's games."""
+        """`name` is this server's. `limit` returns the silence after which other referees play a referee's games."""
         self.stalls = Stalls()
         self.plies = 0
         self.late_answers = 0
@@ -119,25 +120,28 @@ class RemoteReferee:
         self._store = store
         self._bus = bus
         self._name = name
-        self._last = 0
+        self._last_handle = 0
         """The handle of the newest game."""
-        self._elsewhere = Player(-1)
-        """A player that stands for every opponent."""
+        self._opponent = Player(-1)
+        """A player that stands for the opponent in every game: this server does not know opponents."""
         self._players: dict[int, ConnectedPlayer] = {}
         self._running: dict[int, RemoteGame] = {}
         """The running games, by handle."""
         self._games: dict[tuple[str, int], dict[int, RemoteGame]] = {}
         """The games, by referee and bot version, then by the referee's handle."""
         self._conditions: dict[int, GameConditions] = {}
-        self._asked: asyncio.Queue[pb.ClusterAsks] = asyncio.Queue()
-        """Asks that wait for tournaments that are read from the store."""
-        self._asked_bytes = 0
+        self._waiting: asyncio.Queue[pb.ClusterAsks] = asyncio.Queue()
+        """Asks that wait until their tournaments have been read from the store."""
+        self._waiting_bytes = 0
+        """The size of the waiting asks, about."""
         self._overflowed = False
         """Whether asks were dropped because too many waited."""
         self._dropped = DroppedMessages()
         self._reading = False
-        self._touched: dict[ConnectedPlayer, None] = {}
+        """Whether a tournament is being read from the store."""
+        self._players_to_wake: dict[ConnectedPlayer, None] = {}
         self._answers: dict[tuple[str, int], pb.BotAnswers] = {}
+        """Answers that are sent at the end of this turn of the event loop, by referee and bot version."""
         self._silence = Silence(limit)
         self.referees: dict[str, pb.RefereePresence] = {}
         """The last presence of each referee, by name."""
@@ -145,59 +149,60 @@ class RemoteReferee:
     # Messages from the referees.
 
     async def run(self, connection: Callable[[int], FrameConnection]) -> None:
-        """Receive messages until cancelled. `connection` returns that of a bot version whose stream is here."""
+        """Receive messages until cancelled. `connection` returns the connection of a bot version of this server."""
         self._connection = connection
         with (
             listening(self._bus, f"{TO_SERVER}:{self._name}", self._hear),
-            listening(self._bus, REFEREES, self._present),
+            listening(self._bus, REFEREES, self._on_presence),
         ):
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._take_waiting())
-                tasks.create_task(self._silence.watch(self._silent))
+                tasks.create_task(self._silence.watch(self._referee_silent))
 
     def resynchronise(self) -> None:
         """Request all games from the referees again, because messages were lost."""
         for referee, version in {*self._games, *product(self._silence, self._players)}:
             self._answer(referee, version).lost = True
 
-    def _heard(self, referee: str) -> None:
+    def _count_as_live(self, referee: str) -> None:
         if self._silence.heard(referee):
             # Its games have ended here, so it waits for answers that will not come.
             for version in self._players:
                 self._answer(referee, version).lost = True
 
-    def _present(self, message: pb.RefereePresence) -> None:
-        self._heard(message.referee)
+    def _on_presence(self, message: pb.RefereePresence) -> None:
+        self._count_as_live(message.referee)
         if message.leaving:
-            self._gone(message.referee)
+            self._referee_left(message.referee)
         else:
             self.referees[message.referee] = message
 
-    def _silent(self, referee: str) -> None:
+    def _referee_silent(self, referee: str) -> None:
         logger.warning("referee_silent", referee=referee)
-        self._gone(referee)
+        self._referee_left(referee)
 
-    def _gone(self, referee: str) -> None:
+    def _referee_left(self, referee: str) -> None:
         """End the games of a dead referee for their players, whatever their results are."""
         self._silence.forget(referee)
         self.referees.pop(referee, None)
         for name, version in [key for key in self._games if key[0] == referee]:
             for game in list(self._games[name, version].values()):
-                self._end(self.player(version), game)
+                self._end_game(self.player(version), game)
         self._wake()
 
     def _hear(self, asks: pb.ClusterAsks) -> None:
-        self._heard(asks.referee)
-        if not (self._reading or not self._asked.empty() or self._unknown(asks)):
+        self._count_as_live(asks.referee)
+        must_wait = self._reading or not self._waiting.empty() or bool(self._unread_tournaments(asks))
+        if not must_wait:
             self._take(asks)
-        elif self._asked_bytes > _MOST_WAITING_BYTES:
+        elif self._waiting_bytes > _MOST_WAITING_BYTES:
             self._overflowed = True
             self._dropped.add(referee=asks.referee, error="too many requests are waiting for the database")
         else:
-            self._asked_bytes += _MESSAGE_BYTES + asks.ByteSize()
-            self._asked.put_nowait(asks)
+            self._waiting_bytes += _MESSAGE_BYTES + asks.ByteSize()
+            self._waiting.put_nowait(asks)
 
-    def _unknown(self, asks: pb.ClusterAsks) -> set[int]:
+    def _unread_tournaments(self, asks: pb.ClusterAsks) -> set[int]:
         """Return the tournaments whose conditions must be read before the asks can be forwarded."""
         unknown = set()
         for bot in asks.bots:
@@ -209,14 +214,14 @@ class RemoteReferee:
 
     async def _take_waiting(self) -> None:
         while True:
-            if self._overflowed and self._asked.empty():
+            if self._overflowed and self._waiting.empty():
                 self._overflowed = False
                 self.resynchronise()
-            asks = await self._asked.get()
-            self._asked_bytes -= _MESSAGE_BYTES + asks.ByteSize()
+            asks = await self._waiting.get()
+            self._waiting_bytes -= _MESSAGE_BYTES + asks.ByteSize()
             self._reading = True
             try:
-                for key in self._unknown(asks):
+                for key in self._unread_tournaments(asks):
                     read = partial(read_conditions, tournament_id=key)
                     self._conditions[key] = await self._store.read_patiently(read)
                 self._take(asks)
@@ -228,16 +233,18 @@ class RemoteReferee:
     def _take(self, asks: pb.ClusterAsks) -> None:
         for bot in asks.bots:
             player = self.player(bot.version)
-            away = player.wire is None or not player.wire.capacity_untimed
-            # The bot is away or has moved to another server: its games continue here until the reconnect timeout.
-            if away and (asks.referee, bot.version) not in self._games:
+            is_away = player.wire is None or not player.wire.capacity_untimed
+            # The bot is away or has moved to another server. Only its games from before continue here, until the
+            # reconnect timeout.
+            if is_away and (asks.referee, bot.version) not in self._games:
                 continue
             self._tell(asks.referee, player, bot)
         self._wake()
 
     def _wake(self) -> None:
-        touched, self._touched = self._touched, {}
-        for player in touched:
+        players = self._players_to_wake
+        self._players_to_wake = {}
+        for player in players:
             if player.wire is not None:
                 player.wire.wake()
 
@@ -245,11 +252,11 @@ class RemoteReferee:
 
     def _tell(self, referee: str, player: ConnectedPlayer, asks: pb.BotAsks) -> None:
         games = self._games.setdefault((referee, player.key), {})
-        self._touched[player] = None
+        self._players_to_wake[player] = None
         if asks.complete:
             listed = {game for starts in (*asks.starts, *asks.openings) for game in starts.game}
-            for far in games.keys() - listed:
-                self._end(player, games[far])
+            for remote_handle in games.keys() - listed:
+                self._end_game(player, games[remote_handle])
         for starts in asks.starts:
             self._start(referee, player, starts)
         for openings in asks.openings:
@@ -260,48 +267,72 @@ class RemoteReferee:
             asks.end_game, asks.end_result, asks.end_termination, asks.end_plies, asks.end_cell, asks.end_fault,
             strict=True,
         )  # fmt: skip
-        for far, result, termination, plies, cell, fault in ends:
-            game = games.get(far)
+        for remote_handle, result, termination, plies, cell, fault in ends:
+            game = games.get(remote_handle)
             if game is not None:
                 if len(game.moves) == plies - 1:
                     game.moves.append(cell)
                 game.ply, game.fault = plies, fault
-                self._end(player, game, Result(result), Termination(termination))
+                self._end_game(player, game, Result(result), Termination(termination))
 
     def _start(self, referee: str, player: ConnectedPlayer, starts: pb.ClusterStarts) -> None:
-        for game, ply, moves, clocks in self._standing(referee, player, starts):
+        for game, ply, moves, clocks in self._listed_games(referee, player, starts):
             if game.ply >= 0:
-                # Either side can lack a move: the bot the one that comes with the question, or the referee the bot's.
-                if abs(game.ply - ply) <= 1 and all(map(int.__eq__, game.moves, moves)):
+                # Each of the two can lack the newest move: the bot if its question follows, or the referee if the
+                # bot's answer is on its way. `zip` compares the moves that both have.
+                moves_agree = all(known == sent for known, sent in zip(game.moves, moves, strict=False))
+                if abs(game.ply - ply) <= 1 and moves_agree:
                     continue
-                self._end(player, game)  # the moves known here contradict those of the referee
-                game = self._made(
-                    player, unit=game.unit, slot=game.slot, players=game.players, judge=referee, far=game.far
+                self._end_game(player, game)  # the moves known here contradict those of the referee
+                game = self._create_game(
+                    player,
+                    unit=game.unit,
+                    slot=game.slot,
+                    players=game.players,
+                    referee=referee,
+                    remote_handle=game.remote_handle,
                 )
             game.moves, game.ply = moves, ply
             game.left_us = clocks
-            game.mover = self._elsewhere
+            game.mover = self._opponent
             player.outbox.starts.append(game)
 
     def _open(self, referee: str, player: ConnectedPlayer, openings: pb.ClusterStarts) -> None:
-        for game, ply, moves, clocks in self._standing(referee, player, openings):
+        for game, ply, moves, clocks in self._listed_games(referee, player, openings):
             if self._has_question(player, game, ply):
                 continue
             game.moves, game.ply, game.left_us, game.mover = moves, ply, clocks, player
             player.outbox.openings.append(game)
 
-    def _made(
-        self, player: ConnectedPlayer, *, unit: Unit, slot: Slot, players: tuple[Player, Player], judge: str, far: int
+    def _create_game(
+        self,
+        player: ConnectedPlayer,
+        *,
+        unit: Unit,
+        slot: Slot,
+        players: tuple[Player, Player],
+        referee: str,
+        remote_handle: int,
     ) -> RemoteGame:
-        self._last += 1
-        game = RemoteGame(handle=self._last, unit=unit, slot=slot, players=players, judge=judge, far=far)
-        player.games[game.handle] = self._running[game.handle] = self._games[judge, player.key][far] = game
+        self._last_handle += 1
+        game = RemoteGame(
+            handle=self._last_handle,
+            unit=unit,
+            slot=slot,
+            players=players,
+            referee=referee,
+            remote_handle=remote_handle,
+        )
+        player.games[game.handle] = self._running[game.handle] = self._games[referee, player.key][remote_handle] = game
         return game
 
-    def _standing(
+    def _listed_games(
         self, referee: str, player: ConnectedPlayer, starts: pb.ClusterStarts
     ) -> Iterable[tuple[RemoteGame, int, list[int], list[int]]]:
-        """Update each game to the state at its referee, and create those that are unknown here."""
+        """Yield each listed game with its ply, its moves and its clocks (µs) at the referee.
+
+        Create the games that are unknown here, with a ply below those of all questions.
+        """
         games = self._games[referee, player.key]
         conditions = self._conditions[starts.tournament]
         unit = Unit(conditions, 0, ())
@@ -309,27 +340,29 @@ class RemoteReferee:
         begin = 0
         timed = bool(starts.first_clock_us)
         rows = zip(starts.game, starts.ordinal, starts.first, starts.second, starts.ply, starts.move_count, strict=True)
-        for row, (far, ordinal, first, second, ply, moved) in enumerate(rows):
+        for row, (remote_handle, ordinal, first, second, ply, move_count) in enumerate(rows):
             slot = Slot(ordinal, first, second)
             is_first = conditions.players[first] == player.key
-            players = (player, self._elsewhere) if is_first else (self._elsewhere, player)
-            game = games.get(far)
+            players = (player, self._opponent) if is_first else (self._opponent, player)
+            game = games.get(remote_handle)
             if game is None:
-                game = self._made(player, unit=unit, slot=slot, players=players, judge=referee, far=far)
-                game.mover = self._elsewhere
+                game = self._create_game(
+                    player, unit=unit, slot=slot, players=players, referee=referee, remote_handle=remote_handle
+                )
+                game.mover = self._opponent
                 game.ply = -CHOICES - 1
             elif game.slot != slot:
-                game.slot, game.players = slot, players  # the opening that they agreed on
+                game.slot, game.players = slot, players  # the players agreed who moves first
             clocks = [starts.first_clock_us[row], starts.second_clock_us[row]] if timed else [0, 0]
-            yield game, ply, moves[begin : begin + moved], clocks
-            begin += moved
+            yield game, ply, moves[begin : begin + move_count], clocks
+            begin += move_count
 
     def _ask(self, referee: str, player: ConnectedPlayer, games: dict[int, RemoteGame], asks: pb.BotAsks) -> None:
         outbox = player.outbox
         timed = bool(asks.first_clock_us)
         spent = asks.spent_us[:]
-        for row, (far, ply, cell) in enumerate(zip(asks.game, asks.ply, asks.cell, strict=True)):
-            game = games.get(far)
+        for row, (remote_handle, ply, cell) in enumerate(zip(asks.game, asks.ply, asks.cell, strict=True)):
+            game = games.get(remote_handle)
             if game is None:
                 self._answer(referee, player.key).lost = True
                 continue
@@ -348,10 +381,11 @@ class RemoteReferee:
             outbox.turn_game.append(game.handle)
             outbox.turn_ply.append(ply)
             outbox.turn_cell.append(cell)
+            # The time for which the question was open at the bot's earlier server, in µs.
             if spent and spent[row] and player.wire is not None:
                 self._connection(player.key).resume_clock(game, spent[row])
 
-    def _end(
+    def _end_game(
         self,
         player: ConnectedPlayer,
         game: RemoteGame,
@@ -362,11 +396,11 @@ class RemoteReferee:
         if game.ply < 0:
             game.ply = 0
         del player.games[game.handle], self._running[game.handle]
-        games = self._games[game.judge, player.key]
-        if games.get(game.far) is game:
-            del games[game.far]
+        games = self._games[game.referee, player.key]
+        if games.get(game.remote_handle) is game:
+            del games[game.remote_handle]
         player.outbox.ends.append(game)
-        self._touched[player] = None
+        self._players_to_wake[player] = None
 
     # Calls of the connections.
 
@@ -385,39 +419,44 @@ class RemoteReferee:
         return True
 
     def joined(self, player: ConnectedPlayer, wire: PlayerConnection) -> None:
-        """Send a bot that is online (again) its games, as far as this server knows them."""
+        """Send the games that this server knows to a bot that has connected or reconnected."""
         player.wire = wire
         player.resend()
         wire.wake()
 
     def judge_answers(self, player: ConnectedPlayer, answers: Answers) -> list[Complaint]:
-        """Forward the bot's answers to the referees that asked."""
+        """Forward the bot's answers to the referees that asked. Return complaints about games that it made up."""
         complaints: list[Complaint] = []
         games, plies, cells, times_us, resigned, reasons, exhausted, scores, comments = answers
         self.plies += len(games)
-        running = self._running.get
-        elsewhere = self._elsewhere
-        reason_of = dict(zip(resigned, (*reasons, *[""] * len(resigned)), strict=False)) if resigned else {}
+        # Reasons can be missing at the end.
+        reason_of = dict(zip_longest(resigned, reasons[: len(resigned)], fillvalue=""))
         score_of, comment_of = dict(scores), dict(comments)
-        judge = ""
+        referee = ""
         to_judge = pb.BotAnswers()
-        for row, (handle, ply, cell, took) in enumerate(zip(games, plies, cells, times_us, strict=True)):
-            game = running(handle)
+        for row, (handle, ply, cell, took_us) in enumerate(zip(games, plies, cells, times_us, strict=True)):
+            game = self._running.get(handle)
             if game is None or game.ply != ply or game.mover is not player:
-                self._out_of_turn(handle, ply, complaints)
+                self._count_or_complain(handle, ply, complaints)
                 continue
-            if game.judge != judge:
-                judge = game.judge
-                to_judge = self._answer(judge, player.key)
+            if game.referee != referee:
+                referee = game.referee
+                to_judge = self._answer(referee, player.key)
             reason, score = reason_of.get(row), score_of.get(row)
             comment = shortened(comment_of.get(row, ""), self.comment_limits.move)
             game.answer = _Answer(
-                ply=ply, cell=cell, took=took, reason=reason, score=score, exhausted=row in exhausted, comment=comment
+                ply=ply,
+                cell=cell,
+                took_us=took_us,
+                reason=reason,
+                score=score,
+                exhausted=row in exhausted,
+                comment=comment,
             )
             game.moves.append(cell)
             game.ply = ply + 1
-            game.mover = elsewhere
-            game.answer.add_to(to_judge, game.far)
+            game.mover = self._opponent
+            game.answer.add_to(to_judge, game.remote_handle)
         return complaints
 
     def judge_choices(
@@ -425,53 +464,59 @@ class RemoteReferee:
     ) -> list[Complaint]:
         """Forward the bot's choices for openings to the referees that asked."""
         complaints: list[Complaint] = []
-        for (handle, step, choice, why), took in zip(choices, times_us, strict=True):
+        for (handle, step, choice, problem), took_us in zip(choices, times_us, strict=True):
             game = self._running.get(handle)
             ply = opening_ply(step)
             if game is None or game.ply != ply or game.mover is not player:
-                self._out_of_turn(handle, ply, complaints)
+                self._count_or_complain(handle, ply, complaints)
                 continue
-            game.answer = _Choice(ply, choice, took, why)
-            game.mover = self._elsewhere
-            game.answer.add_to(self._answer(game.judge, player.key), game.far)
+            game.answer = _Choice(ply, choice, took_us, problem)
+            game.mover = self._opponent
+            game.answer.add_to(self._answer(game.referee, player.key), game.remote_handle)
         return complaints
 
     def end_overdue(self, player: ConnectedPlayer, questions: Iterable[tuple[int, int, int]]) -> None:
         """Report questions that were not answered within their limits; the referees judge them."""
-        for handle, ply, took in questions:
+        for handle, ply, took_us in questions:
             game = self._running.get(handle)
             if game is not None:
-                answers = self._answer(game.judge, player.key)
-                append_row(answers, silent_game=game.far, silent_ply=ply, silent_us=took)
+                answers = self._answer(game.referee, player.key)
+                append_row(answers, silent_game=game.remote_handle, silent_ply=ply, silent_us=took_us)
 
     def forfeit(self, player: ConnectedPlayer, termination: Termination, fault: str = "") -> None:
-        """Have the referees end the games of a bot that will not come back."""
-        for referee in {game.judge for game in self._games_of(player)}:
+        """Have the referees end the games of a bot that is at fault, or whose reconnect timeout has passed."""
+        for referee in {game.referee for game in self._games_of(player)}:
             answers = self._answer(referee, player.key)
             answers.forfeit, answers.fault = termination, fault
 
-    def moved(self, version: int, open_us: dict[int, int]) -> None:
-        """End the games of a bot that logged in at another server, and report how long its questions were open."""
+    def bot_moved(self, version: int, open_us: dict[int, int]) -> None:
+        """End the games of a bot that logged in at another server, and report how long its questions were open.
+
+        `open_us` is that time in µs, by this server's handle of the game.
+        """
         player = self.player(version)
         for game in self._games_of(player):
             if game.mover is player and game.handle in open_us:
-                answers = self._answer(game.judge, version)
-                append_row(answers, left_game=game.far, left_us=open_us[game.handle])
-            self._end(player, game)
+                answers = self._answer(game.referee, version)
+                append_row(answers, left_game=game.remote_handle, left_us=open_us[game.handle])
+            self._end_game(player, game)
+        # The bot's stream here is closed, so the ends of the games are not sent.
         player.take_outbox()
 
-    # Inside.
+    # Messages to the referees.
 
     def _games_of(self, player: ConnectedPlayer) -> list[RemoteGame]:
         return [self._running[handle] for handle in player.games]
 
     def _answer(self, referee: str, version: int) -> pb.BotAnswers:
+        """Return the message that the referee will get about this bot, to be filled in."""
         if not self._answers:
             asyncio.get_running_loop().call_soon(self._flush)
         return self._answers.setdefault((referee, version), pb.BotAnswers(version=version))
 
     def _flush(self) -> None:
-        waiting, self._answers = self._answers, {}
+        waiting = self._answers
+        self._answers = {}
         messages: dict[str, pb.ClusterAnswers] = {}
         for (referee, _), answers in waiting.items():
             messages.setdefault(referee, pb.ClusterAnswers(server=self._name)).bots.append(answers)
@@ -482,34 +527,36 @@ class RemoteReferee:
         """Whether the bot has this question, or has answered it. If it has answered, send the answer again."""
         if game.answer is None or game.answer.ply != ply:
             return game.mover is player and game.ply == ply
-        game.answer.add_to(self._answer(game.judge, player.key), game.far)
+        game.answer.add_to(self._answer(game.referee, player.key), game.remote_handle)
         return True
 
-    def _out_of_turn(self, handle: int, ply: int, complaints: list[Complaint]) -> None:
-        if 0 < handle <= self._last:
+    def _count_or_complain(self, handle: int, ply: int, complaints: list[Complaint]) -> None:
+        if 0 < handle <= self._last_handle:
             self.late_answers += 1
         elif len(complaints) < MOST_COMPLAINTS:
-            complaints.append(Complaint(handle, ply, f"a game that was started (the last is {self._last})"))
+            complaints.append(Complaint(handle, ply, f"a game that was started (the last is {self._last_handle})"))
 
     # State of the referees' games.
 
     def in_flight(self, tournament: int | None = None) -> int:
         """Return the number of running games of all referees: of one tournament, or of all."""
         if tournament is None:
-            return sum(each.games_in_flight for each in self.referees.values())
-        return sum(played.games_in_flight for played in self._played(tournament))
+            return sum(referee.games_in_flight for referee in self.referees.values())
+        return sum(report.games_in_flight for report in self._tournament_reports(tournament))
 
     def queued(self) -> int:
         """Return the number of games that wait at referees, of all tournaments."""
-        return sum(each.slots_queued for each in self.referees.values())
+        return sum(referee.slots_queued for referee in self.referees.values())
 
     def slots(self, tournament: int) -> list[int]:
         """Return the slots of some running games of a tournament, each once.
 
-        For a while, a referee that hangs is still listed with games that others play by now.
+        A referee that hangs stays listed for a while, with games that other referees have claimed since.
         """
-        return list(dict.fromkeys(ordinal for played in self._played(tournament) for ordinal in played.ordinals))
+        return list(
+            dict.fromkeys(ordinal for report in self._tournament_reports(tournament) for ordinal in report.ordinals)
+        )
 
-    def _played(self, tournament: int) -> Iterable[pb.ClusterTournament]:
-        every = (played for each in self.referees.values() for played in each.tournaments)
-        return (played for played in every if played.tournament == tournament)
+    def _tournament_reports(self, tournament: int) -> Iterable[pb.ClusterTournament]:
+        for referee in self.referees.values():
+            yield from (report for report in referee.tournaments if report.tournament == tournament)

@@ -7,40 +7,40 @@ from collections.abc import Callable, Iterator
 from noughts_server.cluster.heartbeats import BEAT_SECONDS
 from noughts_server.store.engine.schema import SILENCE_MS
 
-_MOST_GONE = 1_000
+_MOST_SILENT = 1_000
 
 Limit = Callable[[str], float]
 """Returns the silence limit of a node, by name, in seconds."""
 
 
 def usual_limit(node: str) -> float:
-    """Return the silence limit of a node without delays."""
+    """Return the limit for nodes that have not reported another one, in seconds."""
     return SILENCE_MS / 1000
 
 
 class Silence:
     """The silence of each node, counted while this node received messages.
 
-    A delay of this node counts as one interval, however long it was: the messages of the others are waiting to be read.
+    A long delay of this node counts as two intervals: the messages of the others are waiting to be read.
     """
 
     def __init__(self, limit: Limit = usual_limit) -> None:
         self._limit = limit
         self._seconds: dict[str, float] = {}
-        self._gone: deque[str] = deque(maxlen=_MOST_GONE)
-        """Nodes whose limit has passed."""
+        self._silent: deque[str] = deque(maxlen=_MOST_SILENT)
+        """Nodes whose limit has passed and that have not been heard since: the newest `_MOST_SILENT`."""
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the nodes that count as live."""
         return iter(self._seconds)
 
     def heard(self, node: str) -> bool:
-        """Count from 0 for this node. Return whether it returns after its limit had passed."""
+        """Count from 0 for this node. Return whether it was silent for longer than its limit before."""
         self._seconds[node] = 0.0
-        returns = node in self._gone
-        if returns:
-            self._gone.remove(node)
-        return returns
+        was_silent = node in self._silent
+        if was_silent:
+            self._silent.remove(node)
+        return was_silent
 
     def forget(self, node: str) -> None:
         """Stop counting for a node that has left."""
@@ -48,11 +48,11 @@ class Silence:
 
     async def watch(self, gone: Callable[[str], None]) -> None:
         """Call `gone` for each node whose limit has passed, until cancelled."""
-        clock = asyncio.get_running_loop().time
-        before = clock()
+        loop = asyncio.get_running_loop()
+        before = loop.time()
         while True:
             await asyncio.sleep(BEAT_SECONDS)
-            now = clock()
+            now = loop.time()
             self.count(now - before, gone)
             before = now
 
@@ -62,5 +62,5 @@ class Silence:
             self._seconds[node] += min(seconds, 2 * BEAT_SECONDS)
             if self._seconds[node] > self._limit(node):
                 self.forget(node)
-                self._gone.append(node)
+                self._silent.append(node)
                 gone(node)

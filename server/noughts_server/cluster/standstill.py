@@ -17,10 +17,11 @@ from noughts_server.store.tournaments.stops import Unplayed, play_resumed, play_
 
 logger = structlog.get_logger("noughts.cluster")
 
-_LOOK_SECONDS = 2.0
-_LOOKS = 5
+_CHECK_SECONDS = 2.0
+_CHECKS = 5
 """Number of checks in a row without a referee, after which a tournament counts as not played."""
 _MOST_NAMED = 5
+"""Bots that a reason names at most."""
 
 
 class _Reason(NamedTuple):
@@ -46,33 +47,34 @@ class Standstill:
         self._bus = bus
         self._membership = membership
         self._referee = referee
-        self._looks: dict[int, int] = {}
+        self._checks: dict[int, int] = {}
         """The number of checks in a row without a referee, by the tournament's key."""
 
     async def run(self) -> None:
         """Check until cancelled."""
         while True:
-            await asyncio.sleep(_LOOK_SECONDS)
+            await asyncio.sleep(_CHECK_SECONDS)
             with errors_logged(logger, "standstill_check_failed"):
-                await self._look()
+                await self._check()
 
-    async def _look(self) -> None:
+    async def _check(self) -> None:
         tournaments = await self._store.read(unplayed_tournaments) if self._membership.first else []
-        self._looks = {each.key: self._looks.get(each.key, 0) + 1 for each in tournaments}
-        for each in tournaments:
-            reason = self._reason(each) if each.reason or self._looks[each.key] >= _LOOKS else None
-            if (str(reason) if reason else "") != each.reason:
-                await self._tell(each, reason)
+        self._checks = {tournament.key: self._checks.get(tournament.key, 0) + 1 for tournament in tournaments}
+        for tournament in tournaments:
+            is_due = bool(tournament.reason) or self._checks[tournament.key] >= _CHECKS
+            reason = self._reason(tournament) if is_due else None
+            if (str(reason) if reason else "") != tournament.reason:
+                await self._store_reason(tournament, reason)
 
-    async def _tell(self, tournament: Unplayed, reason: _Reason | None) -> None:
+    async def _store_reason(self, tournament: Unplayed, reason: _Reason | None) -> None:
         key = tournament.key
         name = tournament_name(tournament.slug)
         now = self._store.now_ms()
         if reason:
             stop = partial(play_stopped, tournament_id=key, reason=str(reason), now_ms=now)
             if not await self._store.write(stop):
-                return  # a long reason was stored in part
-            log_stop(name, reason.name, reason.error, reason.hint, _LOOK_SECONDS)
+                return  # the reason is stored already: only its beginning, if it is long
+            log_stop(name, reason.name, reason.error, reason.hint, _CHECK_SECONDS)
         else:
             await self._store.write(partial(play_resumed, tournament_id=key, now_ms=now))
         self._bus.publish(CHANGED, key)
@@ -80,9 +82,9 @@ class Standstill:
     def _reason(self, tournament: Unplayed) -> _Reason | None:
         if not self._membership.referees:
             return _NO_REFEREE
-        offers = [{bot.version for bot in each.offers} for each in self._referee.referees.values()]
-        installed = [bot for bot in tournament.bots if any(bot.version in offered for offered in offers)]
-        if not installed or any(offered.issuperset(bot.version for bot in installed) for offered in offers):
-            return None  # it waits for its turn
+        offers = [{bot.version for bot in referee.offers} for referee in self._referee.referees.values()]
+        installed = [bot for bot in tournament.bots if any(bot.version in versions for versions in offers)]
+        if not installed or any(versions.issuperset(bot.version for bot in installed) for versions in offers):
+            return None  # a referee can play it: the tournament waits for its turn
         labels = ", ".join(bot.label for bot in installed[:_MOST_NAMED])
         return _Reason("BOTS_APART", "no referee has all of its installed bots", f"offer {labels} at one referee.")

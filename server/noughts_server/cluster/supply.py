@@ -24,7 +24,7 @@ from noughts_server.runtime.recorder import COMMITTED, Recorder
 from noughts_server.runtime.supply import Supply
 from noughts_server.runtime.tournament_play import ABANDONED, CHANGED, CONCEDED, LocalPlay, log_stop
 from noughts_server.runtime.units_with_openings import UnitsWithOpenings
-from noughts_server.store.engine.database import Store
+from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.games.results import CommitReport
 from noughts_server.store.tournaments.claims import claim_next, hand_over
@@ -32,12 +32,12 @@ from noughts_server.store.tournaments.tournaments import Tournament, get_tournam
 
 logger = structlog.get_logger("noughts.cluster")
 
-_LOOK_SECONDS = 1.0
+_CHECK_SECONDS = 1.0
 _FEWEST_QUEUED, _MOST_QUEUED = 64, 1_024
-# The most units of one claim.
 _MOST_UNITS = 4
-# Games with clocks that wait here could be played elsewhere. So the queue holds those of about this many seconds.
+"""The most units of one claim."""
 _SOON_SECONDS, _LATE_SECONDS = 0.5, 2.0
+"""The wanted time between two claims of games with clocks, because other referees could play the games that wait."""
 
 
 class SharedUnits:
@@ -53,17 +53,18 @@ class SharedUnits:
         self._supply = supply
         self._node = node
         self._share = share
-        self._held: dict[int, set[int]] = {}
+        self._open_slots: dict[int, set[int]] = {}
         """The slots without a stored game, for each unit that is being played."""
         self._unit_of: dict[int, int] = {}
+        """The number of the unit of each of these slots."""
         self._news = asyncio.Event()
         self._changed = False
-        self._has_played = False
-        self._ahead = 1
-        """The number of games with clocks that wait here."""
+        self._has_claimed = False
+        self._queue_length = 1
+        """The number of games with clocks that should wait here."""
         self._claimed_at = 0.0
 
-    def look(self) -> None:
+    def check_now(self) -> None:
         """Check for further games, because something has changed."""
         self._news.set()
         self._supply.progress.made()
@@ -71,19 +72,19 @@ class SharedUnits:
     def changed(self) -> None:
         """Read the tournament again: it was paused, or its entries have changed."""
         self._changed = True
-        self.look()
+        self.check_now()
 
     def stored(self, games: list[FinishedGame]) -> None:
         """Count the games of a commit."""
         for game in games:
             number = self._unit_of.pop(game.ordinal, None)
             if number is not None:
-                self._held[number].discard(game.ordinal)
+                self._open_slots[number].discard(game.ordinal)
 
     @property
     def unfinished(self) -> list[int]:
         """Return the units that are being played and have games that are not stored."""
-        return [number for number, slots in self._held.items() if slots]
+        return [number for number, slots in self._open_slots.items() if slots]
 
     async def wait_to_begin(self) -> None:
         """Wait for games from before a pause: a slot must not be played twice at the same time. See `Units`."""
@@ -91,7 +92,7 @@ class SharedUnits:
         await supply.progress.until(lambda: not supply.referee.in_flight(supply.key))
         await supply.recorder.flush()
 
-    async def play(self, tournament: Tournament, conditions: GameConditions, opened: UnitsWithOpenings) -> Tournament:
+    async def play(self, tournament: Tournament, conditions: GameConditions, units: UnitsWithOpenings) -> Tournament:
         """Claim units until the tournament changes. See `Units`."""
         supply = self._supply
         while not self._changed:
@@ -99,81 +100,86 @@ class SharedUnits:
             playing = self._share(conditions)
             if playing is None:
                 supply.queue.end_turn(supply.key, 0)
-                if self._held:
+                if self._open_slots:
                     await self._hand_over()
-            if playing is None or not await self._add_games(tournament, opened, playing):
-                # Games were stored, nodes have joined or left, or time has passed.
-                await set_within(self._news, _LOOK_SECONDS)
-        # A change after this line can be missing in what is read next, so it must be noticed.
+            if playing is None or not await self._add_games(tournament, units, playing):
+                # Continue after games were stored, after nodes have joined or left, or after some time.
+                await set_within(self._news, _CHECK_SECONDS)
+        # Reset this before the tournament is read: a change during the reading must be noticed.
         self._changed = False
         return await supply.read_tournament()
 
-    async def _add_games(self, tournament: Tournament, opened: UnitsWithOpenings, playing: GameConditions) -> bool:
+    async def _add_games(self, tournament: Tournament, units: UnitsWithOpenings, playing: GameConditions) -> bool:
         """Give the referee games if it needs some. Return whether there can be more."""
         supply = self._supply
         settings = tournament.settings
         if settings.throughput:
             games = supply.queue.ask(tournament.owner_id, settings, playing, self._news.set)
-            return bool(games) and await supply.use_turn(games, partial(self._claim, opened, playing))
+            return bool(games) and await supply.use_turn(games, partial(self._claim, units, playing))
         claimed = False
-        most_queued = self._ahead if playing.timed else max(_FEWEST_QUEUED, min(playing.concurrency, _MOST_QUEUED))
+        most_queued = (
+            self._queue_length if playing.timed else max(_FEWEST_QUEUED, min(playing.concurrency, _MOST_QUEUED))
+        )
         if supply.referee.queued(supply.key) < most_queued:
-            async for part in self._claim(opened, playing):
+            async for part in self._claim(units, playing):
                 supply.referee.add(part)
                 claimed = True
         return claimed
 
-    def _look_ahead(self) -> None:
-        """Set the number of waiting games from the time that the last claim lasted, so that the bots need not wait."""
+    def _set_queue_length(self) -> None:
+        """Set the number of waiting games from the time since the last claim.
+
+        If claims follow each other quickly, the queue is too short and bots could wait.
+        """
         now = asyncio.get_running_loop().time()
-        took = now - self._claimed_at
+        seconds = now - self._claimed_at
         self._claimed_at = now
-        if took < _SOON_SECONDS:
-            self._ahead = min(2 * self._ahead, _MOST_QUEUED)
-        elif took > _LATE_SECONDS:
-            self._ahead = max(1, self._ahead // 2)
+        if seconds < _SOON_SECONDS:
+            self._queue_length = min(2 * self._queue_length, _MOST_QUEUED)
+        elif seconds > _LATE_SECONDS:
+            self._queue_length = max(1, self._queue_length // 2)
 
     async def _hand_over(self) -> None:
-        """Give the units of games that have not begun to other referees."""
+        """Withdraw the games that have not begun. If none is running, give all units to other referees."""
         supply, node, key = self._supply, self._node, self._supply.key
         supply.referee.withdraw(key)
         supply.drop_claimed()
         await supply.recorder.flush()
         if supply.referee.in_flight(key):
-            return  # the other games of their units are played afterwards
+            return  # the units stay here until their running games have ended
         await supply.store.write_patiently(lambda connection: hand_over(connection, key, node))
-        self._held.clear()
+        self._open_slots.clear()
         self._unit_of.clear()
 
     def _units(self) -> tuple[Collection[int], Collection[int]]:
         """Return the units that are being played, and those whose games are all stored."""
-        played = [number for number, slots in self._held.items() if not slots]
+        played = [number for number, slots in self._open_slots.items() if not slots]
         if self._supply.is_idle() and not self._supply.recorder.backlog:
-            # Their missing games were refused or void, and are claimed again.
+            # The slots without a stored game were refused or void: their units are claimed again.
             return (), played
-        return self._held.keys() - set(played), played
+        return self._open_slots.keys() - set(played), played
 
-    async def _claim(self, opened: UnitsWithOpenings, playing: GameConditions) -> AsyncIterator[Unit]:
-        """Claim units and return their games."""
+    async def _claim(self, units: UnitsWithOpenings, playing: GameConditions) -> AsyncIterator[Unit]:
+        """Claim units and yield their games. Report the units whose games are all stored."""
         holding, played = self._units()
         supply, node, key = self._supply, self._node, self._supply.key
         if playing.timed:
-            self._look_ahead()
-        most = 1 if playing.timed and self._ahead < _FEWEST_QUEUED else _MOST_UNITS
+            self._set_queue_length()
+        most = 1 if playing.timed and self._queue_length < _FEWEST_QUEUED else _MOST_UNITS
         claim_units = partial(claim_next, tournament_id=key, holder=node, holding=holding, played=played, most=most)
         claims = await supply.store.write_patiently(claim_units)
         for number in played:
-            del self._held[number]
-        if claims and not self._has_played:
-            self._has_played = True
+            del self._open_slots[number]
+        if claims and not self._has_claimed:
+            self._has_claimed = True
             logger.info("units_claimed", tournament=playing.name)
         for claim in claims:
             ordinals = {slot.ordinal for slot in claim.slots}
-            self._held[claim.number] = ordinals
+            self._open_slots[claim.number] = ordinals
             self._unit_of.update(dict.fromkeys(ordinals, claim.number))
         for claim in claims:
             unit = Unit(playing, claim.attempt, claim.slots, begun=claim.begun)
-            async for part in opened.parts(unit, claim.encounters):
+            async for part in units.parts(unit, claim.encounters):
                 yield part
 
 
@@ -183,39 +189,39 @@ class SharedPlay:
     def __init__(
         self, store: Store, referee: Referee, recorder: Recorder, bus: Bus, membership: Membership, bots: RemoteBots
     ) -> None:
-        new_units = partial(SharedUnits, node=membership.node.name, share=self._shared)
+        new_units = partial(SharedUnits, node=membership.node.name, share=self._share_of)
         self.local = LocalPlay(store, referee, recorder, bus, new_units, node=membership.node.name)
         """The tournaments that are played here."""
         self._store = store
         self._bus = bus
         self._membership = membership
         self._bots = bots
-        self._looking = asyncio.Event()
+        self._news = asyncio.Event()
         self.installed: Collection[int] = ()
         """Bot versions that run on this machine."""
         self._offered: dict[str, set[int]] = {}
         """Bot versions that run on the machines of other referees, by referee."""
         self._reasons: dict[int, str] = {}
         """The reasons why running tournaments are not played, by key."""
-        self._conceding: set[asyncio.Task[None]] = set()
+        self._conceding_tasks: set[asyncio.Task[None]] = set()
         bots.is_home = self._is_home
-        membership.on_change.append(self._looking.set)
+        membership.on_change.append(self._news.set)
         membership.on_presumed_dead.append(self.resynchronise)
         self.local.on_stop = membership.step_back
 
     async def follow(self) -> None:
         """Play until cancelled."""
         with (
-            listening(self._bus, CHANGED, lambda tournament: self.look()),
+            listening(self._bus, CHANGED, lambda tournament: self.check_now()),
             listening(self._bus, ABANDONED, self.local.drop),
-            listening(self._bus, CONCEDED, self._concede),
+            listening(self._bus, CONCEDED, self._start_conceding),
             listening(self._bus, COMMITTED, self._stored),
-            listening(self._bus, REFEREES, self._hear),
+            listening(self._bus, REFEREES, self._on_referee),
         ):
             while True:
-                self._looking.clear()
-                await self._look()
-                await set_within(self._looking, _LOOK_SECONDS)
+                self._news.clear()
+                await self._check_all()
+                await set_within(self._news, _CHECK_SECONDS)
 
     def resynchronise(self, kept: frozenset[tuple[int, int]]) -> None:
         """Stop the tournaments of which others could claim units that were being played here.
@@ -225,49 +231,49 @@ class SharedPlay:
         for key, supply in self.local.supplies.items():
             if any((key, number) not in kept for number in supply.units.unfinished):
                 self.local.drop(key)
-        self._looking.set()
+        self._news.set()
 
-    def look(self) -> None:
+    def check_now(self) -> None:
         """Check all running tournaments, because something has changed."""
-        self._looking.set()
+        self._news.set()
 
-    def _concede(self, key: int) -> None:
+    def _start_conceding(self, key: int) -> None:
         task = asyncio.get_running_loop().create_task(self.local.concede(key))
-        self._conceding.add(task)
-        task.add_done_callback(self._conceding.discard)
+        self._conceding_tasks.add(task)
+        task.add_done_callback(self._conceding_tasks.discard)
 
-    def _hear(self, message: pb.RefereePresence) -> None:
+    def _on_referee(self, message: pb.RefereePresence) -> None:
         offered = set() if message.leaving else {bot.version for bot in message.offers}
         if self._offered.get(message.referee, set()) != offered:
             self._offered[message.referee] = offered
-            self._bots.shares_changed()
-            self.look()
+            self._bots.divide_again()
+            self.check_now()
 
     def _stored(self, report: CommitReport) -> None:
         for key, supply in self.local.supplies.items():
             supply.units.stored([game for game in report.games if game.tournament == key])
-            supply.units.look()
+            supply.units.check_now()
         if report.stale:
             logger.warning("games_refused", games=report.stale)
 
-    async def _look(self) -> None:
+    async def _check_all(self) -> None:
         local = self.local
-        known = tuple(local.supplies)
-        states = await self._store.read_patiently(
-            lambda connection: (
-                [get_tournament_by_id(connection, key) for key in known] + running_tournaments(connection)
-            )
-        )
-        for tournament in states:
+        keys = tuple(local.supplies)
+
+        def read(connection: Connection) -> list[Tournament]:
+            played_here = [get_tournament_by_id(connection, key) for key in keys]
+            return played_here + running_tournaments(connection)
+
+        for tournament in await self._store.read_patiently(read):
             key, state = tournament.id, tournament.state
-            self._report(tournament)
+            self._report_stop(tournament)
             if key in local.tasks and state is TournamentState.RUNNING:
                 if key in local.supplies:
                     local.supplies[key].units.changed()
             elif state is not TournamentState.RUNNING or key not in local.problems:
                 local.follow(tournament)
 
-    def _report(self, tournament: Tournament) -> None:
+    def _report_stop(self, tournament: Tournament) -> None:
         """Log, and tell the servers, that play of a running tournament has stopped or resumed."""
         key = tournament.id
         before = self._reasons.pop(tournament.id, "")
@@ -280,36 +286,42 @@ class SharedPlay:
             logger.info("tournament_resumed", tournament=tournament.name)
         elif key not in self.local.problems:
             error, _, hint = reason.partition(". Fix: ")
-            due = None if tournament.retry_at is None else (tournament.retry_at - self._store.now_ms()) / 1000
-            log_stop(tournament.name, "STOPPED_ELSEWHERE", error, hint, _LOOK_SECONDS if due is None else max(0.0, due))
+            delay = _CHECK_SECONDS
+            if tournament.retry_at is not None:
+                delay = max(0.0, (tournament.retry_at - self._store.now_ms()) / 1000)
+            log_stop(tournament.name, "STOPPED_ELSEWHERE", error, hint, delay)
         self._bus.publish(CHANGED, key)
 
     def _is_home(self) -> bool:
-        """Whether this referee plays games that cannot be divided: most bots are on its machine, or it is oldest."""
-        mine = self._membership.node.name
+        """Return whether this referee plays the games that cannot be divided.
 
-        def installed(name: str) -> int:
-            return len(self.installed) if name == mine else len(self._offered.get(name, ()))
+        It is the referee with the most bots on its machine; of several with as many, the oldest.
+        """
+        own_name = self._membership.node.name
 
-        return max(self._membership.referees, key=installed, default=mine) == mine
+        def bots_at(name: str) -> int:
+            return len(self.installed) if name == own_name else len(self._offered.get(name, ()))
 
-    def _shared(self, conditions: GameConditions) -> GameConditions | None:
+        return max(self._membership.referees, key=bots_at, default=own_name) == own_name
+
+    def _share_of(self, conditions: GameConditions) -> GameConditions | None:
         """Return this referee's share of a tournament's conditions. One referee gets all that cannot be divided."""
         referees = len(self._membership.referees)
         elsewhere = {version for name in self._membership.referees for version in self._offered.get(name, ())}
         seats = [conditions.concurrency]
-        installed = False
+        has_installed = False
         for version in set(conditions.players):
-            known = self._bots.seats(version)
+            online_seats = self._bots.seats(version)
             if version in self.installed:
-                installed = True
-            elif known is not None:
-                seats.append(known[conditions.timed])
+                has_installed = True
+            elif online_seats is not None:
+                seats_untimed, seats_timed = online_seats
+                seats.append(seats_timed if conditions.timed else seats_untimed)
             elif version in elsewhere:
                 return None
         if min(seats) < referees:
             return conditions if self._is_home() else None
         share = conditions.concurrency // max(1, referees)
-        return replace(
-            conditions, concurrency=min(share, self.local.queue.seats) if installed and conditions.timed else share
-        )
+        if has_installed and conditions.timed:
+            share = min(share, self.local.queue.seats)
+        return replace(conditions, concurrency=share)
