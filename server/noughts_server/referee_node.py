@@ -30,7 +30,7 @@ from noughts_server.launching.launcher import Locking, launching
 from noughts_server.monitoring.event_log import logging_events
 from noughts_server.runtime.absences import Absences
 from noughts_server.runtime.bus import Bus, listening
-from noughts_server.runtime.director import Director, making_room
+from noughts_server.runtime.director import Director, guest_displacer
 from noughts_server.runtime.endless_work import running
 from noughts_server.runtime.open_files import OpenFiles
 from noughts_server.runtime.recorder import recording
@@ -148,7 +148,7 @@ async def running_referee(settings: RefereeSettings) -> AsyncIterator[RefereeNod
         bots = RemoteBots(referee, bus, membership, settings.grace)
         play = SharedPlay(store=store, referee=referee, recorder=recorder, bus=bus, membership=membership, bots=bots)
         director = Director(store, play.local)
-        referee.on_displaced = making_room(director, play.local)
+        referee.on_displaced = guest_displacer(director, play.local)
         bus.on_connected.append(bots.resynchronise)
         registered = await register(store, settings.owner, settings.offers) if settings.offers else []
         wants = Subscriptions(FeedObserver(referee, bus), bus, membership.silence_limit)

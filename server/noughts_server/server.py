@@ -31,7 +31,7 @@ from noughts_server.monitoring.event_log import logging_events
 from noughts_server.runtime.absences import Absences
 from noughts_server.runtime.bus import Bus, MemoryBus
 from noughts_server.runtime.challenge_expiry import expiring_challenges
-from noughts_server.runtime.director import Director, making_room
+from noughts_server.runtime.director import Director, guest_displacer
 from noughts_server.runtime.endless_work import running
 from noughts_server.runtime.explorer import exploring
 from noughts_server.runtime.hosting import Hosting
@@ -158,7 +158,7 @@ async def running_server(
             recorder.on_settled = local.announce_stored
             play = LocalPlay(store, local, recorder, bus, AllUnits, store_patience=settings.store_patience)
             director = Director(store, play)
-            local.on_displaced = making_room(director, play)
+            local.on_displaced = guest_displacer(director, play)
             feed = Feed(store, FeedObserver(local, bus), bus, settings.feed)
         else:
             referee = control.referee

@@ -116,8 +116,8 @@ RUNTIME = (
     Fault(
         name="absences-add-up",
         file=f"{_RUNTIME}/absences.py",
-        before="before, self._looks = self._looks, {}",
-        after="before = self._looks",
+        before="before, self._checks = self._checks, {}",
+        after="before = self._checks",
         harm="A bot that was away several times for a short while is withdrawn.",
         near=("tests/server/runtime/test_absences.py",),
         wider=_RUNTIME_TESTS,

@@ -119,9 +119,9 @@ class Presence:
         for bot in message.bots:
             if bot.fresh and bot.online:
                 self._log_out(bot.version, bot.name)
-            self._sessions.elsewhere(server, bot.version, _login(bot) if bot.online else None)
+            self._sessions.record_elsewhere(server, bot.version, _login(bot) if bot.online else None)
         if message.complete:
-            self._sessions.only_elsewhere(server, {bot.version for bot in message.bots})
+            self._sessions.forget_elsewhere_except(server, {bot.version for bot in message.bots})
 
     def _on_referee(self, message: pb.RefereePresence) -> None:
         """Handle a referee's presence: every caller can use the bots that run on its machine."""
@@ -130,8 +130,8 @@ class Presence:
         elif message.offers or message.referee in self._silence:
             self._silence.heard(message.referee)
             for bot in message.offers:
-                self._sessions.elsewhere(message.referee, bot.version, _login(bot))
-            self._sessions.only_elsewhere(message.referee, {bot.version for bot in message.offers})
+                self._sessions.record_elsewhere(message.referee, bot.version, _login(bot))
+            self._sessions.forget_elsewhere_except(message.referee, {bot.version for bot in message.offers})
 
     def _log_out(self, version: int, name: str) -> None:
         if version in self._sessions.logins_here():
@@ -141,7 +141,7 @@ class Presence:
 
     def _node_left(self, server: str) -> None:
         self._silence.forget(server)
-        self._sessions.only_elsewhere(server, set())
+        self._sessions.forget_elsewhere_except(server, set())
 
 
 def _login(bot: pb.BotPresence) -> OnlineBot:

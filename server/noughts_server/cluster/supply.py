@@ -67,7 +67,7 @@ class SharedUnits:
     def check_now(self) -> None:
         """Check for further games, because something has changed."""
         self._news.set()
-        self._supply.progress.made()
+        self._supply.progress.wake()
 
     def changed(self) -> None:
         """Read the tournament again: it was paused, or its entries have changed."""
@@ -92,7 +92,9 @@ class SharedUnits:
         await supply.progress.until(lambda: not supply.referee.in_flight(supply.key))
         await supply.recorder.flush()
 
-    async def play(self, tournament: Tournament, conditions: GameConditions, units: UnitsWithOpenings) -> Tournament:
+    async def play(
+        self, tournament: Tournament, conditions: GameConditions, opened_units: UnitsWithOpenings
+    ) -> Tournament:
         """Claim units until the tournament changes. See `Units`."""
         supply = self._supply
         while not self._changed:
@@ -102,26 +104,28 @@ class SharedUnits:
                 supply.queue.end_turn(supply.key, 0)
                 if self._open_slots:
                     await self._hand_over()
-            if playing is None or not await self._add_games(tournament, units, playing):
+            if playing is None or not await self._add_games(tournament, opened_units, playing):
                 # Continue after games were stored, after nodes have joined or left, or after some time.
                 await set_within(self._news, _CHECK_SECONDS)
         # Reset this before the tournament is read: a change during the reading must be noticed.
         self._changed = False
         return await supply.read_tournament()
 
-    async def _add_games(self, tournament: Tournament, units: UnitsWithOpenings, playing: GameConditions) -> bool:
+    async def _add_games(
+        self, tournament: Tournament, opened_units: UnitsWithOpenings, playing: GameConditions
+    ) -> bool:
         """Give the referee games if it needs some. Return whether there can be more."""
         supply = self._supply
         settings = tournament.settings
         if settings.throughput:
             games = supply.queue.ask(tournament.owner_id, settings, playing, self._news.set)
-            return bool(games) and await supply.use_turn(games, partial(self._claim, units, playing))
+            return bool(games) and await supply.use_turn(games, partial(self._claim, opened_units, playing))
         claimed = False
         most_queued = (
             self._queue_length if playing.timed else max(_FEWEST_QUEUED, min(playing.concurrency, _MOST_QUEUED))
         )
         if supply.referee.queued(supply.key) < most_queued:
-            async for part in self._claim(units, playing):
+            async for part in self._claim(opened_units, playing):
                 supply.referee.add(part)
                 claimed = True
         return claimed
@@ -159,7 +163,7 @@ class SharedUnits:
             return (), played
         return self._open_slots.keys() - set(played), played
 
-    async def _claim(self, units: UnitsWithOpenings, playing: GameConditions) -> AsyncIterator[Unit]:
+    async def _claim(self, opened_units: UnitsWithOpenings, playing: GameConditions) -> AsyncIterator[Unit]:
         """Claim units and yield their games. Report the units whose games are all stored."""
         holding, played = self._units()
         supply, node, key = self._supply, self._node, self._supply.key
@@ -179,7 +183,7 @@ class SharedUnits:
             self._unit_of.update(dict.fromkeys(ordinals, claim.number))
         for claim in claims:
             unit = Unit(playing, claim.attempt, claim.slots, begun=claim.begun)
-            async for part in units.parts(unit, claim.encounters):
+            async for part in opened_units.parts(unit, claim.encounters):
                 yield part
 
 

@@ -117,7 +117,7 @@ class LocalChildren:
         wires = []
         for member in members:
             command, options = engine_command(spec, memory_bytes=self._plan.memory_bytes, cores=next(self._cores))
-            ready = partial(sessions.present_changed, version)
+            ready = partial(sessions.publish_presence, version)
             transcript = self._transcripts.of(label)
             seat = partial(EngineSeat, command, options, self._launcher, self._times, transcript=transcript)
             wires.append(

@@ -21,6 +21,7 @@ from noughts_server.store.games.results import CommitReport
 
 _TICKS_A_SECOND = 50
 _LEAST_SECONDS = 0.1
+"""The shortest time over which a rate is computed: shorter ones count as this one."""
 _RATE_SECONDS = 10
 _HISTORY_SECONDS = 60
 
@@ -45,14 +46,14 @@ class Distribution:
 
     @property
     def worst(self) -> float:
-        """Return the largest of the last hundred values; 0 without values."""
+        """The largest of the last hundred values; 0 without values."""
         return max(self.latest, default=0.0)
 
 
 class Sample(NamedTuple):
     """The counters at a time of the monotonic clock, in seconds."""
 
-    moment: float
+    time: float
     games: int
     plies: int
 
@@ -86,27 +87,28 @@ class Counters:
 
     @asynccontextmanager
     async def measuring(self) -> AsyncIterator[None]:
+        """Count commits and measure the event loop inside the block."""
         with listening(self._bus, COMMITTED, self._committed):
             async with running(self._tick()):
                 yield
 
     @property
     def uptime(self) -> float:
-        """Return the seconds since the start."""
+        """The seconds since the start."""
         return self._clock() - self._began
 
     def rates(self) -> tuple[float, float]:
         """Return the games and plies a second over the last ten seconds."""
         last = self._sample()
         first = self._samples[-min(_RATE_SECONDS, len(self._samples))]
-        seconds = max(last.moment - first.moment, _LEAST_SECONDS)
+        seconds = max(last.time - first.time, _LEAST_SECONDS)
         return (last.games - first.games) / seconds, (last.plies - first.plies) / seconds
 
     def plies_history(self) -> list[float]:
         """Return the plies a second in each of up to sixty last seconds, oldest first."""
         samples = list(self._samples)
         return [
-            (after.plies - before.plies) / max(after.moment - before.moment, _LEAST_SECONDS)
+            (after.plies - before.plies) / max(after.time - before.time, _LEAST_SECONDS)
             for before, after in pairwise(samples)
         ]
 
@@ -115,13 +117,15 @@ class Counters:
 
         If it stands still, the rate falls to 0 within that minute; it is also 0 during the first second.
         """
-        known = self._progress.get(tournament)
-        if not known:
+        history = self._progress.get(tournament)
+        if not history:
             return 0.0
         now = self._clock()
-        then, before = next((seen for seen in known if now - seen[0] <= _HISTORY_SECONDS), known[-1])
-        seconds = now - then
-        return (known[-1][1] - before) / seconds if seconds >= 1 else 0.0
+        recent = [(time, games) for time, games in history if now - time <= _HISTORY_SECONDS]
+        first_time, first_games = recent[0] if recent else history[-1]
+        last_games = history[-1][1]
+        seconds = now - first_time
+        return (last_games - first_games) / seconds if seconds >= 1 else 0.0
 
     async def _tick(self) -> None:
         due = 0
@@ -149,11 +153,15 @@ class Counters:
             if progress.finished:
                 self._progress.pop(progress.tournament, None)
                 continue
-            known = self._progress.get(progress.tournament)
-            if known is None:
-                # Cancelled tournaments send no event.
-                for old in [key for key, known in self._progress.items() if now - known[-1][0] > _HISTORY_SECONDS]:
-                    del self._progress[old]
-                known = self._progress[progress.tournament] = deque(maxlen=_HISTORY_SECONDS)
-            if not known or now - known[-1][0] >= 1:
-                known.append((now, progress.games_done))
+            history = self._progress.get(progress.tournament)
+            if history is None:
+                self._forget_old(now)
+                history = self._progress[progress.tournament] = deque(maxlen=_HISTORY_SECONDS)
+            if not history or now - history[-1][0] >= 1:
+                history.append((now, progress.games_done))
+
+    def _forget_old(self, now: float) -> None:
+        """Delete the progress of tournaments without recent games: a cancelled one never counts as finished."""
+        old = [key for key, history in self._progress.items() if now - history[-1][0] > _HISTORY_SECONDS]
+        for key in old:
+            del self._progress[key]

@@ -20,7 +20,7 @@ from noughts_server.store.games.results import CommitReport
 logger = structlog.get_logger("noughts.events")
 
 MOST_FAULTS = 20
-"""Limit for one commit. A bot that disconnects can lose a thousand games at once."""
+"""Faults that are logged for one commit. A bot that disconnects can lose a thousand games at once."""
 
 _TERMINATION = attrgetter("termination")
 
@@ -29,36 +29,38 @@ _TERMINATION = attrgetter("termination")
 def logging_events(bus: Bus, conditions: Callable[[int], GameConditions | None], sessions: Sessions) -> Iterator[None]:
     """Log events inside the block. `conditions` returns those of a tournament, by key, whose games are played here."""
 
-    def presence(version: int) -> None:
+    def on_presence(version: int) -> None:
         bot = sessions.name(version)
         if sessions.online(version):
             logger.info("bot_online", bot=bot)
         else:
-            because = sessions.offline_because(version)
-            logger.info("bot_offline", bot=bot, **({"reason": because} if because else {}))
+            reason = sessions.offline_because(version)
+            facts = {"reason": reason} if reason else {}
+            logger.info("bot_offline", bot=bot, **facts)
 
-    def committed(report: CommitReport) -> None:
+    def on_commit(report: CommitReport) -> None:
         # Almost all commits end here.
         if FAULTS.isdisjoint(map(_TERMINATION, report.games)):
             return
         faults = [game for game in report.games if game.termination in FAULTS]
         for game in faults[:MOST_FAULTS]:
-            known = conditions(game.tournament)
-            if known is not None:
-                _log_fault(game, known, sessions)
+            game_conditions = conditions(game.tournament)
+            if game_conditions is not None:
+                _log_fault(game, game_conditions, sessions)
         if len(faults) > MOST_FAULTS:
             logger.info("more_faults", games=len(faults) - MOST_FAULTS)
 
-    with listening(bus, COMMITTED, committed), listening(bus, PRESENCE, presence):
+    with listening(bus, COMMITTED, on_commit), listening(bus, PRESENCE, on_presence):
         yield
 
 
 def _log_fault(game: FinishedGame, conditions: GameConditions, sessions: Sessions) -> None:
     outcome = game.outcome
-    loser = game.second if outcome.loser else game.first
+    loser = game.second if outcome.loser == 1 else game.first
     bot = sessions.name(conditions.players[loser])
     reason = {"fault": game.fault} if game.fault else {}
-    ply = len(game.moves) // (1 if conditions.variant.cells <= 256 else 2)
-    place = game_name(conditions.name, game.ordinal)
-    ending = str(outcome.termination)
-    logger.info("fault", game=place, bot=bot, termination=ending, **reason, ply=ply)
+    bytes_a_move = 1 if conditions.variant.cells <= 256 else 2
+    ply = len(game.moves) // bytes_a_move
+    name = game_name(conditions.name, game.ordinal)
+    termination = str(outcome.termination)
+    logger.info("fault", game=name, bot=bot, termination=termination, **reason, ply=ply)

@@ -25,9 +25,9 @@ from noughts_server.runtime.sessions import Sessions
 from noughts_server.store.engine.database import Store
 
 _SCRAPE_SECONDS = 10.0
-"""Limit for the whole scrape: a client that sends single bytes would otherwise keep others out."""
+"""Limit for a whole scrape. Without it, clients that send single bytes could use up all scrapes."""
 _REFRESH_SECONDS = 1.0
-"""Limit for the part that needs the database: metrics also tell about a database that does not answer."""
+"""Limit for the part that needs the database, because the metrics also report a database that does not answer."""
 _MOST_SCRAPES = 8
 """Limit of concurrent scrapes; further clients are disconnected."""
 
@@ -45,12 +45,12 @@ async def serving_metrics(
     registry = CollectorRegistry()
     registry.register(collector)
     ProcessCollector(registry=registry)
-    free = asyncio.Semaphore(_MOST_SCRAPES)
+    scrapes = asyncio.Semaphore(_MOST_SCRAPES)
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with closing(writer), suppress(OSError, EOFError, HTTPException, asyncio.LimitOverrunError):
-            if not free.locked():
-                async with free, asyncio.timeout(_SCRAPE_SECONDS):
+            if not scrapes.locked():
+                async with scrapes, asyncio.timeout(_SCRAPE_SECONDS):
                     with suppress(DatabaseTrouble, TimeoutError):
                         async with asyncio.timeout(_REFRESH_SECONDS):
                             await refresh()
@@ -58,15 +58,15 @@ async def serving_metrics(
                     await writer.drain()
 
     try:
-        web = await asyncio.start_server(answer, host.strip("[]"), int(port))
+        server = await asyncio.start_server(answer, host.strip("[]"), int(port))
     except OSError as error:
         raise AddressUnusable(address, option="--metrics") from error
-    with closing(web):
-        yield f"{host}:{web.sockets[0].getsockname()[1]}"
+    with closing(server):
+        yield f"{host}:{server.sockets[0].getsockname()[1]}"
 
 
 def _response(registry: CollectorRegistry, request: bytes) -> bytes:
-    """Return the metrics in the format that the client prefers, whatever it requests."""
+    """Return the metrics in the format that the client prefers, for any path."""
     headers = parse_headers(BytesIO(request.partition(b"\r\n")[2]))
     encode, kind = choose_encoder(headers.get("Accept", ""))
     body = encode(registry)
@@ -87,7 +87,7 @@ class ServerMetrics(Collector):
     def collect(self) -> Iterator[Metric]:
         """Yield the metrics in the order of the documentation.
 
-        Call it on the event loop's thread, which alone changes the counters.
+        Call it on the event loop's thread, because only that thread changes the counters.
         """
         counters, referee, wires, feed = self.counters, self.referee, self.sessions.counts, self.feed_counts
         trouble = self.store.trouble
@@ -115,7 +115,7 @@ class ServerMetrics(Collector):
             "noughts_recorder_backlog", "Games that are played and not yet stored.", self.recorder.backlog
         )
         yield _histogram(
-            "noughts_loop_lag_seconds", "Delay of a timer of the event loop, ten times a second.", counters.lag
+            "noughts_loop_lag_seconds", "Delay of a timer of the event loop, fifty times a second.", counters.lag
         )
         yield CounterMetricFamily(
             "noughts_stalled_seconds",
@@ -150,7 +150,7 @@ class ServerMetrics(Collector):
             "noughts_refused",
             "Calls beyond a limit, by its name.",
             "limit",
-            {each.name: counters.refused[each.name] for each in fields(Limits)},
+            {limit.name: counters.refused[limit.name] for limit in fields(Limits)},
         )
         yield GaugeMetricFamily("noughts_feed_watchers", "Open streams of the feed.", feed.watchers)
         yield CounterMetricFamily("noughts_feed_events", "Events of the feed.", feed.events)

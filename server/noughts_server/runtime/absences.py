@@ -18,16 +18,17 @@ from noughts_server.store.tournaments.tournaments import get_tournament_by_id
 
 logger = structlog.get_logger("noughts.absences")
 
-_LOOKS = 20
+_CHECKS = 20
 """The checks in a row after which an entry is withdrawn. A count, because the server may stand still for seconds."""
 
 _Waiting = tuple[int, int, tuple[int, int]]
-"""Tournament, entry, and the missing answer or connection (see `Referee.kept_waiting`)."""
+"""The keys of tournament and entry, and the open question as game and ply: (0, 0) if the bot is away."""
+_AWAY = (0, 0)
 
 
 @dataclass(eq=False)
 class Absences:
-    """Checks the games that wait for a bot."""
+    """Checks the games that wait for a bot, and withdraws entries that keep them waiting too long."""
 
     store: Store
     referee: Referee
@@ -38,40 +39,45 @@ class Absences:
     """Inactivity timeout after which an entry is withdrawn; 0: never."""
     refused: Mapping[int, str] = field(default_factory=dict)
     """Bot versions that cannot play here, with the reason."""
-    _looks: dict[_Waiting, int] = field(default_factory=dict, init=False)
+    _checks: dict[_Waiting, int] = field(default_factory=dict, init=False)
     """The number of checks in a row that found an entry waited for."""
 
     async def run(self) -> None:
         """Check until cancelled."""
         while self.seconds:
-            await asyncio.sleep(self.seconds / _LOOKS)
+            await asyncio.sleep(self.seconds / _CHECKS)
             with errors_logged(logger, "absence_check_failed"):
                 await self._look()
 
     async def _look(self) -> None:
-        before, self._looks = self._looks, {}
+        before, self._checks = self._checks, {}
         leaving: dict[tuple[int, int], str] = {}
         slow: set[tuple[int, int]] = set()
         playing = {conditions.tournament: conditions for conditions in self.playing()}
         for key in playing:
-            for entry, what in self.referee.kept_waiting(key):
-                waiting = key, entry, what
-                self._looks[waiting] = looks = before.get(waiting, 0) + 1
-                if looks == _LOOKS // 2:
+            for entry, question in self.referee.kept_waiting(key):
+                waiting = key, entry, question
+                self._checks[waiting] = checks = before.get(waiting, 0) + 1
+                if checks == _CHECKS // 2:
                     slow.add((key, entry))
-                if looks > _LOOKS:
-                    did = "gave no answer" if any(what) else "was away"
-                    why = self.refused.get(playing[key].players[entry])
-                    fault = f"{did} for {self.seconds:g} s while its games waited"
-                    leaving[key, entry] = f"{fault}; {why}" if why else fault
+                if checks > _CHECKS:
+                    behaviour = "was away" if question == _AWAY else "gave no answer"
+                    fault = f"{behaviour} for {self.seconds:g} s while its games waited"
+                    refusal = self.refused.get(playing[key].players[entry])
+                    leaving[key, entry] = f"{fault}; {refusal}" if refusal else fault
         for key, entry in slow:
-            late = {"tournament": playing[key].name, "entry": playing[key].labels[entry]}
-            logger.warning("entry_inactive", **late, limit_seconds=self.seconds)
+            conditions = playing[key]
+            logger.warning(
+                "entry_inactive",
+                tournament=conditions.name,
+                entry=conditions.labels[entry],
+                limit_seconds=self.seconds,
+            )
         for (key, entry), reason in leaving.items():
-            with suppress(WrongState):  # it has ended in the meantime
-                await self._take_out(playing[key], entry, reason)
+            with suppress(WrongState):  # the tournament has ended in the meantime
+                await self._stop_waiting(playing[key], entry, reason)
 
-    async def _take_out(self, conditions: GameConditions, entry: int, reason: str) -> None:
+    async def _stop_waiting(self, conditions: GameConditions, entry: int, reason: str) -> None:
         key = conditions.tournament
         label = conditions.labels[entry]
         tournament = await self.store.read_patiently(lambda connection: get_tournament_by_id(connection, key))
@@ -79,7 +85,7 @@ class Absences:
         if tournament.kind is Kind.CHALLENGE:
             await self.director.cancel(tournament.slug, reason=f"{label} {reason}")
         elif tournament.kind is Kind.TEST:
-            # If its remaining games were lost, they would decide the test.
+            # A withdrawn entry loses its remaining games, which would decide the test.
             await self.director.pause(tournament.slug, reason=f"{label} {reason}")
         else:
             await self.director.withdraw(tournament.slug, label, reason=reason)

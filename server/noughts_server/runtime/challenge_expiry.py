@@ -17,7 +17,9 @@ logger = structlog.get_logger("noughts.challenges")
 
 
 async def expiring_challenges(store: Store, sessions: Sessions, director: Director, leads: Callable[[], bool]) -> None:
-    """Cancel challenges that have waited between two checks, which are one reconnect timeout apart, until cancelled.
+    """Cancel challenges that wait for an offline bot at two checks in a row, until cancelled.
+
+    The checks are one reconnect timeout apart, but at least 1 s.
 
     Of the servers of a cluster only the one that `leads` does it.
     """

@@ -35,9 +35,9 @@ from noughts_server.store.tournaments.tournaments import (
 
 logger = structlog.get_logger("noughts.director")
 
-Done = TypeVar("Done")
+Outcome = TypeVar("Outcome")
 
-# The scheduler reads the clock at intervals, because the clock can have been set.
+# The scheduler reads the clock at least once in this interval, because somebody can set the clock.
 _LONGEST_WAIT_SECONDS = 60.0
 _AFTER_FAILURE_SECONDS = 1.0
 
@@ -73,11 +73,11 @@ class Director:
                 for task in self._running:
                     task.cancel()
 
-    async def uncancelled(self, work: Callable[[], Awaitable[Done]]) -> Done:
-        """Return or raise what `work` does. If the caller is cancelled, e.g. because a client hung up, it continues.
+    async def uncancelled(self, work: Callable[[], Awaitable[Outcome]]) -> Outcome:
+        """Return or raise what `work` does. It continues if the caller is cancelled because a client hung up.
 
-        The store writes the finished steps of a call anyway. Without the rest, a tournament could be running that
-        nobody plays. Raises Draining if the server stops.
+        Without the remaining steps, the store could contain a running tournament that is not played. Raises Draining
+        if the server stops.
         """
         if self._tasks is None:
             raise Draining()
@@ -87,7 +87,7 @@ class Director:
         try:
             await asyncio.wait([task])
         except asyncio.CancelledError:
-            task.add_done_callback(_log_fault)
+            task.add_done_callback(_log_unexpected_error)
             raise
         if task.cancelled():
             raise Draining()
@@ -119,7 +119,7 @@ class Director:
         return await self.uncancelled(create_and_play)
 
     def play_on(self, tournament: Tournament) -> None:
-        """Play a tournament that the store has set running. One that is played already is not played twice."""
+        """Play a tournament that the store has set running, unless it is played already."""
         self.play.changed(tournament)
 
     def reschedule(self) -> None:
@@ -147,13 +147,14 @@ class Director:
         self.play.changed(await self.store.write(cancel))
 
     async def _concede(self, slug: str, owner_id: int | None) -> bool:
-        """Have the organiser's bots lose their running games in a rated tournament that it is about to stop.
+        """Let the organiser's bots lose their running games, before the organiser stops a rated tournament.
 
-        Otherwise it could stop each game that it is about to lose. Return whether the tournament has ended by that.
+        Otherwise an organiser could stop each game that a bot of theirs is about to lose. Return whether these losses
+        have ended the tournament.
         """
         tournament = await self.store.read(lambda connection: get_tournament(connection, slug))
-        stops = tournament.state in (TournamentState.RUNNING, TournamentState.PAUSED) and tournament.settings.rated
-        if not stops or owner_id != tournament.owner_id:
+        has_begun = tournament.state in (TournamentState.RUNNING, TournamentState.PAUSED)
+        if not has_begun or not tournament.settings.rated or owner_id != tournament.owner_id:
             return False
         if not await self.store.read(partial(own_entries, tournament_id=tournament.id)):
             return False
@@ -177,7 +178,7 @@ class Director:
             self._tasks.create_task(self._end_challenge(slug), name=f"end of {slug}")
 
     async def _end_challenge(self, slug: str) -> None:
-        with suppress(NoughtsError):  # it has been over, or the server is going down
+        with suppress(NoughtsError):  # the challenge has ended already, or the server stops
             reason = "a bot began a game with a clock in a tournament"
             await self.uncancelled(lambda: self.cancel(slug, reason=reason))
 
@@ -196,12 +197,12 @@ class Director:
             self.play.changed(await self.store.read(lambda connection: get_tournament(connection, slug)))
 
     async def withdraw(self, slug: str, label: str, *, owner_id: int | None = None, reason: str = "on request") -> None:
-        """Withdraw an entry; in a tournament that has begun it loses its remaining games, also those running."""
+        """Withdraw an entry. If the tournament has begun, the entry loses its running and its remaining games."""
         now = self.store.now_ms()
         withdraw = partial(withdraw_entry, slug=slug, label=label, owner_id=owner_id, reason=reason, now_ms=now)
-        left = await self.store.write(withdraw)
+        withdrawals = await self.store.write(withdraw)
         tournament = await self.store.read(lambda connection: get_tournament(connection, slug))
-        self.play.withdrawn(tournament, {each.entry: each.reason for each in left})
+        self.play.withdrawn(tournament, {withdrawal.entry: withdrawal.reason for withdrawal in withdrawals})
 
     async def _start_on_time(self) -> None:
         """Start tournaments when they are due, including those that became due while the server was stopped."""
@@ -209,12 +210,12 @@ class Director:
             self._rescheduled.clear()
             delay = self.look_seconds
             try:
-                moment = None
+                start_ms = None
                 if self.leads():
                     await self.open_seasons()
-                    moment = await self._start_due()
-                if moment is not None:
-                    delay = min(delay, max(0, moment - self.store.now_ms()) / 1000)
+                    start_ms = await self._start_due()
+                if start_ms is not None:
+                    delay = min(delay, max(0, start_ms - self.store.now_ms()) / 1000)
             except NoughtsError as error:
                 logger.error("scheduled_start_failed", reason=error.reason, error=str(error))
                 delay = _AFTER_FAILURE_SECONDS
@@ -229,7 +230,7 @@ class Director:
                 logger.info("season_opened", tournament=opened.name, start_at=opened.joining.start_at)
 
     async def _start_due(self) -> int | None:
-        """Start the tournaments that are due; return the time of the next start."""
+        """Start the tournaments that are due; return the time of the next start in milliseconds, None without one."""
         now = self.store.now_ms()
         failed: NoughtsError | None = None
         for slug in await self.store.read_patiently(lambda connection: due_tournaments(connection, now_ms=now)):
@@ -237,7 +238,7 @@ class Director:
                 start = partial(start_or_cancel, slug=slug, now_ms=now)
                 tournament = await self.store.write_patiently(start)
             except NoughtsError as error:
-                failed = error  # the others start nevertheless
+                failed = error  # raised after the other tournaments have started
                 continue
             logger.info("scheduled_start", tournament=slug, state=str(tournament.state), reason=tournament.reason)
             self.play.changed(tournament)
@@ -246,7 +247,7 @@ class Director:
         return await self.store.read_patiently(next_start)
 
 
-def making_room(director: Director, play: LocalPlay[U]) -> Callable[[GameConditions], None]:
+def guest_displacer(director: Director, play: LocalPlay[U]) -> Callable[[GameConditions], None]:
     """Return a function that frees a bot for a tournament's timed game: a challenge ends, or a guest's test waits."""
 
     def displace(guest: GameConditions) -> None:
@@ -258,7 +259,7 @@ def making_room(director: Director, play: LocalPlay[U]) -> Callable[[GameConditi
     return displace
 
 
-async def _outcome(work: Callable[[], Awaitable[Done]]) -> Done | Exception:
+async def _outcome(work: Callable[[], Awaitable[Outcome]]) -> Outcome | Exception:
     """Return what `work` returns or raises, because an exception would end the group of its task."""
     try:
         return await work()
@@ -266,8 +267,8 @@ async def _outcome(work: Callable[[], Awaitable[Done]]) -> Done | Exception:
         return error
 
 
-def _log_fault(task: asyncio.Task[Any]) -> None:
-    """Log a fault of work whose caller has left."""
+def _log_unexpected_error(task: asyncio.Task[Any]) -> None:
+    """Log an unexpected error of work whose caller was cancelled."""
     outcome = None if task.cancelled() else task.result()
     if isinstance(outcome, Exception) and not isinstance(outcome, NoughtsError):
         logger.error("unexpected_error", exc_info=outcome)

@@ -13,31 +13,37 @@ from noughts_server.store.games.explorer import count_some, next_unexplored
 
 logger = structlog.get_logger("noughts.explorer")
 
-_REST_BUSY, _REST_PLAYING, _REST_IDLE = 99, 49, 1
-"""The rest after a step, as a multiple of the step: if this process is busy, if games are live, if it is idle."""
-_LONGEST_REST, _REST_FAILED = 5.0, 10.0
-"""Seconds. The upper limit is for steps that took long because they waited for other writers."""
+_BUSY_RATIO, _PLAYING_RATIO, _IDLE_RATIO = 99, 49, 1
+"""The pause after a step, as a multiple of the step: if games run in a busy process, if games run, if none runs."""
+_LONGEST_PAUSE_SECONDS = 5.0
+"""The limit of a pause, because a step can take long if it waits for other writers."""
+_FAILURE_PAUSE_SECONDS = 10.0
+_NOTHING_PAUSE_SECONDS = 1.0
+"""The pause if there is nothing to count, or another server does it."""
 
 
 async def exploring(store: Store, games_in_flight: Callable[[], int], leads: Callable[[], bool]) -> None:
     """Count games until cancelled. Of the servers of a cluster only the one that `leads` does it.
 
-    Tournaments take turns, so that none waits for the end of another.
+    Tournaments take turns, so that none waits until another is counted completely.
     """
-    busy = True
+    is_busy = True
     turn = 0
     while True:
         began = time.monotonic()
-        used = time.process_time()
-        pause = _REST_FAILED
+        used_before = time.process_time()
+        pause = _FAILURE_PAUSE_SECONDS
         with errors_logged(logger, "explorer_failed"):
             tournament = await store.read(partial(next_unexplored, after=turn)) if leads() else None
             if tournament is not None:
                 turn = tournament
                 await store.write(partial(count_some, tournament_id=turn))
-                rest = (_REST_BUSY if busy else _REST_PLAYING) if games_in_flight() else _REST_IDLE
-                pause = min(rest * (time.monotonic() - began), _LONGEST_REST)
+                ratio = _IDLE_RATIO
+                if games_in_flight():
+                    ratio = _BUSY_RATIO if is_busy else _PLAYING_RATIO
+                pause = min(ratio * (time.monotonic() - began), _LONGEST_PAUSE_SECONDS)
             else:
-                pause = 1.0
+                pause = _NOTHING_PAUSE_SECONDS
         await asyncio.sleep(pause)
-        busy = time.process_time() - used > (time.monotonic() - began) / 2
+        # The process is busy if it used more than half of a processor's time.
+        is_busy = time.process_time() - used_before > (time.monotonic() - began) / 2

@@ -26,18 +26,20 @@ async def deleting_leftovers(store: Store) -> None:
 
 
 async def delete_leftovers(store: Store) -> None:
-    """Delete them now."""
-    answers, _ = leftovers()
+    """Delete old answers to requests and ended tokens now. Notes on games stay."""
+    answers, _notes = leftovers()
     for leftover in (answers, ended_tokens()):
         await _delete(store, leftover)
 
 
 async def _delete(store: Store, leftover: Leftover) -> None:
     now = store.now_ms()
-    left = await store.read(lambda connection: leftover.count(connection, now))
-    if left:
-        logger.info("leftovers_deleted", what=leftover.name, rows=left)
-    while left > 0:
-        dropped = await store.write(lambda connection: leftover.drop_some(connection, now))
-        left = left - dropped if dropped else 0
+    remaining = await store.read(lambda connection: leftover.count(connection, now))
+    if remaining:
+        logger.info("leftovers_deleted", what=leftover.name, rows=remaining)
+    while remaining > 0:
+        deleted = await store.write(lambda connection: leftover.drop_some(connection, now))
+        if not deleted:
+            return  # another server has deleted them
+        remaining -= deleted
         await asyncio.sleep(_REST_SECONDS)

@@ -14,9 +14,9 @@ logger = structlog.get_logger("noughts.server")
 
 _SPARE = 16
 """Files that a healthy process can still open."""
-_SECONDS = 1.0
+_PERIOD_SECONDS = 1.0
 _CALM_SECONDS = 5.0
-"""Seconds for which there must be enough files before that is logged: connections can use them up at once."""
+"""The time without a lack after which its end is logged, because new connections can use up the files at once."""
 
 
 class OpenFiles:
@@ -26,27 +26,27 @@ class OpenFiles:
         self._lacked_at: float | None = None
 
     def are_lacking(self) -> bool:
-        """Return whether this process can open few or no more files now."""
-        lacking = files_lacking()
-        if lacking is not None:
+        """Return whether this process can open fewer than `_SPARE` files now. Log the beginning and end of a lack."""
+        error_number = files_lacking()
+        if error_number is not None:
             if self._lacked_at is None:
-                problem, remedy = MACHINE_TROUBLES[lacking]
+                problem, remedy = MACHINE_TROUBLES[error_number]
                 logger.error("files_exhausted", problem=problem, hint=remedy)
             self._lacked_at = time.monotonic()
         elif self._lacked_at is not None and time.monotonic() - self._lacked_at > _CALM_SECONDS:
             self._lacked_at = None
             logger.info("files_available")
-        return lacking is not None
+        return error_number is not None
 
     async def watch(self) -> None:
         """Check each second, until cancelled."""
         while True:
             self.are_lacking()
-            await asyncio.sleep(_SECONDS)
+            await asyncio.sleep(_PERIOD_SECONDS)
 
 
 def files_lacking() -> int | None:
-    """Return the error number if this process cannot open some more files."""
+    """Return the error number (EMFILE, ENFILE) if this process cannot open `_SPARE` more files; None if it can."""
     opened: list[int] = []
     try:
         opened.extend(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC) for _ in range(_SPARE))
@@ -55,7 +55,7 @@ def files_lacking() -> int | None:
             return error.errno
         raise
     finally:
-        for each in opened:
+        for descriptor in opened:
             with suppress(OSError):
-                os.close(each)
+                os.close(descriptor)
     return None

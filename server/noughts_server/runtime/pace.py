@@ -9,11 +9,11 @@ _FEWEST = 2
 """A pair of games."""
 _QUICK_SECONDS, _SLOW_SECONDS = 0.5, 2.0
 _LONGER = 1.5
-"""If twice as many games take this many times as long, they gain nothing."""
+"""If games take this many times as long when twice as many run, the larger number gains nothing."""
 _FULL = 0.7
-"""This part of the allowed games must have been running for the measurement to mean anything."""
-_PATIENCE = 16
-"""After this many measurements at one number, the larger one is tried again."""
+"""A measurement counts only if on average at least this part of the allowed games was running."""
+_REPEATS = 16
+"""After this many measurements at one number of games, twice the number is tried again."""
 
 
 class Pace:
@@ -25,46 +25,49 @@ class Pace:
         """The number of games that can run at once."""
         self._seconds: dict[int, float] = {}
         """The measured length of a game, by concurrent games."""
-        self._repeated = 0
+        self._repeats = 0
+        """The number of measurements at the present number of games."""
         self._has_changed = False
         """Whether some of the running games began at another number."""
-        self._begin(now, 0)
+        self._begin_period(now, 0)
         self._running = 0
 
-    def _begin(self, now: float, finished: int) -> None:
-        self._began = self._looked = now
-        self._before = finished
-        self._area = 0.0
+    def _begin_period(self, now: float, finished: int) -> None:
+        """Begin a measurement; `finished` is the number of games that have ended before it."""
+        self._period_start = self._last_time = now
+        self._finished_before = finished
+        self._game_seconds = 0.0
+        """The sum of the running time of all games in this period."""
 
     def look(self, now: float, finished: int, running: int) -> None:
-        """Count the finished games since the beginning and the running ones, and change `games` if that is due."""
-        self._area += self._running * (now - self._looked)
-        self._looked, self._running = now, running
-        ended = finished - self._before
-        if ended < self.games or now <= self._began:
+        """Note the games that have finished since the start, and those that run. Change `games` if that is due."""
+        self._game_seconds += self._running * (now - self._last_time)
+        self._last_time, self._running = now, running
+        ended = finished - self._finished_before
+        if ended < self.games or now <= self._period_start:
             return
         # Little's law: the mean number of running games is the rate at which they end times their length.
-        mean = self._area / (now - self._began)
+        mean = self._game_seconds / (now - self._period_start)
         if self._has_changed:
             self._has_changed = False
         elif mean >= _FULL * self.games:
-            self._decide(self._area / ended)
-        self._begin(now, finished)
+            self._compare(self._game_seconds / ended)
+        self._begin_period(now, finished)
 
-    def _decide(self, seconds: float) -> None:
+    def _compare(self, seconds: float) -> None:
         games, known = self.games, self._seconds
         known[games] = seconds
-        self._repeated += 1
-        if self._repeated >= _PATIENCE:
+        self._repeats += 1
+        if self._repeats >= _REPEATS:
             known.pop(2 * games, None)
         fewer, more = known.get(games // 2), known.get(2 * games)
-        useless = fewer is not None and seconds >= _LONGER * fewer
-        if seconds <= _QUICK_SECONDS or not (useless or (more is not None and more >= _LONGER * seconds)):
+        gains_nothing = fewer is not None and seconds >= _LONGER * fewer
+        if seconds <= _QUICK_SECONDS or not (gains_nothing or (more is not None and more >= _LONGER * seconds)):
             self._change(2 * games)
-        elif useless and seconds > _SLOW_SECONDS:
+        elif gains_nothing and seconds > _SLOW_SECONDS:
             self._change(games // 2)
 
     def _change(self, games: int) -> None:
         self.games = games
-        self._repeated = 0
+        self._repeats = 0
         self._has_changed = True

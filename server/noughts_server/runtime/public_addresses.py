@@ -30,7 +30,7 @@ _SPECIAL_IPV4 = [
     IPv4Network("203.0.113.0/24"),
     IPv4Network("224.0.0.0/3"),  # multicast and reserved
 ]
-# Within the unicast addresses; all others are special.
+# Special networks among the unicast addresses. All addresses that are not unicast are special, too.
 _SPECIAL_IPV6 = [
     IPv6Network("2001::/23"),
     IPv6Network("2001:db8::/32"),
@@ -42,8 +42,8 @@ OWNER_LOOKUPS, MOST_LOOKUPS = 4, 64
 """Concurrent lookups of names for one owner and for all."""
 _WEB_PORTS = {"http": 80, "https": 443}
 _FIRST_FREE_PORT = 1025
-# No machine has these addresses. A system on which a program can use them lets programs use any address.
-_NOBODYS = {socket.AF_INET: "240.0.0.1", socket.AF_INET6: "100::1"}
+# No machine has these addresses. If a program can bind them, its system lets programs bind any address.
+_FOREIGN_ADDRESSES = {socket.AF_INET: "240.0.0.1", socket.AF_INET6: "100::1"}
 
 
 class LookupsBusy(OSError):
@@ -51,7 +51,7 @@ class LookupsBusy(OSError):
 
 
 class _Lookups:
-    """Counts the lookups that are running. Nothing can end one, and each has a thread."""
+    """Counts the running lookups. Each has a thread, and cannot be ended before it returns."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -76,14 +76,15 @@ _LOOKUPS = _Lookups()
 
 
 async def find_addresses(url: str, *, private: bool, owner_id: int) -> tuple[list[str], int]:
-    """Return the addresses of a URL's host and its port. Raises OSError if it has none to which requests can go.
+    """Return the addresses of a URL's host, and the port. Raises OSError if the port or every address is forbidden.
 
-    Without `private`, these are public addresses of other machines, and the ports 80, 443 and above 1024. `owner_id` is
-    the owner of the webhook. Raises LookupsBusy.
+    Without `private`, the allowed addresses are the public ones of other machines, and the allowed ports are 80, 443
+    and those above 1024. `owner_id` is the owner of the webhook. Raises LookupsBusy.
     """
     parts = urlsplit(url)
     future = Future[list[str]]()
-    host, port = parts.hostname, _WEB_PORTS[parts.scheme] if parts.port is None else parts.port
+    host = parts.hostname
+    port = _WEB_PORTS[parts.scheme] if parts.port is None else parts.port
     if not private and port not in _WEB_PORTS.values() and port < _FIRST_FREE_PORT:
         raise OSError(f"port {port}, expected 80, 443 or above {_FIRST_FREE_PORT - 1}")
 
@@ -126,15 +127,15 @@ def is_own(text: str) -> bool:
     """Return whether an address is one of this machine. Sends nothing."""
     address = _plain(text)
     family = socket.AF_INET if address.version == 4 else socket.AF_INET6
-    if _can_bind(family, str(address)) and not _can_bind(family, _NOBODYS[family]):
+    if _can_bind(family, str(address)) and not _can_bind(family, _FOREIGN_ADDRESSES[family]):
         return True
     with socket.socket(family, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect((str(address), 9))
         except OSError:  # no route
             return False
-        here, there = probe.getsockname()[0], probe.getpeername()[0]
-    return here == there or ip_address(here).is_loopback
+        local, remote = probe.getsockname()[0], probe.getpeername()[0]
+    return local == remote or ip_address(local).is_loopback
 
 
 def _can_bind(family: socket.AddressFamily, address: str) -> bool:
@@ -147,9 +148,10 @@ def _can_bind(family: socket.AddressFamily, address: str) -> bool:
 
 
 def _plain(text: str) -> IPv4Address | IPv6Address:
-    """Return an address; an IPv6 address that stands for an IPv4 address becomes that."""
+    """Parse an address. An IPv6 address that stands for an IPv4 address becomes the IPv4 address."""
     address = ip_address(text)
     if isinstance(address, IPv4Address):
         return address
+    # The last 32 bits of a NAT64 address are the IPv4 address.
     in_nat64 = IPv4Address(int(address) & 0xFFFFFFFF) if address in _NAT64 else None
     return address.ipv4_mapped or in_nat64 or address

@@ -26,7 +26,7 @@ logger = structlog.get_logger("noughts.recorder")
 COMMITTED = "games.committed"
 """The subject under which a server publishes each commit's report on its bus."""
 DAMAGED = "games.damaged"
-"""The subject for tournaments whose games cannot be stored: the store's key, and the error."""
+"""The subject for tournaments whose games cannot be stored. Its messages are pairs of the store's key and the error."""
 STORE_SECONDS = 10.0
 """Seconds for which a process that stops waits for an unavailable database."""
 
@@ -67,7 +67,9 @@ class Recorder:
     interval_seconds: float = 0.25
     """Seconds from the beginning of one commit to that of the next."""
     backlog_limit: int = 50_000
+    """The number of games that are not committed yet, above which `room` waits."""
     referee: str = ""
+    """The node's name in a cluster."""
 
     def __post_init__(self) -> None:
         self._state = FoldingState()
@@ -80,8 +82,10 @@ class Recorder:
         self._running = False
         self._failure: BaseException | None = None
         self._wake = asyncio.Event()
-        self._hurry = asyncio.Event()
-        self._step = asyncio.Event()
+        self._no_delay = asyncio.Event()
+        """Set if the next commit must not wait for more games."""
+        self._after_commit = asyncio.Event()
+        """Set at the end of the next commit, and at the end of `run`. Each commit has its own event."""
 
     @property
     def backlog(self) -> int:
@@ -107,21 +111,21 @@ class Recorder:
         """Return when everything recorded so far is committed. Raise the error that ended `run`, if it failed."""
         target = self._recorded
         while self._committed < target:
-            self._hurry.set()
-            await self._next_step()
+            self._no_delay.set()
+            await self._next_commit()
 
     async def room(self) -> None:
         """Return when the backlog is within its limit. Raise the error that ended `run`, if it failed."""
         while self.backlog > self.backlog_limit:
-            await self._next_step()
+            await self._next_commit()
 
     async def close(self) -> None:
         """Accept no more games, and return when `run` has committed the rest and ended. Can be called repeatedly."""
         self._closed = True
         self._wake.set()
-        self._hurry.set()
+        self._no_delay.set()
         while self._running:
-            await self._step.wait()
+            await self._after_commit.wait()
 
     async def run(self) -> None:
         """Commit games until `close`. Raise the database's errors unless they can be temporary."""
@@ -131,7 +135,7 @@ class Recorder:
                 pause = asyncio.get_running_loop().time() + self.interval_seconds
                 await self._commit()
                 # A flush and the end of the recorder do not wait for more games.
-                await set_within(self._hurry, pause - asyncio.get_running_loop().time())
+                await set_within(self._no_delay, pause - asyncio.get_running_loop().time())
         except BaseException as error:
             self._failure = error
             if self.backlog:
@@ -139,7 +143,7 @@ class Recorder:
             raise
         finally:
             self._running = False
-            self._step.set()
+            self._after_commit.set()
 
     async def _has_work(self) -> bool:
         while not self._waiting and not self._advanced:
@@ -154,7 +158,7 @@ class Recorder:
         advanced = [game.so_far() for game in self._advanced.values() if game.is_undecided]
         self._advanced.clear()
         if not self._closed:
-            self._hurry.clear()
+            self._no_delay.clear()
         began = time.perf_counter()
         report = await self._store_games(games, advanced)
         report.seconds = time.perf_counter() - began
@@ -164,18 +168,18 @@ class Recorder:
                 self._state.forget(progress.tournament)
         self._committed += len(games)
         self.on_settled(games, report.games)
-        self._step.set()
-        self._step = asyncio.Event()
+        self._after_commit.set()
+        self._after_commit = asyncio.Event()
         self.publish(report)
 
     async def _store_games(self, games: list[FinishedGame], advanced: list[GameSoFar]) -> CommitReport:
         store = partial(commit_games, games=games, state=self._state, now_ms=self.store.now_ms(), advanced=advanced)
-        tried = False
+        was_tried = False
 
         def commit(connection: Connection) -> CommitReport:
             # If the connection breaks during a commit, the commit may or may not have succeeded.
-            nonlocal tried
-            again, tried = tried, True
+            nonlocal was_tried
+            again, was_tried = was_tried, True
             return store(connection, again=again, referee=self.referee)
 
         try:
@@ -187,12 +191,12 @@ class Recorder:
                 raise
             for tournament in sorted(damaged):
                 self.on_damage(tournament, error)
-            sound_games, sound_advanced = _of(tournaments - damaged, games, advanced)
+            sound_games, sound_advanced = _games_of(tournaments - damaged, games, advanced)
             return await self._store_games(sound_games, sound_advanced)
 
     async def _is_damaged(self, tournament: int, games: list[FinishedGame], advanced: list[GameSoFar]) -> bool:
         """Return whether the games of this tournament cannot be stored. The trial is rolled back."""
-        games, advanced = _of({tournament}, games, advanced)
+        games, advanced = _games_of({tournament}, games, advanced)
         now = self.store.now_ms()
 
         def trial(connection: Connection) -> None:
@@ -207,16 +211,16 @@ class Recorder:
             return True
         raise AssertionError("a trial is always rolled back")
 
-    async def _next_step(self) -> None:
+    async def _next_commit(self) -> None:
         if self._failure is not None:
             raise RuntimeError("games can no longer be stored") from self._failure
-        await self._step.wait()
+        await self._after_commit.wait()
 
 
-def _of(
+def _games_of(
     tournaments: set[int], games: list[FinishedGame], advanced: list[GameSoFar]
 ) -> tuple[list[FinishedGame], list[GameSoFar]]:
-    """Return the games of these tournaments."""
+    """Return those of the finished and journaled games that belong to these tournaments."""
     return (
         [game for game in games if game.tournament in tournaments],
         [game for game in advanced if game.tournament in tournaments],

@@ -31,6 +31,7 @@ from noughts_server.store.people.submissions import Submission, submissions_of
 _FORGET_SECONDS = 3_600.0
 """The connection of a version that went offline is kept for this long."""
 _FORGET_AT_ONCE = 100
+"""Connections that are checked at each login, at most."""
 
 PRESENCE = "sessions.presence"
 """The subject under which the key of a bot version is published when the version goes online or offline."""
@@ -49,7 +50,7 @@ class Ticket:
 
 @dataclass(frozen=True, slots=True)
 class OnlineBot:
-    """A bot version as it logged in last."""
+    """The last login of a bot version."""
 
     bot: int
     name: str
@@ -62,7 +63,7 @@ class OnlineBot:
 
     @classmethod
     def submitted(cls, submission: Submission) -> "OnlineBot":
-        """Return the expected login of a submitted bot, which counts as one that plays all if that is unknown."""
+        """Return the expected login of a submitted bot. If its variants are unknown, it counts as playing all."""
         return cls(
             bot=submission.bot_id,
             name=submission.resource,
@@ -119,7 +120,7 @@ class Sessions:
         """The last login of each version."""
         self._present: set[int] = set()
         """All versions that are online, and some that no longer are."""
-        self._left: dict[int, float] = {}
+        self._offline_since: dict[int, float] = {}
         """The times when versions with a connection of their own went offline, in that order."""
         self._tickets: dict[str, Ticket] = {}
         self._standby: dict[int, OnlineBot] = {}
@@ -133,7 +134,7 @@ class Sessions:
         self._standby = bots
 
     def wire(self, version: int, settings: WireSettings | None = None) -> FrameConnection:
-        """Return the connection of a bot version, created if new with `settings` or else with those of the server."""
+        """Return the connection of a bot version. A new one gets `settings`, or the server's if that is None."""
         wire = self._wires.get(version)
         if wire is None:
             wire = self._wires[version] = self._frame_wire(version, self._referee.player(version), settings)
@@ -153,19 +154,19 @@ class Sessions:
         self._teams[version] = tuple(wires)
         self._present.add(version)
 
-    def present_changed(self, version: int) -> None:
+    def publish_presence(self, version: int) -> None:
         """Publish that the bot version went online or offline."""
-        self._left.pop(version, None)
+        self._offline_since.pop(version, None)
         if self._online_here(version):
             self._present.add(version)
         else:
             self._present.discard(version)
-            self._left[version] = asyncio.get_running_loop().time()
+            self._offline_since[version] = asyncio.get_running_loop().time()
         self._bus.publish(PRESENCE, version)
 
     def _frame_wire(self, version: int, player: ConnectedPlayer, settings: WireSettings | None) -> FrameConnection:
         wire = FrameConnection(player, self._referee, settings or self.settings, self.counts)
-        wire.on_presence = partial(self.present_changed, version)
+        wire.on_presence = partial(self.publish_presence, version)
         return wire
 
     def _wires_of(self, version: int) -> tuple[SessionConnection, ...]:
@@ -174,9 +175,9 @@ class Sessions:
         return (self._wires[version],) if version in self._wires else ()
 
     def online(self, version: int) -> bool:
-        """Whether the bot version has a stream now, or a process that plays or will be started when needed.
+        """Return whether the bot version is online at any server of a cluster.
 
-        At any server of a cluster.
+        It is online if it has a stream, or a process that plays or will be started when needed.
         """
         return self._online_here(version) or version in self._elsewhere or version in self._standby
 
@@ -194,14 +195,14 @@ class Sessions:
     def check_plays(self, connection: Connection, version: int, field: str, variant: str) -> None:
         """Raise InvalidArgument of the request's `field` if the bot version declares variants, but not this one.
 
-        A submitted version that is offline counts as it declared itself in its trial.
+        For a submitted version that is offline, the variants are those that it declared in its trial.
         """
-        for each in self._declarations(connection, version):
-            each.check_plays(field, variant)
+        for login in self._declarations(connection, version):
+            login.check_plays(field, variant)
 
     def variants(self, connection: Connection, version: int) -> tuple[str, ...]:
         """Return the variants that the bot version declares, as for `check_plays`; empty if it plays all."""
-        return next((each.variants for each in self._declarations(connection, version)), ())
+        return next((login.variants for login in self._declarations(connection, version)), ())
 
     def _declarations(self, connection: Connection, version: int) -> list[OnlineBot]:
         login = self.login(version)
@@ -216,10 +217,10 @@ class Sessions:
     def _forget_idle(self) -> None:
         """Drop the connections of versions that went offline long ago and have no running game."""
         now = asyncio.get_running_loop().time()
-        for version, since in list(islice(self._left.items(), _FORGET_AT_ONCE)):
+        for version, since in list(islice(self._offline_since.items(), _FORGET_AT_ONCE)):
             if now - since < _FORGET_SECONDS:
                 return
-            del self._left[version]
+            del self._offline_since[version]
             if version in self._wires and not self._online_here(version) and self._referee.release(version):
                 del self._wires[version]
                 self._logins.pop(version, None)
@@ -257,11 +258,11 @@ class Sessions:
         return welcome
 
     def bots_online(self) -> set[int]:
-        """Return the bots that have a stream now, in any version."""
+        """Return the keys of the bots that are online in any version, at any server of a cluster."""
         return {login.bot for login in self.logins_online().values()}
 
     def logins_online(self) -> dict[int, OnlineBot]:
-        """Return the logins of the bot versions that have a stream now, at any server of a cluster."""
+        """Return the logins of the bot versions that are online, at any server of a cluster."""
         elsewhere = {version: login for version, (_, login) in self._elsewhere.items()}
         return {**elsewhere, **self._standby, **self._online_logins()}
 
@@ -274,9 +275,9 @@ class Sessions:
         return {login.token for login in self._online_logins().values() if login.token is not None}
 
     def expel(self, token: int, closed: Callable[[], StreamClosed]) -> None:
-        """End every stream that was opened with the token. `closed` returns an error of its own for each.
+        """End every stream that was opened with the token; its bots lose their running games.
 
-        Its bots lose their running games.
+        `closed` returns a new error for each stream.
         """
         for version, login in self._online_logins().items():
             if login.token == token:
@@ -285,14 +286,16 @@ class Sessions:
                     wire.dismiss()
 
     def name(self, version: int) -> str:
-        """Return `bots/NAME/versions/V` of a bot version that has logged in; empty for any other."""
+        """Return `bots/NAME/versions/V` of a bot version that has logged in here; empty for any other."""
         login = self._logins.get(version)
         return login.name if login else ""
 
     def present(self) -> dict[str, int]:
         """Return the number of running games of each bot version that has a stream now, by `bots/NAME/versions/V`."""
-        here = [version for version in self._present if self._online_here(version)]
-        return {self.name(each): sum(len(wire.player.games) for wire in self._wires_of(each)) for each in here}
+        versions = [version for version in self._present if self._online_here(version)]
+        return {
+            self.name(version): sum(len(wire.player.games) for wire in self._wires_of(version)) for version in versions
+        }
 
     def offline_because(self, version: int) -> str:
         """Return why the last stream of a bot version here ended, e.g. `connection_lost`; empty if none did."""
@@ -318,21 +321,23 @@ class Sessions:
         self._logins.pop(version, None)
         self._present.discard(version)
 
-    def elsewhere(self, server: str, version: int, login: OnlineBot | None) -> None:
-        """Record the stream of a bot version at another server; `login` is None if it has none there any more."""
+    def record_elsewhere(self, server: str, version: int, login: OnlineBot | None) -> None:
+        """Record that a bot version has logged in at another server; `login` is None if its stream there has ended."""
         before = self._elsewhere.get(version)
         if login is not None:
             self._elsewhere[version] = server, login
         elif before is not None and before[0] == server:
             del self._elsewhere[version]
 
-    def only_elsewhere(self, server: str, versions: set[int]) -> None:
-        """Forget the versions of another server that are not among these."""
-        for version in [each for each, (at, _) in self._elsewhere.items() if at == server and each not in versions]:
-            del self._elsewhere[version]
+    def forget_elsewhere_except(self, server: str, versions: set[int]) -> None:
+        """Forget the bot versions recorded at another server, except these."""
+        known = [version for version, (holder, _) in self._elsewhere.items() if holder == server]
+        for version in known:
+            if version not in versions:
+                del self._elsewhere[version]
 
     def close_all(self, closed: Callable[[], StreamClosed]) -> None:
-        """End every stream and all reconnect timeouts. `closed` returns an error of its own for each stream."""
+        """End every stream and all reconnect timeouts. `closed` returns a new error for each stream."""
         for version in {**self._wires, **self._teams}:
             for wire in self._wires_of(version):
                 wire.shut(closed())

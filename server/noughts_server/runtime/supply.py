@@ -1,4 +1,4 @@
-"""One tournament's supply of games: units of it are claimed whenever the referee has room.
+"""The supply of one tournament's games: it claims units of the tournament whenever the referee has room.
 
 A `Supply` plays one tournament. Its `Units` decide which units to claim, and when. `AllUnits` claim every unit in
 order. In a cluster, `SharedUnits` claim units that no other referee has.
@@ -33,14 +33,14 @@ class Units(Protocol):
     """Claims units of one running tournament, and hands their games to the referee."""
 
     async def wait_to_begin(self) -> None:
-        """Return when games can be handed out. Raise NoughtsError."""
+        """Return when games can be given to the referee. Raise NoughtsError."""
 
     async def play(
-        self, tournament: Tournament, conditions: GameConditions, opened: UnitsWithOpenings
+        self, tournament: Tournament, conditions: GameConditions, opened_units: UnitsWithOpenings
     ) -> Tournament | None:
         """Play under these conditions until they can have changed. Raise NoughtsError.
 
-        Return the tournament as it is now; None if nothing of it is left to play.
+        Return the tournament as it is stored now; None if all of its games are played.
         """
 
 
@@ -53,7 +53,7 @@ class Progress:
     def __init__(self) -> None:
         self._event = asyncio.Event()
 
-    def made(self) -> None:
+    def wake(self) -> None:
         """Wake all waiting tasks."""
         self._event.set()
 
@@ -81,70 +81,74 @@ class Supply(Generic[U]):
     """The conditions of its games; None until they were read."""
     games_total: int = field(default=0, init=False)
     """The number of its slots at the last commit of games."""
-    _rest: Unit | None = field(default=None, init=False)
-    """The first slots of its next turn, if it has a throughput. `_parts` returns claimed slots that follow."""
+    _next_slots: Unit | None = field(default=None, init=False)
+    """Claimed slots that the next turn of a tournament with a throughput begins with."""
     _parts: AsyncIterator[Unit] | None = field(default=None, init=False)
+    """The slots after them, which it claims when they are needed."""
 
     def __post_init__(self) -> None:
         self.units = self.new_units(self)
 
     def committed(self, games_total: int) -> None:
-        """Take note of a commit of its games, after which it has this many slots."""
+        """Note a commit of its games, after which the tournament has this many slots."""
         self.games_total = games_total
-        self.progress.made()
+        self.progress.wake()
 
     def withdrawn(self, entries: Mapping[int, str]) -> None:
-        """Take note that these entries, by number, have left; the values are the reasons."""
+        """End the games of these entries, by number, because they were withdrawn; the values are the reasons."""
         self.referee.withdraw_entries(self.key, entries)
 
     async def play(self) -> None:
         """Play the tournament for as long as it runs and its `units` have games. Raise NoughtsError."""
         await self.units.wait_to_begin()
         tournament: Tournament | None = await self.read_tournament()
-        opened: UnitsWithOpenings | None = None
+        opened_units: UnitsWithOpenings | None = None
         while tournament is not None and tournament.state is TournamentState.RUNNING:
             conditions = await self.read_conditions()
-            if opened is None:
-                opened = UnitsWithOpenings(tournament.settings, conditions, tournament.owner_id, self._others_play)
-            tournament = await self.units.play(tournament, conditions, opened)
+            if opened_units is None:
+                opened_units = UnitsWithOpenings(
+                    tournament.settings, conditions, tournament.owner_id, self._others_play
+                )
+            tournament = await self.units.play(tournament, conditions, opened_units)
         self.referee.evict(self.key)
 
     async def use_turn(self, games: int, parts: Callable[[], AsyncIterator[Unit]]) -> bool:
-        """Hand out this many games of a tournament with a throughput. Return False if there are none.
+        """Give the referee at most this many games of a tournament with a throughput. Return False if it has none.
 
         `parts` claims further games.
         """
-        if not self._rest:
-            self._rest = await anext(self._parts, None) if self._parts else None
-            if not self._rest:
+        if not self._next_slots:
+            self._next_slots = await anext(self._parts, None) if self._parts else None
+            if not self._next_slots:
                 self._parts = parts()
-                self._rest = await anext(self._parts, None)
-        if not self._rest:
+                self._next_slots = await anext(self._parts, None)
+        if not self._next_slots:
             self.queue.end_turn(self.key, 0)
             return False
-        unit = self._rest
-        slots = self._rest.slots
-        self._rest = unit._replace(slots=slots[games:]) if len(slots) > games else None
+        unit = self._next_slots
+        slots = self._next_slots.slots
+        self._next_slots = unit._replace(slots=slots[games:]) if len(slots) > games else None
         self.referee.add(unit._replace(slots=slots[:games]))
         self.queue.end_turn(self.key, len(slots[:games]))
         return True
 
     def drop_claimed(self) -> None:
-        """Forget what is claimed for the next turns."""
-        self._rest = self._parts = None
+        """Forget the games that are claimed for the next turns."""
+        self._next_slots = None
+        self._parts = None
 
     async def read_tournament(self) -> Tournament:
         """Return the tournament as it is stored now."""
         return await self.store.read_patiently(lambda connection: get_tournament_by_id(connection, self.key))
 
     async def read_conditions(self) -> GameConditions:
-        """Read the conditions of its games, and withdraw the entries that have left."""
+        """Read the conditions of its games, and end the games of withdrawn entries."""
         self.conditions = await self.store.read_patiently(lambda connection: read_conditions(connection, self.key))
         self.withdrawn(self.conditions.withdrawn)
         return self.conditions
 
     def is_idle(self) -> bool:
-        """Return whether no game of it waits or runs in the referee."""
+        """Return whether the referee has no waiting and no running game of the tournament."""
         return not self.referee.queued(self.key) and not self.referee.in_flight(self.key)
 
     def _others_play(self) -> bool:
@@ -157,15 +161,15 @@ class AllUnits:
 
     def __init__(self, supply: Supply["AllUnits"]) -> None:
         self._supply = supply
-        self._claimed: int | None = None
-        """The next unit, if games are running; None if those with missing games must be read."""
+        self._next_unit: int | None = None
+        """The first unit that is not claimed; None: read in the store which units have missing games."""
         self._has_begun = False
 
     async def wait_to_begin(self) -> None:
         """See `Units`."""
 
     async def play(
-        self, tournament: Tournament, conditions: GameConditions, opened: UnitsWithOpenings
+        self, tournament: Tournament, conditions: GameConditions, opened_units: UnitsWithOpenings
     ) -> Tournament | None:
         """Claim all units, and return when the tournament can have others. See `Units`."""
         supply = self._supply
@@ -174,35 +178,35 @@ class AllUnits:
             self._has_begun = True
             players = len(conditions.players)
             logger.info("tournament_started", tournament=conditions.name, bots=players, units=len(units))
-        await self._hand_out(units, conditions, opened, tournament)
-        # Entries can have left since the conditions were read.
+        await self._hand_out(units, conditions, opened_units, tournament)
+        # Entries can have been withdrawn since the conditions were read.
         await supply.read_conditions()
         # Further pairings can follow from running games; so units are claimed whole, and a claimed one does not grow.
         kind = tournament.settings.schedule
-        ahead = kind.endless or kind.pairs_ahead
+        pairs_ahead = kind.endless or kind.pairs_ahead
         total = tournament.games_total
-        idle = False
-        while not idle and tournament.games_total == total:
-            await supply.progress.until(lambda: self._may_look(ahead=ahead, known=total))
-            idle = supply.is_idle()
+        is_idle = False
+        while not is_idle and tournament.games_total == total:
+            await supply.progress.until(lambda: self._can_claim_more(pairs_ahead=pairs_ahead, known_total=total))
+            is_idle = supply.is_idle()
             # The results of the last games can lead to more games: the next round, or an extension.
             await supply.recorder.flush()
             tournament = await supply.read_tournament()
-        # An extension can come while its last unit is claimed, which then has the further games.
+        # If a tournament is extended while its last unit is claimed, that unit already has the further games.
         if tournament.games_total == total or tournament.state is not TournamentState.RUNNING:
             logger.info("tournament_played", tournament=conditions.name)
             return None
-        self._claimed = None if idle else units.stop
+        self._next_unit = None if is_idle else units.stop
         return tournament
 
     async def _unfinished(self) -> range:
         """Return the units that are not claimed yet."""
         supply = self._supply
         units = await supply.store.read_patiently(lambda connection: unfinished_units(connection, supply.key))
-        return units if self._claimed is None else range(self._claimed, units.stop)
+        return units if self._next_unit is None else range(self._next_unit, units.stop)
 
     async def _hand_out(
-        self, units: range, playing: GameConditions, opened: UnitsWithOpenings, tournament: Tournament
+        self, units: range, playing: GameConditions, opened_units: UnitsWithOpenings, tournament: Tournament
     ) -> None:
         supply = self._supply
         settings = tournament.settings
@@ -219,13 +223,13 @@ class AllUnits:
                 await supply.recorder.room()
                 claim = await supply.store.write_patiently(partial(claim_unit, tournament_id=supply.key, number=number))
                 unit = Unit(playing, claim.attempt, claim.slots, begun=claim.begun)
-                async for part in opened.parts(unit, claim.encounters):
+                async for part in opened_units.parts(unit, claim.encounters):
                     yield part
 
         if settings.throughput:
             more = True
             while more:
-                supply.queue.ask(tournament.owner_id, settings, playing, supply.progress.made)
+                supply.queue.ask(tournament.owner_id, settings, playing, supply.progress.wake)
                 await supply.progress.until(lambda: supply.queue.turn_of(supply.key) > 0)
                 more = await supply.use_turn(supply.queue.turn_of(supply.key), parts)
         else:
@@ -233,11 +237,15 @@ class AllUnits:
                 await supply.progress.until(has_room)
                 supply.referee.add(part)
 
-    def _may_look(self, *, ahead: bool, known: int) -> bool:
-        """Return whether to claim more: none of its games are playing, or none wait and there can be others."""
+    def _can_claim_more(self, *, pairs_ahead: bool, known_total: int) -> bool:
+        """Return whether to read the tournament again, because there can be more games or all have ended.
+
+        That is so if it is idle. If it plays ahead, it is also so if no game waits and games were stored since, or
+        will be soon.
+        """
         supply = self._supply
         if supply.is_idle():
             return True
-        if not ahead or supply.referee.queued(supply.key):
+        if not pairs_ahead or supply.referee.queued(supply.key):
             return False
-        return supply.games_total > known or supply.recorder.backlog > 0
+        return supply.games_total > known_total or supply.recorder.backlog > 0

@@ -28,17 +28,22 @@ _TURNS_OWED = 4
 
 @dataclass(eq=False, slots=True)
 class _Owner:
+    """An owner of tournaments with a throughput."""
+
     passed: float
-    """The number of games that its tournaments have handed out."""
-    last: float = 0.0
-    """The pass of the last turn among its tournaments; new ones begin with it."""
+    """The owner's pass, see the module: about the number of games that the owner's tournaments have handed out."""
+    last_pass: float = 0.0
+    """The pass of the tournament that had the owner's last turn. New tournaments begin with it."""
 
 
 @dataclass(eq=False, slots=True)
 class _Share:
+    """A tournament with a throughput."""
+
     key: int
     owner: int
     passed: float
+    """The tournament's pass, see the module."""
     priority: int
     urgency: int
     """The priority among the tournaments of all owners."""
@@ -51,10 +56,10 @@ class _Share:
     """The bot versions, if there are two, which play all of its games."""
     seats: int = 0
     """The games that its bots can play at once."""
-    waits: bool = False
+    wants_turn: bool = False
     """Whether it has, or can claim, further games."""
-    handed: int = 0
-    """The games that it has handed out."""
+    games_handed_out: int = 0
+    """The number of games that it has handed out."""
     pace: Pace | None = None
     """The pace of its bots, if that decides how many games run at once."""
 
@@ -62,7 +67,7 @@ class _Share:
 class ThroughputQueue:
     """Gives turns to tournaments, as long as few games are running.
 
-    With more games, the turns would no longer decide the shares, but the seats of the bots.
+    If more games were running, the seats of the bots would decide the shares, not the turns.
     """
 
     def __init__(self, referee: Referee, clock: Callable[[], float] = time.monotonic) -> None:
@@ -77,7 +82,7 @@ class ThroughputQueue:
         self._turn: tuple[_Share | None, int] = (None, 0)
         """The share that has the turn, and the number of games in it."""
         self._passed = 0.0
-        """The owner's pass at the last turn; new owners begin with it."""
+        """The pass of the owner that had the last turn. New owners begin with it."""
 
     def ask(
         self, owner: int, settings: TournamentSettings, playing: GameConditions, on_turn: Callable[[], None]
@@ -91,7 +96,7 @@ class ThroughputQueue:
             self._shares[key] = _Share(
                 key=key,
                 owner=owner,
-                passed=self._owners.setdefault(owner, _Owner(self._passed)).last,
+                passed=self._owners.setdefault(owner, _Owner(self._passed)).last_pass,
                 priority=settings.priority,
                 urgency=settings.priority if settings.across_owners else 0,
                 throughput=settings.throughput,
@@ -103,7 +108,7 @@ class ThroughputQueue:
         seats = [self._referee.player(version).seats(playing.timed) for version in playing.players]
         share.seats = min(playing.concurrency, sum(seats) // 2, sum(seats) - max(seats))
         share.timed = playing.timed
-        share.waits = True
+        share.wants_turn = True
         # In games with clocks, the bots say themselves how many they can play at once.
         if share.pace is None and settings.paced and not playing.timed:
             share.pace = Pace(self._clock())
@@ -115,114 +120,116 @@ class ThroughputQueue:
         share, games = self._turn
         return games if share is not None and share.key == key else 0
 
-    def waits(self, key: int) -> bool:
+    def wants_turn(self, key: int) -> bool:
         """Return whether the tournament has, or can claim, games for a later turn."""
         share = self._shares.get(key)
-        return share is not None and share.waits
+        return share is not None and share.wants_turn
 
     def end_turn(self, key: int, games: int) -> None:
-        """Count the games that the tournament has handed out. Without any, it gets no turn until it asks again."""
+        """Count the games that the tournament has handed out. After 0 games it gets no turn until it asks again."""
         share = self._shares.get(key)
         if share is not None:
             share.passed += games / share.throughput
             if not share.urgency:
                 self._owners[share.owner].passed += games
-            share.handed += games
-            share.waits = games > 0
+            share.games_handed_out += games
+            share.wants_turn = games > 0
             self._free_turn(share)
 
     def leave(self, key: int) -> None:
         """Forget a tournament that is not played any more; the others get its share."""
         share = self._shares.pop(key, None)
         if share is not None:
-            if all(each.owner != share.owner for each in self._shares.values()):
+            if all(other.owner != share.owner for other in self._shares.values()):
                 del self._owners[share.owner]
             self._free_turn(share)
 
     def look(self) -> None:
-        """Give the next turn if games can begin. Called after a change: of games, of requests, of tournaments."""
+        """Give the next turn if games can begin. Call it after each change of games, requests or tournaments."""
         for share in self._shares.values():
             if share.pace is not None:
                 running = self._referee.in_flight(share.key)
-                finished = share.handed - running - self._referee.queued(share.key)
+                finished = share.games_handed_out - running - self._referee.queued(share.key)
                 share.pace.look(self._clock(), finished, running)
         if self._turn[0] is not None or not self._shares:
             return
-        free = {(share.timed, share.owner): self._free(share) for share in self._shares.values()}
-        given = {(timed, guest): Counter[int]() for timed in (False, True) for guest in (False, True)}
-        """Games that take seats of a bot: all take seats for untimed games, timed ones those for timed games."""
+        sizes = {(share.timed, share.owner): self._turn_and_room(share) for share in self._shares.values()}
+        # The games that take seats of each bot. Timed games take a seat for untimed games, too.
+        seats_taken = {(timed, guest): Counter[int]() for timed in (False, True) for guest in (False, True)}
         users = Counter((share.guest, bot) for share in self._shares.values() for bot in set(share.bots))
 
-        def seats(share: _Share) -> list[int]:
+        def seats_of(share: _Share) -> list[int]:
             return [self._referee.player(bot).seats(share.timed) for bot in share.bots]
 
         for share in self._shares.values():
             # Games that wait for an absent bot take no capacity of the other one.
-            waiting = self._referee.queued(share.key) if all(seats(share)) else 0
+            waiting = self._referee.queued(share.key) if all(seats_of(share)) else 0
             games = dict.fromkeys(share.bots, self._referee.in_flight(share.key) + waiting)
             for timed in {False, share.timed}:
-                given[timed, share.guest].update(games)
+                seats_taken[timed, share.guest].update(games)
 
         def room_of(share: _Share) -> int:
-            """Return how many more games it can have: with a shared bot, only as many as its bots have free seats."""
-            room = free[share.timed, share.owner][1]
+            """Return how many more games it can have: if other tournaments use its bots, at most their free seats."""
+            _, room = sizes[share.timed, share.owner]
             if share.pace is not None:
                 begun = self._referee.in_flight(share.key) + self._referee.queued(share.key)
                 room = min(room, share.pace.games - begun)
             if any(users[share.guest, bot] > 1 for bot in share.bots):
-                begun_of = given[share.timed, share.guest]
-                return min(
-                    room, *(max(1, most) - begun_of[bot] for bot, most in zip(share.bots, seats(share), strict=True))
-                )
+                taken = seats_taken[share.timed, share.guest]
+                for bot, seats in zip(share.bots, seats_of(share), strict=True):
+                    room = min(room, max(1, seats) - taken[bot])
             return room
 
         ready = [
             share
             for share in self._shares.values()
-            if share.waits and self._referee.queued(share.key) < min(free[share.timed, share.owner][0], room_of(share))
+            if share.wants_turn
+            and self._referee.queued(share.key) < min(sizes[share.timed, share.owner][0], room_of(share))
         ]
         if ready:
-            share = min(
-                ready,
-                key=lambda each: (-each.urgency, self._owners[each.owner].passed, -each.priority, each.passed),
-            )
+            share = min(ready, key=self._rank)
             owner = self._owners[share.owner]
-            size = free[share.timed, share.owner][0]
+            size = sizes[share.timed, share.owner][0]
             room = room_of(share)
             if not share.urgency:
                 owner.passed = max(owner.passed, self._passed - _TURNS_OWED * size)
                 self._passed = max(self._passed, owner.passed)
-            share.passed = max(share.passed, owner.last - _TURNS_OWED * size / share.throughput)
-            owner.last = max(owner.last, share.passed)
+            share.passed = max(share.passed, owner.last_pass - _TURNS_OWED * size / share.throughput)
+            owner.last_pass = max(owner.last_pass, share.passed)
             self._turn = share, min(size, room)
             share.on_turn()
+
+    def _rank(self, share: _Share) -> tuple[float, float, float, float]:
+        """Return the order of turns: the smallest is next."""
+        return -share.urgency, self._owners[share.owner].passed, -share.priority, share.passed
 
     def _free_turn(self, share: _Share) -> None:
         if self._turn[0] is share:
             self._turn = None, 0
         self.look()
 
-    def _free(self, asking: _Share) -> tuple[int, int]:
-        """Return the games of a turn, and how many more can begin now, or wait if they are those of one tournament.
+    def _turn_and_room(self, asking: _Share) -> tuple[int, int]:
+        """Return the games of a turn, and how many more games can begin now.
 
-        Each owner can always have its equal part of the running games, however long those of the others last, unless
-        an admin's tournament comes first.
+        If there is only one tournament, the second number includes games that can wait. Each owner can always have an
+        equal part of the running games, however long the games of others last. An exception is an admin's tournament
+        that comes first.
         """
         timed = asking.timed
-        alike = [share for share in self._shares.values() if share.timed is timed]
-        running = sum(self._referee.in_flight(share.key) for share in alike)
-        of_owner = sum(self._referee.in_flight(share.key) for share in alike if share.owner == asking.owner)
-        able = [share for share in alike if share.seats]
-        most = max((share.seats for share in able), default=1)
-        if len(alike) == 1:
-            waiting = min(_FULL, most // 4)
-            return max(1, waiting), most + waiting - running
-        if able:
+        rivals = [share for share in self._shares.values() if share.timed is timed]
+        running = sum(self._referee.in_flight(share.key) for share in rivals)
+        of_owner = sum(self._referee.in_flight(share.key) for share in rivals if share.owner == asking.owner)
+        ready_rivals = [share for share in rivals if share.seats]
+        limit = max((share.seats for share in ready_rivals), default=1)
+        if len(rivals) == 1:
+            waiting = min(_FULL, limit // 4)
+            return max(1, waiting), limit + waiting - running
+        if ready_rivals:
             # With this many running games, each owner can have its share. With more, the bots of one have no capacity.
-            total = sum(share.throughput for share in able)
-            fair = min(share.seats * total // share.throughput for share in able)
-            most = max(most, min(fair, self.seats if timed else _FULL))
-        part = max(1, most // len({share.owner for share in alike}))
-        if any(share.urgency > asking.urgency for share in able if share.waits):
+            total = sum(share.throughput for share in ready_rivals)
+            fair = min(share.seats * total // share.throughput for share in ready_rivals)
+            limit = max(limit, min(fair, self.seats if timed else _FULL))
+        part = max(1, limit // len({share.owner for share in rivals}))
+        if any(share.urgency > asking.urgency for share in ready_rivals if share.wants_turn):
             part = 0
-        return max(1, most // _TURNS), max(most - running, part - of_owner)
+        return max(1, limit // _TURNS), max(limit - running, part - of_owner)

@@ -1,4 +1,4 @@
-"""Close the sessions of tokens that were revoked or have expired, in whichever process that happened."""
+"""Close the sessions of tokens that have expired, or that any process has revoked."""
 
 import asyncio
 from contextlib import suppress
@@ -20,7 +20,7 @@ _PERIOD_SECONDS = 1.0
 
 
 async def closing_ended_sessions(store: Store, sessions: Sessions) -> None:
-    """Look once a second at the tokens of all open sessions, in one query, until cancelled."""
+    """Check the tokens of all open sessions once a second, in one query, until cancelled."""
     while True:
         await asyncio.sleep(_PERIOD_SECONDS)
         with errors_logged(logger, "token_check_failed"), suppress(DatabaseTrouble):  # reported where it occurs
@@ -30,7 +30,7 @@ async def closing_ended_sessions(store: Store, sessions: Sessions) -> None:
 async def close_ended_sessions(store: Store, sessions: Sessions) -> None:
     """Close the sessions of tokens that have become invalid. Their bots lose their running games at once.
 
-    They have no reconnect timeout, because they cannot log in again.
+    These bots get no reconnect timeout, because they cannot log in again.
     """
     tokens = sessions.tokens()
     if not tokens:

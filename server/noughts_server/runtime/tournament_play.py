@@ -1,8 +1,8 @@
 """Play the running tournaments: in this process, each has a task that starts its games.
 
-A running tournament has one task, its `Supply`. Whenever the referee has room, it claims the tournament's next unit in
-the store and gives its missing slots to the referee; finished games go to the recorder. After a restart it claims
-again, and exactly the missing games are played.
+Each running tournament has one task with a `Supply`. Whenever the referee has room, the supply claims the tournament's
+next unit in the store and gives the missing slots of the unit to the referee; finished games go to the recorder. After
+a restart the supply claims the units again, and the referee plays exactly the missing games.
 """
 
 import asyncio
@@ -50,7 +50,7 @@ CONCEDED = "tournaments.conceded"
 _FINISHING_SECONDS = 5.0
 _DRAIN_SECONDS = 3600.0
 # While a server stops, bots have this long to reconnect before the games that wait for them are aborted.
-_LOOK_SECONDS, _DISCONNECTED_LOOKS = 1.0, 5
+_CHECK_SECONDS, _DISCONNECTED_CHECKS = 1.0, 5
 # The delay before a tournament that stopped is tried again. It doubles with each stop without a new game.
 _FIRST_RETRY_SECONDS, _LONGEST_RETRY_SECONDS, _MOST_DOUBLINGS = 10.0, 3600.0, 20
 _NOT_INSTALLED = "Install the package of its variant here, in the version that the organiser used."
@@ -128,14 +128,14 @@ class LocalPlay(Generic[U]):
         self.supplies: dict[int, Supply[U]] = {}
         """The supplies of the tournaments whose games are being played or stored, by key."""
         self._group: asyncio.TaskGroup | None = None
-        self._asked_again: dict[int, Tournament] = {}
-        """Tournaments to play again as soon as their present task, which may already be ending, is done."""
+        self._restarts: dict[int, Tournament] = {}
+        """Tournaments that were followed while they had a task. If that task ends by itself, they get a new one."""
         self._progress = Progress()
         self._displaced: dict[int, asyncio.Task[None]] = {}
         """The tasks that end the running games of a guest's test because its bots play in a tournament, by key."""
         self.queue = ThroughputQueue(self.referee)
         """The queue of the tournaments with a throughput."""
-        self.referee.on_progress = self._progressed
+        self.referee.on_progress = self._on_progress
 
     @asynccontextmanager
     async def supplying(self, *, resumes_play: bool = True) -> AsyncIterator[None]:
@@ -144,34 +144,37 @@ class LocalPlay(Generic[U]):
         Unless it `resumes_play`, play only those that are started inside the block.
         """
         async with asyncio.TaskGroup() as self._group:
-            for tournament in await self.store.read(running_tournaments) if resumes_play else ():
-                self._play(tournament.id, tournament.name)
+            if resumes_play:
+                for tournament in await self.store.read(running_tournaments):
+                    self._play(tournament.id, tournament.name)
             try:
                 with (
-                    listening(self.bus, COMMITTED, self._committed),
-                    listening(self.bus, DAMAGED, self._found_damaged),
+                    listening(self.bus, COMMITTED, self._on_commit),
+                    listening(self.bus, DAMAGED, self._on_damage),
                 ):
                     yield
             finally:
-                self._asked_again.clear()
+                self._restarts.clear()
                 for task in (*self.tasks.values(), *self._retries.values(), *self._displaced.values()):
                     task.cancel()
                 self.abandon()
 
     async def settled(self, resumed: Tournament | None = None) -> None:
         """See `TournamentPlay`."""
+        # No tournament has the key 0, so it has no running games.
         key, name = (0, "") if resumed is None else (resumed.id, resumed.name)
         self.store.check_trouble()
         try:
             async with asyncio.timeout(_FINISHING_SECONDS):
-                # Games of an earlier start are finished first: a slot must not be played twice at the same time.
+                # Games from before a pause must end first, so that no slot is played twice at the same time.
                 await self._progress.until(lambda: key in self.tasks or not self.referee.in_flight(key))
                 await self.recorder.flush()
         except TimeoutError:
             self.store.check_trouble()
             running = 0 if key in self.tasks else self.referee.in_flight(key)
-            old = f"{name}: {running} games from before the pause are still running"
-            text = old if running else "games that are over are still being stored"
+            text = "games that are over are still being stored"
+            if running:
+                text = f"{name}: {running} games from before the pause are still running"
             raise Unavailable(text, retry_seconds=_FINISHING_SECONDS, subject=name) from None
 
     def changed(self, tournament: Tournament) -> None:
@@ -196,11 +199,11 @@ class LocalPlay(Generic[U]):
         self.referee.concede(key, dict.fromkeys(own, CONCEDED_FAULT))
 
     def follow(self, tournament: Tournament) -> None:
-        """Play or stop the tournament as its state in the store demands. One that is played gets no second task."""
+        """Play or stop the tournament as its state in the store demands. It never gets a second task."""
         key = tournament.id
         if tournament.state is TournamentState.RUNNING:
             if key in self.tasks:
-                self._asked_again[key] = tournament
+                self._restarts[key] = tournament
             else:
                 self._play(key, tournament.name)
         elif tournament.state is TournamentState.PAUSED:
@@ -225,31 +228,31 @@ class LocalPlay(Generic[U]):
         return None if supply is None else supply.conditions
 
     async def drain(self) -> None:
-        """Begin no new game, and wait until those running are stored; abort them after an hour.
+        """Begin no new game, and wait until the running games are stored; abort them after an hour.
 
         Games that only wait for disconnected bots are aborted after a few seconds.
         """
         self.referee.stop_starting()
         try:
             async with asyncio.timeout(_DRAIN_SECONDS):
-                await self._games_over()
+                await self._finish_games()
                 self.store.lose_patience(self.store_patience)
                 await self.recorder.flush()
         except TimeoutError:
             logger.warning("drain_timed_out", seconds=_DRAIN_SECONDS)
             self.abandon()
 
-    async def _games_over(self) -> None:
+    async def _finish_games(self) -> None:
         # A count of checks, not of seconds, because this process may stand still.
-        looks = 0
+        checks = 0
         while games := self.referee.in_flight():
-            looks = 0 if self.referee.can_advance() else looks + 1
-            if looks > _DISCONNECTED_LOOKS:
+            checks = 0 if self.referee.can_advance() else checks + 1
+            if checks > _DISCONNECTED_CHECKS:
                 logger.warning("disconnected_games_aborted", games=games)
                 self.abandon()
                 return
             with suppress(TimeoutError):
-                async with asyncio.timeout(_LOOK_SECONDS):
+                async with asyncio.timeout(_CHECK_SECONDS):
                     await self._progress.until(lambda: self.referee.in_flight() == 0)
 
     def abandon(self) -> None:
@@ -279,8 +282,8 @@ class LocalPlay(Generic[U]):
         finally:
             del self._displaced[key]
 
-    def _progressed(self) -> None:
-        self._progress.made()
+    def _on_progress(self) -> None:
+        self._progress.wake()
         self.queue.look()
 
     def _end(self, key: int) -> None:
@@ -289,23 +292,25 @@ class LocalPlay(Generic[U]):
         self.supplies.pop(key, None)
         self._stops.pop(key, None)
 
-    def _committed(self, report: CommitReport) -> None:
+    def _on_commit(self, report: CommitReport) -> None:
         for progress in report.progress:
             key = progress.tournament
             self._stops.pop(key, None)
             supply = self.supplies.get(key)
             if supply is not None:
                 supply.committed(progress.games_total)
-                supply.withdrawn({left.entry: left.reason for left in progress.withdrawn})
-            given = self.referee.queued(key) or self.referee.in_flight(key)
-            if progress.finished and (given or self.queue.waits(key)):
+                supply.withdrawn({withdrawal.entry: withdrawal.reason for withdrawal in progress.withdrawn})
+            has_games = self.referee.queued(key) > 0 or self.referee.in_flight(key) > 0
+            if progress.finished and (has_games or self.queue.wants_turn(key)):
                 # After the decision of a match's test, its other games do not count.
-                if given:
+                if has_games:
                     logger.info("match_decided", tournament=progress.name, games=progress.games_total)
                 self._end(key)
                 self.bus.publish(CHANGED, key)
-            for left in progress.withdrawn:
-                logger.info("entry_withdrawn", tournament=progress.name, entry=left.label, reason=left.reason)
+            for withdrawal in progress.withdrawn:
+                logger.info(
+                    "entry_withdrawn", tournament=progress.name, entry=withdrawal.label, reason=withdrawal.reason
+                )
 
     def _play(self, key: int, name: str) -> None:
         if self._group is None:
@@ -322,14 +327,14 @@ class LocalPlay(Generic[U]):
         )
         task = self._group.create_task(self._supply(supply, name), name=name)
         self.supplies[key], self.tasks[key] = supply, task
-        task.add_done_callback(lambda done: self._forget(key, done))
+        task.add_done_callback(lambda done: self._task_ended(key, done))
 
-    def _forget(self, tournament: int, task: asyncio.Task[None]) -> None:
+    def _task_ended(self, tournament: int, task: asyncio.Task[None]) -> None:
         if self.tasks.get(tournament) is task:
             del self.tasks[tournament]
-            again = self._asked_again.pop(tournament, None)
-            if again is not None and not task.cancelled():
-                self._play(again.id, again.name)
+            restart = self._restarts.pop(tournament, None)
+            if restart is not None and not task.cancelled():
+                self._play(restart.id, restart.name)
 
     def _stop(self, key: int) -> None:
         task = self.tasks.pop(key, None)
@@ -343,7 +348,7 @@ class LocalPlay(Generic[U]):
         try:
             await supply.play()
         except DatabaseTrouble:
-            pass  # the server stops and no longer waits for it
+            pass  # the server stops and no longer waits for the database
         except NoughtsError as error:
             self._give_up(supply.key, name, error)
         except InvalidInput as error:
@@ -354,7 +359,7 @@ class LocalPlay(Generic[U]):
         finally:
             self.queue.leave(supply.key)
 
-    def _found_damaged(self, damage: tuple[int, DatabaseDamaged]) -> None:
+    def _on_damage(self, damage: tuple[int, DatabaseDamaged]) -> None:
         """Stop a tournament whose games cannot be stored."""
         key, error = damage
         task = self.tasks.pop(key, None)
@@ -370,7 +375,7 @@ class LocalPlay(Generic[U]):
         self.problems[key] = str(error)
         self.referee.withdraw(key)
         if self.node or isinstance(error, DatabaseDamaged):
-            # Other referees play its games, or they could not be stored.
+            # Other referees can play its games, or the games could not be stored.
             self.referee.abandon(key)
         if self._group is not None:
             retry = self._retry(key, name, str(error), delay)
@@ -378,7 +383,7 @@ class LocalPlay(Generic[U]):
         self.on_stop()
 
     async def _retry(self, key: int, name: str, reason: str, delay: float) -> None:
-        """Store why play has stopped, and try again after the delay."""
+        """Store why play has stopped, and try again after the delay in seconds."""
         now = self.store.now_ms()
         with errors_logged(logger, "stop_not_stored"):
             stop = partial(

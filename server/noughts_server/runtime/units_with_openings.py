@@ -12,11 +12,12 @@ from noughts_server.openings.choosing import OpeningChoice, opening_of
 from noughts_server.openings.legality import OpeningError
 from noughts_server.openings.settings import OpeningsKind
 
-# A game begins as soon as it has its opening. A search makes a few openings at a time.
-_SEARCHED_AT_ONCE = 8
-_AT_ONCE = 256
-# The two games of a pairing need not be adjacent: in a round robin there is a cycle between them.
-_MOST_KEPT = 20_000
+# The slots of a part. A part begins when all of its openings are ready, so it is small if openings must be searched.
+_SEARCHED_PART_SLOTS = 8
+_PART_SLOTS = 256
+# The openings that are remembered, because the games of a pairing share one. In a round robin there is a whole cycle
+# between the two games of a pairing.
+_MOST_REMEMBERED = 20_000
 
 
 class UnitsWithOpenings:
@@ -25,47 +26,51 @@ class UnitsWithOpenings:
     def __init__(
         self, settings: TournamentSettings, conditions: GameConditions, owner_id: int, disturbs: Callable[[], bool]
     ) -> None:
-        """Create it. `owner_id` is the tournament's owner, on whose behalf openings are searched; see `compute`."""
+        """`owner_id` is the tournament's owner, because owners take turns with searches.
+
+        `disturbs` returns whether a search would disturb other games; see `compute`.
+        """
         self._openings = settings.openings
         self._conditions = conditions
         self._owner_id = owner_id
         self._disturbs = disturbs
         self._is_searched = settings.openings.kind is OpeningsKind.BALANCED
-        self._known: dict[int, OpeningChoice] = {}
+        self._openings_of: dict[int, OpeningChoice] = {}
 
     async def parts(self, unit: Unit, encounters: Sequence[int]) -> AsyncIterator[Unit]:
-        """Return the unit's slots with their openings, in order; `encounters` has the number of each slot's pairing.
+        """Yield the unit's slots with their openings, in order; `encounters` has the number of each slot's pairing.
 
-        A tournament without openings gets the unit unchanged. A unit without slots gives nothing. Raise NoughtsError if
-        an opening cannot be found.
+        Without openings in the tournament, yield the unit unchanged. Yield nothing for a unit without slots. Raise
+        NoughtsError if an opening cannot be found.
         """
         if not self._openings:
             if unit.slots:
                 yield unit
             return
-        size = _SEARCHED_AT_ONCE if self._is_searched else _AT_ONCE
+        size = _SEARCHED_PART_SLOTS if self._is_searched else _PART_SLOTS
         for begin in range(0, len(unit.slots), size):
             slots = unit.slots[begin : begin + size]
             numbers = encounters[begin : begin + size]
-            of_encounters = [await self._opening(each) for each in numbers]
-            openings = {slot.ordinal: opening for slot, opening in zip(slots, of_encounters, strict=True)}
+            openings = {}
+            for slot, number in zip(slots, numbers, strict=True):
+                openings[slot.ordinal] = await self._opening(number)
             yield unit._replace(slots=slots, openings=openings)
             await asyncio.sleep(0)
 
     async def _opening(self, encounter: int) -> OpeningChoice:
-        known = self._known.get(encounter)
-        if known is None:
-            make = partial(self._made, encounter)
-            known = await compute(self._owner_id, make, self._disturbs) if self._is_searched else make()
-            if len(self._known) >= _MOST_KEPT:
-                del self._known[next(iter(self._known))]
-            self._known[encounter] = known
-        return known
+        opening = self._openings_of.get(encounter)
+        if opening is None:
+            find = partial(self._find_opening, encounter)
+            opening = await compute(self._owner_id, find, self._disturbs) if self._is_searched else find()
+            if len(self._openings_of) >= _MOST_REMEMBERED:
+                del self._openings_of[next(iter(self._openings_of))]
+            self._openings_of[encounter] = opening
+        return opening
 
-    def _made(self, encounter: int) -> OpeningChoice:
-        playing = self._conditions
+    def _find_opening(self, encounter: int) -> OpeningChoice:
+        conditions = self._conditions
         try:
-            return opening_of(self._openings, playing.variant, playing.seed, encounter)
+            return opening_of(self._openings, conditions.variant, conditions.seed, encounter)
         except OpeningError as error:
             got = f"without an opening for pairing {encounter}"
-            raise WrongState(playing.name, got=got, expected=str(error)) from error
+            raise WrongState(conditions.name, got=got, expected=str(error)) from error

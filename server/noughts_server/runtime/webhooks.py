@@ -27,6 +27,7 @@ logger = structlog.get_logger("noughts.webhooks")
 _NO_PREVIEWS = 1 << 2
 """Discord's flag of a message whose links have no previews."""
 _ASCII_PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
+_SLACK_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 _LONGEST_NAME = 200
 """Characters of a name or reason in a sentence. Discord accepts messages of up to 2,000 characters."""
 _MOST_WINNERS = 6
@@ -59,7 +60,7 @@ FORMATS: Mapping[str, MessageFormat] = {
             "unfurl_links": False,
             "unfurl_media": False,
         },
-        literal=lambda name: name.translate({38: "&amp;", 60: "&lt;", 62: "&gt;"}),
+        literal=lambda name: name.translate(_SLACK_ENTITIES),
     ),
 }
 TIMEOUT_SECONDS = 10
@@ -96,15 +97,15 @@ class WebhookDelivery:
         with errors_logged(logger, "webhook_check_failed"):
             until_ms = self._store.now_ms() + TIMEOUT_SECONDS * 1_000
             if await self._store.write(partial(begin_request, event=event, until_ms=until_ms)):
-                problem = await self._problem(event)
+                problem = await self._send(event)
                 end = partial(end_request, event=event, problem=problem, now_ms=self._store.now_ms())
                 await self._store.write(end)
 
-    async def _problem(self, event: Event) -> str | None:
-        """Send an event; return what is wrong with the answer, or why there is none."""
+    async def _send(self, event: Event) -> str | None:
+        """Send an event; return None if it succeeded, otherwise what is wrong with the answer or why there is none."""
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
-                status = await self._status(event)
+                status = await self._request_status(event)
         except Exception as error:
             problem = str(error)[:400] or f"no answer within {TIMEOUT_SECONDS} s"
         else:
@@ -114,12 +115,13 @@ class WebhookDelivery:
         logger.info("webhook_failed", webhook=event.webhook_id, problem=problem)
         return problem
 
-    async def _status(self, event: Event) -> int:
+    async def _request_status(self, event: Event) -> int:
         url = urlsplit(event.url)
         content = request_content(event, self._store.now_ms() // 1_000)
-        reader, writer = await self._connected(event.url, event.owner_id)
+        reader, writer = await self._connect(event.url, event.owner_id)
         try:
-            writer.write(f"POST {url.path or '/'}{url.query and '?'}{url.query} HTTP/1.1\r\n".encode())
+            target = (url.path or "/") + (f"?{url.query}" if url.query else "")
+            writer.write(f"POST {target} HTTP/1.1\r\n".encode())
             writer.write(f"Host: {url.netloc}\r\nConnection: close\r\n".encode() + content)
             match = re.match(rb"HTTP/1\.[01] (\d{3})", await reader.readline())
         except BaseException:
@@ -134,8 +136,8 @@ class WebhookDelivery:
             raise ValueError("the answer is not HTTP/1.1")
         return int(match[1])
 
-    async def _connected(self, url: str, owner_id: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Connect to the addresses that were checked: a second look at the name could find others."""
+    async def _connect(self, url: str, owner_id: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Connect to an address that was checked. A second lookup of the name could return other addresses."""
         parts = urlsplit(url)
         addresses, port = await find_addresses(url, private=self._private, owner_id=owner_id)
         is_tls = parts.scheme == "https"
@@ -153,7 +155,7 @@ class WebhookDelivery:
 
 
 def request_content(event: Event, timestamp: int) -> bytes:
-    """Return the last headers and the body of a request."""
+    """Return the last headers and the body of a request; `timestamp` is in seconds since 1970."""
     time = datetime.fromtimestamp(event.created_at / 1_000, UTC).isoformat(timespec="milliseconds")
     document = {"id": event.delivery, "event": event.event, "time": time, **event.document}
     body = json.dumps(FORMATS[event.format].body(document, sentence(event.event, event.format, document))).encode()
@@ -173,13 +175,13 @@ def request_content(event: Event, timestamp: int) -> bytes:
 def sentence(event: str, format: str, facts: Mapping[str, Any]) -> str:
     """Return the sentence of an event, with its names and reasons as the format needs them."""
 
-    def shown(fact: object) -> object:
+    def literal_of(fact: object) -> object:
         return FORMATS[format].literal(" ".join(fact.split())[:_LONGEST_NAME]) if isinstance(fact, str) else fact
 
-    text = EVENTS[event].format_map({name: shown(fact) for name, fact in facts.items()})
+    text = EVENTS[event].format_map({name: literal_of(fact) for name, fact in facts.items()})
     winners = facts.get("winners", ())
     if not winners:
         return text
-    named = ", ".join(str(shown(label)) for label in winners[:_MOST_WINNERS])
+    labels = ", ".join(str(literal_of(label)) for label in winners[:_MOST_WINNERS])
     more = f" and {len(winners) - _MOST_WINNERS:,} more" if len(winners) > _MOST_WINNERS else ""
-    return f"{text} {'Winner' if len(winners) == 1 else 'Winners'}: {named}{more}."
+    return f"{text} {'Winner' if len(winners) == 1 else 'Winners'}: {labels}{more}."

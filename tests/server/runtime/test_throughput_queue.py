@@ -63,7 +63,7 @@ class Ground:
         async def hand_out() -> None:
             progress = Progress()
             while True:
-                self.queue.ask(owner, settings, playing, progress.made)
+                self.queue.ask(owner, settings, playing, progress.wake)
                 await progress.until(lambda: self.queue.turn_of(key) > 0)
                 games = self.queue.turn_of(key)
                 self.handed[key] += games
