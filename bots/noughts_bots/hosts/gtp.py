@@ -13,7 +13,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from noughts_bots.hosts.lines import Program, end_with, shown, started
+from noughts_bots.hosts.lines import Program, end_with, excerpt, start_bot
 from noughts_bots.sdk.bot import Bot, Resign
 from noughts_referee.rules import Position, Variant
 
@@ -32,7 +32,7 @@ _SECOND_SECONDS = 0.2
 
 
 def load(target: str, options: Mapping[str, str]) -> Bot:
-    return started("gtp", target, GtpBot)
+    return start_bot("gtp", target, GtpBot)
 
 
 class GtpRefused(Exception):
@@ -71,7 +71,7 @@ class GtpBot(Bot):
             self._variant = None
             raise Resign(f"the engine refused {refusal}") from None
         except Resign:
-            self._variant = None  # it may have placed a stone
+            self._variant = None  # the engine may have placed a stone
             raise
         self._moves.append(cell)
         return cell
@@ -93,7 +93,7 @@ class GtpBot(Bot):
             self._engine.write(f"{self._number} {command}" if self._repeats_numbers else command)
             sign, _, text = self._read_answer()
         if sign == "?":
-            raise GtpRefused(f"{command!r}: {shown(text)}")
+            raise GtpRefused(f"{command!r}: {excerpt(text)}")
         return text if text or not wants_text else self._line()
 
     def _ask_first(self, command: str) -> tuple[str, str]:
@@ -137,10 +137,10 @@ class GtpBot(Bot):
                 if not self._repeats_numbers or number == str(self._number) or (sign == "?" and not number):
                     return sign, number, text
             if line:
-                print(shown(line), file=sys.stderr, flush=True)  # noqa: T201  # the engine's author reads it
+                print(excerpt(line), file=sys.stderr, flush=True)  # noqa: T201  # the engine's author reads it
 
     def _line(self) -> str:
-        """Return the next line. A part of a line that is too long is not the beginning of an answer."""
+        """Return the next line. Of a line that is too long, return the last part."""
         line = self._engine.read(_LONGEST_LINE)
         while not line.endswith(b"\n") and len(line) == _LONGEST_LINE:
             line = self._engine.read(_LONGEST_LINE)
@@ -153,16 +153,17 @@ class GtpBot(Bot):
 
     def _catch_up(self, position: Position) -> None:
         """Update the engine's board to the position of the question."""
-        variant, played = position.variant, position.moves
-        if self._variant is not variant or self._moves != played[: len(self._moves)]:
+        variant = position.variant
+        moves = position.moves
+        if self._variant is not variant or self._moves != moves[: len(self._moves)]:
             if self._variant is not variant:
                 self._ask(f"boardsize {variant.columns}")
             self._ask("clear_board")
             self._variant = variant
             self._moves = []
-        for ply in range(len(self._moves), len(played)):
-            self._ask(f"play {_COLOURS[ply % 2]} {vertex_of(played[ply], variant)}")
-            self._moves.append(played[ply])
+        for ply in range(len(self._moves), len(moves)):
+            self._ask(f"play {_COLOURS[ply % 2]} {vertex_of(moves[ply], variant)}")
+            self._moves.append(moves[ply])
 
 
 def vertex_of(cell: int, variant: Variant) -> str:
@@ -180,5 +181,5 @@ def cell_of(answer: str, variant: Variant) -> int:
     row = text[1:]
     is_row = row.isdecimal() and len(row) <= _LONGEST_ROW and 1 <= int(row) <= variant.rows
     if not text or column < 0 or not is_row or column >= variant.columns:
-        raise Resign(f"the engine answered {shown(answer)!r}, expected a point such as H8, or resign")
+        raise Resign(f"the engine answered {excerpt(answer)!r}, expected a point such as H8, or resign")
     return (variant.rows - int(row)) * variant.columns + column

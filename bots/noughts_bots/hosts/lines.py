@@ -22,15 +22,15 @@ from noughts_referee.rules import Position
 
 _LONGEST_LINE = 4_096
 _READ_BYTES = 1 << 16
-_SHOWN = 80
+_LONGEST_EXCERPT = 80
 _STOP_SECONDS = 1.0
 
 
 def load(target: str, options: Mapping[str, str]) -> Bot:
-    return started("lines", target, LinesBot)
+    return start_bot("lines", target, LinesBot)
 
 
-def started(kind: str, target: str, make: Callable[[Sequence[str]], Bot]) -> Bot:
+def start_bot(kind: str, target: str, make: Callable[[Sequence[str]], Bot]) -> Bot:
     """Return the bot that `make` starts from the words of a command. Raises BotSpecError."""
     subject = f"bot '{kind}:{target}'"
     try:
@@ -72,10 +72,10 @@ class LinesBot(Bot):
             self._program.stop()
 
 
-def end_with(what: str, code: int) -> NoReturn:
+def end_with(program: str, code: int) -> NoReturn:
     """End this process with the exit code of its program, as a shell does: 128 and the number of a signal."""
     how = f"has ended with exit code {code}" if code >= 0 else f"was ended by signal {-code}"
-    print(f"the {what} {how}", file=sys.stderr, flush=True)  # noqa: T201  # the bot's author reads it
+    print(f"the {program} {how}", file=sys.stderr, flush=True)  # noqa: T201  # the bot's author reads it
     raise SystemExit(code if code >= 0 else 128 - code)
 
 
@@ -90,14 +90,16 @@ def read_answer(line: str) -> Move:
     if first == "resign":
         raise Resign(" ".join(rest))
     try:
-        (score,) = map(float, rest) if rest else (None,)
-        return Move(int(first), score)
+        if len(rest) > 1:
+            raise ValueError("too many words")
+        return Move(int(first), float(rest[0]) if rest else None)
     except ValueError:
-        raise ValueError(f"{shown(line)!r}, expected a cell, a cell and a score, or resign") from None
+        raise ValueError(f"{excerpt(line)!r}, expected a cell, a cell and a score, or resign") from None
 
 
-def shown(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+def excerpt(text: str) -> str:
+    """Return the text, cut for a message."""
+    return text if len(text) <= _LONGEST_EXCERPT else f"{text[:_LONGEST_EXCERPT]}..."
 
 
 class Program:
@@ -131,11 +133,11 @@ class Program:
         return line
 
     def has_output(self, seconds: float = 0.0) -> bool:
-        """Return whether `read` has something to read, or its end, within so many seconds."""
+        """Return whether the program writes or ends within this many seconds."""
         return bool(self._unread) or bool(select.select([self._answers], [], [], seconds)[0])
 
     def stop(self) -> int:
-        """Close its input, wait one second, and kill it. Return its exit code; negative: the signal."""
+        """Close its input, wait up to one second, and kill it. Return its exit code; negative: the signal."""
         with suppress(BrokenPipeError):
             self._questions.close()
         with suppress(subprocess.TimeoutExpired):

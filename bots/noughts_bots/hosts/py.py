@@ -31,12 +31,12 @@ _BOOLEANS = {"true": True, "false": False}
 def load(target: str, options: Mapping[str, str]) -> Bot:
     """Load the bot. Raises BotSpecError, whose cause is the exception of the author's code, if any."""
     subject = f"bot 'py:{target}'"
-    make = _made_by(target, subject)
+    make = _maker_of(target, subject)
     arguments = _arguments(make, options, subject)
     try:
         bot = make(**arguments)
     except Exception as error:
-        raise BotSpecError(subject, _in_words(error), "a bot", "correct the exception in its constructor") from error
+        raise BotSpecError(subject, _error_text(error), "a bot", "correct the exception in its constructor") from error
     if not isinstance(bot, Bot):
         advice = "name a subclass of noughts_bots.Bot, or a function that returns one"
         raise BotSpecError(subject, f"{bot!r:.80}", "a noughts_bots.Bot", advice)
@@ -47,16 +47,16 @@ def load(target: str, options: Mapping[str, str]) -> Bot:
     return bot
 
 
-def _made_by(target: str, subject: str) -> Callable[..., Any]:
+def _maker_of(target: str, subject: str) -> Callable[..., Any]:
     where, name = module_and_class(target)
     if not where:
-        made = _installed(target, subject)
+        value = _installed(target, subject)
     else:
         module = _module(where, subject)
-        made = _named(module, where, name or _only_bot(module, where, subject), subject)
-    if not callable(made):
-        raise BotSpecError(subject, f"{made!r:.80}", "a class, or a function that returns a bot", "name another")
-    maker: Callable[..., Any] = made
+        value = _named(module, where, name or _only_bot(module, where, subject), subject)
+    if not callable(value):
+        raise BotSpecError(subject, f"{value!r:.80}", "a class, or a function that returns a bot", "name another")
+    maker: Callable[..., Any] = value
     return maker
 
 
@@ -71,32 +71,34 @@ def _installed(name: str, subject: str) -> Any:
         packages = " and ".join(sorted(point.dist.name if point.dist else "a package" for point in points))
         raise BotSpecError(subject, f"a bot from {packages}", "one from a single package", "uninstall one of them")
     (point,) = points
-    return _guarded(point.load, subject, f"reinstall or fix the package that brings {point.value}")
+    return _load_guarded(point.load, subject, f"reinstall or fix the package that brings {point.value}")
 
 
 def _module(where: str, subject: str) -> ModuleType:
     here = folder()
-    _search(here)
+    _add_to_path(here)
     if where.endswith(".py") or "/" in where:
         file = here / Path(where).expanduser()
         if not os.path.isfile(file):
             raise BotSpecError(subject, f"{file}, which is not a file", "a Python file", f"write {_FORMS}")
-        return _guarded(lambda: _from_file(file), subject, f"correct {where}")
+        return _load_guarded(lambda: _from_file(file), subject, f"correct {where}")
     if not all(part.isidentifier() for part in where.split(".")):
         raise BotSpecError(subject, repr(where), "the name of a module", f"write {_FORMS}")
     advice = f"correct it, or install it; Python also looks for modules in {here}"
-    return _guarded(lambda: importlib.import_module(where), subject, advice)
+    return _load_guarded(lambda: importlib.import_module(where), subject, advice)
 
 
-def _search(here: Path) -> None:
+def _add_to_path(here: Path) -> None:
     """Make modules of the folder importable, before installed ones but after Python's own."""
     if str(here) not in sys.path:
-        installed = (index for index, path in enumerate(sys.path) if path.endswith(("site-packages", "dist-packages")))
-        sys.path.insert(next(installed, len(sys.path)), str(here))
+        package_indexes = (
+            index for index, path in enumerate(sys.path) if path.endswith(("site-packages", "dist-packages"))
+        )
+        sys.path.insert(next(package_indexes, len(sys.path)), str(here))
 
 
 def _from_file(file: Path) -> ModuleType:
-    _search(file.parent.resolve())  # so that it can import its neighbours, as a program can
+    _add_to_path(file.parent.resolve())  # so that it can import its neighbours, as a program can
     # A separate name, because the file can have the name of another module.
     name = f"noughts_plugin_{file.stem}"
     spec = importlib.util.spec_from_file_location(name, file)
@@ -107,33 +109,33 @@ def _from_file(file: Path) -> ModuleType:
     return module
 
 
-def _guarded(load: Callable[[], Loaded], subject: str, advice: str) -> Loaded:
-    """Return what `load` returns. The import of an author's module can raise anything, including SystemExit."""
+def _load_guarded(load: Callable[[], Loaded], subject: str, advice: str) -> Loaded:
+    """Return the result of `load`. An author's module can raise anything, including SystemExit. Raises BotSpecError."""
     try:
         return load()
     except (Exception, SystemExit) as error:
         cause = _in_authors_frames(error)
-        raise BotSpecError(subject, _in_words(error), "a module that can be imported", advice) from cause
+        raise BotSpecError(subject, _error_text(error), "a module that can be imported", advice) from cause
 
 
 def _in_authors_frames(error: BaseException) -> BaseException | None:
     """Return the error with its traceback from the author's first frame on; None if it has no such frame."""
-    ours = ("<frozen", str(Path(importlib.__file__).parent), __file__)
+    own_files = ("<frozen", str(Path(importlib.__file__).parent), __file__)
     frames = error.__traceback__
-    while frames is not None and frames.tb_frame.f_code.co_filename.startswith(ours):
+    while frames is not None and frames.tb_frame.f_code.co_filename.startswith(own_files):
         frames = frames.tb_next
     return None if frames is None else error.with_traceback(frames)
 
 
 def _named(module: ModuleType, where: str, name: str, subject: str) -> Any:
-    found_here: Any = module
+    attribute: Any = module
     for part in name.split("."):
-        found_here = getattr(found_here, part, None)
-        if found_here is None:
+        attribute = getattr(attribute, part, None)
+        if attribute is None:
             bots = _bots_of(module)
             expected = f"a class or a function of {where}" + (f", e.g. {', '.join(sorted(bots))}" if bots else "")
             raise BotSpecError(subject, f"name {name!r}", expected, did_you_mean(name, bots) or f"write {_FORMS}")
-    return found_here
+    return attribute
 
 
 def _only_bot(module: ModuleType, where: str, subject: str) -> str:
@@ -158,7 +160,7 @@ def _bots_of(module: ModuleType) -> list[str]:
 
 def _arguments(make: Callable[..., Any], options: Mapping[str, str], subject: str) -> dict[str, Any]:
     parameters = _parameters(make)
-    any_name = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
+    takes_any_name = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
     known = {
         parameter.name: parameter
         for parameter in parameters
@@ -169,7 +171,7 @@ def _arguments(make: Callable[..., Any], options: Mapping[str, str], subject: st
             spec = subject.removeprefix("bot '").removesuffix("'").replace("py:", f"py{{{name}=VALUE}}:", 1)
             raise BotSpecError(subject, f"no option {name}", f"a value for {name}", f"write {spec}")
     for name in options:
-        if name not in known and not any_name:
+        if name not in known and not takes_any_name:
             expected = f"one of {', '.join(known)}" if known else "no options"
             raise BotSpecError(subject, f"option {name}", expected, did_you_mean(name, known) or "leave it out")
     return {
@@ -212,5 +214,5 @@ def _converted(annotation: Any, name: str, value: str, subject: str) -> Any:
     return value
 
 
-def _in_words(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())

@@ -31,6 +31,10 @@ PAGE = 1 << 16
 PREVIEW = "wasi_snapshot_preview1"
 
 _LONGEST_TEXT = 4_096
+_UNSIGNED = 0xFFFFFFFF
+"""The bits of an address: wasmtime gives numbers of 32 bits as signed ones."""
+_MOST_PARTS = 64
+"""The most parts of one `fd_write` that are printed."""
 _BAD_DESCRIPTOR, _DONE = 8, 0  # WASI's errno: badf, success
 _ENTRY, _MEMORY, _TABLE = "noughts_bot", "memory", "__indirect_function_table"
 
@@ -85,7 +89,7 @@ class Program:
                 offered = ", ".join(f"{place}.{name}" for place, name in known)
                 advice = "a bot has no files, no network and no clock"
                 raise BotSpecError(self.subject, got, f"only {offered}", advice)
-        exported = {each.name: each.type for each in self._module.exports}
+        exported = {export.name: export.type for export in self._module.exports}
         for name, kind, advice in (
             (_ENTRY, FuncType, "write NOUGHTS_EXPORT before noughts_bot"),
             (_MEMORY, wasmtime.MemoryType, "let the linker export its memory"),
@@ -101,7 +105,7 @@ class Program:
 
 
 class Instance:
-    """A module that runs until it has trapped. Its addresses are numbers from 0.
+    """A started module. It must not be used after a trap. Its addresses are numbers from 0.
 
     Methods raise Trapped unless they say otherwise.
     """
@@ -117,7 +121,7 @@ class Instance:
             if isinstance(begin, wasmtime.Func):
                 self._call_slowly(begin)
                 break
-        self.entry: int = self._call_slowly(exports[_ENTRY]) & 0xFFFFFFFF
+        self.entry: int = self._call_slowly(exports[_ENTRY]) & _UNSIGNED
 
     def function(self, index: int) -> "Callable[[int, int, int], int]":
         """Return the function with this index in the table, from two 32-bit numbers to one.
@@ -137,32 +141,32 @@ class Instance:
         return self._caller(function)
 
     def _caller(self, function: wasmtime.Func) -> "Callable[[int, int, int], int]":
-        given, returned = (ffi.wasmtime_val_t * 2)(), (ffi.wasmtime_val_t * 1)()
-        for each in given:
-            each.kind = ffi.WASMTIME_I32
+        arguments, results = (ffi.wasmtime_val_t * 2)(), (ffi.wasmtime_val_t * 1)()
+        for argument in arguments:
+            argument.kind = ffi.WASMTIME_I32
         trap = POINTER(ffi.wasm_trap_t)()
         context = self._context
         target = byref(function._func)
         trap_place = byref(trap)
         call, fill = ffi.wasmtime_func_call, ffi.wasmtime_context_set_fuel
-        first_slot, second_slot, result = given[0].of, given[1].of, returned[0].of
+        first_slot, second_slot, result = arguments[0].of, arguments[1].of, results[0].of
 
         def run(fuel: int, first: int, second: int) -> int:
             fill(context, fuel)
             first_slot.i32, second_slot.i32 = first, second
-            error = call(context, target, given, 2, returned, 1, trap_place)
+            error = call(context, target, arguments, 2, results, 1, trap_place)
             if error:  # type: ignore[truthy-bool]  # NULL is false
                 failure = wasmtime.WasmtimeError._from_ptr(error)
                 maybe_raise_last_exn()  # of an import
                 raise Trapped(_line(failure))
             if trap:  # type: ignore[truthy-bool]  # as above
-                raised = wasmtime.Trap._from_ptr(trap)
+                wasm_trap = wasmtime.Trap._from_ptr(trap)
                 maybe_raise_last_exn()
-                raise _trapped(raised)
+                raise _trapped(wasm_trap)
             number: int = result.i32
             return number
 
-        run.keeps = function  # type: ignore[attr-defined]  # what `target` points to
+        run.keeps = function  # type: ignore[attr-defined]  # `target` points to it, so it must stay in memory
         return run
 
     def _call_slowly(self, function: wasmtime.Func) -> Any:
@@ -226,7 +230,7 @@ def _imports() -> "dict[tuple[str, str], tuple[FuncType, Callable[..., Any]]]":
     draws = Draws(0, 0)
 
     def fill(caller: wasmtime.Caller, address: int, count: int) -> int:
-        count = min(count & 0xFFFFFFFF, PAGE)
+        count = min(count & _UNSIGNED, PAGE)
         _put(caller, address, b"".join(struct.pack("<Q", draws.bits()) for _ in range(0, count, 8))[:count])
         return _DONE
 
@@ -249,16 +253,16 @@ def _imports() -> "dict[tuple[str, str], tuple[FuncType, Callable[..., Any]]]":
 
 
 def _say(caller: wasmtime.Caller, address: int, count: int) -> None:
-    _tell(_get(caller, address, min(count & 0xFFFFFFFF, PAGE)))
+    _print(_get(caller, address, min(count & _UNSIGNED, PAGE)))
 
 
 def _write(caller: wasmtime.Caller, descriptor: int, places: int, count: int, written: int) -> int:
     if descriptor not in (1, 2):
         return _BAD_DESCRIPTOR
     total = 0
-    for row in range(min(count & 0xFFFFFFFF, 64)):
-        address, length = struct.unpack("<II", _get(caller, places + 8 * row, 8))
-        _tell(_get(caller, address, min(length, PAGE)))
+    for index in range(min(count & _UNSIGNED, _MOST_PARTS)):
+        address, length = struct.unpack("<II", _get(caller, places + 8 * index, 8))
+        _print(_get(caller, address, min(length, PAGE)))
         total += min(length, PAGE)
     _put(caller, written, struct.pack("<I", total))
     return _DONE
@@ -274,14 +278,14 @@ def _exit(caller: wasmtime.Caller, code: int) -> None:
     raise Trapped(f"it called exit({code})")
 
 
-def _tell(data: bytes) -> None:
+def _print(data: bytes) -> None:
     sys.stderr.write(data.decode("utf-8", "replace"))
     sys.stderr.flush()
 
 
 def _place(caller: wasmtime.Caller, address: int, count: int) -> tuple[wasmtime.Memory, int]:
     """Return the module's memory and the address in it. Raises Trapped unless it has so many bytes there."""
-    address &= 0xFFFFFFFF
+    address &= _UNSIGNED
     memory = caller[_MEMORY]
     assert isinstance(memory, wasmtime.Memory)
     if address + count > memory.data_len(caller):

@@ -1,4 +1,4 @@
-"""`main` for a process that forks children which must start at once. It loads what they would load."""
+"""`main` for a process that forks the children of plugins. It imports what they need, so that they start at once."""
 
 import io
 import sys
@@ -16,13 +16,15 @@ from noughts_referee.rules import OWN_NAMES, Position, parse_variant
 
 
 class Rehearsal(Bot):
+    """Plays the question of `rehearse`."""
+
     def choose(self, position: Position) -> int:
         return position.free[0]
 
 
 def rehearse() -> None:
     """Load a bot and ask it one question, on pipes without another end."""
-    path = sys.path[:]
+    path = sys.path[:]  # loading a bot adds folders
     bot = bot_for("py", f"{__name__}:Rehearsal", {})
     sys.path[:] = path
     play_on_pipes(bot, io.BufferedReader(io.BytesIO(packed(_QUESTION))), io.BytesIO(), name="rehearsal")

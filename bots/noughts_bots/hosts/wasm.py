@@ -54,7 +54,7 @@ def load(target: str, options: Mapping[str, str]) -> "WasmBot":
 
 
 def fuel_of(position: Position) -> int:
-    """Return the fuel of a move: the tournament's, or so much that in timed games only the clock decides."""
+    """Return the fuel of a move: the tournament's, or enough that only the clock ends moves of timed games."""
     if position.fuel:
         return position.fuel
     return position.limit_us * FUEL_PER_MICROSECOND if position.own_clock_us else UNTIMED_FUEL
@@ -66,6 +66,7 @@ class _Prepared(NamedTuple):
     address: int
     """Address of the rules in the module's memory."""
     bot: int
+    """The result of the module's `create`; 0 without that function, or if the module does not play the variant."""
     plays: bool
 
 
@@ -93,7 +94,7 @@ class WasmBot(Bot):
             self._api = _read_api(instance, subject)
             self._turn = instance.reserve(_TURN.size + _WORD)
             self._moves = 0
-            self._moves_room = 0
+            self._moves_size = 0
         except Trapped as error:
             raise BotSpecError(subject, str(error), "its table of functions", "return a noughts_bot_api") from None
         play, create = self._api[2:4]
@@ -135,13 +136,13 @@ class WasmBot(Bot):
         try:
             return function(fuel, *numbers)
         except OutOfFuel:
-            # It stopped at an arbitrary place, so its memory cannot be trusted.
+            # The module stopped at an arbitrary place, so its memory cannot be trusted.
             self._begin()
             raise Exhausted(f"the module used up its fuel of {fuel:,}") from None
         except Trapped as error:
-            self._end_with_it(error)
+            self._exit(error)
 
-    def _end_with_it(self, error: Exception) -> NoReturn:
+    def _exit(self, error: Exception) -> NoReturn:
         """End this process, so that the referee sees a crash."""
         print(f"the module trapped: {error}", file=sys.stderr, flush=True)  # noqa: T201  # the bot's author reads it
         raise SystemExit(CRASHED)
@@ -152,12 +153,12 @@ class WasmBot(Bot):
         try:
             address, options = self._write_rules(rules_in_c(variant))
         except Trapped as error:
-            self._end_with_it(error)
+            self._exit(error)
         bot = 0 if self._create is None else self._run(self._create, START_FUEL, address, options)
         plays = self._create is None or bool(bot)
         if not plays:
-            given = f" with {self._options.decode()}" if self._options else ""
-            print(f"the module does not play {variant.name}{given}: it resigns", file=sys.stderr)  # noqa: T201  # as above
+            options_text = f" with {self._options.decode()}" if self._options else ""
+            print(f"the module does not play {variant.name}{options_text}: it resigns", file=sys.stderr)  # noqa: T201  # as above
         prepared = self._prepared[variant] = _Prepared(address, bot, plays)
         return prepared
 
@@ -167,18 +168,22 @@ class WasmBot(Bot):
         The memory after them has space for the moves of a game.
         """
         sets = (rules.lines, rules.beside, rules.below, rules.shut)
-        parts = [numbers.tobytes() for each in sets for numbers in each] + [rules.name + b"\0", self._options + b"\0"]
+        parts = [numbers.tobytes() for cell_sets in sets for numbers in cell_sets] + [
+            rules.name + b"\0",
+            self._options + b"\0",
+        ]
+        # Both texts end at the next word.
         parts[-2:] = [part.ljust(-(-len(part) // _WORD) * _WORD, b"\0") for part in parts[-2:]]
-        room = _WORD * rules.cells
-        address = self._instance.reserve(_VARIANT.size + sum(map(len, parts)) + room)
+        moves_size = _WORD * rules.cells
+        address = self._instance.reserve(_VARIANT.size + sum(map(len, parts)) + moves_size)
         *places, end = accumulate(map(len, parts), initial=address + _VARIANT.size)
-        lines, beside, below, shut = (places[row : row + 2] for row in range(0, 8, 2))
+        lines, beside, below, shut = (places[index : index + 2] for index in range(0, 8, 2))
         name, options = places[8:]
         numbers = (rules.columns, rules.rows, rules.layers, rules.cells, rules.k, rules.gravity, rules.exact)
         words = (_VARIANT.size, *numbers, rules.lines_count, *lines, *beside, *below, name, *shut, rules.forbids)
         self._instance.write(address, _VARIANT.pack(*words) + b"".join(parts))
-        if room > self._moves_room:
-            self._moves, self._moves_room = end, room
+        if moves_size > self._moves_size:
+            self._moves, self._moves_size = end, moves_size
         return address, options
 
 

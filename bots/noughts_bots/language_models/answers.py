@@ -1,4 +1,4 @@
-"""The forms in which a model can answer, and the verdict on an answer. Nothing is searched for in prose."""
+"""The forms in which a model can answer, and the verdict on an answer. A cell named in other text does not count."""
 
 import json
 import re
@@ -30,37 +30,38 @@ class AnswerForm:
     request: Mapping[str, Any]
     """Parameters of the request. With any, the endpoint sends the answer as JSON."""
 
-    def said(self, completion: Completion) -> str:
+    def text_of(self, completion: Completion) -> str:
         """Return the text that counts as the model's answer."""
         if "tools" in self.request and [name for name, _ in completion.calls] == ["play"]:
             return completion.calls[0][1]
         return completion.text
 
-    def judge(self, said: str, view: View, position: Position) -> Verdict:
-        """Return the verdict on an answer. It depends on nothing else, so that records can be checked."""
-        name = _in_json(said) if self.request else _in_last_line(said)
+    def judge(self, text: str, view: View, position: Position) -> Verdict:
+        """Return the verdict on an answer. It depends only on the arguments, so that records can be checked."""
+        name = _move_in_json(text) if self.request else _move_in_last_line(text)
         if name is None:
             return Verdict("unparsable", None, "The answer does not have the required form.")
-        cell = {each: cell for cell, each in view.names.items()}.get(name.strip().lower())
+        cell = {cell_name: cell for cell, cell_name in view.names.items()}.get(name.strip().lower())
         if cell is None:
             return Verdict("unparsable", None, f"{as_utf8(name)} is not the name of a cell.")
         if cell in position.free:
             return Verdict("legal", cell)
-        wrong = placed_wrongly(position.variant, position.own, position.opponent, cell, position.side)
-        return Verdict("illegal", cell, f"{name} {wrong.partition(', which ')[2]}.")
+        # The reason is "cell N, which ..."; the model reads it with its own name of the cell.
+        reason = placed_wrongly(position.variant, position.own, position.opponent, cell, position.side)
+        return Verdict("illegal", cell, f"{name} {reason.partition(', which ')[2]}.")
 
 
-def _in_json(said: str) -> str | None:
+def _move_in_json(text: str) -> str | None:
     with suppress(ValueError, RecursionError):
-        match json.loads(said):
+        match json.loads(text):
             case {"move": str(move), **others} if not others:
                 return move
     return None
 
 
-def _in_last_line(said: str) -> str | None:
-    match = _LAST_LINE.fullmatch(said.rstrip().rpartition("\n")[2].strip())
-    return match and match[1]
+def _move_in_last_line(text: str) -> str | None:
+    match = _LAST_LINE.fullmatch(text.rstrip().rpartition("\n")[2].strip())
+    return match[1] if match else None
 
 
 _MOVE_SCHEMA = {
@@ -112,7 +113,12 @@ FORMS: Mapping[str, AnswerForm] = {
 
 
 def wrong_verdicts(question: Question, variant: Variant, moves: Sequence[int], ply: int, seed: int) -> Iterator[str]:
-    """Judge recorded answers again, and yield what differs. `moves` are the game's up to the model's own at `ply`."""
+    """Judge recorded answers again, and yield a sentence for each difference.
+
+    Args:
+        moves: the moves of the game up to the model's move at `ply`, which is missing if the model did not move.
+        seed: the seed of the game.
+    """
     if question.answer not in FORMS:
         yield f"got answers as {question.answer!r}, expected {' or '.join(FORMS)}"
         return

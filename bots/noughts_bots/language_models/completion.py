@@ -1,6 +1,6 @@
-"""The relevant parts of an endpoint's answer to a request for a chat completion. Pure.
+"""Reads the relevant parts of an endpoint's answer to a request for a chat completion.
 
-Servers that speak OpenAI's protocol differ in it, so nothing of the JSON is taken for granted.
+Servers differ in how they speak OpenAI's protocol, so every part of the JSON is checked.
 """
 
 import json
@@ -14,7 +14,7 @@ from noughts_bots.language_models.record import TOO_MUCH, as_utf8
 _TEXTS = ("text", "output_text", "refusal")
 """The types of parts that have text."""
 _DEEPEST = 10
-"""The depth of lists and parts in which text is looked for."""
+"""Text in lists and parts that are nested more deeply is not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Failure:
 
 
 def read_completion(document: object) -> Completion | Failure | None:
-    """Return what the JSON of an answer says; None if it is something else than a chat completion."""
+    """Return the contents of an answer's JSON; None if it is not a chat completion."""
     if not isinstance(document, dict):
         return None
     choices = document.get("choices")
@@ -63,7 +63,7 @@ def _failure(error: object) -> Failure | None:
 
 
 def _text(content: object, depth: int = 0) -> str:
-    """Return the text of a message: a string, or a list of parts, of which those of other types do not count."""
+    """Return the text of a message: a string, or the texts of a list of parts. Only parts of `_TEXTS` count."""
     if depth == _DEEPEST:
         return ""
     if isinstance(content, list):
@@ -92,4 +92,5 @@ def _as_json(value: object) -> str:
 
 def _count(usage: object, name: str) -> int | None:
     count: Any = usage.get(name) if isinstance(usage, Mapping) else None
+    # `type`, because a bool is also an instance of int.
     return count if type(count) is int and 0 <= count < TOO_MUCH else None

@@ -1,4 +1,4 @@
-"""An endpoint that speaks OpenAI's chat completions: one request at a time, and waits that are counted."""
+"""An endpoint that speaks OpenAI's chat completions: one request at a time, and a limit on the waits of a move."""
 
 import asyncio
 import json
@@ -24,9 +24,9 @@ logger = logging.getLogger("noughts.bot")
 
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 60.0
 _SHORTEST_WAIT = 0.01
-"""The least wait in seconds. It doubles with each wait of a move, so that the number of requests is limited."""
+"""The shortest first wait in seconds. The minimum doubles with each wait, so that the number of requests is limited."""
 _LARGEST_ANSWER, _LARGEST_ERROR = 4 << 20, 1 << 16
-"""Bytes that are read of an answer, and of an error."""
+"""The most bytes of an answer, and of an error, that are read."""
 _LONGEST_REASON = 300
 _SHORTEST_SECRET = 5
 """Characters of a key that is replaced in answers. A shorter one could be part of a move."""
@@ -34,18 +34,20 @@ _TRANSIENT = frozenset({408, 409, 429})
 
 
 class Endpoint:
-    """Requests to one endpoint, with its key. The key is in no text that leaves this class, as far as it is readable.
+    """Sends requests to one endpoint with its key. Errors never contain the key, nor do answers with a usual key.
 
-    What the endpoint sends is read up to a limit, and not decompressed.
+    Answers are read up to a limit, and never decompressed.
     """
 
-    def __init__(self, url: str | None, key: str, *, timeout: float, patience: float) -> None:
-        """`url` None is OpenAI's own. `key` can be empty. `timeout` limits a request, `patience` all waits of a move.
-
-        Both are in seconds.
-        """
-        self._key, self._patience = key, patience
-        self._seconds = timeout
+    def __init__(self, url: str | None, key: str, *, timeout: float, longest_wait: float) -> None:
+        """Args:
+        url: the address of the endpoint; None for OpenAI's own.
+        key: the key of the endpoint; can be empty.
+        timeout: the limit of a request in seconds.
+        longest_wait: the limit in seconds of all waits of a move together."""
+        self._key = key
+        self._longest_wait = longest_wait
+        self._timeout = timeout
         self._options: dict[str, Any] = {"base_url": url, "timeout": timeout, "max_retries": 0}
         self._options["default_headers"] = {"Accept-Encoding": "identity"}
         # The client demands a key.
@@ -67,68 +69,70 @@ class Endpoint:
                 retry_seconds = None
                 try:
                     # The client's own models of answers are not checked, and fail on odd ones.
-                    async with asyncio.timeout(self._seconds):  # the client's limit is for each part of an answer
+                    async with asyncio.timeout(self._timeout):  # the client's limit is for each part of an answer
                         answer = await client.chat.completions.with_raw_response.create(**request)
                     completion = read_completion(_document(answer.http_response.content))
                     if isinstance(completion, Completion):
                         return self._without_key(completion), round(time.monotonic() - began, 3)
                     if completion is None:
                         raise Resign("the endpoint sent something else than a chat completion (check url)")
-                    why = str(completion.status or "an error")
+                    reason = str(completion.status or "an error")
                     failure = completion.reason
                     status = completion.status
                 except openai.APIStatusError as error:
-                    why = str(error.status_code)
+                    reason = str(error.status_code)
                     failure = str(error)
                     status = error.status_code
                     retry_seconds = _retry_after(error.response.headers)
                 except _UnreadAnswerError as error:
                     raise Resign(f"the endpoint sent {error}") from None
                 except TimeoutError:
-                    why = "connection"
-                    failure = f"no answer within {self._seconds:g} s"
+                    reason = "connection"
+                    failure = f"no answer within {self._timeout:g} s"
                     status = 503
                 except (openai.OpenAIError, ValueError) as error:  # a cut answer can be invalid JSON
-                    why = "connection"
+                    reason = "connection"
                     failure = str(error.__cause__ or "") or str(error)
                     status = 503
                 if status is None or (status not in _TRANSIENT and status < 500):
-                    raise self._gives_up(f"the endpoint answered {why}", failure) from None
-                doubled = 2 ** min(len(waits), 20)
-                usual = min(_FIRST_WAIT * doubled, _LONGEST_WAIT)
-                # Short waits would never reach the limit.
-                seconds = max(retry_seconds, _SHORTEST_WAIT * doubled) if retry_seconds and retry_seconds > 0 else usual
-                if sum(wait.seconds for wait in waits) + seconds > self._patience:
-                    what = f"the endpoint did not answer within {self._patience:g} s of waits ({why})"
-                    raise self._gives_up(what, failure)
-                logger.warning("%s: waiting %g s for the endpoint (%s)", request["model"], seconds, why)
-                waits.append(Wait(why, seconds))
+                    raise self._gives_up(f"the endpoint answered {reason}", failure) from None
+                factor = 2 ** min(len(waits), 20)
+                seconds = min(_FIRST_WAIT * factor, _LONGEST_WAIT)
+                if retry_seconds and retry_seconds > 0:
+                    # Waits that stay very short would allow too many requests before the limit.
+                    seconds = max(retry_seconds, _SHORTEST_WAIT * factor)
+                if sum(wait.seconds for wait in waits) + seconds > self._longest_wait:
+                    message = f"the endpoint did not answer within {self._longest_wait:g} s of waits ({reason})"
+                    raise self._gives_up(message, failure)
+                logger.warning("%s: waiting %g s for the endpoint (%s)", request["model"], seconds, reason)
+                waits.append(Wait(reason, seconds))
                 await asyncio.sleep(seconds)
 
-    def _gives_up(self, what: str, why: str) -> Resign:
+    def _gives_up(self, message: str, failure: str) -> Resign:
+        """Return the resignation with the message and the failure, without the key."""
         if self._key:
-            why = self._hidden(why)
-        return Resign(f"{what}: {' '.join(as_utf8(why).split())[:_LONGEST_REASON]}")
+            failure = self._hide_key(failure)
+        return Resign(f"{message}: {' '.join(as_utf8(failure).split())[:_LONGEST_REASON]}")
 
     def _without_key(self, completion: Completion) -> Completion:
         """Return the completion without the key, which a proxy can repeat. Games and their records are public."""
         if len(self._key) < _SHORTEST_SECRET:
             return completion
-        calls = tuple((self._hidden(name), self._hidden(arguments)) for name, arguments in completion.calls)
-        return replace(completion, text=self._hidden(completion.text), calls=calls)
+        calls = tuple((self._hide_key(name), self._hide_key(arguments)) for name, arguments in completion.calls)
+        return replace(completion, text=self._hide_key(completion.text), calls=calls)
 
-    def _hidden(self, text: str) -> str:
+    def _hide_key(self, text: str) -> str:
         for spelling in (self._key, json.dumps(self._key)[1:-1], quote(self._key, safe="")):
             text = text.replace(spelling, "[key]")
         return text
 
 
 class _UnreadAnswerError(Exception):
-    """An answer that is not read; the text says what it is."""
+    """An answer that is not read; the text describes it."""
 
 
 class _Limited(httpx2.AsyncByteStream):
-    """The first bytes of an answer. Of an error the rest is left out; another answer is too large."""
+    """The first bytes of an answer. The rest of an error is not read. Raises for any other answer that is too large."""
 
     def __init__(self, stream: httpx2.AsyncByteStream, *, is_error: bool) -> None:
         self._stream = stream
@@ -149,7 +153,7 @@ class _Limited(httpx2.AsyncByteStream):
 
 
 async def _limit(response: httpx2.Response) -> None:
-    """Limit what the client reads of an answer, also of one that leads to another address."""
+    """Limit what the client reads of an answer, also of a redirect."""
     assert isinstance(response.stream, httpx2.AsyncByteStream)
     is_error = not response.is_success
     # A few bytes can be compressed gigabytes.

@@ -68,19 +68,24 @@ class LanguageModel(BuiltInBot):
             advice = "put the key into a variable: key_env=VAR"
             raise BotSpecError("bot 'llm', option url", "a user name or password", expected, advice)
         # The key of OpenAI is for no other endpoint.
-        name = self.key_env or ("" if self.url else _USUAL_KEY)
-        key = os.environ.get(name, "").strip()
-        if name and not key:
-            advice = f"export {name}, or name another variable by key_env=VAR; url=URL alone needs no key"
-            raise BotSpecError("bot 'llm', key", f"no environment variable {name}", "the key of the endpoint", advice)
+        variable = self.key_env or ("" if self.url else _USUAL_KEY)
+        key = os.environ.get(variable, "").strip()
+        if variable and not key:
+            advice = f"export {variable}, or name another variable by key_env=VAR; url=URL alone needs no key"
+            raise BotSpecError(
+                "bot 'llm', key", f"no environment variable {variable}", "the key of the endpoint", advice
+            )
         if not (key.isascii() and key.isprintable()):
-            got = f"other characters in {name}"
+            got = f"other characters in {variable}"
             advice = "check the value of the variable"
             raise BotSpecError("bot 'llm', key", got, "printable ASCII characters", advice)
-        self._endpoint = Endpoint(self.url, key, timeout=self.timeout, patience=self.wait)
+        self._endpoint = Endpoint(self.url, key, timeout=self.timeout, longest_wait=self.wait)
 
     async def choose(self, position: Position) -> Move:
-        """Ask the model, and again after an answer that is not a legal move; its last answer counts in any case."""
+        """Ask the model, up to `rethink` times again after an answer that is not a legal move. The last answer counts.
+
+        Raises Resign, with the record as its comment.
+        """
         view = view_of(position.variant, position.seed, scrambled=self.scramble)
         messages = list(position.memo or ()) if self.memory == "game" else []
         if not messages:
@@ -95,10 +100,10 @@ class LanguageModel(BuiltInBot):
             while verdict.kind != "legal" and len(answers) <= self.rethink:
                 request = {**self._request, "messages": messages}
                 completion, seconds = await self._endpoint.complete(request, waits)
-                said = ending(self._form.said(completion), self._answer_bytes)
-                verdict = self._form.judge(said, view, position)
+                text = ending(self._form.text_of(completion), self._answer_bytes)
+                verdict = self._form.judge(text, view, position)
                 answer = Answer(
-                    said=said,
+                    said=text,
                     verdict=verdict.kind,
                     seconds=seconds,
                     input_tokens=completion.input_tokens,
@@ -106,9 +111,9 @@ class LanguageModel(BuiltInBot):
                 )
                 answers.append(answer)
                 if 0 < position.limit_us < 1e6 * sum(answer.seconds for answer in answers):
-                    # The time margin can be as long as the waits, which are not the model's fault.
+                    # The time margin can be as long as the waits, so the referee alone would let slow answers pass.
                     raise Exhausted("its answers took longer than the limit of the move")
-                messages.append({"role": "assistant", "content": said or "(no answer)"})
+                messages.append({"role": "assistant", "content": text or "(no answer)"})
                 if verdict.reason:
                     again = f"{verdict.reason} Answer again, with a legal move."
                     messages.append({"role": "user", "content": again})
@@ -121,12 +126,13 @@ class LanguageModel(BuiltInBot):
 
     @property
     def _answer_bytes(self) -> int:
-        """Return how many bytes of each answer fit into a comment that the server keeps."""
+        """Return the bytes of each answer that fit into a comment that the server keeps."""
         answers = self.rethink + 1
-        room = self.comment_bytes - _RECORD_BYTES - len(self.model.encode()) - answers * _ANSWER_BYTES
-        return max(0, min(_LONGEST_ANSWERS, room)) // answers
+        free_bytes = self.comment_bytes - _RECORD_BYTES - len(self.model.encode()) - answers * _ANSWER_BYTES
+        return max(0, min(_LONGEST_ANSWERS, free_bytes)) // answers
 
     def _record(self, prompt: str, answers: list[Answer], waits: list[Wait]) -> str:
+        """Return the comment of the move. If it is too long, one sum replaces the waits."""
         question = Question(
             model=self.model,
             answer=self.answer,
@@ -139,13 +145,20 @@ class LanguageModel(BuiltInBot):
         )
         record = question.write()
         if len(waits) > 1 and len(record.encode()) > self.comment_bytes:
-            in_one = Wait(waits[-1].why, sum(wait.seconds for wait in waits))
-            record = question._replace(waits=[in_one]).write()
+            total_wait = Wait(waits[-1].why, sum(wait.seconds for wait in waits))
+            record = question._replace(waits=[total_wait]).write()
         return record
 
     def _cost(self, answers: list[Answer]) -> float | None:
-        """Return what the tokens cost; None if a price or a number of tokens is unknown."""
-        prices = self.input_price, self.output_price
-        parts = [pair for answer in answers for pair in zip(answer[3:], prices, strict=True)]
-        known = [tokens * Decimal(repr(price)) for tokens, price in parts if tokens is not None and price is not None]
-        return float(sum(known) / 1_000_000) if len(known) == len(parts) else None
+        """Return the cost of the answers' tokens; None if a price or a number of tokens is unknown.
+
+        Prices are for a million tokens.
+        """
+        cost = Decimal(0)
+        for answer in answers:
+            counts = (answer.input_tokens, self.input_price), (answer.output_tokens, self.output_price)
+            for tokens, price in counts:
+                if tokens is None or price is None:
+                    return None
+                cost += tokens * Decimal(repr(price))
+        return float(cost / 1_000_000)

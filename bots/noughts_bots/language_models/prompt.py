@@ -16,7 +16,10 @@ _TEMPLATES = Environment(
 
 
 def instructions(template: str, view: View, answer: str) -> str:
-    """Return the first message: the template with `$rules` and `$answer` replaced."""
+    """Return the first message: the template with `$rules` and `$answer` replaced.
+
+    `answer` describes the form of an answer; its `$cell` is replaced by the name of a cell.
+    """
     answer = Template(answer).safe_substitute(cell=view.names[view.drawn[0]])
     return Template(template).safe_substitute(rules=rules(view), answer=answer)
 
@@ -40,7 +43,12 @@ def rules(view: View) -> str:
 
 def question(view: View, position: Position, *, hints: bool) -> str:
     """Return the message that asks for a move; with `hints`, it lists the legal ones."""
-    own, other = view.marks[position.side], view.marks[1 - position.side]
-    stones = ((position.own >> cell & 1, position.opponent >> cell & 1) for cell in view.drawn)
-    signs = [own if mine else other if theirs else "." for mine, theirs in stones]
+    signs = []
+    for cell in view.drawn:
+        sign = "."
+        if position.own >> cell & 1:
+            sign = view.marks[position.side]
+        elif position.opponent >> cell & 1:
+            sign = view.marks[1 - position.side]
+        signs.append(sign)
     return _TEMPLATES.get_template("question.jinja").render(view=view, position=position, hints=hints, signs=signs)

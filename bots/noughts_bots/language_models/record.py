@@ -9,13 +9,18 @@ TOO_MUCH = 10**15
 
 
 class Wait(NamedTuple):
+    """A wait before the same request was sent again."""
+
     why: str
     """The status of the endpoint, or `connection`."""
     seconds: float
 
 
 class Answer(NamedTuple):
+    """An answer of the model, and the verdict on it."""
+
     said: str
+    """The end of its text, as far as a record has space for it."""
     verdict: str
     """`legal`, `illegal` or `unparsable`."""
     seconds: float
@@ -26,6 +31,8 @@ class Answer(NamedTuple):
 
 
 class Question(NamedTuple):
+    """The question for one move, with all answers. The field names are those of the JSON."""
+
     model: str
     answer: str
     """The form of the answers."""
@@ -39,6 +46,7 @@ class Question(NamedTuple):
     """The cost of all answers; None if unknown."""
 
     def write(self) -> str:
+        """Return the record as JSON."""
         document = self._asdict()
         document["answers"] = [answer._asdict() for answer in self.answers]
         document["waits"] = [wait._asdict() for wait in self.waits]
@@ -46,14 +54,15 @@ class Question(NamedTuple):
 
 
 def as_utf8(text: object) -> str:
-    """Return the text of an endpoint as UTF-8 can hold it: JSON can have halves of characters."""
+    """Return a text from an endpoint with `?` for what UTF-8 cannot encode: JSON can have half a surrogate pair."""
     return str(text).encode(errors="replace").decode()
 
 
 def ending(text: str, most_bytes: int) -> str:
-    """Return the last characters of a text that take at most so many bytes in a record."""
+    """Return the last characters of a text that take at most `most_bytes` bytes as JSON in UTF-8."""
     size = 0
     for count, character in enumerate(reversed(text)):
+        # Without the quotes around each character.
         size += len(json.dumps(character, ensure_ascii=False).encode(errors="replace")) - 2
         if size > most_bytes:
             return text[len(text) - count :]
@@ -64,11 +73,15 @@ def read_question(comment: str) -> Question | None:
     """Return the record in a comment; None if it is another text, because other bots can send any comment."""
     try:
         document = json.loads(comment)
-        answers, waits = [Answer(**each) for each in document["answers"]], [Wait(**each) for each in document["waits"]]
-        texts = document["answer"], *(answer.said for answer in answers)
-        numbers = document["cost"], *(tokens for answer in answers for tokens in answer[3:])
-        known = *filter(None, numbers), *(wait.seconds for wait in waits)
-        if all(isinstance(text, str) for text in texts) and all(0 <= number < TOO_MUCH for number in known):
+        answers = [Answer(**fields) for fields in document["answers"]]
+        waits = [Wait(**fields) for fields in document["waits"]]
+        texts = [document["answer"]]
+        optional_numbers = [document["cost"]]
+        for answer in answers:
+            texts.append(answer.said)
+            optional_numbers += [answer.input_tokens, answer.output_tokens]
+        numbers = [number for number in optional_numbers if number] + [wait.seconds for wait in waits]
+        if all(isinstance(text, str) for text in texts) and all(0 <= number < TOO_MUCH for number in numbers):
             return Question(**document | {"answers": answers, "waits": waits})
     except (ValueError, TypeError, KeyError, RecursionError):
         pass

@@ -9,7 +9,7 @@ from noughts_referee.rules import Draws, Variant, column_name, symmetries
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Cells are drawn row by row, layer by layer."""
+    """The names, marks and places of the cells, which are drawn row by row, layer by layer."""
 
     variant: Variant
     drawn: tuple[int, ...]
@@ -28,18 +28,21 @@ class View:
 
 
 def view_of(variant: Variant, seed: int, *, scrambled: bool) -> View:
-    """Return the view of a game with this seed of the model's side; unless scrambled, cells are named as everywhere.
+    """Return the view of a game. Unless it is scrambled, cells have their usual names.
 
-    A scrambled board is turned or mirrored so that all rules stay true, and has random names and marks.
+
+    A scrambled board is turned or mirrored so that all rules stay true, and has random names and marks. They follow
+    from `seed`, the seed of the model's side.
     """
     if not scrambled:
         columns = tuple(map(column_name, range(variant.columns)))
         return View(variant, tuple(range(variant.cells)), columns, tuple(map(str, range(variant.rows, 0, -1))))
     rng = Draws(seed, variant.cells)
 
-    def some(names: Iterable[str], count: int) -> tuple[str, ...]:
+    def random_names(names: Iterable[str], count: int) -> tuple[str, ...]:
         return tuple(sorted(names, key=lambda _: rng.bits())[:count])
 
-    columns, rows = some(map(column_name, range(52)), variant.columns), some(map(str, range(1, 61)), variant.rows)
-    first, second = some("ABCDEFGHJKLMNPQRSTUVWYZ", 2)
+    columns = random_names(map(column_name, range(52)), variant.columns)
+    rows = random_names(map(str, range(1, 61)), variant.rows)
+    first, second = random_names("ABCDEFGHJKLMNPQRSTUVWYZ", 2)
     return View(variant, rng.choice(symmetries(variant)), columns, rows, (first, second), is_scrambled=True)

@@ -49,26 +49,30 @@ def main(arguments: list[str]) -> int:
 
 
 async def _play(bot: BuiltInBot, login: Login) -> None:
-    """Play. If the bot has something to save, SIGTERM does not kill it: it gets the ends of its games and is closed."""
+    """Play until the server ends the session.
+
+    If the bot's class has a `close` of its own, SIGTERM does not kill the process at once: the bot first gets the ends
+    of its games.
+    """
     if type(bot).close is BuiltInBot.close:
         return await play(bot, login)
     loop, terminated = asyncio.get_running_loop(), asyncio.Event()
     loop.add_signal_handler(signal.SIGTERM, terminated.set)
     async with asyncio.TaskGroup() as tasks:
-        playing = tasks.create_task(play(bot, login))
-        ending = tasks.create_task(_end(bot, playing, terminated))
-        playing.add_done_callback(lambda _: ending.cancel())
+        play_task = tasks.create_task(play(bot, login))
+        end_task = tasks.create_task(_end(bot, play_task, terminated))
+        play_task.add_done_callback(lambda _: end_task.cancel())
     return None
 
 
-async def _end(bot: BuiltInBot, playing: "asyncio.Task[None]", terminated: asyncio.Event) -> None:
+async def _end(bot: BuiltInBot, play_task: "asyncio.Task[None]", terminated: asyncio.Event) -> None:
     """End the play after SIGTERM. The last frames can still arrive, because a server delays ends a little."""
     await terminated.wait()
     loop = asyncio.get_running_loop()
     latest = loop.time() + _LAST_ENDS_SECONDS
     while bot.busy and loop.time() < latest:  # noqa: ASYNC110  # its hooks can run in a thread
         await asyncio.sleep(_LOOK_SECONDS)
-    playing.cancel()
+    play_task.cancel()
 
 
 if __name__ == "__main__":

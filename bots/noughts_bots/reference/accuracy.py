@@ -3,7 +3,7 @@
 A decision is a move in a won or drawn position in which at least one legal move would make the value worse. A blunder
 is a decision that made it worse: a win became a draw or a loss, or a draw became a loss. The accuracy is the share of
 decisions without a blunder. Other moves do not count, because no choice could lose anything there: in a lost position
-every move would be perfect, and a bot would look better, the earlier it loses.
+every move would be perfect, so a bot that loses early would look better.
 """
 
 from collections.abc import Sequence
@@ -19,6 +19,8 @@ _MOST_JUDGES = 8
 
 
 class Accuracy(NamedTuple):
+    """The counts of one player."""
+
     games: int = 0
     """Games in which the value of a position was known."""
     decisions: int = 0
@@ -64,35 +66,38 @@ class Judge:
         if self.remembered > REMEMBERED:
             self._forget()
         self._solver.allow(effort)
-        before = effort.nodes
-        judged = 0
+        nodes_before = effort.nodes
+        judged_games = 0
         decisions = [0, 0]
         blunders = [0, 0]
         try:
             for ply in range(len(moves) - 1, first - 1, -1):
-                if not can_solve(position := Position.after(self._variant, moves[:ply])):
+                position = Position.after(self._variant, moves[:ply])
+                if not can_solve(position):
                     break
-                kept = self._kept(position, moves[ply])
-                judged = 1
-                if kept is not None:
+                keeps_value = self._decision(position, moves[ply])
+                judged_games = 1
+                if keeps_value is not None:
                     decisions[ply % 2] += 1
-                    blunders[ply % 2] += not kept
+                if keeps_value is False:
+                    blunders[ply % 2] += 1
         except Spent:
             pass
-        self._searched += effort.nodes - before
+        self._searched += effort.nodes - nodes_before
         first_side, second_side = (
-            Accuracy(games=judged, decisions=decisions[side], blunders=blunders[side]) for side in (0, 1)
+            Accuracy(games=judged_games, decisions=decisions[side], blunders=blunders[side]) for side in (0, 1)
         )
         return first_side, second_side
 
-    def _kept(self, position: Position, cell: int) -> bool | None:
-        """Return whether a decision kept the value; None if it was no decision. Raises Spent."""
+    def _decision(self, position: Position, cell: int) -> bool | None:
+        """Return whether a decision keeps the value; None for a move that is not a decision. Raises Spent."""
         key = (position.own, position.opponent, cell)
         if key not in self._known:
             result = self._solver.result(position)
-            kept = self._solver.keeps(position, cell, result)
-            others = (self._solver.keeps(position, other, result) for other in position.free)
-            self._known[key] = None if result < 0 or (kept and all(others)) else kept
+            keeps_value = self._solver.keeps(position, cell, result)
+            others_keep_it = (self._solver.keeps(position, other, result) for other in position.free)
+            is_decision = result >= 0 and not (keeps_value and all(others_keep_it))
+            self._known[key] = keeps_value if is_decision else None
         return self._known[key]
 
 

@@ -36,7 +36,7 @@ class Analyst:
         self._threats = ThreatsBot(nodes=nodes) if proves else None
 
     def allow(self, positions: int) -> None:
-        """Let the exact search visit so many positions from now on."""
+        """Let the exact search visit this many positions from now on."""
         self._solver.allow(Effort(positions))
 
     def verdict(self, position: Position) -> Verdict | None:
@@ -70,9 +70,10 @@ class Analyst:
             elif verdict := self.verdict(Position.after(self._variant, moves[:ply])):
                 verdicts[ply] = verdict
         for ply in range(first + 1, last):
-            # Between two forced wins of one side the other side could not escape, even if nothing else proves that.
-            winning = [verdicts.get(near) for near in (ply - 1, ply + 1)]
-            if ply in verdicts and verdicts[ply].result is None and all(near and near.result == 1 for near in winning):
+            # If one side has a forced win before and after the other side's move, that move could not prevent the win.
+            neighbours = [verdicts.get(neighbour) for neighbour in (ply - 1, ply + 1)]
+            is_lost = all(verdict and verdict.result == 1 for verdict in neighbours)
+            if ply in verdicts and verdicts[ply].result is None and is_lost:
                 verdicts[ply] = verdicts[ply]._replace(result=-1)
         return verdicts
 
@@ -82,12 +83,13 @@ class Analyst:
         for ply, cell in enumerate(moves):
             before, after = verdicts.get(ply), verdicts.get(ply + 1)
             if before and after and -(after.result or 0) < (before.result or 0):
-                better = tuple(each for each in before.best if each != cell)
+                better = tuple(move for move in before.best if move != cell)
                 line = self._line(moves[: ply + 1]) if after.result == 1 else ()
                 turns.append(Turn(ply, before._replace(best=better), after, line))
         return turns
 
     def _line(self, moves: Sequence[int]) -> tuple[int, ...]:
+        """Return the best moves of both sides after these moves, as far as they are known."""
         position = Position.after(self._variant, moves)
         while position.outcome() is None and (verdict := self.verdict(position)):
             if verdict.result is None and (len(moves) - position.ply) % 2 == 0:

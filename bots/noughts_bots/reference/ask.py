@@ -13,18 +13,21 @@ from noughts_referee.rules import Position, PositionError
 
 @dataclass(frozen=True, slots=True)
 class Answer:
+    """A bot's move, and what the bot reports about it."""
+
     move: int
     candidates: tuple[int, ...]
     scores: Mapping[int, float]
     """Scores of free cells from the mover's point of view: all of them, only that of the move, or none."""
 
 
-def document(position: Position, answered: Answer) -> dict[str, Any]:
+def document(position: Position, reply: Answer) -> dict[str, Any]:
+    """Return the answer as a JSON document."""
     return {
         "position": str(position),
-        "move": answered.move,
-        "candidates": list(answered.candidates),
-        "scores": {str(cell): score for cell, score in answered.scores.items()},
+        "move": reply.move,
+        "candidates": list(reply.candidates),
+        "scores": {str(cell): score for cell, score in reply.scores.items()},
     }
 
 

@@ -4,8 +4,8 @@ from noughts_bots.reference.candidate_bot import CandidateBot, Considered
 from noughts_bots.sdk.built_in_bot import BuiltInBot
 from noughts_referee.rules import Position, Variant
 
-# Answers are forgotten when together they have this many cells. This keeps every board of twelve cells that a session
-# is likely to meet, and some thousands of boards of 15x15 (tens of megabytes in either case).
+# The cache is emptied when its boards together have this many cells. It has space for every board of twelve cells that
+# a session is likely to meet, or for some thousands of boards of 15x15 (tens of megabytes in either case).
 _REMEMBERED_CELLS = 1 << 20
 
 

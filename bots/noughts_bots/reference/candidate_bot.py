@@ -8,6 +8,8 @@ from noughts_referee.rules import Position
 
 @dataclass(frozen=True, slots=True)
 class Considered:
+    """A bot's evaluation of a position."""
+
     candidates: tuple[int, ...]
     """The cells among which the move is chosen at random, ascending; one cell for a bot that takes the first best."""
     weights: tuple[int, ...] = ()

@@ -43,7 +43,7 @@ class DepthSearch:
         self._playable = variant.playable
         self._depth = depth
         self._scale = scale
-        # The score of a completed line: the other side's, ours.
+        # The score of a completed line, indexed by whether it belongs to the side to move at the root.
         self._ends = (scale.lost, scale.won)
         self._nearer = scale.nearer()
         self._threats = Threats(variant)
@@ -64,76 +64,81 @@ class DepthSearch:
             self._threats.forget()
         # Depth beyond the end of the game changes nothing. Cutting it lets plies share cached values.
         remaining = min(self._depth, empty.bit_count()) - 1
-        lines = self._still_open(variant.lines, own, opponent)
-        still_open = set(lines)
-        self._most_open_through = max(len(still_open.intersection(self._closed_by[cell])) for cell in members(empty))
+        lines = self._lines_open_to_any(variant.lines, own, opponent)
+        open_lines = set(lines)
+        self._most_open_through = max(len(open_lines.intersection(self._closed_by[cell])) for cell in members(empty))
         free = variant.free_cells(own | opponent)
         return {cell: self._after(own, opponent, cell, remaining, True, lines) for cell in free}
 
-    def _after(self, mover: int, other: int, cell: int, remaining: int, ours: bool, lines: tuple[int, ...]) -> int:
+    def _after(
+        self, mover: int, other: int, cell: int, remaining: int, is_root_side: bool, lines: tuple[int, ...]
+    ) -> int:
         """Return the score after the mover's stone on `cell`.
 
         Args:
             remaining: half-moves to search after this one.
-            ours: whether the mover is the side for which scores are computed.
+            is_root_side: whether the mover is the side to move at the root, for which scores are computed.
             lines: at least all lines open to either side. If none is left, the game is a draw. It can include closed
                 lines while so many are open that the search cannot close them all.
         """
         if self._threats.of(mover) >> cell & 1:
-            return self._ends[ours]
+            return self._ends[is_root_side]
         self._threats.after(mover, cell)
         mover |= 1 << cell
-        if not self._beyond_draw(remaining + 1, lines):
-            lines = self._still_open(lines, mover, other)
+        if not self._cannot_close_all(remaining + 1, lines):
+            lines = self._lines_open_to_any(lines, mover, other)
             if not lines:
                 return self._scale.drawn
         if not remaining:
             return self._scale.unknown
-        return self._value(other, mover, remaining, not ours, lines)
+        return self._value(other, mover, remaining, not is_root_side, lines)
 
-    def _beyond_draw(self, moves: int, lines: tuple[int, ...]) -> bool:
+    def _cannot_close_all(self, moves: int, lines: tuple[int, ...]) -> bool:
         """Return whether this many stones cannot close all open lines."""
         return len(lines) > moves * self._most_open_through
 
-    def _value(self, mover: int, other: int, remaining: int, ours: bool, lines: tuple[int, ...]) -> int:
+    def _value(self, mover: int, other: int, remaining: int, is_root_side: bool, lines: tuple[int, ...]) -> int:
         """Return the score of the mover's best reply, if there is no line yet and some line is open.
 
-        A win at hand is taken. Two threats of the opponent lose. A single one must be met, because no result of that is
-        worse than a loss in two. Without threats, only a draw can happen within two half-moves; with gravity this also
-        requires that there are no threats on cells that cannot be played yet.
+        A win at hand is taken. Two threats of the opponent lose. A single threat must be
+        blocked, because a block is never worse than a loss in two half-moves. Without threats, only a draw can happen
+        within two half-moves; with gravity there must also be no threats on cells that cannot be played yet.
         """
         nearer = self._nearer
         occupied = mover | other
         if self._playable(self._threats.of(mover) & ~occupied, occupied):
-            return nearer[self._ends[ours]]
+            return nearer[self._ends[is_root_side]]
         threats = self._threats.of(other) & ~occupied
         danger = self._playable(threats, occupied)
         if danger and remaining > 1:
-            if danger & (danger - 1):
-                return nearer[nearer[self._ends[not ours]]]
-            return nearer[self._after(mover, other, danger.bit_length() - 1, remaining - 1, ours, lines)]
-        if (remaining == 1 or (remaining == 2 and not threats)) and self._beyond_draw(remaining, lines):
+            has_two_threats = danger & (danger - 1) != 0
+            if has_two_threats:
+                return nearer[nearer[self._ends[not is_root_side]]]
+            return nearer[self._after(mover, other, danger.bit_length() - 1, remaining - 1, is_root_side, lines)]
+        if (remaining == 1 or (remaining == 2 and not threats)) and self._cannot_close_all(remaining, lines):
             return self._scale.unknown
-        key = (mover, other, remaining, ours)
+        key = (mover, other, remaining, is_root_side)
         value = self._values.get(key)
         if value is None:
-            value = self._values[key] = self._search(mover, other, remaining, ours, lines)
+            value = self._values[key] = self._search(mover, other, remaining, is_root_side, lines)
         return value
 
-    def _search(self, mover: int, other: int, remaining: int, ours: bool, lines: tuple[int, ...]) -> int:
+    def _search(self, mover: int, other: int, remaining: int, is_root_side: bool, lines: tuple[int, ...]) -> int:
         nearer = self._nearer
         # No win is at hand, so a win with the move after next is the best possible result.
-        best_possible = nearer[nearer[nearer[self._ends[ours]]]]
-        better = max if ours else min
-        best = self._ends[not ours]
-        free = self._variant.free_cells(mover | other)
-        for cell in free if self._variant.gravity or self._beyond_draw(remaining, lines) else self._unlike(free, lines):
-            best = better(best, nearer[self._after(mover, other, cell, remaining - 1, ours, lines)])
+        best_possible = nearer[nearer[nearer[self._ends[is_root_side]]]]
+        better = max if is_root_side else min
+        best = self._ends[not is_root_side]
+        cells: Iterable[int] = self._variant.free_cells(mover | other)
+        if not self._variant.gravity and not self._cannot_close_all(remaining, lines):
+            cells = self._representatives(self._variant.free_cells(mover | other), lines)
+        for cell in cells:
+            best = better(best, nearer[self._after(mover, other, cell, remaining - 1, is_root_side, lines)])
             if best == best_possible:
                 break
         return best
 
-    def _still_open(self, lines: tuple[int, ...], stones: int, others: int) -> tuple[int, ...]:
+    def _lines_open_to_any(self, lines: tuple[int, ...], stones: int, others: int) -> tuple[int, ...]:
         """Return the lines that at least one side can still win with."""
         if not self._variant.beside:
             return tuple(line for line in lines if not line & stones or not line & others)
@@ -144,7 +149,7 @@ class DepthSearch:
             if not (line & others or beside(line, 0) & stones) or not (line & stones or beside(line, 0) & others)
         )
 
-    def _unlike(self, cells: tuple[int, ...], lines: tuple[int, ...]) -> Iterable[int]:
+    def _representatives(self, cells: tuple[int, ...], lines: tuple[int, ...]) -> Iterable[int]:
         """Return one cell of each group that is equal for all open lines, because the others would score the same."""
         if not self._variant.beside:
             return {tuple(line for line in lines if line >> cell & 1): cell for cell in cells}.values()

@@ -16,11 +16,11 @@ from noughts_referee.rules import Board, Position, Variant
 MOST_FREE_CELLS = 28
 """Free cells of a position that can be solved without the extra `connect4`."""
 _MOST_FREE_COMPILED = 34
-"""The same in games of columns for the compiled search, which needs about a second for the first of these positions."""
+"""Free cells that the compiled search can solve. It needs about a second for the first such position of a game."""
 _MOST_REMEMBERED = 1 << 20
-"""Positions that a search remembers between two efforts: some hundreds of megabytes."""
+"""Positions that a search can remember between two efforts: some hundreds of megabytes."""
 _COMPILED_BITS = 63
-"""A board of the compiled search has at most so many bits: a free one above each column, and no sign."""
+"""The bits of the largest board of the compiled search: one for each cell and one above each column."""
 _COMPILED_COLUMNS = 16
 
 
@@ -28,7 +28,7 @@ class Verdict(NamedTuple):
     """The value of a position for the side to move."""
 
     result: int | None  # 1 win, 0 draw, -1 loss; None: unknown
-    plies: int | None  # half-moves until a win or loss if both sides play best; at most so many if not exact
+    plies: int | None  # half-moves until a win or loss if both sides play best; an upper limit if not exact
     best: tuple[int, ...]  # the moves that keep the result, and win soonest or lose latest; if not exact, one move
     exact: bool = True
 
@@ -71,7 +71,7 @@ class Solver:
         """The effort that was spent since the search had nothing to remember, but not the current one."""
 
     def allow(self, effort: Effort) -> None:
-        """Replace the effort that the methods can spend; forget what was searched if it is much."""
+        """Replace the effort that the methods can spend; forget the searched positions if there are too many."""
         self._searched += self._search.effort.nodes
         if self._searched > _MOST_REMEMBERED:
             self._searched = 0
@@ -80,6 +80,7 @@ class Solver:
 
     def result(self, position: Position) -> int:
         """Return the result for the side to move: 1 win, 0 draw, -1 loss."""
+        # Two true answers are a win, one is a draw, none is a loss.
         return sum(self._search.reaches(score, position.own, position.opponent) for score in (0, 1)) - 1
 
     def keeps(self, position: Position, cell: int, score: int) -> bool:
@@ -91,6 +92,7 @@ class Solver:
         return not self._search.reaches(1 - score, other, placed)
 
     def solution(self, position: Position) -> Verdict:
+        """Return the exact value of a position, and its best moves."""
         own = position.own
         other = position.opponent
         free = self._variant.cells - position.ply

@@ -66,8 +66,9 @@ class _Board:
     def __init__(self, variant: Variant) -> None:
         self._variant = variant
         ends = (variant.beside.get(line, 0) for line in variant.lines)
-        shut = (variant.blocked_ends.get(line, 0) for line in variant.lines)
-        self._windows = tuple(zip(variant.lines, ends, shut, variant.line_cells, strict=True))
+        blockable_ends = (variant.blocked_ends.get(line, 0) for line in variant.lines)
+        # Of each window: its set of cells, those next to it that spoil it, those that block it, and its list of cells.
+        self._windows = tuple(zip(variant.lines, ends, blockable_ends, variant.line_cells, strict=True))
         length = len(variant.line_cells[0])
         fewest = min(2, length - 1)
         # By the number of stones in a window without stones of the other side.
@@ -85,12 +86,14 @@ class _Board:
     def priorities(self, own: int, opponent: int, free: tuple[int, ...]) -> dict[int, int]:
         """Return the priority of each of the cells `free` for the side to move, which has the stones `own`."""
         sums = [0] * self._variant.cells
-        for window, ends, shut, cells in self._windows:
-            if held := window & own:
-                weight = 0 if window & opponent or ends & own else self._own[held.bit_count()]
+        for window, ends, blockable_ends, cells in self._windows:
+            own_stones = window & own
+            if own_stones:
+                weight = 0 if window & opponent or ends & own else self._own[own_stones.bit_count()]
             else:
                 weight = 0 if ends & opponent else self._opponent[(window & opponent).bit_count()]
-            if weight and not (shut and not shut & ~(opponent if held else own)):
+            # Stones of the other side at both ends block a window.
+            if weight and not (blockable_ends and not blockable_ends & ~(opponent if own_stones else own)):
                 # This includes occupied cells: their sums are unused, and skipping them would take longer.
                 for cell in cells:
                     sums[cell] += weight
@@ -99,7 +102,9 @@ class _Board:
 
     def _near(self, stones: int) -> int:
         """Return the stones and all their neighbours, also diagonal ones, as a set."""
-        beside = stones | stones << 1 & self._not_first_column | (stones & self._not_first_column) >> 1
+        right = (stones << 1) & self._not_first_column
+        left = (stones & self._not_first_column) >> 1
+        beside = stones | left | right
         if len(self._layers) == 1:
             return self._with_rows(beside)
         # By row in each layer, because the last row of a layer is not next to the first row of another.

@@ -49,8 +49,8 @@ class Learner(CachingBot):
         self.table: TableFile | None = None
         """None until the first variant, if the file is missing."""
         self._running: dict[str, int] = {}
-        """Per running game, its moves at the start, none of which the learner chose."""
-        self._held: LockedFile | None = None
+        """For each running game, the moves before the learner received it. It does not learn from these."""
+        self._lock: LockedFile | None = None
         self._saved = time.monotonic()
         self._unsaved = False
         if not learn or file.exists():
@@ -76,12 +76,12 @@ class Learner(CachingBot):
 
     @property
     def busy(self) -> bool:
-        """Whether it waits for the end of a game from which it learns."""
+        """Return whether it waits for the end of a game from which it learns."""
         return bool(self._running)
 
     def prepare(self) -> None:
-        if self.learns and self._held is None:
-            self._held = LockedFile(self.file)
+        if self.learns and self._lock is None:
+            self._lock = LockedFile(self.file)
             if self.file.exists():
                 # Another process can have learnt more in the meantime.
                 self._adopt(load_learnt(self.file))
@@ -101,6 +101,7 @@ class Learner(CachingBot):
 
     @property
     def games(self) -> int:
+        """Return the number of games from which the table has learnt."""
         return (self.table.games or 0) if self.table is not None else 0
 
     def begin(self, variant: Variant) -> None:
@@ -117,10 +118,10 @@ class Learner(CachingBot):
         self._unsaved = True
 
     def close(self) -> None:
-        if self._held is not None:
+        if self._lock is not None:
             self.save()
-            self._held.release()
-            self._held = None
+            self._lock.release()
+            self._lock = None
 
     def save(self) -> None:
         """Write the table if it has changed."""
@@ -141,7 +142,7 @@ class Learner(CachingBot):
 
 
 def load_learnt(file: Path) -> TableFile:
-    """Return a learner's table. Raises TableError, also for a table that is not a learner's."""
+    """Return a learner's table. Raises TableError for an invalid file, and for a table that is not a learner's."""
     table = load(file)
     if table.games is None or any(not row.visits for row in table.rows.values()):
         advice = "play it as `table:file=...`, or begin another file with `noughts bot learn -o FILE`"

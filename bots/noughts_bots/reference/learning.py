@@ -27,7 +27,7 @@ _MOST_VISITS = 1 << 10
 
 
 def learn(table: TableFile, moves: Sequence[int], counted: range) -> list[Key]:
-    """Correct the table after a game that ended on the board.
+    """Correct a learner's table after a game that ended on the board.
 
     Args:
         moves: the moves of the whole game.
@@ -40,7 +40,9 @@ def learn(table: TableFile, moves: Sequence[int], counted: range) -> list[Key]:
     own, opponent = keys[-1]
     # In half points, for the side that moved last.
     result = 2 if table.variant.completes(own | 1 << moves[-1], moves[-1], opponent) else 1
-    worth, points = result, result
+    # Half points of the side to move: what is proven of its move, and the result of the game.
+    worth = result
+    points = result
     for ply in range(len(moves) - 1, -1, -1):
         row = row_of(table, keys[ply])
         cell = moves[ply]

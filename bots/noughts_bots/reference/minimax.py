@@ -118,7 +118,7 @@ class FullSearch:
     def reaches(self, score: int, mover: int, other: int) -> bool:
         """Return whether the mover can get at least the score, if there is no line yet and a cell is free.
 
-        A win at hand is a win. Two threats of the opponent are a loss. A single one must be met.
+        A win at hand is a win. Two threats of the opponent are a loss. A single threat must be blocked.
         """
         occupied = mover | other
         free = self._variant.cells - occupied.bit_count()
@@ -141,21 +141,22 @@ class FullSearch:
         tried. If it can hurt, because it spoils a line or supports what is above it, every position is a separate test.
         """
         open_to_mover = open_to_other = 0
-        # A win within so many half-moves is tested, of the mover or of the other side.
+        # A positive score tests for the mover's win within `plies` half-moves, another one for the other side's.
         plies = free + 1 - score if score > 0 else free + score
         stones = (plies + (score > 0)) // 2
-        near = False
-        winner = mover if score > 0 else other
+        is_win_near = False
+        winner, loser = (mover, other) if score > 0 else (other, mover)
         for line in self._variant.lines:
             if not line & other:
                 open_to_mover |= line
             if not line & mover:
                 open_to_other |= line
-            if not near and not line & (mover ^ other ^ winner) and (line & ~winner).bit_count() <= stones:
-                near = True
-        if not near:
+            if not is_win_near and not line & loser and (line & ~winner).bit_count() <= stones:
+                is_win_near = True
+        if not is_win_near:
             return score <= 0
         cells = self._variant.full & ~(mover | other)
+        # In the key, the sign of `plies` tells whose win is tested.
         question = (plies if score > 0 else -plies, mover, other, cells)
         if self._harmless:
             cells &= open_to_mover | open_to_other

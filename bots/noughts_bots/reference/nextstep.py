@@ -10,7 +10,7 @@ from noughts_referee.rules import Position, Variant
 # The article's scale is `Fin` times 8: 1 for the opponent's line, 3 for a draw, 4 for an own line, and 5 for both on
 # boards that play cannot reach. The unknown beyond the depth is worth 16, less than a draw.
 _OPPONENT_LINE, _OWN_LINE = 1, 4
-_TIMES = 8
+_FACTOR = 8
 _FIN_SCALE = Scale(lost=8, unknown=16, drawn=24, won=32, step=1)
 
 # Depth for boards of at most this many cells, so that a move takes about one second at most in plain Python.
@@ -51,7 +51,7 @@ class NextStep(CachingBot):
         return best_of(self._scores(position.variant, position.own, position.opponent))
 
     def _scores(self, variant: Variant, own: int, opponent: int) -> dict[int, int]:
-        """`Rayting`."""
+        """Return each free cell's score: `Rayting` in the article."""
         if variant.has_line(own) or variant.has_line(opponent):
             free = variant.free_cells(own | opponent)
             return {cell: _score_finished(variant, own | 1 << cell, opponent) for cell in free}
@@ -62,8 +62,8 @@ class NextStep(CachingBot):
 
 
 def _score_finished(variant: Variant, own: int, opponent: int) -> int:
-    """`Fin shl 3` on a board that already had a line before the move; 40 if both sides have one now."""
+    """Return `Fin shl 3` for a board that already had a line before the move; 40 if both sides have one now."""
     result = _OPPONENT_LINE if variant.has_line(opponent) else 0
     if variant.has_line(own):
         result |= _OWN_LINE
-    return result * _TIMES
+    return result * _FACTOR

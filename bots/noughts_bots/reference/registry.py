@@ -27,32 +27,36 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class BuiltIn:
+    """A kind of bot that comes with Noughts."""
+
     name: str
     place: str
     """Its class as `MODULE:CLASS`, relative to `noughts_bots.reference`, imported only when such a bot is created."""
     description: str
     options: tuple[Option, ...] = ()
-    """They are passed to the class by name."""
+    """The class gets their values as keyword arguments."""
     label: str = ""
     """For a kind with specs like `NAME{key=value}:`: the option after which a bot without a label is named."""
 
     @property
     def bot(self) -> "type[BuiltInBot]":
+        """Return the class, and import its module."""
         module, _, name = self.place.partition(":")
         return cast("type[BuiltInBot]", getattr(import_module(f".{module}", __package__), name))
 
     @property
     def syntax(self) -> str:
         """The form of its spec, e.g. `pascal[:level=0..1]`."""
-        needed, free = (
+        required_options, free_options = (
             ",".join(f"{option.name}={option.expected}" for option in self.options if option.required is required)
             for required in (True, False)
         )
         if self.label:
-            return f"{self.name}{{{needed}[,{free}]}}:"
-        if needed:
-            return f"{self.name}:{needed}[,{free}]" if free else f"{self.name}:{needed}"
-        return f"{self.name}[:{free}]" if free else self.name
+            return f"{self.name}{{{required_options}[,{free_options}]}}:"
+        if required_options:
+            optional = f"[,{free_options}]" if free_options else ""
+            return f"{self.name}:{required_options}{optional}"
+        return f"{self.name}[:{free_options}]" if free_options else self.name
 
 
 def _file(name: str, *, required: bool = False) -> Option:

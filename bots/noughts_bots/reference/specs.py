@@ -26,8 +26,9 @@ from noughts_referee.rules import Variant
 
 _REFERENCE, _REGISTERED = "reference", "bot"
 _SPEC_FORMS = "NAME[:key=value,...], KIND[{key=value,...}]:TARGET or bot:NAME[@VERSION]"
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9\-_.:=,#+]")
 # This leaves space for the number of a repeated name.
-_NOT_IN_NAMES, _LONGEST_NAME = re.compile(r"[^A-Za-z0-9\-_.:=,#+]"), 60
+_LONGEST_NAME = 60
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class BotSpec:
 
     @property
     def short(self) -> str:
-        """The spec as a valid name on a server: paths cut to their last part, other characters replaced by `_`."""
+        """Return the spec as a name that is valid on a server: paths are cut to their last part, see `name_from`."""
         if self.kind in BUILT_IN_KINDS and (named := self.options.get(BUILT_IN_KINDS[self.kind].label)):
             return name_from(_last_part(named))
         files = {key: _last_part(value) for key, value in self.options.items()}
@@ -194,7 +195,10 @@ def make_bot(spec: BotSpec, variant: Variant | None = None) -> CachingBot:
 
 
 def make_built_in(spec: BotSpec, variant: Variant | None = None) -> BuiltInBot:
-    """Do the same, also for a kind in `BUILT_IN_KINDS`: only for processes of the bot's author."""
+    """Create the bot of a spec: a reference bot, or a kind in `BUILT_IN_KINDS`. Only for processes of the bot's author.
+
+    With a variant, also check that the bot plays it. Raises the errors of `make_bot`.
+    """
     if spec.kind not in (_REFERENCE, *BUILT_IN_KINDS):
         raise _not_made_here(spec)
     row = BUILT_IN_KINDS.get(spec.kind) or _row(spec.target, str(spec))

@@ -66,18 +66,18 @@ def _considered(row: Row, position: Position, level: int) -> Considered:
     scores = {cell: row.ratings[cell] for cell in position.free}
     if level == 1:
         return best_of(scores)
-    rated = tuple(cell for cell in scores if scores[cell])
-    return Considered(rated or position.free, tuple(scores[cell] for cell in rated), scores)
+    rated_cells = tuple(cell for cell in scores if scores[cell])
+    return Considered(rated_cells or position.free, tuple(scores[cell] for cell in rated_cells), scores)
 
 
 def build(bot: CachingBot, variant: Variant, progress: Callable[[int, int], None]) -> TableFile:
     """Return a table with which `table` plays exactly like the bot: in every position the same cells and probabilities.
 
-    It has the bot's scores if its choice follows from them in all positions, as on one of the levels. Otherwise it has
-    the probabilities of the cells, as ratings for level 0.
+    If the bot's choice follows from its scores in all positions, as on one of the levels, these are the ratings.
+    Otherwise the ratings are the probabilities of the cells, for level 0.
 
     Args:
-        progress: called with the number of positions done, and of all positions.
+        progress: called with the number of finished positions and the number of all positions.
 
     Raises:
         BotSpecError: the bot's choice depends on more than the position.
@@ -109,7 +109,9 @@ def _follows(answer: Considered, level: int) -> bool:
     if not scores or min(scores.values()) < 0:
         return False
     if level == 0:
-        return dict(zip(answer.candidates, answer.weights, strict=False)) == {c: s for c, s in scores.items() if s}
+        return dict(zip(answer.candidates, answer.weights, strict=False)) == {
+            cell: score for cell, score in scores.items() if score
+        }
     return best_of(scores).candidates == answer.candidates and len(set(answer.weights)) <= 1
 
 

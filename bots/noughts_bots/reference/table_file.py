@@ -25,7 +25,7 @@ _CHECKSUM = "checksum sha256 "
 _NO_STONE = "-"
 _SEPARATOR = "|"
 _NUMBER = re.compile(r"[0-9]{1,18}")
-_LONGEST_SHOWN = 60
+_LONGEST_EXCERPT = 60
 _RESTORE = (
     "take a copy from before; to play what is left or what you have edited as `table:file=...`,"
     " remove the lines `games` and `checksum`"
@@ -46,13 +46,15 @@ class Row:
 
     ratings: list[int]
     visits: list[int] = field(default_factory=list)
-    """The number of games with this cell that a learner counted, by cell; empty if the row is not a learner's."""
+    """By cell, the games in which a learner counted it, halved at 1,024; empty if the row is not a learner's."""
     points: list[int] = field(default_factory=list)
-    """The half points from those games."""
+    """By cell, the half points from those games, halved with the visits."""
 
 
 @dataclass(slots=True)
 class TableFile:
+    """The contents of a table file."""
+
     variant: Variant
     level: int = 1
     """The default choice of moves: 0 in proportion to the ratings, 1 among the highest."""
@@ -109,8 +111,8 @@ def _text(table: TableFile, comments: Iterable[str]) -> str:
     lines += [f"variant {table.variant.name}", f"level {table.level}"]
     if table.games is not None:
         lines.append(f"games {table.games}")
-    written = ((position_of(table.variant, key), row) for key, row in table.rows.items())
-    lines += [_line(position, row) for position, row in sorted(written, key=lambda pair: (pair[0].ply, str(pair[0])))]
+    entries = ((position_of(table.variant, key), row) for key, row in table.rows.items())
+    lines += [_line(position, row) for position, row in sorted(entries, key=lambda pair: (pair[0].ply, str(pair[0])))]
     text = "\n".join(lines) + "\n"
     return text if table.games is None else text + _checksum_line(text.encode("ascii", "replace")) + "\n"
 
@@ -148,36 +150,36 @@ class _Reader:
         self._path = path
         self._number = 0
         """The current line, from 1."""
-        self._ended = False
+        self._has_checksum = False
         """Whether a correct checksum has ended the table."""
 
     def read(self, content: bytes) -> TableFile:
         header: dict[str, str] = {}
         table: TableFile | None = None
-        written_on: dict[Key, int] = {}
+        line_of: dict[Key, int] = {}
         for line in self._lines(content):
             word, _, value = line.partition(" ")
             if word in _HEADER:
                 if word in header or table is not None:
                     raise self._error(f"`{word}` here", "it once, before the first position", "move or remove the line")
-                header[word] = self._checked(word, value.strip())
+                header[word] = self._header_value(word, value.strip())
                 continue
             table = table or self._begin(header)
             position, row = self._row(table.variant, line)
             key = position.own, position.opponent
-            if key in written_on:
+            if key in line_of:
                 advice = "remove one of the two (with all marks swapped a position is the same)"
-                raise self._error(f"the position on line {written_on[key]} again", "each position once", advice)
-            written_on[key] = self._number
+                raise self._error(f"the position on line {line_of[key]} again", "each position once", advice)
+            line_of[key] = self._number
             table.rows[key] = row
         table = table or self._begin(header)
-        if table.games is not None and not self._ended:
+        if table.games is not None and not self._has_checksum:
             raise self._error("the end of the file", f"`{_CHECKSUM}...` as its last line", _RESTORE)
         return table
 
     def _lines(self, content: bytes) -> Iterator[str]:
         """Yield the non-empty lines after the first, without the checksum, which must be correct."""
-        begin = 0
+        offset = 0
         for self._number, raw in enumerate(content.splitlines(keepends=True) or [b""], start=1):
             try:
                 # Some editors put a UTF-8 mark at the beginning of a file.
@@ -185,24 +187,24 @@ class _Reader:
             except UnicodeDecodeError:
                 raise self._error("bytes that are not text", "text in UTF-8", "check that it is a table") from None
             if self._number == 1 and line != _FIRST_LINE:
-                raise self._error(_shown(line), f"`{_FIRST_LINE}`", "a table begins with that line")
-            if self._ended and line:
-                raise self._error(_shown(line), "nothing after the checksum", _RESTORE)
+                raise self._error(_excerpt(line), f"`{_FIRST_LINE}`", "a table begins with that line")
+            if self._has_checksum and line:
+                raise self._error(_excerpt(line), "nothing after the checksum", _RESTORE)
             if line.startswith(_CHECKSUM.split()[0]):
-                if line != _checksum_line(content[:begin]):
+                if line != _checksum_line(content[:offset]):
                     raise self._error("a checksum that does not match the lines above it", "one that matches", _RESTORE)
-                self._ended = True
+                self._has_checksum = True
             elif line and not line.startswith("#") and self._number > 1:
                 yield line
-            begin += len(raw)
+            offset += len(raw)
 
-    def _checked(self, word: str, value: str) -> str:
+    def _header_value(self, word: str, value: str) -> str:
         try:
-            readable = bool(parse_variant(value)) if word == "variant" else bool(_NUMBER.fullmatch(value))
+            is_valid = bool(parse_variant(value)) if word == "variant" else bool(_NUMBER.fullmatch(value))
         except VariantError as error:
-            raise self._error(_shown(value), error.expected, "name the variant the table is for") from None
-        if not readable or (word == "level" and int(value) not in LEVELS):
-            raise self._error(_shown(f"{word} {value}"), f"`{word} {_HEADER[word]}`", "see docs/reference/tables.md")
+            raise self._error(_excerpt(value), error.expected, "name the variant the table is for") from None
+        if not is_valid or (word == "level" and int(value) not in LEVELS):
+            raise self._error(_excerpt(f"{word} {value}"), f"`{word} {_HEADER[word]}`", "see docs/reference/tables.md")
         return value
 
     def _begin(self, header: dict[str, str]) -> TableFile:
@@ -212,14 +214,15 @@ class _Reader:
         return TableFile(parse_variant(header["variant"]), int(header.get("level", 1)), games)
 
     def _row(self, variant: Variant, line: str) -> tuple[Position, Row]:
+        # Missing words are empty texts.
         board, mover, rest = [*line.split(None, 2), "", ""][:3]
         try:
             position = Position.parse(variant, f"{board} {mover or '?'}")
         except PositionError as error:
             advice = "a line is the board, X or O as the mover, and a rating for each cell"
-            raise self._error(_shown(f"{board} {mover}"), error.expected, advice) from None
+            raise self._error(_excerpt(f"{board} {mover}"), error.expected, advice) from None
         if not position.free:
-            raise self._error(_shown(f"{board} {mover}"), "a position with a free cell", "remove the line")
+            raise self._error(_excerpt(f"{board} {mover}"), "a position with a free cell", "remove the line")
         columns = rest.split(_SEPARATOR)
         if len(columns) not in (1, 3):
             advice = "a learner's line has ratings, visits and half points; any other has ratings only"
@@ -235,15 +238,15 @@ class _Reader:
         for cell, word in enumerate(words):
             if cell not in free and word != _NO_STONE:
                 advice = "no stone can be placed on that cell"
-                raise self._error(f"{_shown(word)} for cell {cell}", f"`{_NO_STONE}`", advice)
+                raise self._error(f"{_excerpt(word)} for cell {cell}", f"`{_NO_STONE}`", advice)
             if cell in free and not _NUMBER.fullmatch(word):
                 advice = "the cell is free: rate it, with 0 if the bot must not play it"
-                raise self._error(f"{_shown(word)} for cell {cell}", "a whole number, at least 0", advice)
+                raise self._error(f"{_excerpt(word)} for cell {cell}", "a whole number, at least 0", advice)
         return [0 if word == _NO_STONE else int(word) for word in words]
 
     def _error(self, got: str, expected: str, advice: str) -> TableError:
         return TableError(f"table {self._path}, line {self._number}", got, expected, advice)
 
 
-def _shown(text: str) -> str:
-    return repr(text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "...")
+def _excerpt(text: str) -> str:
+    return repr(text if len(text) <= _LONGEST_EXCERPT else text[:_LONGEST_EXCERPT] + "...")

@@ -44,6 +44,7 @@ class Trainer:
         learner.begin(variant)
 
     def play(self) -> None:
+        """Play the next game, and let the learner learn from it."""
         number = self._learner.games
         seed = game_seed(self._seed, number)
         opponent = self._opponents[number // 2 % len(self._opponents)]
@@ -53,6 +54,7 @@ class Trainer:
         first_counted = max(random_moves - 1, 0)
         counted = range(first_counted, len(moves))
         if opponent is not None:
+            # Every second ply: only the learner's own moves.
             counted = range(first_counted + (first_counted + side) % 2, len(moves), 2)
         self._learner.correct(self._variant, tuple(moves), counted)
 
@@ -85,7 +87,7 @@ class Chances(NamedTuple):
 
     @property
     def points(self) -> Fraction:
-        """The expected points of a game: 1 for a win, half of one for a draw."""
+        """Return the expected points of a game: 1 for a win, half of one for a draw."""
         return self.wins + self.draws / 2
 
 
@@ -97,30 +99,31 @@ def chances(first: CandidateBot, second: CandidateBot, variant: Variant) -> Chan
     """Return the first mover's chances by searching the whole tree of both bots' choices. For small boards."""
     known: dict[tuple[int, int], Chances] = {}
 
-    def of(own: int, opponent: int) -> Chances:
+    def chances_of(own: int, opponent: int) -> Chances:
         """Return the chances of the side to move."""
-        chances = known.get((own, opponent))
-        if chances is not None:
-            return chances
+        known_chances = known.get((own, opponent))
+        if known_chances is not None:
+            return known_chances
         side = (own | opponent).bit_count() % 2
         considered = (first, second)[side].consider(Position(variant, own=own, opponent=opponent, side=side))
         weights = considered.weights or (1,) * len(considered.candidates)
         sums = [Fraction(0), Fraction(0), Fraction(0)]
         for cell, weight in zip(considered.candidates, weights, strict=True):
-            for index, chance in enumerate(after(own | 1 << cell, opponent, cell, side)):
+            for index, chance in enumerate(chances_after(own | 1 << cell, opponent, cell, side)):
                 if chance:  # most are 0, and fractions are slow
                     sums[index] += chance * weight if weight > 1 else chance
-        known[own, opponent] = Chances(*(each / sum(weights) for each in sums))
+        known[own, opponent] = Chances(*(weighted_sum / sum(weights) for weighted_sum in sums))
         return known[own, opponent]
 
-    def after(own: int, opponent: int, cell: int, side: int) -> Chances:
+    def chances_after(own: int, opponent: int, cell: int, side: int) -> Chances:
         """Return the chances of the side that has just placed a stone on the cell."""
         outcome = variant.outcome(own, opponent, cell, side)
         if outcome is None:
-            return Chances(*reversed(of(opponent, own)))
+            replies = chances_of(opponent, own)
+            return Chances(wins=replies.losses, draws=replies.draws, losses=replies.wins)
         return _DRAWN if outcome.winner is None else _WON
 
-    return of(0, 0)
+    return chances_of(0, 0)
 
 
 def can_lose(bot: CandidateBot, side: int, variant: Variant) -> bool:

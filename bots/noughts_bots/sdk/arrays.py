@@ -32,7 +32,7 @@ _LOW_HALF = np.uint64(0xFFFFFFFF)
 class Batch:
     """The boards of some games with the bot to move, all of one variant, as arrays of equal length: a row a game.
 
-    The arrays are the bot's own, but must not be changed before `legal` is read: change a copy.
+    The bot owns the arrays. Do not change `boards` before you have read `legal`, which is computed from it.
     """
 
     variant: Variant
@@ -66,9 +66,10 @@ class Batch:
         """Shape (games, cells): where the bot can play, with gravity and forbidden moves taken into account."""
         legal: npt.NDArray[np.bool_] = self.boards == 0
         if self.variant.gravity:
-            held = np.pad(~legal, ((0, 0), (0, 1)), constant_values=True)
-            for below in supports(self.variant).T:
-                legal &= held[:, below]
+            # The last column stands for the floor and for missing supports: always occupied.
+            occupied = np.pad(~legal, ((0, 0), (0, 1)), constant_values=True)
+            for supporting_cells in supports(self.variant).T:
+                legal &= occupied[:, supporting_cells]
         if self.variant.forbids is not None:
             self._forbid(legal)
         return legal
@@ -97,7 +98,7 @@ class Batch:
         return numbers
 
     def pick(self, mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-        """Return a random cell of each row of a mask such as `legal`: that of `position.rng().choice(...)`.
+        """Return a random cell of each row of a mask such as `legal`: the same cell as `position.rng().choice(...)`.
 
         Every row must have a cell.
         """
@@ -106,8 +107,9 @@ class Batch:
         bounds = cells.searchsorted(np.arange(0, rows * width + 1, width))
         counts = np.diff(bounds).astype(np.uint64)
         bits = self.bits()[:, 0]
-        # The upper 64 bits of a product of 128.
-        index = (bits >> _HALF) * counts + ((bits & _LOW_HALF) * counts >> _HALF) >> _HALF
+        # A number below the count: the upper 64 bits of the 128-bit product `bits * counts`, computed by halves.
+        carry = ((bits & _LOW_HALF) * counts) >> _HALF
+        index = ((bits >> _HALF) * counts + carry) >> _HALF
         picked: npt.NDArray[np.int64] = cells[bounds[:-1] + index.astype(np.int64)] % width
         return picked
 
@@ -136,8 +138,8 @@ def read_cells(answer: Any, count: int) -> tuple[npt.NDArray[np.int64], dict[int
     """Return the cells, and scores by row, of a result of `choose_arrays`. Raises TypeError or ValueError."""
     if isinstance(answer, tuple) and len(answer) != 2:
         raise TypeError(f"choose_arrays: got a {len(answer)}-tuple, expected an array of cells, or (cells, scores)")
-    given, scores = answer if isinstance(answer, tuple) else (answer, None)
-    cells = np.asarray(given)
+    cell_list, scores = answer if isinstance(answer, tuple) else (answer, None)
+    cells = np.asarray(cell_list)
     if cells.shape != (count,):
         got = f"{len(cells)} cells" if cells.ndim == 1 else f"an array of shape {cells.shape}"
         raise ValueError(f"choose_arrays: got {got}, expected {count}, one for each game, in the same order")
@@ -178,7 +180,9 @@ def batch_of(positions: Sequence[Position]) -> Batch:
 def _masks(sets: Sequence[int], cells: int) -> npt.NDArray[np.int8]:
     """Return sets of cells as rows of 0 and 1."""
     size = (cells + 7) // 8
-    packed = np.frombuffer(b"".join([each.to_bytes(size, "little") for each in sets]), np.uint8).reshape(-1, size)
+    packed = np.frombuffer(b"".join([cell_set.to_bytes(size, "little") for cell_set in sets]), np.uint8).reshape(
+        -1, size
+    )
     return np.unpackbits(packed, axis=1, count=cells, bitorder="little").view(np.int8)
 
 

@@ -74,7 +74,7 @@ class Resign(Exception):
     """
 
     comment = ""
-    """As in `Move`, raised by `choose`."""
+    """The comment as in `Move`; it counts only if `choose` raises the resignation."""
 
 
 class Exhausted(Resign):
@@ -92,8 +92,8 @@ class Bot:
             def choose(self, position):
                 return 4 if 4 in position.free else position.free[0]
 
-    One object plays all games of a session, many at the same time. Keep data of a game in a dict by `GameInfo.name`, or
-    better nowhere, because the position contains everything.
+    One object plays all games of a session, many at the same time. The position contains
+    everything about a game. If you need more data of a game, keep them in a dict by `GameInfo.name`.
     """
 
     max_games: int = 0
@@ -163,12 +163,12 @@ _METHODS = ("choose_arrays", "choose_batch", "choose")
 def method_of(bot: Bot) -> str:
     """Return which of the methods `choose`, `choose_batch` and `choose_arrays` is used: that of the most derived class.
 
-    If a class has several, it is the one that answers more at once.
+    If a class has several of them, the one that answers more positions at once is used.
     """
     if "choose" in vars(bot):
         return "choose"
-    own = takewhile(lambda kind: kind is not Bot, type(bot).__mro__)
-    return next((name for kind in own for name in _METHODS if name in vars(kind)), "choose")
+    subclasses = takewhile(lambda base: base is not Bot, type(bot).__mro__)
+    return next((name for subclass in subclasses for name in _METHODS if name in vars(subclass)), "choose")
 
 
 def chooses_asynchronously(bot: Bot) -> bool:
@@ -183,9 +183,9 @@ def chooses_asynchronously(bot: Bot) -> bool:
 def read_batch(answers: Any, count: int) -> list[Any]:
     """Return the result of `choose_batch` as a new list. Raises TypeError, or ValueError for a wrong count."""
     # `tolist` of numpy and standard arrays is much faster than conversion one by one.
-    read: list[Any] = answers.tolist() if hasattr(answers, "tolist") else list(answers)
-    if len(read) != count:
+    results: list[Any] = answers.tolist() if hasattr(answers, "tolist") else list(answers)
+    if len(results) != count:
         raise ValueError(
-            f"choose_batch: got {len(read)} answers, expected {count}, one for each position, in the same order"
+            f"choose_batch: got {len(results)} answers, expected {count}, one for each position, in the same order"
         )
-    return read
+    return results

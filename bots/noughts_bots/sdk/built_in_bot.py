@@ -28,10 +28,10 @@ class BuiltInBot(Bot):
     def require(self, variant: Variant) -> None:
         """Raise VariantRefused unless the bot plays this variant."""
         if (variant.forbids is not None or variant.blocked_ends) and not self.heeds_forbidden_moves:
-            what = "forbids moves" if variant.forbids is not None else "has lines that can be blocked"
+            reason = "forbids moves" if variant.forbids is not None else "has lines that can be blocked"
             raise VariantRefused(
                 f"bot '{self.name}'",
-                f"variant {variant.name}, which {what}",
+                f"variant {variant.name}, which {reason}",
                 "a variant in which every free cell can be played and every line wins",
                 "choose such a variant, or a bot that respects forbidden moves, e.g. `random`",
             )
@@ -41,12 +41,15 @@ class BuiltInBot(Bot):
             )
 
     def prepare(self) -> None:
-        """Acquire what only one process can hold. Called once in the process that will play, before it logs in."""
+        """Acquire what only one process can hold, such as a lock.
+
+        Called before login in the process that will play; a second call changes nothing.
+        """
 
     def close(self) -> None:
         """Save and release everything. Called after the last game."""
 
     @property
     def busy(self) -> bool:
-        """Whether it waits for the end of a game."""
+        """Return whether the bot waits for the end of a game."""
         return False

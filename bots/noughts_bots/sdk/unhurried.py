@@ -8,13 +8,15 @@ from noughts_referee.rules import Position
 
 
 class Unhurried(Bot):
-    """A bot that waits before each move of another one, which thinks in a thread so that the event loop continues."""
+    """Waits before each move of another bot. That bot thinks in a thread, so that the event loop continues."""
 
     def __init__(self, bot: Bot, seconds: float, *, max_games: int = 1, accepts_challenges: bool = True) -> None:
-        """`bot` must not be asynchronous."""
-        self._bot, self._seconds = bot, seconds
+        """`bot` must not be asynchronous. `seconds` is the wait before each move."""
+        self._bot = bot
+        self._seconds = seconds
         self.variants = bot.variants
-        self.max_games, self.accepts_challenges = max_games, accepts_challenges
+        self.max_games = max_games
+        self.accepts_challenges = accepts_challenges
 
     async def choose(self, position: Position) -> int | Move:
         await asyncio.sleep(self._seconds)

@@ -45,7 +45,7 @@ def test_every_json_gives_an_answer_a_failure_or_nothing(document: Any, form: st
     if isinstance(found, Failure):
         assert found.status is None or 100 <= found.status <= 999
     if isinstance(found, Completion):
-        said = FORMS[form].said(found)
+        said = FORMS[form].text_of(found)
         verdict = FORMS[form].judge(said, view_of(TICTACTOE, 7, scrambled=False), Position(TICTACTOE))
         answer = Answer(said, verdict.kind, 0.5, found.input_tokens, found.output_tokens)
         question = Question("m", form, 2, False, "", [answer], [], None)
@@ -81,7 +81,7 @@ def test_arguments_of_a_call_can_be_an_object() -> None:
     call = {"function": {"name": "play", "arguments": {"move": "b2"}}}
     found = read_completion({"choices": [{"message": {"content": None, "tool_calls": [None, call]}}]})
     assert isinstance(found, Completion)
-    assert FORMS["tool"].said(found) == '{"move": "b2"}'
+    assert FORMS["tool"].text_of(found) == '{"move": "b2"}'
 
 
 def test_deep_lists_of_parts_have_no_text() -> None:

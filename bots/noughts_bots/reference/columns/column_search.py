@@ -51,29 +51,32 @@ class ColumnSearch:
 
     def reaches(self, score: int, own: int, other: int) -> bool:
         """Return whether the side to move, which has the stones `own`, gets at least `score` (see `FullSearch`)."""
-        mine = self._to_columns(own)
-        taken = mine | self._to_columns(other)
-        free = self._cells - taken.bit_count()
-        if self._winning(mine) & (taken + self._bottom) & self._board:
+        own_bits = self._to_columns(own)
+        occupied_bits = own_bits | self._to_columns(other)
+        free = self._cells - occupied_bits.bit_count()
+        if self._winning(own_bits) & (occupied_bits + self._bottom) & self._board:
             return score <= free
-        return self._reaches(score, mine, taken, self._winning(taken ^ mine) & ~taken, free)
+        return self._reaches(
+            score, own_bits, occupied_bits, self._winning(occupied_bits ^ own_bits) & ~occupied_bits, free
+        )
 
-    def _reaches(self, score: int, mine: int, taken: int, danger: int, free: int) -> bool:
-        """Do the same if the side to move cannot win at once; `danger` is where the other side completes a line."""
+    def _reaches(self, score: int, own_bits: int, occupied_bits: int, danger: int, free: int) -> bool:
+        """Do the same if the side to move cannot win at once. `danger` is where the other side completes a line."""
         if score > max(free - 2, 0) or score <= 1 - free:
             return score <= 1 - free
-        moves = (taken + self._bottom) & self._board
+        moves = (occupied_bits + self._bottom) & self._board
         if forced := moves & danger:
-            moves = forced if not forced & (forced - 1) else 0
+            # Of two threats, only one can be blocked.
+            moves = forced if forced.bit_count() == 1 else 0
         # A stone below a cell that wins for the other side loses.
         moves &= ~(danger >> 1)
         if not moves or free <= 2:
             return moves != 0 and score <= 0
         # In each column, a bit above the stones ends them, so one number identifies both sides' stones.
-        key = taken + self._bottom + mine
+        key = occupied_bits + self._bottom + own_bits
         bounds = self._known.get(key)
         if bounds is None and self._book and self._cells - free == BOOK_STONES:
-            bounds = self._book.bounds(mine, taken)
+            bounds = self._book.bounds(own_bits, occupied_bits)
         least, most = bounds or (1 - free, free)
         if score <= least or score > most:
             return score <= least
@@ -81,10 +84,10 @@ class ColumnSearch:
         replies: list[tuple[int, int, int, int]] = []
         for column in self._columns:
             if move := moves & column:
-                threats = self._winning(mine | move) & ~(taken | move)
-                replies.append((-threats.bit_count(), len(replies), taken | move, threats))
+                threats = self._winning(own_bits | move) & ~(occupied_bits | move)
+                replies.append((-threats.bit_count(), len(replies), occupied_bits | move, threats))
         for _, _, occupied, threats in sorted(replies):
-            if not self._reaches(1 - score, taken ^ mine, occupied, threats, free - 1):
+            if not self._reaches(1 - score, occupied_bits ^ own_bits, occupied, threats, free - 1):
                 self._known[key] = (score, most)
                 return True
         self._known[key] = (least, score - 1)

@@ -49,8 +49,8 @@ class CompiledSearch:
 
     def reaches(self, score: int, own: int, other: int) -> bool:
         """Return whether the side to move, which has the stones `own`, gets at least `score`. Raises Spent."""
-        mine = self._to_columns(own)
-        answer = self._call("reaches", score, mine, mine | self._to_columns(other))
+        own_bits = self._to_columns(own)
+        answer = self._call("reaches", score, own_bits, own_bits | self._to_columns(other))
         if answer == _SPENT:
             raise Spent
         self.effort.give_back(self._call("left") // _POSITIONS_A_UNIT)

@@ -1,7 +1,7 @@
 """The values of all positions of Connect Four after twelve moves, from the package bitbully-databases.
 
-Its file has a record of five bytes for each position, of which it keeps one of two mirror images: a number for the
-position, and the value. The records are sorted by that number. The value is 100 less the half-moves until the side to
+Its file has a record of five bytes for each position, or for one of two mirror images: a number for the position, and
+the value. The records are sorted by that number. The value is 100 less the half-moves until the side to
 move wins, the negative of that if it loses, and 0 for a draw. Positions are left out in which the side to move can win
 at once.
 """
@@ -21,6 +21,7 @@ _FREE = BOOK_COLUMNS * BOOK_ROWS - BOOK_STONES
 RECORD = 5
 """Bytes of a record."""
 _LONGEST = 100
+"""The value of a win in no half-moves."""
 
 
 class OpeningBook:
@@ -29,17 +30,20 @@ class OpeningBook:
     def __init__(self, records: "bytes | mmap.mmap") -> None:
         self.records = records
 
-    def bounds(self, mine: int, taken: int) -> tuple[int, int] | None:
-        """Return the score of the side to move, twice: at least and at most. None if the book lacks the position.
+    def bounds(self, own_bits: int, occupied_bits: int) -> tuple[int, int] | None:
+        """Return the least and the greatest score of the side to move, which are equal; None for an unknown position.
 
         See `FullSearch` for the scores.
         """
-        value = self._find(_code(mine, taken, range(BOOK_COLUMNS)))
+        value = self._find(_code(own_bits, occupied_bits, range(BOOK_COLUMNS)))
         if value is None:
-            value = self._find(_code(mine, taken, reversed(range(BOOK_COLUMNS))))
+            value = self._find(_code(own_bits, occupied_bits, reversed(range(BOOK_COLUMNS))))
         if value is None:
             return None
-        score = value and (_FREE + 1 - _LONGEST + abs(value)) * (1 if value > 0 else -1)
+        if value == 0:
+            return 0, 0
+        size = _FREE + 1 - _LONGEST + abs(value)
+        score = size if value > 0 else -size
         return score, score
 
     def _find(self, code: int) -> int | None:
@@ -48,17 +52,17 @@ class OpeningBook:
         while first < end:
             middle = (first + end) // 2
             place = middle * RECORD
-            found = int.from_bytes(self.records[place : place + 4], "big", signed=True)
-            if found == code:
+            record_code = int.from_bytes(self.records[place : place + 4], "big", signed=True)
+            if record_code == code:
                 return int.from_bytes(self.records[place + 4 : place + RECORD], "big", signed=True)
-            if found < code:
+            if record_code < code:
                 first = middle + 1
             else:
                 end = middle
         return None
 
 
-def _code(mine: int, taken: int, columns: Iterable[int]) -> int:
+def _code(own_bits: int, occupied_bits: int, columns: Iterable[int]) -> int:
     """Return the number of a position in the book, as a signed number of 32 bits.
 
     For each column it has the stones from the bottom: `10` if they belong to the side to move, `11` if not, and `0` at
@@ -67,8 +71,8 @@ def _code(mine: int, taken: int, columns: Iterable[int]) -> int:
     code = 0
     for column in columns:
         cell = 1 << column * (BOOK_ROWS + 1)
-        while taken & cell:
-            code = code << 2 | (2 if mine & cell else 3)
+        while occupied_bits & cell:
+            code = code << 2 | (2 if own_bits & cell else 3)
             cell <<= 1
         code <<= 1
     code <<= 1

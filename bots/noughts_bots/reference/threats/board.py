@@ -29,10 +29,12 @@ class Stones(NamedTuple):
     """The owner: 0 moved first, 1 second."""
 
 
-_new = tuple.__new__
+_new = tuple.__new__  # faster than the constructor
 
 
 class Board:
+    """The lines of a variant, and the effect of stones on them."""
+
     def __init__(self, variant: Variant) -> None:
         self.cells = variant.cells
         self.full = variant.full
@@ -95,6 +97,7 @@ class Board:
         return self.gaps(missing_one(own, other), own)
 
     def surroundings(self, cells: int) -> int:
+        """Return the cells at most two places from one of these on a line, as a set."""
         near = 0
         for cell in members(cells):
             near |= self.near[cell]
@@ -114,6 +117,7 @@ class RuledBoard(Board):
 
     def __init__(self, variant: Variant) -> None:
         super().__init__(variant)
+        # The cells next to each line that spoil it for the second and the first side.
         second = variant.beside
         renju = base_name(variant.name).startswith("renju")
         first = Geometry(variant.columns, variant.rows).ends(5) if renju else second
@@ -123,15 +127,15 @@ class RuledBoard(Board):
             for line, ends in beside.items():
                 for cell in members(ends):
                     spoils[cell] |= self.bit_of[line]
-        self._shuts: list[list[tuple[int, int]]] = [[] for _ in range(variant.cells)]
+        self._opposite_ends: list[list[tuple[int, int]]] = [[] for _ in range(variant.cells)]
         """For each cell, the lines whose end it is: the other end, and the line."""
         for line, ends in variant.blocked_ends.items():
             for cell in members(ends):
-                self._shuts[cell].append((ends ^ 1 << cell, self.bit_of[line]))
+                self._opposite_ends[cell].append((ends ^ 1 << cell, self.bit_of[line]))
 
     def placed(self, stones: Stones, cell: int) -> Stones:
         cells, touched, ones, twos, fours, eights, sixteens, side = super().placed(stones, cell)
-        for other_end, line in self._shuts[cell]:
+        for other_end, line in self._opposite_ends[cell]:
             if cells & other_end:
                 touched |= line
         return _new(Stones, (cells, touched, ones, twos, fours, eights, sixteens | self._spoils[side][cell], side))

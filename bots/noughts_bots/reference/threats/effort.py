@@ -56,6 +56,7 @@ class Effort:
         return Effort(nodes, deadline=now + (self._deadline - now) * share, clock=self._clock)
 
     def add(self, part: "Effort") -> None:
+        """Count the positions of a part."""
         self.nodes += part.nodes
         self._next_look = self.nodes
 

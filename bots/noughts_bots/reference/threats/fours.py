@@ -46,7 +46,7 @@ class Fours:
 
         The other side can answer elsewhere only if it first gains time with a four of its own.
         """
-        answers = -1
+        answers = -1  # every cell
         for cell in members(self.twice):
             bit = 1 << cell
             partners = 0
@@ -64,7 +64,8 @@ class Attack:
     def __init__(self, board: Board, effort: Effort) -> None:
         self._board = board
         self._effort = effort
-        self._left = 0
+        self._nodes_left = 0
+        # Positions after an exchange without a win by fours, and others with the depth to which no win was found.
         self._refuted: set[tuple[int, int]] = set()
         self._hopeless: dict[tuple[int, int], int] = {}
 
@@ -73,13 +74,13 @@ class Attack:
 
         `own` is to move and cannot win at once. The win takes two half-moves for each stone, and one more.
         """
-        self._left = nodes
+        self._nodes_left = nodes
         self._refuted.clear()
         return self._by_fours(own, other)
 
     def _by_fours(self, own: Stones, other: Stones) -> tuple[int, ...]:
         self._effort.spend()
-        self._left -= 1
+        self._nodes_left -= 1
         board = self._board
         fours = Fours(board, own, other)
         if not fours.makers:
@@ -92,7 +93,7 @@ class Attack:
         if twice:
             return (twice.bit_length() - 1,)
         for attack, reply in _exchanges(fours, danger):
-            if self._left < 0:
+            if self._nodes_left < 0:
                 break
             own_then, other_then = board.placed(own, attack), board.placed(other, reply)
             question = (own_then.cells, other_then.cells)
@@ -135,6 +136,7 @@ class Attack:
         return 0, 0
 
     def _by_threes(self, own: Stones, other: Stones, fours: Fours, depth: int) -> tuple[int, int]:
+        """Return the same as `by_threats`, with a three as the first move."""
         board = self._board
         cells = board.gaps(missing_three(own, other), own)
         for attack in members(board.legal(own, other, cells & ~fours.makers)):

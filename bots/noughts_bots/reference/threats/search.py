@@ -25,12 +25,15 @@ _WIDTH = 14
 _TABLE_ENTRIES = 1 << 17
 _LEAF_FOURS = 24
 _EXACT, _AT_LEAST, _AT_MOST = 0, 1, 2
+_NO_CELL = -1
 
 Table = dict[tuple[int, int], tuple[int, int, int, int]]
 """For each position (own stones, other stones): depth, value, kind of value, best cell."""
 
 
 class Search:
+    """Searches on one board until the effort is spent."""
+
     def __init__(self, board: Board, effort: Effort, table: Table) -> None:
         self._board = board
         self._effort = effort
@@ -84,7 +87,7 @@ class Search:
         self, own: Stones, other: Stones, fours: Fours, threats: Fours, depth: int, alpha: int, beta: int, ply: int
     ) -> int:
         key = (own.cells, other.cells)
-        hint = -1
+        hint = _NO_CELL
         entry = self._table.get(key)
         if entry is not None:
             known_depth, value, kind, hint = entry
@@ -106,9 +109,10 @@ class Search:
             moves = self.ordered(near, own, other, hint)
             width = len(moves) if self._every_move else _WIDTH
         best = -INFINITY
-        best_cell = -1
+        best_cell = _NO_CELL
         floor = alpha
         for number, cell in enumerate(moves):
+            # Answers to a threat do not reduce the depth.
             if number >= width and best > -CERTAIN:
                 break
             best, best_cell, floor = self._try(own, other, cell, depth - (not answers >> cell & 1), best, best_cell,
@@ -132,7 +136,7 @@ class Search:
         ply: int,
     ) -> tuple[int, int, int]:  # fmt: skip
         """Search a move. Return the best value, its cell and the new alpha."""
-        value = self.after(own, other, cell, depth, alpha, beta, ply, first=best_cell < 0)
+        value = self.after(own, other, cell, depth, alpha, beta, ply, first=best_cell == _NO_CELL)
         if value > best:
             return value, cell, max(alpha, value)
         return best, best_cell, alpha
@@ -167,7 +171,7 @@ class Search:
         near = board.surroundings(occupied) & ~occupied
         return near, board.full & ~occupied & ~near
 
-    def ordered(self, cells: int, own: Stones, other: Stones, hint: int = -1) -> list[int]:
+    def ordered(self, cells: int, own: Stones, other: Stones, hint: int = _NO_CELL) -> list[int]:
         """Return the cells of a set, the most promising first and `hint` before all others."""
         # The owner of the lines matters little, because a stone takes the cell from the other side.
         two = missing_two(own, other) | missing_two(other, own)
@@ -184,6 +188,7 @@ class Search:
                 + 2 * (lines & open_lines).bit_count()
                 + (lines & free_lines).bit_count()
             )
+            # Among equal cells the lowest comes first.
             rated.append((rating if cell != hint else 1 << 20, -cell))
         rated.sort(reverse=True)
         return [-cell for _, cell in rated]
@@ -194,17 +199,23 @@ def evaluation(own: Stones, other: Stones) -> int:
 
     It is the same for every variant, and at most some thousands.
     """
-    mine, theirs = own.touched & ~other.touched, other.touched & ~own.touched
+    own_lines = own.touched & ~other.touched
+    other_lines = other.touched & ~own.touched
     return (
-        60 * (missing_two(own, other) & mine).bit_count()
-        - 30 * (missing_two(other, own) & theirs).bit_count()
-        + 14 * (missing_three(own, other) & mine).bit_count()
-        - 9 * (missing_three(other, own) & theirs).bit_count()
-        + mine.bit_count()
-        - theirs.bit_count()
+        60 * (missing_two(own, other) & own_lines).bit_count()
+        - 30 * (missing_two(other, own) & other_lines).bit_count()
+        + 14 * (missing_three(own, other) & own_lines).bit_count()
+        - 9 * (missing_three(other, own) & other_lines).bit_count()
+        + own_lines.bit_count()
+        - other_lines.bit_count()
     )
 
 
 def _nearer(value: int, plies: int) -> int:
-    """Return a proven result as so many half-moves nearer. In the table, distances count from the position itself."""
-    return value + plies if value > CERTAIN else value - plies if value < -CERTAIN else value
+    """Return a proven result with its distance reduced by `plies` half-moves.
+
+    In the table, distances count from the position itself.
+    """
+    if value > CERTAIN:
+        return value + plies
+    return value - plies if value < -CERTAIN else value
