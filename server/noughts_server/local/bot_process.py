@@ -19,15 +19,15 @@ _KEPT_BYTES = 8_192
 _KEPT_LINES = 40
 
 
-class _Ending(asyncio.SubprocessProtocol):
+class _Output(asyncio.SubprocessProtocol):
     """Keeps the last lines that the process wrote, and reports its end."""
 
     def __init__(self) -> None:
-        self.said = b""
+        self.tail = b""
         self.ended = asyncio.Event()
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        self.said = (self.said + data)[-_KEPT_BYTES:]
+        self.tail = (self.tail + data)[-_KEPT_BYTES:]
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.ended.set()
@@ -36,9 +36,9 @@ class _Ending(asyncio.SubprocessProtocol):
 class BotProcess:
     """A process that waits for an address at which to play. `bot_process` creates it."""
 
-    def __init__(self, transport: asyncio.SubprocessTransport, ending: _Ending) -> None:
+    def __init__(self, transport: asyncio.SubprocessTransport, output: _Output) -> None:
         self._transport = transport
-        self._ending = ending
+        self._output = output
 
     async def play(self, address: str, ticket: str) -> int:
         """Play on the server until the process ends. Return its exit code, or a signal as a negative number."""
@@ -46,7 +46,7 @@ class BotProcess:
         # A process that has already ended gets no address.
         pipe.write(f"{address} {ticket}\n".encode())
         pipe.close()
-        await self._ending.ended.wait()
+        await self._output.ended.wait()
         code = self._transport.get_returncode()
         assert code is not None
         return code
@@ -54,27 +54,27 @@ class BotProcess:
     @property
     def lines(self) -> list[str]:
         """Return the last lines that it wrote to stderr."""
-        return [line.rstrip() for line in self._ending.said.decode(errors="replace").splitlines()[-_KEPT_LINES:]]
+        return [line.rstrip() for line in self._output.tail.decode(errors="replace").splitlines()[-_KEPT_LINES:]]
 
     async def stop(self) -> None:
         """End the process: terminate it, then kill it after a timeout. Can be called repeatedly."""
         if self._transport.get_returncode() is None:
             self._transport.terminate()
             try:
-                await asyncio.wait_for(self._ending.ended.wait(), _STOP_SECONDS)
+                await asyncio.wait_for(self._output.ended.wait(), _STOP_SECONDS)
             except TimeoutError:
                 self._transport.kill()
-                await self._ending.ended.wait()
+                await self._output.ended.wait()
         self._transport.close()
 
 
 @asynccontextmanager
-async def bot_process(spec: BotSpec, max_games: int, patience: StartRetry) -> AsyncIterator[BotProcess]:
+async def bot_process(spec: BotSpec, max_games: int, retry: StartRetry) -> AsyncIterator[BotProcess]:
     """Yield the process of a reference bot with this capacity. It has ended at the end of the block."""
     loop = asyncio.get_running_loop()
     start = partial(
         loop.subprocess_exec,
-        _Ending,
+        _Output,
         *python("-m", "noughts_bots.reference", str(spec), str(max_games)),
         stdin=PIPE,
         stdout=DEVNULL,
@@ -88,8 +88,8 @@ async def bot_process(spec: BotSpec, max_games: int, patience: StartRetry) -> As
         # A Ctrl-C in the terminal is for this process; the bots finish their games.
         start_new_session=True,
     )
-    transport, ending = await patience.until_possible(start)
-    process = BotProcess(transport, ending)
+    transport, output = await retry.until_possible(start)
+    process = BotProcess(transport, output)
     try:
         yield process
     finally:

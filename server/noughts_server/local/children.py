@@ -32,6 +32,8 @@ from noughts_server.server import Server, bare_errors
 
 
 class LocalChildren:
+    """Starts the child players of a local tournament, and counts their faults."""
+
     def __init__(
         self, server: Server, tournament: LocalTournament, plan: LocalPlan, launcher: Launcher, transcripts: Transcripts
     ) -> None:
@@ -49,7 +51,7 @@ class LocalChildren:
         self._bench = ForfeitingPlayers(server.referee)
         self.faults = LocalFaults(server, plan, self._stderr_of)
         """The faults of all bots of the tournament."""
-        self._welcome: set[str] = set()
+        self._welcomed: set[str] = set()
         """The labels of the bots that have sent a correct hello."""
         self._stderr: dict[str, Callable[[], str]] = {}
         """The output of the running processes of a bot, by label."""
@@ -72,8 +74,8 @@ class LocalChildren:
         wires = self._server.sessions.team_wires(version, self._plan.processes_of(spec), self._times.wire)
         players = [wire.player for wire in wires]
 
-        def ended(fault: Fault) -> None:
-            if label not in self._welcome and (refusal := fault.death.refusal(kind)):
+        def on_fault(fault: Fault) -> None:
+            if label not in self._welcomed and (refusal := fault.death.refusal(kind)):
                 raise SpecRefused(refusal, fault.death.stderr.rstrip().removesuffix(refusal))
             self._died(label, fault, players)
 
@@ -92,7 +94,7 @@ class LocalChildren:
                 ),
                 accept=lambda hello: self._accept(label, hello),
                 on_life=lambda child: self._stderr.update({label: lambda: child.stderr}),
-                on_fault=ended,
+                on_fault=on_fault,
             ).play()
             for wire, cores in zip(wires, self._cores, strict=False)
         )
@@ -111,7 +113,7 @@ class LocalChildren:
         processes = self._plan.processes_of(spec)
         members = player.enlist(processes) if processes > 1 else (player,)
 
-        def died(death: Death, lost: tuple[LostGame, ...], benched: bool) -> None:
+        def on_died(death: Death, lost: tuple[LostGame, ...], benched: bool) -> None:
             self._died(label, Fault(death, lost, benched), members)
 
         wires = []
@@ -122,7 +124,12 @@ class LocalChildren:
             seat = partial(EngineSeat, command, options, self._launcher, self._times, transcript=transcript)
             wires.append(
                 EngineConnection(
-                    player=member, referee=referee, new_seat=seat, on_ready=ready, on_died=died, cores=self._game_cores
+                    player=member,
+                    referee=referee,
+                    new_seat=seat,
+                    on_ready=ready,
+                    on_died=on_died,
+                    cores=self._game_cores,
                 )
             )
         self._engines[label] = wires
@@ -156,13 +163,13 @@ class LocalChildren:
                 )
 
     def _died(self, label: str, fault: Fault, players: Sequence[ConnectedPlayer]) -> None:
-        """Count the end of a process. If it cannot be started again, disable the bot with all its processes."""
+        """Count the end of a process. If it cannot be started again, all processes of the bot lose their games."""
         self.faults.died(label, fault)
         if fault.benched and label not in self._benched:
             self._benched.add(label)
-            what = f"could not be started {MOST_STARTS} times: at last it {fault.death.reason}"
+            reason = f"could not be started {MOST_STARTS} times: at last it {fault.death.reason}"
             for player in players:
-                self._bench.add(player, what, lambda games: self.faults.lost_benched(label, games))
+                self._bench.add(player, reason, lambda games: self.faults.lost_benched(label, games))
             self._tournament.mark_absent(label)
 
     def _stderr_of(self, label: str) -> str | None:
@@ -173,21 +180,21 @@ class LocalChildren:
 
     def _accept(self, label: str, hello: pb.Hello) -> pb.Welcome:
         if not covers(tuple(hello.variants), self._variant):
-            wrong = f"got a bot that plays {', '.join(hello.variants)}, expected one that plays {self._variant}"
+            problem = f"got a bot that plays {', '.join(hello.variants)}, expected one that plays {self._variant}"
             # An error before the first game ends the run. In a later process it only costs that process its games.
-            if label in self._welcome:
-                raise NotStarted(f"sent an invalid hello: {wrong}")
+            if label in self._welcomed:
+                raise NotStarted(f"sent an invalid hello: {problem}")
             raise VariantNotPlayed(
-                f"{label}: {wrong}", f"choose a variant that it plays: --variant {hello.variants[0]}"
+                f"{label}: {problem}", f"choose a variant that it plays: --variant {hello.variants[0]}"
             )
-        self._welcome.add(label)
+        self._welcomed.add(label)
         return self._server.sessions.child_welcome(hello, self._tournament.bots[label], self._times.heartbeat)
 
 
-async def _side_by_side(work: Iterable[Coroutine[Any, Any, None]]) -> None:
-    """Run all of it concurrently; the first failure ends the rest, and is raised."""
+async def _side_by_side(coroutines: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Run the coroutines concurrently. The first failure ends all of them, and is raised."""
     # The failures of the processes of one bot are the same.
     with bare_errors():
         async with asyncio.TaskGroup() as tasks:
-            for one in work:
-                tasks.create_task(one)
+            for coroutine in coroutines:
+                tasks.create_task(coroutine)

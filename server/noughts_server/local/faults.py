@@ -16,13 +16,14 @@ from noughts_server.store.games.results import CommitReport
 
 # Limit for one bot: a bot that crashes in each of a million games usually has the same reason.
 _MOST_NOTES = 100
-# The beginning of a message from a program's host that quotes a line: each line can be another one.
+# The beginning of a message from a program's host that quotes a line. The lines can all differ.
 _NO_ANSWER = "the program answered"
-# Limit for one bot, too: its crashes can have different reasons.
+# Limit of the different reasons for one bot.
 _MOST_REASONS = 20
 _OTHER_REASONS = "failed in other ways"
-# The most games whose reasons are added after they were stored.
+# The most games whose reasons are added after the games were stored.
 _MOST_AFTERWARDS = 100_000
+# The ends of games by a fault after which the bot continued.
 _OUTLIVED = FORFEITS - GONE
 
 
@@ -30,7 +31,7 @@ class LocalFaults:
     """Counts the faults of all kinds of bots, from the stored games and the ends of children."""
 
     def __init__(self, server: Server, plan: LocalPlan, stderr_of: Callable[[str], str | None]) -> None:
-        """Create it. `stderr_of` returns the output of the running child of a label so far; None without a child."""
+        """Count from now on. `stderr_of` returns what the running child of a label wrote; None without a child."""
         self._server = server
         self._variant = plan.settings.variant
         self._labels = unique_labels(plan.specs)
@@ -41,19 +42,19 @@ class LocalFaults:
         """The reasons of losses that were stored without one, by tournament and ordinal of the game."""
         self._lost_in: dict[int, tuple[tuple[str, str], bool]] = {}
         """Games lost with a child, by ordinal: the fault, and whether it is the first game of that process's end."""
-        self._count_no_more = server.bus.subscribe(COMMITTED, self._committed)
+        self._unsubscribe = server.bus.subscribe(COMMITTED, self._committed)
 
     @property
     def found(self) -> tuple[LocalFault, ...]:
-        """The faults so far, ordered by the first occurrence of each kind."""
+        """Return the faults so far, ordered by the first occurrence of each kind."""
         return tuple(self._found.values())
 
     async def keep(self, counts: Callable[[int], bool]) -> None:
         """Store the reasons after the last game; nothing is counted from now on.
 
-        `counts` returns whether the game of a slot is stored: faults in the others are left out.
+        `counts` returns whether the game of a slot is stored. Faults in other games are left out.
         """
-        self._count_no_more()
+        self._unsubscribe()
         for ordinal, (key, first) in self._lost_in.items():
             if not counts(ordinal):
                 self._uncount(key, ordinal, first=first)
@@ -69,12 +70,13 @@ class LocalFaults:
         await self._server.store.write(store)
 
     def died(self, label: str, fault: Fault) -> None:
+        """Count the end of a child, and the games that were lost by it."""
         death = fault.death
         known = self._count(label, death.reason, fault.games, must=fault.benched)
         known = replace(known, times=known.times + 1, benched=known.benched or fault.benched, stderr=death.stderr)
         self._found[label, known.reason] = known
         self._remember((label, known.reason), fault.games, death=True)
-        self._keep(label, fault.games, death.reason, death.text)
+        self._add_notes(label, fault.games, death.reason, death.text)
         for game in fault.games:
             faults = self._afterwards.setdefault(game.tournament, {})
             if len(faults) < _MOST_AFTERWARDS:
@@ -85,12 +87,12 @@ class LocalFaults:
         key, fault = next((key, fault) for key, fault in self._found.items() if key[0] == label and fault.benched)
         self._found[key] = replace(fault, games=fault.games + len(games), first=self._first(fault.first, games))
         self._remember(key, games, death=False)
-        self._keep(label, games, fault.reason, f"it {fault.reason}\n{fault.stderr}".rstrip())
+        self._add_notes(label, games, fault.reason, f"it {fault.reason}\n{fault.stderr}".rstrip())
 
     def _committed(self, report: CommitReport) -> None:
         """Count faults in games after which the bot continued. A resignation is not a fault and has no reason."""
         for game in report.games:
-            # This is the end for almost all games.
+            # Almost all games end without a fault.
             if game.fault and game.termination in _OUTLIVED:
                 self._lost(game)
 
@@ -101,13 +103,17 @@ class LocalFaults:
         # Entries are numbered in the order in which they joined.
         label = self._labels[(game.first, game.second)[side]]
         ply = len(game.moves) // (1 if parse_variant(self._variant).cells <= 256 else 2)
-        lost = (LostGame(game.tournament, game.ordinal, side, ply),)
+        lost_games = (LostGame(game.tournament, game.ordinal, side, ply),)
         # Exceptions are counted separately; of illegal and late moves only the first is kept.
-        distinct = termination is Termination.RESIGNED and _NO_ANSWER not in game.fault
-        reason, what = (game.fault, "") if distinct else (termination.deed, game.fault)
-        if termination is Termination.RESIGNED and not distinct:
-            reason = f"resigned: {_NO_ANSWER} with an invalid line"
-        known = self._count(label, reason, lost, what)
+        has_own_reason = termination is Termination.RESIGNED and _NO_ANSWER not in game.fault
+        if has_own_reason:
+            reason = game.fault
+            details = ""
+        else:
+            is_invalid_line = termination is Termination.RESIGNED
+            reason = f"resigned: {_NO_ANSWER} with an invalid line" if is_invalid_line else termination.deed
+            details = game.fault
+        known = self._count(label, reason, lost_games, details)
         stderr = ""
         if not known.stderr or len(self._notes.get(label, ())) < _MOST_NOTES:
             stderr = self._stderr_of(label) or ""  # the text can have 64 KB
@@ -115,32 +121,33 @@ class LocalFaults:
             known, times=known.times + 1, stderr=known.stderr or _up_to(stderr, game.fault)
         )
         if stderr:
-            self._keep(label, lost, game.fault, f"it {game.fault}\n{stderr}")
+            self._add_notes(label, lost_games, game.fault, f"it {game.fault}\n{stderr}")
 
     def _count(
-        self, label: str, reason: str, games: tuple[LostGame, ...], what: str = "", *, must: bool = False
+        self, label: str, reason: str, games: tuple[LostGame, ...], details: str = "", *, must: bool = False
     ) -> LocalFault:
-        """Return the fault with these games added, under its own reason unless the bot has too many reasons."""
+        """Return the fault with these games added. If the bot has too many, a new reason counts only if `must`."""
         reasons = sum(bot == label for bot, _ in self._found)
         if not must and (label, reason) not in self._found and reasons >= _MOST_REASONS:
             reason = _OTHER_REASONS
         known = self._found.get((label, reason), LocalFault(label, reason))
-        return replace(known, games=known.games + len(games), first=self._first(known.first, games, what))
+        return replace(known, games=known.games + len(games), first=self._first(known.first, games, details))
 
     def _remember(self, key: tuple[str, str], games: tuple[LostGame, ...], *, death: bool) -> None:
+        """Keep the fault of each game, for `_uncount`."""
         for index, game in enumerate(games[: _MOST_AFTERWARDS - len(self._lost_in)]):
             self._lost_in[game.ordinal] = key, death and index == 0
 
     def _uncount(self, key: tuple[str, str], ordinal: int, *, first: bool) -> None:
         """Subtract a game that is not stored, and remove a fault that was in no other game."""
         fault = self._found[key]
-        fault = replace(fault, games=fault.games - 1, times=fault.times - first)
-        # The fault of the lowest slot is kept: if its game is not stored, none of the games is.
+        fault = replace(fault, games=fault.games - 1, times=fault.times - 1 if first else fault.times)
+        # `fault.first` is the game of the lowest slot: if that is not stored, none of the games is.
         self._found[key] = replace(fault, first=None if fault.first and fault.first.ordinal == ordinal else fault.first)
         if not fault.games and not fault.times and not fault.benched:
             del self._found[key]
 
-    def _first(self, known: FaultyGame | None, games: tuple[LostGame, ...], what: str = "") -> FaultyGame | None:
+    def _first(self, known: FaultyGame | None, games: tuple[LostGame, ...], details: str = "") -> FaultyGame | None:
         """Return the first game in the order of slots, not of ends: `known` or one of `games`."""
         game = min(games, key=lambda lost: lost.ordinal, default=None)
         if game is None or (known is not None and known.ordinal <= game.ordinal):
@@ -150,16 +157,16 @@ class LocalFaults:
             ply=game.ply,
             variant=self._variant,
             side=("first", "second")[game.side],
-            what=what,
+            what=details,
             moves=game.moves,
         )
 
-    def _keep(self, label: str, games: tuple[LostGame, ...], reason: str, text: str) -> None:
+    def _add_notes(self, label: str, games: tuple[LostGame, ...], reason: str, text: str) -> None:
         notes = self._notes.setdefault(label, [])
         for index, game in enumerate(games[: max(0, _MOST_NOTES - len(notes))]):
-            # Its output is the same for all games of this process.
-            said = text if index == 0 else f"it {reason}; more with game {games[0].ordinal}"
-            notes.append(GameNote(game.tournament, game.ordinal, game.side, said))
+            # The output is the same for all games of this process, so only the first note has it.
+            note_text = text if index == 0 else f"it {reason}; more with game {games[0].ordinal}"
+            notes.append(GameNote(game.tournament, game.ordinal, game.side, note_text))
 
 
 def _up_to(stderr: str, fault: str) -> str:

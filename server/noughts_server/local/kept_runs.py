@@ -14,11 +14,14 @@ from noughts_server.store.tournaments.tournaments import list_tournaments
 
 
 def runs_folder() -> Path:
+    """Return the folder of the interrupted runs."""
     return user_data_path("noughts") / "runs"
 
 
 @dataclass(frozen=True, slots=True)
 class KeptRun:
+    """An interrupted run."""
+
     file: Path
     changed: datetime
     size: int
@@ -32,7 +35,7 @@ class KeptRun:
         """Delete the run; return False if a program uses it."""
         lock = self.file.with_name(f"{self.file.name}.lock")
         try:
-            held = locked(lock)
+            lock_file = locked(lock)
         except BlockingIOError:
             return False
         try:
@@ -40,8 +43,8 @@ class KeptRun:
                 file.unlink(missing_ok=True)
             lock.unlink(missing_ok=True)
         finally:
-            if held is not None:
-                held.close()
+            if lock_file is not None:
+                lock_file.close()
         return True
 
 
@@ -51,9 +54,9 @@ async def kept_runs() -> list[KeptRun]:
 
 
 async def _read(file: Path) -> KeptRun:
-    states = [os.stat(each) for each in _files(file) if each.exists()]
-    changed = datetime.fromtimestamp(max(each.st_mtime for each in states), UTC)
-    size = sum(each.st_size for each in states)
+    states = [os.stat(part) for part in _files(file) if part.exists()]
+    changed = datetime.fromtimestamp(max(state.st_mtime for state in states), UTC)
+    size = sum(state.st_size for state in states)
     try:
         store = await Store.open(url_of(file), create=False, reading=True)
         try:
@@ -76,4 +79,5 @@ async def _read(file: Path) -> KeptRun:
 
 
 def _files(file: Path) -> list[Path]:
+    """Return the files of a database in SQLite."""
     return [file, *(file.with_name(f"{file.name}{suffix}") for suffix in ("-wal", "-shm"))]

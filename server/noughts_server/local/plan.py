@@ -47,9 +47,9 @@ class SpecRefused(LocalError):
 
     exit_code = USAGE
 
-    def __init__(self, refusal: str, said: str) -> None:
+    def __init__(self, refusal: str, output: str) -> None:
         advice = BotRefusal(refusal).advice
-        super().__init__(f"{refusal.removesuffix(f'; {advice}')}\n{said}".rstrip(), advice)
+        super().__init__(f"{refusal.removesuffix(f'; {advice}')}\n{output}".rstrip(), advice)
 
 
 class FaultyGame(NamedTuple):
@@ -78,15 +78,17 @@ class LocalFault:
     games: int = 0
     """The number of games lost by this fault."""
     benched: bool = False
-    """It could not be started again: its remaining games were lost as crashed."""
+    """Whether the bot could not be started again, so that it lost its remaining games as crashed."""
     stderr: str = ""
     """The last lines that a child player wrote to stderr; after its end, those of its last process."""
     first: FaultyGame | None = None
-    """The first of the games; None if there is none."""
+    """The first of the games; None without games."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocalPlan:
+    """What a local run plays, and how."""
+
     specs: tuple[BotSpec, ...]
     settings: TournamentSettings
     margin_us: int | None = None
@@ -118,7 +120,7 @@ class LocalPlan:
 
     @property
     def margins_us(self) -> dict[str, int]:
-        """The time margin of each bot, by label."""
+        """Return the time margin of each bot, by label."""
         margins = {}
         for label, spec in zip(unique_labels(self.specs), self.specs, strict=True):
             keeps_clock = spec.child_kind is not None and spec.child_kind.keeps_clock
@@ -129,8 +131,8 @@ class LocalPlan:
     def processes_of(self, spec: BotSpec) -> int:
         """Return the number of this bot's processes.
 
-        An engine plays one game at a time, so it gets a process for each game, but not more than there are cores: they
-        would think at each other's expense. Other kinds play many games in one process.
+        An engine plays one game at a time, so it gets a process for each game, but not more than there are cores: more
+        processes would take time from each other. Other kinds play many games in one process.
         """
         kind = spec.child_kind
         if kind is None or (self.processes == 0 and kind.speaks_frames):
@@ -163,15 +165,15 @@ class LocalPlan:
         most = min(map(self.processes_of, self._engines), default=concurrency)
         if not self.processes and most != concurrency:
             games = f"{most} game{'s' if most > 1 else ''} at once"
-            of_each = "" if len(self.specs) == 2 else " of each engine"
-            notes.append(f"{games}{of_each}, as there are cores (--processes {concurrency} for more)")
+            engines = "" if len(self.specs) == 2 else " of each engine"
+            notes.append(f"{games}{engines}, as there are cores (--processes {concurrency} for more)")
         if self.cores_of_games:
             notes.append("both engines of a game share a core (--no-affinity: the system places them)")
         return "; ".join(notes)
 
     @property
     def has_children(self) -> bool:
-        """Whether any of the bots is started by the referee."""
+        """Return whether any of the bots is started by the referee."""
         return any(spec.child_kind for spec in self.specs)
 
 
@@ -188,11 +190,14 @@ class LocalProgress:
 
 
 class PlayedGame(NamedTuple):
+    """A stored game with the labels of its bots."""
+
     number: int
     """In the tournament, from 1."""
     first: str
-    """The labels of the two."""
+    """The label of the bot that moved first."""
     second: str
+    """The label of the other bot."""
     outcome: Outcome
     fault: str = ""
     """The loser's fault, a phrase that follows "it", if it was known when the game was stored."""
@@ -211,6 +216,8 @@ class PlayedGame(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LocalOutcome:
+    """The outcome of a local run."""
+
     games: int
     games_total: int
     interrupted: bool
@@ -250,7 +257,7 @@ class LocalStop:
         self.aborting = asyncio.Event()
 
     def finish(self) -> None:
-        """Begin no new game, finish those running."""
+        """Begin no new game, and finish the running ones."""
         self.finishing.set()
 
     def abort(self) -> None:

@@ -55,8 +55,10 @@ class PoolRating:
 
     @property
     def behind(self) -> float:
-        """Return the difference to the best bot of the pool; 10,000 if the bot lost every game."""
-        return self.best - self.rating if self.rating is not None else (0.0 if self.points else 10_000.0)
+        """Return the difference to the best bot of the pool: 10,000 if the bot lost every game, 0 if it won all."""
+        if self.rating is not None:
+            return self.best - self.rating
+        return 0.0 if self.points else 10_000.0
 
     def document(self) -> dict[str, Any]:
         return {
@@ -88,29 +90,33 @@ async def exercise(
     while label in anchors:
         label += "#2"
     specs = (replace(spec, label=label), *map(parse_spec, anchors))
-    played: list[ExportedGame] = []
+    games: list[ExportedGame] = []
     settings = replace(plan.settings, variant=variant, concurrency=GAMES_AT_ONCE, schedule=GAUNTLET)
     plan = replace(plan, specs=specs, settings=settings)
-    outcome = await play_locally(plan, on_progress=on_progress, stop=stop, export=played.extend, on_note=on_note)
-    result = _result(variant, label, anchors, played)
+    outcome = await play_locally(plan, on_progress=on_progress, stop=stop, export=games.extend, on_note=on_note)
+    result = _result(variant, label, anchors, games)
     result.faults = [f"{fault.reason} ({fault.games} games)" for fault in outcome.faults if fault.bot == label]
     result.seconds = time.monotonic() - began
     return result
 
 
-def _result(variant: str, label: str, anchors: dict[str, float], played: Sequence[ExportedGame]) -> PoolRating:
-    played = [game for game in played if game.result in SCORES]
+def _result(variant: str, label: str, anchors: dict[str, float], games: Sequence[ExportedGame]) -> PoolRating:
+    """Return the rating and the counts from the stored games."""
+    played = [game for game in games if game.result in SCORES]
     scores = [GameResult(game.first, game.second, SCORES[game.result]) for game in played]
-    taken: dict[str, list[float]] = {name: [] for name in anchors}
+    points_by_opponent: dict[str, list[float]] = {name: [] for name in anchors}
     moves: list[SlowMove] = []
     for game, (_, _, score, _) in zip(played, scores, strict=True):
         side = int(game.first != label)
-        opponent, times = (game.second, game.first)[side], game.times_us
-        taken[opponent].append(abs(side - score))
+        opponent = game.first if side else game.second
+        times = game.times_us
+        # `score` has the points of the first mover.
+        points_by_opponent[opponent].append(1 - score if side else score)
         moves += [SlowMove(times[ply] / 1000, opponent, ply) for ply in range(side, len(times), 2)]
     slow = sorted(moves, key=lambda move: -move.milliseconds)[:_SLOWEST]
     rating, error = _fitted(label, anchors, scores)
-    points, best = sum(map(sum, taken.values())), max(REFERENCE_POOLS[variant].ratings.values())
+    points = sum(map(sum, points_by_opponent.values()))
+    best = max(REFERENCE_POOLS[variant].ratings.values())
     return PoolRating(
         variant=variant,
         rating=rating,
@@ -118,8 +124,8 @@ def _result(variant: str, label: str, anchors: dict[str, float], played: Sequenc
         games=len(scores),
         points=points,
         opponents=[
-            PoolOpponent(name=name, rating=anchors[name], points=sum(scored), games=len(scored))
-            for name, scored in taken.items()
+            PoolOpponent(name=name, rating=anchors[name], points=sum(scores_against), games=len(scores_against))
+            for name, scores_against in points_by_opponent.items()
         ],
         best=best,
         slowest=slow,

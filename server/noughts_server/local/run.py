@@ -37,7 +37,7 @@ async def play_locally(
     on_note: Callable[[str], None] = lambda note: None,
     on_game: "Callable[[PlayedGame, MatchGames], None]" = lambda game, match: None,
 ) -> LocalOutcome:
-    """Play the plan to its end or to `stop`. Raise LocalError, LockIncomplete, or the errors of a server's start.
+    """Play the plan to its end or until `stop`. Raise LocalError, LockIncomplete, or the errors of a server's start.
 
     `on_note` gets lines for people about the sandbox, `on_game` each game as soon as it is stored, with the counts of
     all games if there are two bots.
@@ -53,14 +53,14 @@ async def play_locally(
                     check_out_of_reach(plan.database, spec)
         if plan.engine_note:
             on_note(plan.engine_note)
-        patience = StartRetry(on_note)
-        start = partial(bot_process, max_games=plan.settings.concurrency, patience=patience)
+        retry = StartRetry(on_note)
+        start = partial(bot_process, max_games=plan.settings.concurrency, retry=retry)
         references = {label: start(spec) for label, spec in specs.items() if not spec.child_kind}
         processes = {label: await stack.enter_async_context(process) for label, process in references.items()}
         # Without sandboxed processes there is nothing to report about the sandbox.
-        tell = on_note if plan.has_children else lambda note: None
+        on_sandbox_note = on_note if plan.has_children else lambda note: None
         launcher = await stack.enter_async_context(
-            launching(plan.locking, tell, plan.all_memory_bytes, at_once=plan.has_children)
+            launching(plan.locking, on_sandbox_note, plan.all_memory_bytes, at_once=plan.has_children)
         )
         # The server's parts are imported while the bots, and the process that starts sandboxed ones, import theirs.
         from noughts_server.engines.transcript import Transcripts
@@ -95,12 +95,12 @@ async def play_locally(
                 transcripts=transcripts,
                 on_progress=on_progress,
                 stop=stop,
-                patience=patience,
+                retry=retry,
                 on_game=on_game,
                 write=export,
             )
             if plan.database is not None and not plan.resumes:
-                await _tell_of_cut_off(server.store, on_note)
+                await _report_killed_run(server.store, on_note)
             await run.play()
         for line in run.children.notes():
             on_note(line)
@@ -127,15 +127,15 @@ def check_out_of_reach(database: str, spec: BotSpec) -> None:
             )
 
 
-async def _tell_of_cut_off(store: "Store", on_note: Callable[[str], None]) -> None:
+async def _report_killed_run(store: "Store", on_note: Callable[[str], None]) -> None:
     """Report a killed run, which could not print how to resume it."""
     from noughts_server.store.tournaments.local_runs import cut_off_run
 
     run = await store.read(cut_off_run)
     if run is not None:
         games = f"{run.games_done:,} game{'' if run.games_done == 1 else 's'}"
-        what = f"an earlier run ({run.settings.title or run.name}) that ended after {games}"
-        on_note(f"The database has {what}, before its end. To continue it, run its command again with --resume.")
+        run_text = f"an earlier run ({run.settings.title or run.name}) that ended after {games}"
+        on_note(f"The database has {run_text}, before its end. To continue it, run its command again with --resume.")
 
 
 class _TemporaryFile:

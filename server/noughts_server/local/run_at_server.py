@@ -45,7 +45,7 @@ _ATTEMPTS = 3
 
 
 class WrittenGames:
-    """The games of one tournament that were passed on. Used from the threads that read the store."""
+    """Passes the games of one tournament on, each once and in slot order. Used from the threads that read the store."""
 
     def __init__(self, write: Callable[[Iterator[ExportedGame]], None]) -> None:
         self._write = write
@@ -55,11 +55,12 @@ class WrittenGames:
         self._lock = threading.Lock()
 
     def add(self, connection: Connection, tournament: Tournament) -> None:
-        """Write the new games up to the first slot without a game, except the last one, which may be the end."""
+        """Write the new games up to the first slot without a game, but not the last of them, which can be the end."""
         with self._lock:
             if not self._complete and tournament.folded - 1 > self._through:
-                after, self._through = self._through, tournament.folded - 1
-                self._write(export(connection, tournament.id, after=after, through=self._through))
+                written = self._through
+                self._through = tournament.folded - 1
+                self._write(export(connection, tournament.id, after=written, through=self._through))
 
     def add_rest(self, connection: Connection, tournament: Tournament) -> None:
         """Write all remaining games; none follow."""
@@ -70,6 +71,8 @@ class WrittenGames:
 
 @dataclass(eq=False)
 class RunAtServer:
+    """A local run on its started server."""
+
     plan: LocalPlan
     specs: Mapping[str, BotSpec]
     processes: Mapping[str, BotProcess]
@@ -78,7 +81,7 @@ class RunAtServer:
     transcripts: InitVar[Transcripts]
     on_progress: Callable[[LocalProgress], None]
     stop: LocalStop
-    patience: StartRetry
+    retry: StartRetry
     on_game: Callable[[PlayedGame, MatchGames], None] = lambda game, match: None
     write: Callable[[Iterator[ExportedGame]], None] = lambda games: None
     """Gets the stored games, see `WrittenGames`."""
@@ -107,8 +110,8 @@ class RunAtServer:
             tasks = await stack.enter_async_context(asyncio.TaskGroup())
             processes = []
             for label, spec in self.specs.items():
-                playing = self.children.play if spec.child_kind else self._keep_alive
-                processes.append(tasks.create_task(playing(label, spec), name=label))
+                play_bot = self.children.play if spec.child_kind else self._keep_alive
+                processes.append(tasks.create_task(play_bot(label, spec), name=label))
             try:
                 if await self._unless(self.stop.finishing, self._all_online()):
                     games = self._tournament.play(self._report, self._written.add)
@@ -121,8 +124,8 @@ class RunAtServer:
                     process.cancel()
                 self.children.close()
                 if self.stop.finishing.is_set():
-                    # The user can resume it, but a server does not resume it by itself.
-                    with suppress(WrongState):  # it has just finished
+                    # The user can resume the tournament, but a server does not resume it by itself.
+                    with suppress(WrongState):  # the tournament has just finished
                         await self.server.director.pause(self._tournament.slug)
 
     async def outcome(self) -> LocalOutcome:
@@ -137,15 +140,17 @@ class RunAtServer:
             self._written.add_rest(connection, tournament)
             # Only language models have records in comments, and reading all games takes time.
             has_models = any(spec.asks_an_endpoint for spec in self.specs.values())
-            commented = export(connection, tournament.id) if has_models else ()
-            begun = bool(tournament.games_done or games_so_far(connection, tournament.id, 1, tournament.games_total))
-            return tournament, table, terminations(connection, tournament.id), Tally(map(recorded, commented)), begun
+            games = export(connection, tournament.id) if has_models else ()
+            has_games = bool(
+                tournament.games_done or games_so_far(connection, tournament.id, 1, tournament.games_total)
+            )
+            return tournament, table, terminations(connection, tournament.id), Tally(map(recorded, games)), has_games
 
-        tournament, crosstable, ends, tally, begun = await store.read(read)
+        tournament, crosstable, ends, tally, has_games = await store.read(read)
         table = tuple(crosstable.standings)
         self._report(tournament, table)
         finished = tournament.state is TournamentState.FINISHED
-        can_be_resumed = begun and not finished
+        can_be_resumed = has_games and not finished
         return LocalOutcome(
             games=tournament.games_done,
             games_total=tournament.games_total,
@@ -166,10 +171,10 @@ class RunAtServer:
     def _committed(self, report: CommitReport) -> None:
         for game in report.games:
             self._count([game])
-            played = self._played(game)
-            self.on_game(played, self._match)
-            if self.plan.fatal and self._fatal is None and played.is_fault:
-                self._fatal = played
+            labelled_game = self._with_labels(game)
+            self.on_game(labelled_game, self._match)
+            if self.plan.fatal and self._fatal is None and labelled_game.is_fault:
+                self._fatal = labelled_game
                 self.stop.finish()
 
     def _recall(self, connection: Any) -> None:
@@ -177,11 +182,11 @@ class RunAtServer:
         self._count(finished_games(connection, get_tournament(connection, self._tournament.slug).id))
 
     def _count(self, games: Iterable[FinishedGame]) -> None:
-        """Count stored games, if this is a match, for the bot that was named first."""
+        """If this is a match, count stored games for the bot that was named first."""
         if len(self.specs) == 2:
             self._match.add({game.ordinal: counted_game(game, self.plan.settings.variant, base=1) for game in games})
 
-    def _played(self, game: FinishedGame) -> PlayedGame:
+    def _with_labels(self, game: FinishedGame) -> PlayedGame:
         # Entries are numbered in the order in which they joined.
         labels = tuple(self.specs)
         first, second = labels[game.first], labels[game.second]
@@ -190,37 +195,43 @@ class RunAtServer:
     # The bots' processes.
 
     async def _keep_alive(self, label: str, spec: BotSpec) -> None:
-        """Run the bot's process. If it crashes, it loses its running games and is started again, a few times."""
+        """Run the bot's process, up to `_ATTEMPTS` times. If it crashes, it loses its running games.
+
+        Raise LocalError after the last attempt.
+        """
         process = self.processes[label]
         code = await self._play_in(process, label)
         for _ in range(1, _ATTEMPTS):
-            async with bot_process(spec, self.plan.settings.concurrency, self.patience) as process:
+            async with bot_process(spec, self.plan.settings.concurrency, self.retry) as process:
                 code = await self._play_in(process, label)
-        what = f"{label}: its process ended {_ATTEMPTS} times, at last with exit code {code}"
+        problem = f"{label}: its process ended {_ATTEMPTS} times, at last with exit code {code}"
         advice = f"try it alone: noughts bot check {shlex.quote(str(spec))}"
-        raise LocalError("\n".join([what, *process.lines]), advice)
+        raise LocalError("\n".join([problem, *process.lines]), advice)
 
     async def _play_in(self, process: BotProcess, label: str) -> int:
-        """Return its exit code. If cancelled, the process ends before the server does."""
+        """Play in the process until it ends, and return its exit code. If cancelled, end it before the server ends."""
         try:
             code = await process.play(self.server.address, self._tournament.ticket(label))
         finally:
             await process.stop()
-        # It loses its running games at once.
+        # The bot loses its running games at once.
         self.server.sessions.wire(self._tournament.bots[label].id).dismiss()
         return code
 
     async def _all_online(self) -> None:
+        """Return when all bots are online. Raise LocalError after a time limit."""
         tournament = self._tournament
         times = self.plan.children
-        patience = _START_SECONDS + MOST_STARTS * (times.start + 2 * times.stop) * self.plan.has_children
+        limit = _START_SECONDS
+        if self.plan.has_children:
+            limit += MOST_STARTS * (times.start + 2 * times.stop)
         try:
-            async with asyncio.timeout(patience):
+            async with asyncio.timeout(limit):
                 await tournament.all_online(lambda: self._report(None, (), missing=len(tournament.missing())))
         except TimeoutError:
             names = ", ".join(tournament.missing())
             advice = "give them longer: --start-timeout, or try each alone with `noughts bot check SPEC`"
-            raise LocalError(f"{names}: not online after {patience:.0f} s", advice) from None
+            raise LocalError(f"{names}: not online after {limit:.0f} s", advice) from None
 
     def _report(self, tournament: Tournament | None, table: tuple[Standing, ...], *, missing: int = 0) -> None:
         self.on_progress(
@@ -236,12 +247,12 @@ class RunAtServer:
         )
 
     async def _unless(self, event: asyncio.Event, work: Coroutine[Any, Any, None]) -> bool:
-        """Return whether the work was done before the event; otherwise cancel it."""
+        """Run the work until the event, then cancel it. Return whether it ended before the event."""
         async with asyncio.TaskGroup() as tasks:
-            working = tasks.create_task(work)
-            waiting = tasks.create_task(event.wait())
-            await asyncio.wait((working, waiting), return_when=asyncio.FIRST_COMPLETED)
-            done = working.done()
-            working.cancel()
-            waiting.cancel()
-        return done
+            work_task = tasks.create_task(work)
+            event_task = tasks.create_task(event.wait())
+            await asyncio.wait((work_task, event_task), return_when=asyncio.FIRST_COMPLETED)
+            is_done = work_task.done()
+            work_task.cancel()
+            event_task.cancel()
+        return is_done

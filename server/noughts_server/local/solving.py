@@ -1,6 +1,6 @@
-"""Solves many positions with all processors: this process the first ones, several processes the others.
+"""Solves many positions with all processors: this process solves the first ones, several processes the others.
 
-A few positions are solved before a process has started. The answers come in the order of the questions.
+So a few positions need no other process. The answers come in the order of the questions.
 """
 
 import os
@@ -18,10 +18,10 @@ from noughts_bots.reference.analysis import Analyst
 from noughts_bots.reference.exact import Verdict
 from noughts_referee.rules import Position, Variant, parse_variant
 
-_HERE = 16
+_SOLVED_HERE = 16
 """Positions that this process solves before it starts others."""
-_WAITING = 64
-"""Positions for each process that are read before their turn."""
+_READ_AHEAD = 64
+"""Positions for each process that are read ahead."""
 
 
 class Question(NamedTuple):
@@ -40,7 +40,7 @@ def verdicts(questions: Iterable[Question]) -> Iterator[tuple[Question, Verdict 
     An error of `questions` is raised in its place.
     """
     remaining = iter(questions)
-    for question in islice(remaining, _HERE):
+    for question in islice(remaining, _SOLVED_HERE):
         yield question, answer(question)
     processes = os.cpu_count() or 1
     if processes == 1:
@@ -50,7 +50,7 @@ def verdicts(questions: Iterable[Question]) -> Iterator[tuple[Question, Verdict 
     # Nothing of this process is copied: its threads and connections do not survive a fork.
     with ProcessPoolExecutor(processes, get_context("spawn"), initializer=_ignore_interrupts) as pool:
         try:
-            yield from _ahead(remaining, pool, processes * _WAITING)
+            yield from _ahead(remaining, pool, processes * _READ_AHEAD)
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
@@ -64,7 +64,7 @@ def answer(question: Question) -> Verdict | None:
 
 
 def verdict(position: Position, analyst: Analyst) -> Verdict | None:
-    """Return the value, also of a position in which the game is over: its distance is 0."""
+    """Return the value of the position; None if no solver reaches it. If the game is over, the distance is 0."""
     outcome = position.outcome()
     if outcome is None:
         return analyst.verdict(position)
@@ -93,7 +93,10 @@ def _ahead(
             waiting.put(error)
 
     Thread(target=read, name="noughts-positions", daemon=True).start()
-    while (entry := waiting.get()) is not None:
+    while True:
+        entry = waiting.get()
+        if entry is None:
+            return
         if isinstance(entry, Exception):
             raise entry
         question, future = entry

@@ -1,4 +1,4 @@
-"""A tournament that is organised in the server's own process; its bots log in with tickets, or are its children."""
+"""A tournament that is organised in the server's own process. Its bots log in with tickets, or are child processes."""
 
 import asyncio
 import secrets
@@ -34,6 +34,8 @@ _TICK_SECONDS = 0.2
 
 
 class LocalTournament:
+    """The one tournament of a local run."""
+
     def __init__(
         self, server: Server, settings: TournamentSettings, versions: Mapping[str, str], resumes: str = ""
     ) -> None:
@@ -49,7 +51,8 @@ class LocalTournament:
         self._owner = 0
         self.bots: dict[str, BotVersion] = {}
         """The bot versions, by label."""
-        self._excused: set[str] = set()
+        self._absent: set[str] = set()
+        """The labels of the bots for which no game waits."""
 
     async def create(self) -> None:
         """Create the tournament and enter the bots, or add the missing ones."""
@@ -61,13 +64,13 @@ class LocalTournament:
 
     def mark_absent(self, label: str) -> None:
         """Do not wait for the bot of this label: it loses its games as they begin."""
-        self._excused.add(label)
+        self._absent.add(label)
         self._server.bus.publish(PRESENCE, self.bots[label].id)
 
     def missing(self) -> list[str]:
         """Return the labels of the bots that have no session and are not marked absent."""
         online = self._server.sessions.online
-        expected = [label for label in self._versions if label not in self._excused]
+        expected = [label for label in self._versions if label not in self._absent]
         return [label for label in expected if not online(self.bots[label].id)]
 
     async def all_online(self, on_change: Callable[[], None]) -> None:
@@ -82,38 +85,39 @@ class LocalTournament:
     async def play(
         self,
         on_progress: Callable[[Tournament, tuple[Standing, ...]], None],
-        look: Callable[[Connection, Tournament], None] | None = None,
+        on_read: Callable[[Connection, Tournament], None] | None = None,
     ) -> None:
         """Start the tournament and return when it is finished.
 
-        `on_progress` is called several times a second, and at last with all games; `look` before that, in a thread.
+        `on_progress` is called several times a second, and once more after the last game. `on_read` is called
+        before each of these calls, in a thread of the store.
         """
 
         def progress(connection: Connection) -> tuple[Tournament, tuple[Standing, ...]]:
             tournament = get_tournament(connection, self.slug)
-            if look is not None:
-                look(connection, tournament)
+            if on_read is not None:
+                on_read(connection, tournament)
             return tournament, tuple(standings(connection, tournament))
 
-        before = await self._server.store.read(lambda connection: get_tournament(connection, self.slug))
-        if before.state is not TournamentState.FINISHED:  # else it is resumed, and there is nothing left
+        stored = await self._server.store.read(lambda connection: get_tournament(connection, self.slug))
+        if stored.state is not TournamentState.FINISHED:  # a resumed run can have no games left
             await self._server.director.start(self.slug)
-        over = asyncio.Event()
+        finished = asyncio.Event()
 
-        def heard(report: CommitReport) -> None:
-            if any(progress.finished and progress.tournament == before.id for progress in report.progress):
-                over.set()
+        def on_commit(report: CommitReport) -> None:
+            if any(progress.finished and progress.tournament == stored.id for progress in report.progress):
+                finished.set()
 
-        with listening(self._server.bus, COMMITTED, heard):
+        with listening(self._server.bus, COMMITTED, on_commit):
             while True:
                 tournament, table = await self._server.store.read(progress)
                 on_progress(tournament, table)
                 if tournament.state is TournamentState.FINISHED:
                     return
-                await set_within(over, _TICK_SECONDS)
+                await set_within(finished, _TICK_SECONDS)
 
     def _enter(self, connection: Connection) -> int:
-        """Create the tournament, or add what a resumed one lacks; return the owner's key."""
+        """Create the tournament, or add the missing games and bots to a resumed one; return the owner's key."""
         now = self._server.store.now_ms()
         owner = create_owner(connection, OWNER)
         if self._resumes:
@@ -130,15 +134,15 @@ class LocalTournament:
         return owner
 
     def _reopen(self, connection: Connection) -> set[str]:
-        """Pause a tournament that was killed, and extend it; return the labels that it lacks."""
+        """Pause a tournament whose run was killed, and extend it. Return the labels of the bots that it lacks."""
         tournament = get_tournament(connection, self.slug)
         if tournament.state is TournamentState.RUNNING:
             pause_tournament(connection, self.slug)
-        late = set(self._versions) - {row.label for row in standings(connection, tournament)}
-        more = self._settings.games_per_pair - tournament.settings.games_per_pair
+        missing = set(self._versions) - {row.label for row in standings(connection, tournament)}
+        games_per_pair = self._settings.games_per_pair - tournament.settings.games_per_pair
         rounds = self._settings.rounds - tournament.settings.rounds if self._settings.rounds else 0
         if tournament.state is TournamentState.OPEN:
-            more = rounds = 0
-        if more or rounds or late:
-            extend_tournament(connection, self.slug, games_per_pair=more, rounds=rounds, any_format=True)
-        return late
+            games_per_pair = rounds = 0
+        if games_per_pair or rounds or missing:
+            extend_tournament(connection, self.slug, games_per_pair=games_per_pair, rounds=rounds, any_format=True)
+        return missing
