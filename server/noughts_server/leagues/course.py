@@ -1,4 +1,4 @@
-"""A course: what a teacher chose for the league of a class."""
+"""A course: the teacher's settings for the league of a class."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -26,11 +26,13 @@ _KINDS = {"py", "wasm"}
 
 
 class LeagueProblem(ExplainedError):
-    """Something to tell the teacher: what is wrong, and what to do next."""
+    """An error that the teacher can fix; the text says what is wrong and what to do next."""
 
 
 @dataclass(frozen=True, slots=True)
 class Course:
+    """The settings of a course, under the names of `course.json`."""
+
     name: str
     variant: str
     games_per_pair: int
@@ -38,12 +40,13 @@ class Course:
     nightly: str
     """HH:MM, by the clock of this machine."""
     closes: str
-    """When tokens expire, in ISO 8601; empty: never."""
+    """The time at which tokens expire, in ISO 8601; empty: never."""
     accept: str
+    """The kinds of bots that students can submit: `py`, `wasm`, or both separated by a comma."""
     address: str
-    """Where students find the website."""
+    """The address of the website."""
     server: str = DEFAULT_SERVER
-    """Where their commands reach the server."""
+    """The address of the server for the students' commands."""
     openings: str = "none"
     """The openings of each night, as `--openings` takes them."""
     python_packages: str = ""
@@ -60,11 +63,11 @@ class Course:
 
     @property
     def end(self) -> datetime | None:
-        """When tokens expire; None: never."""
+        """Return the time at which tokens expire; None: never."""
         return datetime.fromisoformat(self.closes) if self.closes else None
 
     def night(self, now: datetime, openings: Openings) -> TournamentSettings:
-        """Return what is played in the night that begins now, with these openings."""
+        """Return the settings of the night that begins now, with these openings."""
         return TournamentSettings(
             title=f"{self.name}, {now:%Y-%m-%d}", variant=self.variant, games_per_pair=self.games_per_pair,
             time=parse_time_control(self.time), openings=openings,
@@ -81,7 +84,7 @@ def are_kinds(text: str) -> bool:
     return set(text.split(",")) <= _KINDS
 
 
-def _is_moment(text: str) -> bool:
+def _is_time_with_zone(text: str) -> bool:
     with suppress(ValueError):
         return datetime.fromisoformat(text).tzinfo is not None
     return not text
@@ -93,7 +96,7 @@ def _is_variant(text: str) -> bool:
     return False
 
 
-def _is_time(text: str) -> bool:
+def _is_time_control(text: str) -> bool:
     with suppress(TimeControlError):
         return parse_time_control(text) is not None
     return False
@@ -119,9 +122,9 @@ def _is_server(text: str) -> bool:
 
 _EXPECTED: Mapping[str, tuple[Callable[[str], bool], str]] = {
     "variant": (_is_variant, "a variant, e.g. connect4"),
-    "time": (_is_time, "a time control, e.g. 1/move or 60+0.5"),
+    "time": (_is_time_control, "a time control, e.g. 1/move or 60+0.5"),
     "nightly": (is_clock, "HH:MM, e.g. 02:00"),
-    "closes": (_is_moment, "a time with its zone, e.g. 2026-12-18T23:59:00+01:00, or an empty text"),
+    "closes": (_is_time_with_zone, "a time with its zone, e.g. 2026-12-18T23:59:00+01:00, or an empty text"),
     "address": (is_site, f"{SITE}, e.g. https://games.example"),
     "server": (_is_server, f"HOST:PORT, e.g. {DEFAULT_SERVER}"),
     "python_packages": (
@@ -134,20 +137,22 @@ _EXPECTED: Mapping[str, tuple[Callable[[str], bool], str]] = {
 
 
 def _problems(document: Mapping[str, object]) -> Iterator[str]:
-    known = {each.name: each for each in fields(Course)}
+    """Yield a sentence for each key of the document that is unknown, missing or wrong."""
+    known = {field.name: field for field in fields(Course)}
     for key in document.keys() - known.keys():
         yield f"{key}: got an unknown key, expected one of {', '.join(known)}"
-    for key, each in known.items():
+    for key, field in known.items():
         if key not in document:
-            if each.default is MISSING:
+            if field.default is MISSING:
                 yield f"{key}: got no value, expected the key"
             continue
         value = document[key]
         if key == "games_per_pair":
+            # `type`, because a bool is also an instance of int.
             if type(value) is not int or not 2 <= value <= MOST_GAMES or value % 2:
                 yield f"{key}: got {value!r}, expected {GAMES}"
         elif not isinstance(value, str):
-            what = f": {_EXPECTED[key][1]}" if key in _EXPECTED else ""
-            yield f"{key}: got {value!r}, expected a text{what}"
+            description = f": {_EXPECTED[key][1]}" if key in _EXPECTED else ""
+            yield f"{key}: got {value!r}, expected a text{description}"
         elif key in _EXPECTED and not _EXPECTED[key][0](value):
             yield f"{key}: got {value!r}, expected {_EXPECTED[key][1]}"

@@ -1,4 +1,4 @@
-"""The folder of a course, which holds everything: the database, the tokens, what was chosen."""
+"""The folder of a course, with all its files: the database, the tokens and the settings."""
 
 import csv
 import json
@@ -30,20 +30,20 @@ _PRIVATE = stat.S_IRUSR | stat.S_IWUSR
 
 
 def instructions(course: Course) -> str:
-    """Return the page in Markdown."""
+    """Return the instructions for students, a page in Markdown."""
     words: dict[str, object] = {**asdict(course), "submissions": Limits().submissions}
     # Beyond one machine a token travels encrypted.
     words["tls"] = "" if is_loopback(host_of(course.server)) else " --tls"
     words["imports"] = _imports(course.python_packages)
     words["task"] = _task(course)
 
-    def filled(part: str) -> str:
+    def fill_template(part: str) -> str:
         template = resources.files(__package__) / "instructions" / f"{part}.md.template"
         return Template(template.read_text(encoding="utf-8")).substitute(words)
 
     for part, kind in (("python", "py"), ("wasm", "wasm")):
-        words[part] = filled(part) if kind in course.accept else ""
-    return filled("page")
+        words[part] = fill_template(part) if kind in course.accept else ""
+    return fill_template("page")
 
 
 def _task(course: Course) -> str:
@@ -55,11 +55,13 @@ def _task(course: Course) -> str:
 
 
 def _imports(python_packages: str) -> str:
-    packages = [each.strip() for each in python_packages.split(",") if each.strip()]
+    packages = [name.strip() for name in python_packages.split(",") if name.strip()]
     return f"the standard library and {', '.join(packages)}" if packages else "the standard library only"
 
 
 class CourseFolder:
+    """The paths of a course's files, and the changes of these files."""
+
     def __init__(self, path: Path) -> None:
         self.path = path
         self.database = path / "league.sqlite"
@@ -85,7 +87,7 @@ class CourseFolder:
             raise LeagueProblem(f"{self.settings}: {problem.message}", problem.hint) from None
 
     def update_instructions(self, course: Course, python_packages: str) -> bool:
-        """Write the present options and packages into the instructions, whose other text stays.
+        """Write the current settings and packages into the instructions. Their other text stays.
 
         Return False if the instructions have no place for the packages. The instructions can be missing, because the
         teacher can move them.
@@ -108,7 +110,7 @@ class CourseFolder:
             raise LeagueProblem(f"{self.path}: it already exists, and is not empty", "Choose another folder.")
         self.path.mkdir(parents=True, exist_ok=True)
         try:
-            secrets = await self._make_tokens([each.login for each in students], course.end, organiser=True)
+            secrets = await self._make_tokens([student.login for student in students], course.end, organiser=True)
             self.settings.write_text(json.dumps(asdict(course), indent=2) + "\n", encoding="utf-8")
             _write_private(self.organiser, secrets[""] + "\n")
             _write_private(self.tokens, TOKENS_HEADER + tokens_csv(students, secrets))
@@ -121,51 +123,52 @@ class CourseFolder:
             raise
 
     async def add(self, logins: list[str]) -> int:
-        """Make tokens for late students. Return how many students there are then. Raise LeagueProblem."""
-        course, known = self.read(), self.logins()
+        """Make tokens for further students. Return the number of all students. Raise LeagueProblem."""
+        course = self.read()
+        known_logins = self.logins()
         check_logins(logins, lambda number: "LOGIN")
-        lower = {login.lower() for login in known}
-        if have := [login for login in logins if login.lower() in lower]:
+        lower_logins = {login.lower() for login in known_logins}
+        if repeated_logins := [login for login in logins if login.lower() in lower_logins]:
             raise LeagueProblem(
-                f"{', '.join(have)}: got a student who has a token, expected a new login",
+                f"{', '.join(repeated_logins)}: got a student who has a token, expected a new login",
                 f"Give the student the token in {self.tokens}, or leave the login out.",
             )
-        added = tokens_csv(map(Student, logins), await self._make_tokens(logins, course.end))
-        _write_private(self.tokens, self.tokens.read_text(encoding="utf-8") + added)
-        return len(known) + len(logins)
+        new_lines = tokens_csv(map(Student, logins), await self._make_tokens(logins, course.end))
+        _write_private(self.tokens, self.tokens.read_text(encoding="utf-8") + new_lines)
+        return len(known_logins) + len(logins)
 
     async def _make_tokens(
         self, logins: Iterable[str], end: datetime | None, *, organiser: bool = False
     ) -> dict[str, str]:
-        """Return the secrets of new tokens by login; the organiser's has an empty one."""
+        """Make tokens, and return their secrets by login. The organiser's token has an empty login."""
         store = await Store.open(url_of(self.database.absolute()), create=organiser)
         try:
             now = store.now_ms()
-            life = None if end is None else round(end.timestamp() * 1000) - now
-            if life is not None and life <= 0:
+            life_ms = None if end is None else round(end.timestamp() * 1000) - now
+            if life_ms is not None and life_ms <= 0:
                 hint = f"Write a later time into {self.settings}, then start `noughts course serve` again."
                 raise LeagueProblem(f"closes: got {end}, which is in the past, expected a time in the future", hint)
 
-            def tokens(connection: Connection) -> dict[str, str]:
+            def make_all(connection: Connection) -> dict[str, str]:
                 scopes: tuple[str, ...] = ("play", "submit")
-                make = partial(create_token, connection, label=COURSE_LABEL, scopes=scopes, life_ms=life, now_ms=now)
-                made = {login: make(owner=login) for login in logins}
+                make = partial(create_token, connection, label=COURSE_LABEL, scopes=scopes, life_ms=life_ms, now_ms=now)
+                tokens = {login: make(owner=login) for login in logins}
                 if organiser:
                     scopes = ("admin", "organise", "play")
-                    made[""] = create_token(connection, owner=ORGANISER, label=ORGANISER, scopes=scopes, now_ms=now)
-                return {login: token.secret for login, token in made.items()}
+                    tokens[""] = create_token(connection, owner=ORGANISER, label=ORGANISER, scopes=scopes, now_ms=now)
+                return {login: token.secret for login, token in tokens.items()}
 
-            return await store.write(tokens)
+            return await store.write(make_all)
         finally:
             await store.close()
 
 
 async def keep_deadline(store: Store, course: Course) -> None:
-    """Let the students' tokens expire when the course closes: the teacher can change the date in course.json."""
+    """Let the students' tokens expire when the course closes. The teacher can have changed the time in course.json."""
     expires_at = None if course.end is None else round(course.end.timestamp() * 1000)
     await store.write(partial(set_expiry, label=COURSE_LABEL, expires_at=expires_at))
 
 
 def _write_private(file: Path, text: str) -> None:
-    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _PRIVATE), "w", encoding="utf-8") as opened:
-        opened.write(text)
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _PRIVATE), "w", encoding="utf-8") as stream:
+        stream.write(text)

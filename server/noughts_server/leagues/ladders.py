@@ -30,14 +30,14 @@ _BOARDS = 2
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
-    """A tournament that does not end, and who plays in it."""
+    """A tournament that does not end, and its bots."""
 
     name: str
     title: str
     variant: str
     time: str
     bots: tuple[str, ...]
-    """Their specs."""
+    """The specs of the bots."""
 
     @property
     def settings(self) -> TournamentSettings:
@@ -81,38 +81,40 @@ LADDERS = (
 
 @asynccontextmanager
 async def playing_ladders(server: Server, pace: float) -> AsyncIterator[str]:
-    """Reference bots play on the server inside the block, a move in `pace` seconds; yields a token for another bot."""
+    """Inside the block, reference bots play on the server, and wait `pace` seconds before each move.
 
+    Yield a token with which another bot can log in.
+    """
     now = server.store.now_ms()
-    made = await server.store.write(partial(create_token, owner=LIVE_OWNER, label="noughts live", now_ms=now))
-    token = made.secret
-    async with asyncio.TaskGroup() as playing:
+    created = await server.store.write(partial(create_token, owner=LIVE_OWNER, label="noughts live", now_ms=now))
+    token = created.secret
+    async with asyncio.TaskGroup() as tasks:
         names = await server.store.read(_names)
-        bots = await _log_in(playing, server.address, token, pace, names)
+        bot_tasks = await _log_in(tasks, server.address, token, pace, names)
         await asyncio.to_thread(_start_ladders, server.address, token, names)
         try:
             yield token
         finally:
-            for bot in bots:
-                bot.cancel()
+            for bot_task in bot_tasks:
+                bot_task.cancel()
 
 
 def _names(connection: Connection) -> dict[str, str]:
     """Return the name of each bot by its spec: `house-minimax` if `minimax` belongs to another owner."""
 
-    def free(name: str) -> str:
+    def usable_name(name: str) -> str:
         try:
             return name if get_bot(connection, name).owner == LIVE_OWNER else f"{LIVE_OWNER}-{name}"
         except NotFound:
             return name
 
-    return {text: free(parse_spec(text).short) for ladder in LADDERS for text in ladder.bots}
+    return {text: usable_name(parse_spec(text).short) for ladder in LADDERS for text in ladder.bots}
 
 
 async def _log_in(
-    playing: asyncio.TaskGroup, address: str, token: str, pace: float, names: Mapping[str, str]
+    group: asyncio.TaskGroup, address: str, token: str, pace: float, names: Mapping[str, str]
 ) -> list[asyncio.Task[None]]:
-    """Start the bots; return when the server has let all of them in."""
+    """Start the bots. Return their tasks when all of them are online."""
     tasks, waits = [], []
     for text, name in names.items():
         spec = parse_spec(text)
@@ -124,14 +126,14 @@ async def _log_in(
 
         login = Login(address, token, name, "1")
         bot = Unhurried(make_bot(spec), pace, max_games=len(LADDERS))
-        tasks.append(playing.create_task(play(bot, login, on_event), name=name))
+        tasks.append(group.create_task(play(bot, login, on_event), name=name))
         waits.append(online.wait())
     await asyncio.gather(*waits)
     return tasks
 
 
 def _start_ladders(address: str, token: str, names: Mapping[str, str]) -> None:
-    """Start those that are new: the others continue by themselves."""
+    """Create and start the ladders that the server does not have. The others continue by themselves."""
     with connected(address, token, Dialling()) as client:
         for ladder in LADDERS:
             name = create_tournament(client, ladder.settings, ladder.name)

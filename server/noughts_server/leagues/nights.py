@@ -1,4 +1,4 @@
-"""The nights of a course: a tournament of all submitted bots each, and what it told about each student's bots."""
+"""The nights of a course: each is a tournament of all submitted bots, with a report for each student."""
 
 import asyncio
 import secrets
@@ -29,14 +29,14 @@ _ATTEMPTS, _PAUSE_SECONDS = 5, 2.0
 """Attempts to enter a bot in a night, and the pause between them."""
 _FEWEST = 2
 _PREFIX = "night-"
-"""With which the IDs of nights begin."""
+"""The beginning of the IDs of nights."""
 _MOST_NIGHTS = 1_000
-_GOING = (tournaments_pb2.TOURNAMENT_STATE_OPEN, tournaments_pb2.TOURNAMENT_STATE_RUNNING)
+_OPEN_OR_RUNNING = (tournaments_pb2.TOURNAMENT_STATE_OPEN, tournaments_pb2.TOURNAMENT_STATE_RUNNING)
 _ASSUMED_MOVE_SECONDS = 0.001
 
 
 def next_night(clock: str, now: datetime) -> datetime:
-    """When the clock of this machine shows HH:MM next."""
+    """Return the next time at which the clock of this machine shows HH:MM."""
     hour, minute = map(int, clock.split(":"))
     today = now.replace(hour=hour, minute=minute, second=0, microsecond=0)
     return today if today > now else today + timedelta(days=1)
@@ -63,13 +63,18 @@ class Night:
 
 
 def estimate_of(client: Client, settings: TournamentSettings, bots: int) -> NightEstimate:
-    """Return the estimate of a night with so many bots: from the last night, else from the limits of time."""
+    """Return the estimate of a night with this many bots: from the last night, else from the limits of time."""
     games = bots * (bots - 1) // 2 * settings.games_per_pair
     for last in _nights(client):
-        played = last.end_time.ToMilliseconds() - last.start_time.ToMilliseconds()
-        same = (last.variant, last.time) == (settings.variant, time_control_message(settings.time))
-        if last.state == tournaments_pb2.TOURNAMENT_STATE_FINISHED and same and last.games_done and played > 0:
-            return NightEstimate(bots, games, games * played / 1_000 / last.games_done, "night")
+        duration_ms = last.end_time.ToMilliseconds() - last.start_time.ToMilliseconds()
+        has_same_games = (last.variant, last.time) == (settings.variant, time_control_message(settings.time))
+        if (
+            last.state == tournaments_pb2.TOURNAMENT_STATE_FINISHED
+            and has_same_games
+            and last.games_done
+            and duration_ms > 0
+        ):
+            return NightEstimate(bots, games, games * duration_ms / 1_000 / last.games_done, "night")
     plies = usual_plies(parse_variant(settings.variant))
     longest = longest_game([settings.time], plies)
     if longest is None:
@@ -81,21 +86,22 @@ def estimate_of(client: Client, settings: TournamentSettings, bots: int) -> Nigh
 def _nights(client: Client) -> Iterator[tournaments_pb2.Tournament]:
     """Yield the course's nights, the newest first."""
     request = tournaments_pb2.ListTournamentsRequest(owner=ORGANISER, search=_PREFIX)
-    for each in client.each(client.tournaments.ListTournaments, request, lambda page: page.tournaments, _MOST_NIGHTS):
-        if short(each.name).startswith(_PREFIX):
-            yield each
+    tournaments = client.each(client.tournaments.ListTournaments, request, lambda page: page.tournaments, _MOST_NIGHTS)
+    for tournament in tournaments:
+        if short(tournament.name).startswith(_PREFIX):
+            yield tournament
 
 
 def _refuse_second(client: Client, new: str = "") -> None:
-    """Raise LeagueProblem if a night is open or running that is older than the new one, if that exists already."""
+    """Raise LeagueProblem if a night is open or running. With `new`, only nights older than this night count."""
     nights = _nights(client)
     if new:
-        nights = islice(dropwhile(lambda each: each.name != new, nights), 1, None)
-    for each in nights:
-        if each.state in _GOING:
-            games = f"{each.games_done:,} of {each.games_total:,} games are over"
-            hint = f"Wait for its end, or cancel it: noughts tournament cancel {short(each.name)}"
-            raise LeagueProblem(f"{short(each.name)} still runs ({games}), and nights do not overlap", hint)
+        nights = islice(dropwhile(lambda night: night.name != new, nights), 1, None)
+    for night in nights:
+        if night.state in _OPEN_OR_RUNNING:
+            games = f"{night.games_done:,} of {night.games_total:,} games are over"
+            hint = f"Wait for its end, or cancel it: noughts tournament cancel {short(night.name)}"
+            raise LeagueProblem(f"{short(night.name)} still runs ({games}), and nights do not overlap", hint)
 
 
 async def play_nights(
@@ -105,7 +111,13 @@ async def play_nights(
     tell: Callable[[Night], None],
     warn: Callable[[str], None],
 ) -> None:
-    """Begin a tournament each night, until cancelled; `organiser` connects, `tell` and `warn` get what came of it."""
+    """Begin a tournament each night, until cancelled.
+
+    Args:
+        organiser: connects to the server with the organiser's token.
+        tell: gets each night that has begun.
+        warn: gets a sentence if a night, or a bot in a night, cannot begin.
+    """
     due = next_night(course.nightly, datetime.now().astimezone())
     while True:
         await asyncio.sleep(_LOOK_SECONDS)
@@ -138,9 +150,9 @@ def plan_night(client: Client, settings: TournamentSettings) -> NightEstimate:
 
 
 def play_night(client: Client, course: Course, now: datetime, openings: Openings, warn: Callable[[str], None]) -> Night:
-    """Create the tournament, enter every bot that is online, and start it.
+    """Create the tournament of a night, enter every bot that is online, and start the tournament.
 
-    Raise LeagueProblem with too few bots, and while another night runs.
+    Raise LeagueProblem if there are too few bots, or if another night runs.
     """
     _refuse_second(client)
     bots = online_bots(client)
@@ -153,7 +165,7 @@ def play_night(client: Client, course: Course, now: datetime, openings: Openings
     try:
         _refuse_second(client, name)
     except LeagueProblem:
-        # Another command has begun a night at the same moment.
+        # Another command has begun a night at the same time.
         client.call(client.tournaments.CancelTournament, tournaments_pb2.CancelTournamentRequest(name=name))
         raise
     entered = 0
@@ -173,9 +185,9 @@ def play_night(client: Client, course: Course, now: datetime, openings: Openings
 
 def _enter(client: Client, name: str, bot: bots_pb2.Bot) -> None:
     """Enter a bot, with further attempts if the server does not answer. Raises CallFailed."""
-    # The server may have entered it although its answer was lost.
-    repeatable = secrets.token_hex(16)
-    joining = tournaments_pb2.JoinTournamentRequest(name=name, bot=bot.latest_version, request_id=repeatable)
+    # If an answer is lost, the server can have entered the bot. It ignores a repeated request with the same ID.
+    request_id = secrets.token_hex(16)
+    joining = tournaments_pb2.JoinTournamentRequest(name=name, bot=bot.latest_version, request_id=request_id)
     for _ in range(_ATTEMPTS - 1):
         try:
             client.call(client.tournaments.JoinTournament, joining)
@@ -189,7 +201,7 @@ def _enter(client: Client, name: str, bot: bots_pb2.Bot) -> None:
 
 
 def newest_night(client: Client) -> str:
-    """Return the name of the newest night of which games have been played. Raise LeagueProblem."""
+    """Return the name of the newest night with a finished game. Raise LeagueProblem without such a night."""
     for tournament in _nights(client):
         if tournament.games_done:
             return tournament.name
@@ -235,9 +247,9 @@ def write_reports(client: Client, folder: CourseFolder, name: str) -> list[str]:
         return "\n".join(lines) + "\n"
 
     folder.reports.mkdir(exist_ok=True)
-    written = []
+    files = []
     for login in folder.logins():
         file = folder.reports / f"{login}.md"
         file.write_text(report(login), encoding="utf-8")
-        written.append(str(file))
-    return written
+        files.append(str(file))
+    return files

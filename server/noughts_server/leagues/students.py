@@ -1,4 +1,4 @@
-"""The students of a course: their list as the teacher has it, and the file with their tokens."""
+"""The students of a course: the teacher's list of them, and the file with their tokens."""
 
 import csv
 import re
@@ -18,6 +18,8 @@ TOKENS_HEADER = "login,name,email,token\n"
 
 @dataclass(frozen=True, slots=True)
 class Student:
+    """A row of the teacher's list."""
+
     login: str
     name: str = ""
     email: str = ""
@@ -33,8 +35,9 @@ def read_class(file: Path) -> list[Student]:
     except WrongBytes as error:
         raise LeagueProblem(f"--students {file}, {error}", error.fix) from error
     header = [cell.strip().lower() for cell in re.split(r"[,;\t]", lines[0])] if lines else []
-    if has_header := "login" in header:
-        delimiter = next((each for each in ",;\t" if each in lines[0]), ",")
+    has_header = "login" in header
+    if has_header:
+        delimiter = next((separator for separator in ",;\t" if separator in lines[0]), ",")
         rows = (dict(zip(header, row, strict=False)) for row in csv.reader(lines[1:], delimiter=delimiter))
         students = [
             Student(
@@ -49,12 +52,17 @@ def read_class(file: Path) -> list[Student]:
         students = [Student(line.strip()) for line in lines]
     if not 1 <= len(students) <= _MOST_STUDENTS:
         raise LeagueProblem(f"--students {file}: got {len(students)} students, expected 1 to {_MOST_STUDENTS:,}")
-    check_logins([each.login for each in students], lambda number: f"--students {file}, line {number + has_header}")
+    check_logins(
+        [student.login for student in students], lambda number: f"--students {file}, line {number + has_header}"
+    )
     return students
 
 
 def check_logins(logins: list[str], place: Callable[[int], str]) -> None:
-    """Raise LeagueProblem for a login that is wrong or comes twice; `place` names where a login comes from."""
+    """Raise LeagueProblem for an invalid or repeated login.
+
+    `place` returns the place of a login in the input by its number, from 1.
+    """
     seen: set[str] = set()
     for number, login in enumerate(logins, 1):
         if not _LOGIN.fullmatch(login):
@@ -71,6 +79,7 @@ def tokens_csv(students: Iterable[Student], secrets: dict[str, str]) -> str:
     """Return a line for each student, with the student's token."""
     text = StringIO()
     lines = csv.writer(text, lineterminator="\n")
-    for each in students:
-        lines.writerow((*map(spreadsheet_cell, (each.login, each.name, each.email)), secrets[each.login]))
+    for student in students:
+        cells = [spreadsheet_cell(text) for text in (student.login, student.name, student.email)]
+        lines.writerow([*cells, secrets[student.login]])
     return text.getvalue()

@@ -1,4 +1,4 @@
-"""Tournaments that a league makes."""
+"""Creation of the tournaments of a league."""
 
 from itertools import count
 
@@ -13,7 +13,7 @@ from noughts_server.core.resource_names import tournament_name
 
 
 def create_tournament(client: Client, settings: TournamentSettings, name: str, *, numbered: bool = False) -> str | None:
-    """Create the tournament and return its resource name; the server draws its seed.
+    """Create the tournament and return its resource name; the server chooses its seed at random.
 
     If the name is taken, return None, or with `numbered` take the first free one of NAME-2, NAME-3 and so on.
     """

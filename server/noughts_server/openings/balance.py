@@ -11,7 +11,7 @@ from noughts_bots.reference.threats.bot import ThreatsBot
 from noughts_referee.rules import Position, Variant, covers
 
 WON = 900_000
-"""On the scale of `threats`: wins are worth more, everything else less."""
+"""On the scale of `threats`: a win is worth more than this, every other position less."""
 NODES = 2_000
 """The number of positions to visit for an opening."""
 MOST_LEAD = 30
@@ -46,14 +46,14 @@ class _SpentError(Exception):
 
 
 def _forced(position: Position, nodes: int) -> int:
-    """Return whether the side to move can force a win or must lose, by a search of `nodes` positions."""
+    """Return the result that a search of `nodes` positions proves for the side to move; `_OPEN` without a proof."""
     variant = position.variant
-    left = nodes
+    nodes_left = nodes
 
     def value(own: int, opponent: int, side: int, depth: int) -> int:
-        nonlocal left
-        left -= 1
-        if left < 0:
+        nonlocal nodes_left
+        nodes_left -= 1
+        if nodes_left < 0:
             raise _SpentError
         cells = variant.legal_cells(own, opponent, side)
         best = _LOST

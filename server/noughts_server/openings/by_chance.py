@@ -4,23 +4,24 @@ from noughts_referee.rules import Draws, Variant, members
 
 # On boards with edges of at least this length, the first stone is at most a fifth of the edge from the middle.
 _LARGE_EDGE = 7
+# Rows and columns between a later stone and another one, at most.
 _NEAR = 3
 
 
 def drawn_plies(variant: Variant, plies: int, draws: Draws, *, natural: bool) -> tuple[int, ...] | None:
     """Return `plies` random legal cells that do not end the game; None if there are too few.
 
-    If `natural`, on large boards they are near the middle, then up to three cells from another stone.
+    If `natural`, on large boards the first stone is near the middle, and the others up to three cells from a stone.
     """
-    near = natural and min(variant.columns, variant.rows) >= _LARGE_EDGE
+    stays_near = natural and min(variant.columns, variant.rows) >= _LARGE_EDGE
     cells: list[int] = []
     own = opponent = 0
     for ply in range(plies):
         side = ply & 1
         legal = variant.legal_cells(own, opponent, side)
-        if near:
-            cells_near = _surroundings(variant, own | opponent) if cells else _middle(variant)
-            legal = tuple(cell for cell in legal if cells_near >> cell & 1) or legal
+        if stays_near:
+            near_cells = _surroundings(variant, own | opponent) if cells else _middle(variant)
+            legal = tuple(cell for cell in legal if near_cells >> cell & 1) or legal
         while legal:
             cell = draws.choice(legal)
             if variant.outcome(own | 1 << cell, opponent, cell, side) is None:
@@ -41,6 +42,7 @@ def _middle(variant: Variant) -> int:
 
 
 def _surroundings(variant: Variant, stones: int) -> int:
+    """Return the cells near the stones, in all layers, as a set."""
     near = 0
     for cell in members(stones):
         row, column = divmod(cell % (variant.rows * variant.columns), variant.columns)
@@ -49,6 +51,7 @@ def _surroundings(variant: Variant, stones: int) -> int:
 
 
 def _square(variant: Variant, row: int, column: int, reach: int) -> int:
+    """Return the cells at most `reach` rows and columns away, in all layers, as a set."""
     cells = 0
     for layer in range(variant.layers):
         for near_row in range(max(0, row - reach), min(variant.rows, row + reach + 1)):

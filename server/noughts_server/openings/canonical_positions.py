@@ -9,7 +9,7 @@ from noughts_referee.rules import Variant, symmetries
 
 
 class CanonicalPositions:
-    """The positions of a variant, of which symmetric ones have one number, the same in every process.
+    """Numbers the positions of a variant. Symmetric positions have the same number, in every process.
 
     A position's hash is Zobrist's: the exclusive or of a fixed random number for each stone. The number is the smallest
     hash of all symmetric boards (64 bits, signed), and the board that has it is the canonical one.
@@ -27,15 +27,19 @@ class CanonicalPositions:
         ]
 
     def after(self, moves: Iterable[int]) -> Iterator[tuple[int, list[tuple[int, ...]]]]:
-        """Yield the number of the empty board, then of the position after each move.
+        """Yield the number of the empty board, then the number of the position after each move.
 
-        With it come the images of the cells on the canonical board: several if the position itself is symmetric.
+        Each number comes with the images of the cells on the canonical board: several if the position is symmetric.
         """
         packed = 0
+        # None stands for the end: the position after the last move.
         for ply, cell in enumerate((*moves, None)):
             hashes = self._unpack(packed.to_bytes(self._size, "little"))
             number = min(hashes)
-            yield number, [image for each, image in zip(hashes, self._images, strict=True) if each == number]
+            yield (
+                number,
+                [image for image_hash, image in zip(hashes, self._images, strict=True) if image_hash == number],
+            )
             if cell is not None:
                 packed ^= self._stones[ply & 1][cell]
 

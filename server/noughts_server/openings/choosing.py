@@ -8,7 +8,7 @@ from noughts_server.openings.by_chance import drawn_plies
 from noughts_server.openings.legality import OpeningError, check_opening, is_legal
 from noughts_server.openings.settings import MOST_PLIES, Openings, OpeningsKind, OpeningsOrder
 
-# They separate the random numbers of openings from those of games and from each other.
+# Purposes of seeds: they separate the random numbers of openings from those of games, and from each other.
 _ENCOUNTERS = 0x6A09E667F3BCC909
 _PASSES = 0xBB67AE8584CAA73B
 _SYMMETRY_PLY = 1 << 20
@@ -26,17 +26,17 @@ def opening_of(openings: Openings, variant: Variant, seed: int, encounter: int) 
     """
     if not openings:
         return ()
-    chance = game_seed(purpose_seed(seed, _ENCOUNTERS), encounter)
+    encounter_seed = game_seed(purpose_seed(seed, _ENCOUNTERS), encounter)
     if openings.kind is OpeningsKind.LIST:
         opening = _from_list(openings, seed, encounter)
     else:
-        opening, _ = _drawn(openings, variant, seed, encounter)
+        opening, _ = _random_opening(openings, variant, seed, encounter)
     if openings.symmetries:
         images = symmetries(variant)
-        image = Draws(chance, _SYMMETRY_PLY).choice(images)
-        turned = tuple(image[cell] for cell in opening)
+        image = Draws(encounter_seed, _SYMMETRY_PLY).choice(images)
+        image_of_opening = tuple(image[cell] for cell in opening)
         # A plugin's variant can forbid the image of an opening.
-        opening = turned if is_legal(variant, turned) else opening
+        opening = image_of_opening if is_legal(variant, image_of_opening) else opening
     return opening
 
 
@@ -61,21 +61,22 @@ def check_openings(openings: Openings, variant: Variant) -> None:
     if not 1 <= openings.plies <= min(MOST_PLIES, variant.cells - 1):
         most = min(MOST_PLIES, variant.cells - 1)
         raise OpeningError(f"{openings.plies} plies", f"1 to {most} for {variant.name}")
-    _, even = _drawn(openings, variant, 0, 0)
-    if openings.kind is OpeningsKind.BALANCED and not even:
+    _, is_balanced = _random_opening(openings, variant, 0, 0)
+    if openings.kind is OpeningsKind.BALANCED and not is_balanced:
         raise OpeningError(
             f"no balanced opening of {openings.plies} plies for {variant.name} in {_SEARCHES} tries",
             f"another number of plies, or `random:{openings.plies}`",
         )
 
 
-def _drawn(openings: Openings, variant: Variant, seed: int, encounter: int) -> tuple[OpeningChoice, bool]:
+def _random_opening(openings: Openings, variant: Variant, seed: int, encounter: int) -> tuple[OpeningChoice, bool]:
     """Return the first random opening that is balanced, or the most balanced one; and whether it is balanced.
 
-    Raises OpeningError if no opening has so many plies.
+    An opening of the kind `random` counts as balanced if the side to move cannot win at once. Raises OpeningError if
+    no tried opening has this many plies.
     """
     natural = False
-    bound = 0
+    most_uneven = 0
     tries = _TRIES
     unevenness: Callable[[Variant, OpeningChoice], int] = _won_at_once
     if openings.kind is OpeningsKind.BALANCED:
@@ -84,18 +85,18 @@ def _drawn(openings: Openings, variant: Variant, seed: int, encounter: int) -> t
 
         natural = True
         unevenness = imbalance
-        bound = MOST_LEAD
+        most_uneven = MOST_LEAD
         tries = _SEARCHES
     draws = Draws(game_seed(purpose_seed(seed, _ENCOUNTERS), encounter), 0)
     best: tuple[OpeningChoice, int] | None = None
     for _ in range(tries):
         opening = drawn_plies(variant, openings.plies, draws, natural=natural)
         if opening is not None:
-            uneven = unevenness(variant, opening)
-            if uneven <= bound:
+            score = unevenness(variant, opening)
+            if score <= most_uneven:
                 return opening, True
-            if best is None or uneven < best[1]:
-                best = opening, uneven
+            if best is None or score < best[1]:
+                best = opening, score
     if best is None:
         expected = f"fewer plies for {variant.name}"
         raise OpeningError(f"{openings.plies} plies, which ended the game in all {tries} tries", expected)
@@ -112,10 +113,10 @@ def _won_at_once(variant: Variant, opening: OpeningChoice) -> int:
 
 def _from_list(openings: Openings, seed: int, encounter: int) -> OpeningChoice:
     listed = openings.listed
-    turn, place = divmod(encounter, len(listed))
+    turn, index = divmod(encounter, len(listed))
     if openings.order is OpeningsOrder.RANDOM:
-        place = _shuffled(seed, turn, len(listed))[place]
-    return listed[place]
+        index = _shuffled(seed, turn, len(listed))[index]
+    return listed[index]
 
 
 @lru_cache(maxsize=8, typed=True)

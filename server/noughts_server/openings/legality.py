@@ -21,13 +21,13 @@ def check_opening(variant: Variant, cells: Sequence[int]) -> None:
         if not variant.takes(cell, occupied) or (
             variant.forbids is not None and variant.forbids(own, opponent, cell, side) is not None
         ):
-            wrong = placed_wrongly(variant, own, opponent, cell, side)
-            raise OpeningError(f"a {number} that {wrong}", f"moves that {variant.name} allows")
+            reason = placed_wrongly(variant, own, opponent, cell, side)
+            raise OpeningError(f"a {number} that {reason}", f"moves that {variant.name} allows")
         own |= 1 << cell
         outcome = variant.outcome(own, opponent, cell, side)
         if outcome is not None:
-            how = f"{number} on {cell_name(variant, cell)}, which ends the game ({outcome.termination})"
-            raise OpeningError(how, "moves after which the game is still open")
+            last_move = f"{number} on {cell_name(variant, cell)}, which ends the game ({outcome.termination})"
+            raise OpeningError(last_move, "moves after which the game is still open")
         own, opponent = opponent, own
 
 

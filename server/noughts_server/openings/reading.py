@@ -3,7 +3,7 @@
 - Gomocup's offsets, as c-gomoku-cli's `type=offset`: `3,-3, 2,-4, 1,-4`, each a column and a row counted from the
   middle, to the right and down. The middle is cell size / 2, rounded down, from 0: (10, 10) on 20x20, (7, 7) on 15x15.
 - Cells by name, with or without spaces: `h8i9g7`, `h8 i9 g7`; with layers, `2b3 1a1`. Rows count from the bottom.
-- Our own: JSON, `{"variant": "gomoku", "moves": [112, 128]}` or `[112, 128]`, or a game of `-o` with an opening.
+- JSON: `{"variant": "gomoku", "moves": [112, 128]}` or `[112, 128]`, or a game of `-o` with an opening.
 
 Empty lines, and lines that begin with #, are ignored.
 """
@@ -24,7 +24,7 @@ _OFFSETS = re.compile(r"[-+\d,\s]+")
 _OFFSET = re.compile(r"[-+]?\d{1,4}")
 _NAME = r"[A-Za-z]{1,2}\d{1,2}"
 _FORMS = '`x,y, x,y` from the middle, cells as in `h8i9`, or JSON with "moves"'
-_LONGEST_SHOWN = 60
+_LONGEST_EXCERPT = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +37,11 @@ class Part:
     """The length to which openings are cut; 0 for their own."""
 
     def of(self, openings: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
-        """Return the openings of this part; those that are equal after the cut occur once. Raises OpeningError."""
+        """Return the openings of this part; openings that are equal after the cut occur once. Raises OpeningError."""
         if not 1 <= self.start <= len(openings):
             raise OpeningError(f"start={self.start}", f"1 to {len(openings):,}, the number of its openings")
-        turned = (*openings[self.start - 1 :], *openings[: self.start - 1])
-        return list(dict.fromkeys(cells[: self.plies] for cells in turned)) if self.plies else list(turned)
+        rotated = (*openings[self.start - 1 :], *openings[: self.start - 1])
+        return list(dict.fromkeys(cells[: self.plies] for cells in rotated)) if self.plies else list(rotated)
 
 
 WHOLE = Part()
@@ -66,7 +66,7 @@ def read_openings(
     openings: Openings, name: str, lines: Iterable[str], variant: Variant, part: Part = WHOLE
 ) -> Openings:
     """Return the openings of these lines of the file `name`. Raises OpeningsFileError for the first invalid line."""
-    read: list[tuple[int, ...]] = []
+    list_of_cells: list[tuple[int, ...]] = []
     for number, raw in enumerate(lines, start=1):
         line = raw.strip().lstrip("\ufeff")
         if not line or line.startswith("#"):
@@ -76,19 +76,19 @@ def read_openings(
             check_opening(variant, cells)
         except OpeningError as error:
             raise OpeningsFileError(f"line {number}: {error}") from None
-        read.append(cells)
-        if len(read) > MOST_OPENINGS:
+        list_of_cells.append(cells)
+        if len(list_of_cells) > MOST_OPENINGS:
             raise OpeningsFileError(f"line {number}: got more openings, expected at most {MOST_OPENINGS:,}")
-    if not read:
+    if not list_of_cells:
         raise OpeningsFileError(f"got no openings, expected one per line: {_FORMS}")
     try:
-        made = openings.of_list(name, part.of(read))
+        new_openings = openings.of_list(name, part.of(list_of_cells))
     except OpeningError as error:
         raise OpeningsFileError(str(error)) from None
-    if len(made.text) > MOST_CHARACTERS:
-        got = f"{len(made.text):,} characters of cells"
+    if len(new_openings.text) > MOST_CHARACTERS:
+        got = f"{len(new_openings.text):,} characters of cells"
         raise OpeningsFileError(f"got {got}, expected at most {MOST_CHARACTERS:,}")
-    return made
+    return new_openings
 
 
 def read_opening(line: str, variant: Variant) -> tuple[int, ...]:
@@ -99,12 +99,12 @@ def read_opening(line: str, variant: Variant) -> tuple[int, ...]:
         return _read_offsets(line, variant)
     name = rf"\d+{_NAME}(?!\w)" if variant.layers > 1 else _NAME
     if re.fullmatch(rf"(?:{name}[\s,;-]*)+", line):
-        return tuple(_named(variant, each) for each in re.findall(name, line))
-    raise OpeningError(_shown(line), _FORMS)
+        return tuple(_cell_of(variant, cell_text) for cell_text in re.findall(name, line))
+    raise OpeningError(_excerpt(line), _FORMS)
 
 
-def _shown(text: str) -> str:
-    return repr(text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}...")
+def _excerpt(text: str) -> str:
+    return repr(text if len(text) <= _LONGEST_EXCERPT else f"{text[:_LONGEST_EXCERPT]}...")
 
 
 def _read_json(line: str, variant: Variant) -> tuple[int, ...]:
@@ -128,6 +128,7 @@ def _board(name: object) -> tuple[int, int, int] | None:
         variant = parse_variant(name) if isinstance(name, str) else None
     except VariantError:
         return None
+    # The board of an unknown variant is equal to none.
     return None if variant is None else (variant.columns, variant.rows, variant.layers)
 
 
@@ -137,7 +138,7 @@ def _read_offsets(line: str, variant: Variant) -> tuple[int, ...]:
     parts = [part.strip() for part in line.strip().rstrip(",").split(",")]
     wrong = next((part for part in parts if not _OFFSET.fullmatch(part)), None)
     if wrong is not None:
-        raise OpeningError(f"{_shown(wrong)} among the offsets", "whole numbers with commas between them")
+        raise OpeningError(f"{_excerpt(wrong)} among the offsets", "whole numbers with commas between them")
     numbers = [int(part) for part in parts]
     if len(numbers) % 2:
         raise OpeningError(f"{len(numbers)} numbers", "pairs of them: `x,y, x,y`")
@@ -151,7 +152,8 @@ def _read_offsets(line: str, variant: Variant) -> tuple[int, ...]:
     return tuple(cells)
 
 
-def _named(variant: Variant, name: str) -> int:
-    if (cell := read_cell(variant, name)) is None:
+def _cell_of(variant: Variant, name: str) -> int:
+    cell = read_cell(variant, name)
+    if cell is None:
         raise OpeningError(f"cell {name}, which is off the board", f"cells of {variant.name}")
     return cell

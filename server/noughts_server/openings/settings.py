@@ -16,7 +16,7 @@ LONGEST_NAME = 100
 
 
 class OpeningsKind(StrEnum):
-    """Where openings come from."""
+    """The source of openings."""
 
     NONE = "none"
     RANDOM = "random"
@@ -57,6 +57,7 @@ class Openings:
 
     @property
     def listed(self) -> tuple[tuple[int, ...], ...]:
+        """Return the openings of a list, each as cells in playing order."""
         return _listed(self.text)
 
     def of_list(self, name: str, openings: Iterable[Iterable[int]]) -> "Openings":
@@ -66,8 +67,8 @@ class Openings:
 
     def document(self) -> dict[str, Any] | None:
         """Return the value for JSON without defaults; None if there are no openings."""
-        usual = asdict(Openings())
-        return {name: value for name, value in asdict(self).items() if value != usual[name]} or None
+        defaults = asdict(Openings())
+        return {name: value for name, value in asdict(self).items() if value != defaults[name]} or None
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any] | None) -> "Openings":

@@ -1,9 +1,8 @@
 """The values of all positions of Connect Four after twelve moves, from the package bitbully-databases.
 
-Its file has a record of five bytes for each position, or for one of two mirror images: a number for the position, and
-the value. The records are sorted by that number. The value is 100 less the half-moves until the side to
-move wins, the negative of that if it loses, and 0 for a draw. Positions are left out in which the side to move can win
-at once.
+Its file has a record of five bytes for each position: a number for the position, and the value. Of two mirror images it
+has only one. The records are sorted by that number. The value is 100 less the half-moves until the side to move wins,
+the negative of that if it loses, and 0 for a draw. The file has no positions in which the side to move can win at once.
 """
 
 import mmap
