@@ -88,7 +88,7 @@ HOSTING = (
     Fault(
         name="charge-lost-with-the-database",
         file=f"{_HOSTING}/processor_time.py",
-        before="                self._unsaved += charged\n",
+        before="                self._unsaved += charges\n",
         after="",
         harm="If the database is unavailable, the processor time of submitted bots is free.",
         near=("tests/server/hosting/test_processor_time.py",),
@@ -115,8 +115,8 @@ HOSTING = (
     Fault(
         name="last-seconds-not-charged",
         file=f"{_HOSTING}/submitted.py",
-        before="        finally:\n            settle()\n",
-        after="        finally:\n            playing.life = None\n",
+        before="        finally:\n            charge_rest()\n",
+        after="        finally:\n            playing.process = None\n",
         harm="The processor time of a process between the last look and its end is free.",
         near=("tests/server/hosting/test_submitted.py",),
         wider=_HOSTING_TESTS,

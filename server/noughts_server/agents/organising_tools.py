@@ -1,4 +1,4 @@
-"""Tools that change tournaments, challenges and tests."""
+"""Tools that create and change tournaments, challenges and tests."""
 
 from typing import Annotated
 

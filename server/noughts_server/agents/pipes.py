@@ -1,4 +1,4 @@
-"""The MCP connection over standard input and output. A line that is not a message gets an error as its answer."""
+"""The MCP connection over standard input and output. It answers a line that is not a message with an error."""
 
 from types import TracebackType
 from typing import Any, Self
@@ -14,27 +14,33 @@ from pydantic import ValidationError
 
 async def serve_connection(server: MCPServer[Any]) -> None:
     """Serve the client on standard input and output, until it closes them."""
-    served = server._lowlevel_server  # `run_stdio_async` skips lines that it cannot read
+    # `MCPServer.run_stdio_async` would skip lines that it cannot read.
+    lowlevel_server = server._lowlevel_server
     async with stdio_server() as (lines, answers):
-        await served.run(_Messages(lines, answers), answers, served.create_initialization_options())
+        options = lowlevel_server.create_initialization_options()
+        await lowlevel_server.run(_Messages(lines, answers), answers, options)
 
 
 class _Messages:
-    """The messages among the lines of a client; each other line is answered."""
+    """A stream of the messages among the lines of a client. It answers each other line with an error."""
 
     def __init__(self, lines: ReadStream[SessionMessage | Exception], answers: WriteStream[SessionMessage]) -> None:
-        self._lines, self._answers = lines, answers
+        self._lines = lines
+        self._answers = answers
 
     @property
     def last_context(self) -> Any:
-        """The context in which the last message was sent, which the dispatcher restores."""
+        """The context in which the last message was sent; the dispatcher of the SDK restores it."""
         return getattr(self._lines, "last_context", None)
 
     async def receive(self) -> SessionMessage | Exception:
-        while isinstance(message := await self._lines.receive(), Exception):
-            if (error := _error(message)) is not None:
+        while True:
+            message = await self._lines.receive()
+            if not isinstance(message, Exception):
+                return message
+            error = _error(message)
+            if error is not None:
                 await self._answers.send(SessionMessage(error))
-        return message
 
     def __aiter__(self) -> Self:
         return self
@@ -62,13 +68,16 @@ class _Messages:
 
 def _error(problem: Exception) -> JSONRPCError | None:
     """Return the answer to a line that could not be read; None for an empty line."""
-    found: list[Any] = problem.errors(include_url=False) if isinstance(problem, ValidationError) else []
-    if not found or found[0]["type"] == "json_invalid":
-        if found and not found[0]["input"].strip():
+    details: list[Any] = problem.errors(include_url=False) if isinstance(problem, ValidationError) else []
+    if not details or details[0]["type"] == "json_invalid":
+        if details and not details[0]["input"].strip():
             return None
-        reason = found[0]["ctx"]["error"] if found else "it cannot be read"
+        reason = details[0]["ctx"]["error"] if details else "it cannot be read"
         error = ErrorData(code=PARSE_ERROR, message=f"Parse error: got a line that is not JSON ({reason})")
     else:
         error = ErrorData(code=INVALID_REQUEST, message="Invalid request: expected a JSON-RPC 2.0 message on each line")
-    number = next((each["input"].get("id") for each in found if isinstance(each["input"], dict)), None)
-    return JSONRPCError(jsonrpc="2.0", id=number if type(number) in (int, str) else None, error=error)
+    inputs = [detail["input"] for detail in details]
+    request_id = next((line.get("id") for line in inputs if isinstance(line, dict)), None)
+    # `type`, because True and False are integers, too.
+    has_valid_id = type(request_id) in (int, str)
+    return JSONRPCError(jsonrpc="2.0", id=request_id if has_valid_id else None, error=error)

@@ -1,4 +1,4 @@
-"""Agents at the board: each player is a bot in this process whose moves come from the tool `play`."""
+"""Agents that play: each player is a bot in this process whose moves come from the tool `play`."""
 
 import asyncio
 import time
@@ -19,8 +19,8 @@ from noughts_server.web.play_rooms import BrowserPlayer, log_in
 from noughts_server.web.upstream import Failure
 
 _IDLE_SECONDS = 600.0
-_TOKEN_MOST = 4
-"""Players of a token at a time."""
+_MOST_PLAYERS = 4
+"""Players of one token that can be connected at a time."""
 
 
 class AgentPlayer(BrowserPlayer):
@@ -31,55 +31,63 @@ class AgentPlayer(BrowserPlayer):
     def __init__(self) -> None:
         super().__init__()
         self.finished: list[Document] = []
-        """The ends of games that the agent has not been told of."""
+        """The ends of games that no tool has reported to the agent yet."""
         self.session: asyncio.Task[None] | None = None
         """None until the server has accepted the player."""
         self.idle: asyncio.TimerHandle | None = None
         """Ends the session if no tool uses it."""
-        self._asked = 0.0
+        self._asked_at = 0.0
+        """When the open question came, in seconds of the monotonic clock."""
 
     @property
     def question(self) -> Position | None:
-        """The position that waits for a move."""
+        """The position that waits for a move; None if it is not the player's turn."""
         return self._position if self._answer is not None else None
 
     async def choose(self, position: Position) -> int:
-        self._asked = time.monotonic()
+        self._asked_at = time.monotonic()
         return await super().choose(position)
 
     def end(self, game: GameInfo, end: GameEnd) -> None:
         super().end(game, end)
-        outcomes = {Result.DRAW: "draw", Result.VOID: "void", (Result.FIRST_WINS, Result.SECOND_WINS)[game.side]: "win"}
-        told: Document = {"game": game.name, "outcome": outcomes.get(end.result, "loss")}
-        told |= {"termination": str(end.termination), "moves": cell_names(game.variant, end.moves).split()}
-        self.finished.append(told)
+        win = (Result.FIRST_WINS, Result.SECOND_WINS)[game.side]
+        outcomes = {Result.DRAW: "draw", Result.VOID: "void", win: "win"}
+        ending: Document = {
+            "game": game.name,
+            "outcome": outcomes.get(end.result, "loss"),
+            "termination": str(end.termination),
+            "moves": cell_names(game.variant, end.moves).split(),
+        }
+        self.finished.append(ending)
 
     def disconnected(self, session: "asyncio.Task[None]") -> None:
-        """End all waiting, after the session."""
+        """Wake the tools that wait for this player, because its session has ended."""
         self._wake()
 
     async def state(self, seconds: float) -> Document:
-        """Return what the agent must know when it is to move, a game has ended or this time is over."""
+        """Wait until the agent must move or a game has ended, at most `seconds`; return the state of the player."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while self.question is None and not self.finished and self.session and not self.session.done():
                     await self._changed.wait()
-        finished, self.finished = self.finished, []
-        told: Document = {"your_turn": False, "game": None, "finished": finished}
+        finished = self.finished
+        self.finished = []
+        state: Document = {"your_turn": False, "game": None, "finished": finished}
         game, position = self.game, self.question
         if game is None or (self.game_end is not None and position is None):
-            return told
-        told |= {"game": game.name, "variant": game.variant.name, "you": "XO"[game.side], "opponent": game.opponent}
+            return state
+        state |= {"game": game.name, "variant": game.variant.name, "you": "XO"[game.side], "opponent": game.opponent}
         if position is None:
-            return told
-        used_us = int(1e6 * (time.monotonic() - self._asked))
-        clocks = {"you": position.own_clock_us and max(1000, position.own_clock_us - used_us)}
-        clocks["opponent"] = position.opponent_clock_us
-        return told | {
+            return state
+        used_us = int(1e6 * (time.monotonic() - self._asked_at))
+        # A clock of 0 means that there is none. A clock that runs shows at least 1 ms.
+        own_clock_us = max(1000, position.own_clock_us - used_us) if position.own_clock_us else 0
+        clocks_us = {"you": own_clock_us, "opponent": position.opponent_clock_us}
+        return state | {
             "your_turn": True,
             "moves": [cell_name(game.variant, cell) for cell in position.moves],
             "board": board_text(position).split("\n"),
-            "clocks_ms": {side: clock // 1000 for side, clock in clocks.items() if clock} or None,
+            "clocks_ms": {side: clock // 1000 for side, clock in clocks_us.items() if clock} or None,
         }
 
 
@@ -88,7 +96,9 @@ class Players:
 
     def __init__(self, backend: Backend, tasks: asyncio.TaskGroup, idle: float = _IDLE_SECONDS) -> None:
         """A player that no tool has used for `idle` seconds is disconnected."""
-        self._backend, self._tasks, self._idle = backend, tasks, idle
+        self._backend = backend
+        self._tasks = tasks
+        self._idle = idle
         self._players: dict[tuple[str, str], AgentPlayer] = {}
         self.tools = (self.connect_player, self.wait_for_turn, self.play, self.disconnect_player)
 
@@ -108,12 +118,13 @@ class Players:
 
         It plays one game at a time and accepts challenges. It is disconnected after ten minutes without a tool call.
         """
-        token, upstream = self._backend.token(caller), self._backend.upstream
+        token = self._backend.token(caller)
+        upstream = self._backend.upstream
         await upstream.ask(upstream.tokens.GetToken, tokens_pb2.GetTokenRequest(name="tokens/self"), token)
         if (token, bot) in self._players:
             raise Failure(409, f"{bot} is connected already", "Call wait_for_turn.")
-        if sum(owner == token for owner, _ in self._players) >= _TOKEN_MOST:
-            reason = f"at most {_TOKEN_MOST} players of a token can be connected"
+        if sum(owner == token for owner, _ in self._players) >= _MOST_PLAYERS:
+            reason = f"at most {_MOST_PLAYERS} players of a token can be connected"
             raise Failure(429, f"{bot} was not connected: {reason}", "Call disconnect_player for another one.")
         player = self._players[token, bot] = AgentPlayer()
         login = Login(upstream.address, token, bot, "1", upstream.dialling)
@@ -141,9 +152,9 @@ class Players:
         The answer also has the ends of games since the last call, which the server stores a moment later. If nothing
         happened in time, call it again.
         """
-        told = await self._player(caller, bot).state(seconds)
+        state = await self._player(caller, bot).state(seconds)
         self._player(caller, bot)  # raises Failure if it was disconnected meanwhile
-        return told
+        return state
 
     async def play(
         self,

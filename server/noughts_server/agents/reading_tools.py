@@ -95,8 +95,8 @@ class ReadingTools:
         """Return a tournament with its settings, state and standings."""
         request = tournaments_pb2.GetTournamentRequest(name=full_name("tournaments", tournament))
         answer = await self._backend.ask(caller, self._server.tournaments.GetTournament, request)
-        found: Document = answer["tournament"]
-        return found
+        document: Document = answer["tournament"]
+        return document
 
     async def get_crosstable(
         self,
@@ -193,8 +193,8 @@ class ReadingTools:
         """Return a test with its state and statistics."""
         request = tests_pb2.GetTestRequest(name=full_name("tests", test))
         answer = await self._backend.ask(caller, self._server.tests.GetTest, request)
-        found: Document = answer["test"]
-        return found
+        document: Document = answer["test"]
+        return document
 
     # Bots.
 
@@ -223,8 +223,8 @@ class ReadingTools:
         """Return a bot, its newest version, and whether it is online."""
         request = bots_pb2.GetBotRequest(name=full_name("bots", bot))
         answer = await self._backend.ask(caller, self._server.bots.GetBot, request)
-        found: Document = answer["bot"]
-        return found
+        document: Document = answer["bot"]
+        return document
 
     async def list_games_of_bot(
         self,

@@ -1,4 +1,4 @@
-"""Tools about the games: positions, and the documentation."""
+"""Tools about the rules: positions of a variant, and the documentation."""
 
 import json
 from collections.abc import Sequence
@@ -59,21 +59,21 @@ class PositionTools:
 def _position(variant: str, moves: Sequence[str | int]) -> Document:
     """Return the answer of `show_position`. Raises Failure, VariantError."""
     position = Position(parse_variant(variant))
-    known = position.variant
+    board = position.variant
     for ply, move in enumerate(moves, 1):
-        cell = move if isinstance(move, int) else read_cell(known, move)
+        cell = move if isinstance(move, int) else read_cell(board, move)
         if cell not in position.free or position.outcome() is not None:
             raise Failure(400, f"moves: {move!r}, number {ply}, is not legal there")
         position.play(cell)
     outcome = position.outcome()
     return {
-        "variant": known.name,
-        "size": [known.columns, known.rows, known.layers],
-        "gravity": known.gravity,
-        "line_lengths": sorted(set(map(len, known.line_cells))),
+        "variant": board.name,
+        "size": [board.columns, board.rows, board.layers],
+        "gravity": board.gravity,
+        "line_lengths": sorted(set(map(len, board.line_cells))),
         "to_move": None if outcome else "XO"[position.side],
         "result": str(outcome.result) if outcome else None,
-        "legal": cell_names(known, position.free if outcome is None else ()).split(),
+        "legal": cell_names(board, position.free if outcome is None else ()).split(),
         "board": board_text(position).split("\n"),
     }
 

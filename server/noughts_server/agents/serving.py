@@ -26,9 +26,11 @@ _LIMITS = SiteLimits(address_writes=64, body_seconds=5.0, body_bytes_a_second=1_
 
 @asynccontextmanager
 async def mcp_server(backend: Backend) -> AsyncIterator[tuple[MCPServer[object], Players]]:
-    """Return the server with all tools, and the players, which are disconnected at the end of the block."""
+    """Create the server with all tools, and the players. At the end of the block the players are disconnected."""
     async with asyncio.TaskGroup() as tasks:
-        organising, bots, players = OrganisingTools(backend), BotTools(backend), Players(backend, tasks)
+        organising = OrganisingTools(backend)
+        bots = BotTools(backend)
+        players = Players(backend, tasks)
         positions = PositionTools()
         reading = (*ReadingTools(backend).tools, positions.show_position, read_docs, bots.new_bot, bots.explain_game)
         changing = (*organising.changing, bots.check_bot, bots.submit_bot, *players.tools)

@@ -23,6 +23,9 @@ from noughts_server.store.people.tokens import create_owner
 
 logger = structlog.get_logger("noughts.offers")
 
+_MOST_OUTPUT = 500
+"""Characters of a process's stderr that are logged."""
+
 
 @dataclass(frozen=True, slots=True)
 class Offer:
@@ -32,10 +35,10 @@ class Offer:
     version: str
     spec: BotSpec
     margin_us: int | None = None
-    """Its own time margin; None: the referee's, for engines with their own clocks at least 1 s."""
+    """Its own time margin. None: the referee's, but at least `ENGINE_MARGIN_US` for engines that keep a clock."""
 
     def time_margin_us(self, usual_us: int) -> int:
-        """Return its time margin; `usual_us` is the referee's."""
+        """Return its time margin in microseconds; `usual_us` is the referee's."""
         if self.margin_us is not None:
             return self.margin_us
         keeps_clock = self.spec.child_kind is not None and self.spec.child_kind.keeps_clock
@@ -44,7 +47,7 @@ class Offer:
 
 @dataclass(eq=False)
 class Offers:
-    """All installed bots, each with as many processes as the referee has capacity."""
+    """Runs the installed bots, each in one process for every seat of the referee."""
 
     bench: ForfeitingPlayers
     sessions: Sessions
@@ -66,18 +69,18 @@ class Offers:
         wire.on_presence = self.on_ready
         assert spec.child_kind is not None
 
-        def ended(fault: Fault) -> None:
-            said = fault.death.stderr[-500:].strip()
-            logger.warning("process_ended", bot=bot.resource, reason=fault.death.reason, said=said)
+        def note_fault(fault: Fault) -> None:
+            output = fault.death.stderr[-_MOST_OUTPUT:].strip()
+            logger.warning("process_ended", bot=bot.resource, reason=fault.death.reason, said=output)
             if fault.benched:
-                what = f"could not be started; the last time it {fault.death.reason}"
-                self.bench.add(wire.player, what, lambda games: None)
+                problem = f"could not be started; the last time it {fault.death.reason}"
+                self.bench.add(wire.player, problem, lambda games: None)
                 self.installed.discard(bot.id)
                 self.on_ready()
 
         start = partial(start_process, spec, self.launcher, self.times)
         accept = partial(self._accept, bot)
-        player = ChildPlayer(spec.child_kind, wire, self.times, start=start, accept=accept, on_fault=ended)
+        player = ChildPlayer(spec.child_kind, wire, self.times, start=start, accept=accept, on_fault=note_fault)
         await player.play()
 
     def _accept(self, bot: BotVersion, hello: pb.Hello) -> pb.Welcome:
@@ -90,9 +93,9 @@ async def register(store: Store, owner: str, offers: tuple[Offer, ...]) -> list[
     """Return the offered bots, created if new. Raises PermissionDenied if a name belongs to another owner."""
     now = store.now_ms()
 
-    def enter(connection: Connection) -> list[BotVersion]:
+    def create_bots(connection: Connection) -> list[BotVersion]:
         key = create_owner(connection, owner)
-        enter_one = partial(log_in, connection, owner_id=key, now_ms=now)
-        return [enter_one(name=offer.name, version=offer.version) for offer in offers]
+        create_bot = partial(log_in, connection, owner_id=key, now_ms=now)
+        return [create_bot(name=offer.name, version=offer.version) for offer in offers]
 
-    return await store.write(enter)
+    return await store.write(create_bots)

@@ -26,10 +26,11 @@ class ProcessorTime:
         self._used: Counter[int] = Counter()
         """In milliseconds, by the owner's key."""
         self._unsaved: Counter[int] = Counter()
-        self._saving = asyncio.Lock()
+        """The part of it that is not stored yet."""
+        self._save_lock = asyncio.Lock()
 
     def check(self, owner: int) -> None:
-        """Raise LimitReached if nothing is left for the owner today."""
+        """Raise LimitReached if the owner has no processor time left today."""
         used = self._used[owner] // 1000
         self._limits.check("processor_seconds", "seconds of processor time that your bots can use today", used)
 
@@ -37,12 +38,12 @@ class ProcessorTime:
         return self._used[owner] >= self._limits.processor_seconds * 1000
 
     def charge(self, owner: int, seconds: float) -> None:
-        """Count processor time; `save` stores it."""
-        before = self.is_spent(owner)
+        """Count processor time in seconds; `save` stores it."""
+        was_spent = self.is_spent(owner)
         used = max(0, round(1000 * seconds))
         self._used[owner] += used
         self._unsaved[owner] += used
-        if self.is_spent(owner) and not before:
+        if self.is_spent(owner) and not was_spent:
             logger.warning("processor_time_used_up", owner=owner)
 
     @property
@@ -50,20 +51,20 @@ class ProcessorTime:
         return not self._unsaved.total()
 
     async def try_to_save(self) -> None:
-        """Store what was charged; if the database refuses it now, the next call stores it."""
+        """Store the charges. If the database is unavailable, a later call stores them."""
         with suppress(NoughtsError):
             await self.save()
 
     async def save(self) -> None:
-        """Store what was charged, and read what all have used. Raises NoughtsError, and the next call stores it."""
-        async with self._saving:  # another call's charge would be missing from what is read
+        """Store the charges, and read the sums of all processes. A call after a NoughtsError stores them."""
+        async with self._save_lock:  # otherwise a call could read the sums before another has stored its charges
             day = self._store.now_ms() // _DAY_MS
-            charged = self._unsaved
+            charges = self._unsaved
             self._unsaved = Counter()
             try:
-                if charged.total():
-                    await self._store.write(partial(add_processor_time, day=day, used=charged))
+                if charges.total():
+                    await self._store.write(partial(add_processor_time, day=day, used=charges))
                 self._used = await self._store.read(partial(processor_time, day=day)) + self._unsaved
             except BaseException:
-                self._unsaved += charged
+                self._unsaved += charges
                 raise

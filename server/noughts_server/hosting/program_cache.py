@@ -10,14 +10,14 @@ MOST_BYTES = 1 << 30
 
 
 class ProgramCache:
-    """The programs in a folder that nobody else writes, by their hashes."""
+    """The programs in a folder to which only this process writes, by their hashes (SHA-256)."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         folder.mkdir(exist_ok=True)
 
     def get(self, hash_: bytes) -> bytes | None:
-        """Return the program with this hash if it is kept, undamaged."""
+        """Return the program with this hash; None if it is missing or damaged."""
         file = self._folder / hash_.hex()
         if not file.exists():
             return None
@@ -26,14 +26,14 @@ class ProgramCache:
         return content if hashlib.sha256(content).digest() == hash_ else None
 
     def keep(self, hash_: bytes, content: bytes) -> bytes:
-        """Keep a program and return it. Raises DatabaseDamaged if its hash is another one."""
+        """Write a program and return it; delete old ones beyond the limit. Raises DatabaseDamaged for a wrong hash."""
         if hashlib.sha256(content).digest() != hash_:
             raise DatabaseDamaged(f"a program whose hash is not {hash_.hex()}")
         (self._folder / hash_.hex()).write_bytes(content)
-        kept = sorted(self._folder.iterdir(), key=lambda file: file.stat().st_mtime_ns)
-        left = sum(file.stat().st_size for file in kept)
-        while left > MOST_BYTES:
-            oldest = kept.pop(0)
-            left -= oldest.stat().st_size
+        files = sorted(self._folder.iterdir(), key=lambda file: file.stat().st_mtime_ns)
+        total = sum(file.stat().st_size for file in files)
+        while total > MOST_BYTES:
+            oldest = files.pop(0)
+            total -= oldest.stat().st_size
             oldest.unlink()
         return content

@@ -42,7 +42,7 @@ SOURCE_FILE_BYTES, SOURCE_BYTES = 256 << 10, 1 << 20
 FOLDER_PREFIX = "one-"
 """The prefix of programs' folders, the same in trials and games, so that a bot cannot tell them apart."""
 
-_OURS = ("noughts_bots", "noughts_referee", "noughts_proto")
+_NOUGHTS_PACKAGES = ("noughts_bots", "noughts_referee", "noughts_proto")
 _REFUSED = frozenset(
     {
         *("ctypes", "_ctypes", "cffi", "fcntl", "resource", "pty", "webbrowser", "pip", "ensurepip", "venv"),
@@ -67,11 +67,11 @@ class Program:
     kind: str
     """One of `KINDS`."""
     entry: str
-    """The class of a Python bot, as far as its owner has named it."""
+    """The class of a Python bot as its owner named it, `FILE.py:CLASS` or a part of that; can be empty."""
     content: bytes
 
 
-async def placed(
+async def examine_and_place(
     program: Program, folder: Path, launcher: Launcher, packages: Iterable[str] = ()
 ) -> tuple[BotSpec, str]:
     """Have a child examine a program and write it to the folder; return its spec, and its entry in full.
@@ -80,7 +80,7 @@ async def placed(
     """
     file = folder / "submitted"
     await asyncio.to_thread(file.write_bytes, program.content)
-    entry = await examined(launcher, program.kind, program.entry, file, packages)
+    entry = await examine_in_child(launcher, program.kind, program.entry, file, packages)
     file.unlink()
     return await asyncio.to_thread(place, program.kind, entry, program.content, folder / "bot"), entry
 
@@ -92,9 +92,9 @@ def open_for_passage(folder: str | Path) -> None:
 
 @asynccontextmanager
 async def program_folder(parent: Path) -> AsyncIterator[Path]:
-    """Make a folder for one program, which child processes of other users can pass through.
+    """Create a folder for one program inside the block, which child processes of other users can pass through.
 
-    It is removed in a thread, because a busy disk needs seconds for a thousand files.
+    A thread removes the folder, because a busy disk needs seconds for a thousand files.
     """
     folder = tempfile.mkdtemp(dir=parent, prefix=FOLDER_PREFIX)
     try:
@@ -104,7 +104,7 @@ async def program_folder(parent: Path) -> AsyncIterator[Path]:
         await asyncio.to_thread(remove_tree, folder)
 
 
-async def examined(launcher: Launcher, kind: str, entry: str, file: Path, packages: Iterable[str] = ()) -> str:
+async def examine_in_child(launcher: Launcher, kind: str, entry: str, file: Path, packages: Iterable[str] = ()) -> str:
     """Have a child examine the program in this file; return the bot's full entry, empty for WebAssembly.
 
     `packages` are those that a Python program can import in addition to the standard library. Raises InvalidArgument
@@ -127,15 +127,15 @@ async def _answer_of_child(launcher: Launcher, file: Path, request: str) -> dict
     line = shlex.join(python("-m", "noughts_server.hosting.programs", str(file), request))
     child = await launcher.start(ChildCommand("exec", line))
     os.close(child.stdin)
-    said, errors = Tail(child.stdout), Tail(child.stderr)
+    output, errors = Tail(child.stdout), Tail(child.stderr)
     try:
         code = await child.wait()
     finally:
         child.kill(signal.SIGKILL)
-        said.close()
+        output.close()
         errors.close()
     if code == 0:
-        answer: dict[str, Any] = json.loads(said.text)
+        answer: dict[str, Any] = json.loads(output.text)
         return answer
     if code > 0:
         raise RuntimeError(f"the child that examines programs ended with exit code {code}: {errors.text}")
@@ -145,7 +145,7 @@ async def _answer_of_child(launcher: Launcher, file: Path, request: str) -> dict
 
 
 def main(arguments: list[str]) -> int:
-    """Examine the file of the first argument, as the JSON of the second requests; print the result as JSON."""
+    """Examine the file named by the first argument; the second is the request as JSON. Print the result as JSON."""
     resource.setrlimit(resource.RLIMIT_CPU, (_EXAMINE_SECONDS, _EXAMINE_SECONDS))
     resource.setrlimit(resource.RLIMIT_AS, (_EXAMINE_BYTES, _EXAMINE_BYTES))
     file = arguments[0]
@@ -284,20 +284,20 @@ def _check_python(folder: Path, entry: str, packages: frozenset[str]) -> str:
     _check_sizes(files, folder)
     own = {file.relative_to(folder).parts[0].removesuffix(".py") for file in files}
     for file in files:
-        for name, line in _imports(_parsed(file, folder)):
+        for name, line in _imports(_parse(file, folder)):
             _check_import(name, f"{file.relative_to(folder)}:{line}", own, packages)
-    where, _, class_name = entry.rpartition(":")
-    file = folder / (where or _MODULE)
+    file_name, _, class_name = entry.rpartition(":")
+    file = folder / (file_name or _MODULE)
     if file not in files:
-        got = f"no file {where or _MODULE}"
+        got = f"no file {file_name or _MODULE}"
         hint = f"Call it {_MODULE}, or say where the bot is: --class FILE.py:CLASS"
         raise InvalidArgument.of("submission.entry", got, "the bot's file in the folder", hint=hint)
-    classes = list(_bots(_parsed(file, folder)))
+    classes = list(_bot_classes(_parse(file, folder)))
     if not class_name:
         if len(classes) != 1:
             got = f"{len(classes)} classes that are bots" + (f" ({', '.join(classes)})" if classes else "")
             hint = "Write `class Mine(Bot)`, or say which: --class FILE.py:CLASS"
-            raise InvalidArgument.of("submission.entry", got, f"one in {where or _MODULE}", hint=hint)
+            raise InvalidArgument.of("submission.entry", got, f"one in {file_name or _MODULE}", hint=hint)
         (class_name,) = classes
     if len(class_name) > _LONGEST_CLASS:
         raise InvalidArgument.of(
@@ -318,7 +318,7 @@ def _check_sizes(files: list[Path], folder: Path) -> None:
         raise InvalidArgument.of("chunk", got, f"at most {SOURCE_BYTES:,} in all")
 
 
-def _parsed(file: Path, folder: Path) -> ast.Module:
+def _parse(file: Path, folder: Path) -> ast.Module:
     try:
         return ast.parse(file.read_bytes())
     except (SyntaxError, ValueError, RecursionError) as error:
@@ -339,22 +339,22 @@ def _check_import(name: str, place: str, own: set[str], packages: frozenset[str]
     if top in _REFUSED:
         hint = "Leave it out: bots have no network access and cannot start programs or load libraries."
         raise InvalidArgument.of("import", f"{name} at {place}", "what a bot may use", hint=hint)
-    if not (top in own or top in _OURS or top in packages or top in sys.stdlib_module_names):
+    if not (top in own or top in _NOUGHTS_PACKAGES or top in packages or top in sys.stdlib_module_names):
         allowed = ", ".join(sorted(packages))
         expected = "the standard library" + (f", {allowed}" if allowed else "")
         hint = "Leave it out, or ask the operator of the server (in a course, the teacher) to allow the package."
         raise InvalidArgument.of("import", f"{name} at {place}", expected, hint=hint)
 
 
-def _bots(module: ast.Module) -> Iterator[str]:
+def _bot_classes(module: ast.Module) -> Iterator[str]:
     """Yield the classes of a module that derive from Bot, directly or through another one."""
-    known = {"Bot"}
+    bot_classes = {"Bot"}
     for node in module.body:
         if isinstance(node, ast.ClassDef):
-            bases = {each.attr for each in node.bases if isinstance(each, ast.Attribute)}
-            bases |= {each.id for each in node.bases if isinstance(each, ast.Name)}
-            if bases & known:
-                known.add(node.name)
+            bases = {base.attr for base in node.bases if isinstance(base, ast.Attribute)}
+            bases |= {base.id for base in node.bases if isinstance(base, ast.Name)}
+            if bases & bot_classes:
+                bot_classes.add(node.name)
                 yield node.name
 
 

@@ -24,7 +24,7 @@ from noughts_server.core.errors import InvalidArgument, LimitReached, NoughtsErr
 from noughts_server.core.limits import Limits
 from noughts_server.hosting.processor_time import ProcessorTime
 from noughts_server.hosting.program_cache import ProgramCache
-from noughts_server.hosting.programs import PY, Program, open_for_passage, placed, program_folder
+from noughts_server.hosting.programs import PY, Program, examine_and_place, open_for_passage, program_folder
 from noughts_server.hosting.trials import Trials
 from noughts_server.hosting.unpacked import UnpackedPrograms, space_of
 from noughts_server.launching.launcher import Locking, launching
@@ -54,9 +54,9 @@ MOST_PLAYING = 500
 """Limit of the processes of submitted bots."""
 _TICK_SECONDS = 2.0
 """Seconds between two charges of running bots, which do not read the database."""
-_LOOK_SECONDS = 30.0
+_READ_SECONDS = 30.0
 """Seconds between two reads of the database without local events, because other servers can share it."""
-_MOST_SAID = 1_500
+_MOST_OUTPUT = 1_500
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class Host:
 
     @classmethod
     def of_server(cls, server: Server) -> "Host":
-        """A server leaves to the referees of its cluster what they accept."""
+        """A server leaves to the referees of its cluster the kinds of bots that they accept."""
         return cls(
             store=server.store,
             bus=server.bus,
@@ -110,9 +110,11 @@ class Host:
 
 @dataclass(slots=True)
 class _Playing:
+    """A bot that is being started or runs."""
+
     submission: Submission
     task: "asyncio.Task[None]"
-    life: RunningChild | None = field(default=None, repr=False)
+    process: RunningChild | None = field(default=None, repr=False)
     seconds: float = 0.0
     """The processor time of this process that its owner was charged for."""
 
@@ -157,7 +159,7 @@ class SubmittedBots:
         self._benched: set[int] = set()
         self._time = ProcessorTime(host.store, host.limits)
         self._news = asyncio.Event()
-        self._looked = asyncio.Event()
+        self._checked = asyncio.Event()
         """Set at the end of the next check. Each check has its own event."""
         self._trials = Trials(
             store=host.store,
@@ -179,40 +181,42 @@ class SubmittedBots:
 
     async def look(self) -> None:
         """Check which bots exist and which are needed. Return when the online bots are up to date."""
-        looked = self._looked
+        # The event of the next check, so that a check that is already running does not count.
+        checked = self._checked
         self._news.set()
-        await looked.wait()
+        await checked.wait()
 
     async def run(self) -> None:
         """Run the bots that are needed, until it is cancelled."""
         bus = self._host.bus
         loop = asyncio.get_running_loop()
         due = 0.0
-        led = False
-        looked = self._looked
+        was_leading = False
+        checked = self._checked
         with listening(bus, CHANGED, lambda tournament: self._news.set()), listening(bus, COMMITTED, self._committed):
             try:
                 async with asyncio.TaskGroup() as tasks:
                     while True:
                         news = self._news.is_set()
                         self._news.clear()
-                        looked, self._looked = self._looked, asyncio.Event()
+                        checked = self._checked
+                        self._checked = asyncio.Event()
                         leads = self._host.leads()
-                        if news or leads != led or loop.time() >= due:
+                        if news or leads != was_leading or loop.time() >= due:
                             due = loop.time() + await self._read()
                         elif not self._time.is_saved:
                             await self._time.try_to_save()
-                        led = leads
+                        was_leading = leads
                         if not leads:
                             self._needed = []
                             for playing in self._playing.values():
                                 playing.task.cancel()
-                        self._tend(tasks)
-                        looked.set()
+                        self._start_and_charge(tasks)
+                        checked.set()
                         await set_within(self._news, _TICK_SECONDS)
             finally:  # nobody waits for a server that has stopped
-                looked.set()
-                self._looked.set()
+                checked.set()
+                self._checked.set()
                 await self._time.try_to_save()
 
     def playing(self) -> list[Submission]:
@@ -234,15 +238,15 @@ class SubmittedBots:
             return _TICK_SECONDS
         self._ready = [each for each in ready if each.kind in self.accepts]
         self._needed = [each for each in needed if each.kind in self.accepts and each.kind not in elsewhere]
-        return _LOOK_SECONDS
+        return _READ_SECONDS
 
-    def _tend(self, tasks: asyncio.TaskGroup) -> None:
+    def _start_and_charge(self, tasks: asyncio.TaskGroup) -> None:
         """Start the bots that are needed and allowed, and charge the running ones."""
         sessions = self._host.sessions
         playing = self._playing
-        for each in playing.values():
-            if each.life is not None:
-                self._charge_life(each, processor_seconds(each.life.started.pid))
+        for bot in playing.values():
+            if bot.process is not None:
+                self._charge_process(bot, processor_seconds(bot.process.started.pid))
         self._stand_by()
         needed = {each.bot_version_id: each for each in self._needed if not self._time.is_spent(each.owner_id)}
         for key, submission in needed.items():
@@ -260,8 +264,8 @@ class SubmittedBots:
         logins = {bot.bot_version_id: OnlineBot.submitted(bot) for bot in ready}
         self._host.sessions.stand_by({version: known.get(version) or login for version, login in logins.items()})
 
-    def _charge_life(self, playing: _Playing, seconds: float) -> None:
-        """Charge the new part of a process's total time, including what it used between looks if it has ended."""
+    def _charge_process(self, playing: _Playing, seconds: float) -> None:
+        """Charge the part of a process's total time (seconds) that was not charged yet."""
         self._time.charge(playing.submission.owner_id, seconds - playing.seconds)
         playing.seconds = max(seconds, playing.seconds)
 
@@ -274,7 +278,7 @@ class SubmittedBots:
                 program = Program(kind=submission.kind, entry=submission.entry, content=content)
                 async with self._unpacking:
                     self._unpacked.check(submission.owner_id)
-                    spec, _ = await placed(program, folder, self._launcher, self._packages)
+                    spec, _ = await examine_and_place(program, folder, self._launcher, self._packages)
                     size = await asyncio.to_thread(space_of, folder)
                 with self._unpacked.holding(submission.owner_id, size):
                     await self._play_as(submission, spec, self._playing[key])
@@ -289,11 +293,11 @@ class SubmittedBots:
             self._host.installed.discard(key)
             self._host.on_ready()
 
-    def _refuse(self, submission: Submission, what: str, error: str) -> None:
+    def _refuse(self, submission: Submission, problem: str, error: str) -> None:
         """Let the bot lose its games, because this server or referee does not run it."""
         logger.warning("submission_not_accepted", bot=submission.resource, error=error)
         if self._host.refused is None:
-            self._bench_for(submission, what)
+            self._bench_for(submission, problem)
         else:
             self._benched.add(submission.bot_version_id)
             self._host.refused[submission.bot_version_id] = f"a referee does not accept it: {error}"
@@ -302,18 +306,18 @@ class SubmittedBots:
         sessions = self._host.sessions
         wire = sessions.wire(submission.bot_version_id, self._times.wire)
 
-        def settle() -> None:
-            if playing.life is not None:
-                self._charge_life(playing, playing.life.started.processor_seconds)
+        def charge_rest() -> None:
+            if playing.process is not None:
+                self._charge_process(playing, playing.process.started.processor_seconds)
 
-        def began(life: ChildProcess) -> None:
-            settle()
-            playing.life = life if isinstance(life, RunningChild) else None
+        def note_process(process: ChildProcess) -> None:
+            charge_rest()
+            playing.process = process if isinstance(process, RunningChild) else None
             playing.seconds = 0.0
 
-        def ended(fault: Fault) -> None:
-            said = fault.death.stderr[-_MOST_SAID:].strip()
-            logger.warning("process_ended", bot=submission.resource, reason=fault.death.reason, said=said)
+        def note_fault(fault: Fault) -> None:
+            output = fault.death.stderr[-_MOST_OUTPUT:].strip()
+            logger.warning("process_ended", bot=submission.resource, reason=fault.death.reason, said=output)
             if fault.benched:
                 self._bench_for(submission, f"could not be started; the last time it {fault.death.reason}")
 
@@ -326,15 +330,17 @@ class SubmittedBots:
         assert spec.child_kind is not None
         start = partial(start_process, spec, self._launcher, self._times)
         kind = spec.child_kind
-        player = ChildPlayer(kind, wire, self._times, start=start, accept=accept, on_life=began, on_fault=ended)
+        player = ChildPlayer(
+            kind, wire, self._times, start=start, accept=accept, on_life=note_process, on_fault=note_fault
+        )
         try:
             await player.play()
         finally:
-            settle()
+            charge_rest()
 
-    def _bench_for(self, submission: Submission, what: str) -> None:
+    def _bench_for(self, submission: Submission, problem: str) -> None:
         self._benched.add(submission.bot_version_id)
-        self._bench.add(self._host.referee.player(submission.bot_version_id), what, lambda games: None)
+        self._bench.add(self._host.referee.player(submission.bot_version_id), problem, lambda games: None)
 
     async def _program(self, submission: Submission) -> bytes:
         """Return the program from the cache, or from the database."""

@@ -25,7 +25,7 @@ from noughts_server.bot_check.own_variants import declared_by
 from noughts_server.core.errors import InvalidArgument
 from noughts_server.core.limits import Limits
 from noughts_server.hosting.processor_time import ProcessorTime
-from noughts_server.hosting.programs import FOLDER_PREFIX, Program, placed, program_folder
+from noughts_server.hosting.programs import FOLDER_PREFIX, Program, examine_and_place, program_folder
 from noughts_server.runtime.hello import check_hello
 from noughts_server.store.engine.database import Store
 from noughts_server.store.people.submissions import Upload, newest_submission
@@ -36,7 +36,7 @@ _TRIALS_AT_ONCE = 4
 _TRIAL_NICE = 10
 _HOUR_SECONDS = 3600.0
 _MOVE_SECONDS = 10.0
-_MOST_SAID = 1_500
+_MOST_OUTPUT = 1_500
 _DEFAULT_VARIANT = "tictactoe"
 
 
@@ -66,30 +66,30 @@ class Trials:
         """The start times of an owner's trials of the last hour."""
 
     async def try_out(self, upload: Upload, variant: str, owner: int) -> Upload:
-        """Return an owner's upload with all gaps filled in, after a few games in a variant (empty: one of its own).
+        """Return an owner's upload with all fields set, after a few games in a variant (empty: one of its own).
 
         Raises InvalidArgument for an invalid bot, LimitReached for an owner with too many trials.
         """
         newest = await self._store.read(lambda connection: newest_submission(connection, upload.bot))
-        same = newest is not None and (newest.hash, newest.kind) == (upload.hash, upload.kind)
+        is_same_program = newest is not None and (newest.hash, newest.kind) == (upload.hash, upload.kind)
         # Another class of the same file is another bot, with a trial of its own.
-        if newest is not None and same and upload.entry in ("", newest.entry):
+        if newest is not None and is_same_program and upload.entry in ("", newest.entry):
             variants = None if newest.variants is None else tuple(newest.variants)
             return upload._replace(
                 entry=newest.entry, variants=variants, declines_challenges=newest.declines_challenges
             )
         await self._time.save()
         self._count_trial(owner)
-        launcher = _Metered(self._launcher)
+        launcher = _TrialLauncher(self._launcher)
         async with self._of_owner[owner], self._turns, program_folder(self._folder) as folder:
-            reached = ["its start"]
+            progress = ["its start"]
             try:
                 async with asyncio.timeout(_TRIAL_SECONDS):
                     program = Program(kind=upload.kind, entry=upload.entry, content=upload.content)
-                    spec, entry = await placed(program, folder, launcher, self._packages)
-                    tried = await self._try(spec, variant, launcher, reached)
+                    spec, entry = await examine_and_place(program, folder, launcher, self._packages)
+                    report = await self._try(spec, variant, launcher, progress)
             except TimeoutError:
-                got = f"its trial took longer than {_TRIAL_SECONDS:.0f} s; it had reached {reached[-1]}"
+                got = f"its trial took longer than {_TRIAL_SECONDS:.0f} s; it had reached {progress[-1]}"
                 hint = "Make it start and answer faster. Test it with: noughts bot check SPEC --time 0.1/move"
                 raise _refusal(got, f"a trial of at most {_TRIAL_SECONDS:.0f} s", hint) from None
             finally:
@@ -97,9 +97,9 @@ class Trials:
                 await self._time.try_to_save()
         return upload._replace(
             entry=entry,
-            variant=tried.variant,
-            variants=tried.variants,
-            declines_challenges=tried.declines_challenges,
+            variant=report.variant,
+            variants=report.variants,
+            declines_challenges=report.declines_challenges,
         )
 
     def _count_trial(self, owner: int) -> None:
@@ -113,17 +113,17 @@ class Trials:
         self._time.check(owner)
         latest.append(now)
 
-    async def _try(self, spec: BotSpec, variant: str, launcher: Launcher, reached: list[str]) -> ConformanceReport:
-        """Try a bot; add its progress to `reached`, and return its report.
+    async def _try(self, spec: BotSpec, variant: str, launcher: Launcher, progress: list[str]) -> ConformanceReport:
+        """Try a bot; add each step to `progress`, and return its report.
 
         Raises InvalidArgument, with its output, for an invalid bot.
         """
         hint = "Test it on your own machine: noughts bot check SPEC"
         try:
-            own = variant or first_common([await declared_by(spec, launcher, self._times)])
-            board = parse_variant(own or _DEFAULT_VARIANT)
+            own_variant = variant or first_common([await declared_by(spec, launcher, self._times)])
+            board = parse_variant(own_variant or _DEFAULT_VARIANT)
             plan = ConformancePlan(
-                board, _TRIAL_GAMES, 1, _MOVE_SECONDS, self._times, tell=lambda done, total, what: reached.append(what)
+                board, _TRIAL_GAMES, 1, _MOVE_SECONDS, self._times, tell=lambda done, total, what: progress.append(what)
             )
             report = await check(spec, plan, launcher)
         except VariantError as error:
@@ -134,17 +134,17 @@ class Trials:
         failed = [step for step in steps if step.outcome == "failed"]
         if failed:
             got = "; ".join(f"{step.name}: {step.detail}" for step in failed)
-            advice = f"{failed[0].advice[0].upper()}{failed[0].advice[1:]}.{_printed(failed[0].said)}"
+            advice = f"{failed[0].advice[0].upper()}{failed[0].advice[1:]}.{_output_sentence(failed[0].said)}"
             raise _refusal(got, "one that passes all steps of noughts bot check", advice)
         if report.faults:
-            printed = _printed(report.said)
+            printed = _output_sentence(report.said)
             advice = f"Correct the bot.{printed}" if printed else hint
             raise _refusal("; ".join(report.faults), f"one that plays {board.name}", advice)
         check_hello(pb.Hello(protocol=PROTOCOL, variants=report.variants))
         return report
 
 
-class _Metered:
+class _TrialLauncher:
     """A launcher for trials: its children have a lower priority than games, and it measures their processor time."""
 
     def __init__(self, launcher: Launcher) -> None:
@@ -167,9 +167,9 @@ class _Metered:
         return sum(child.processor_seconds for child in self._children)
 
 
-def _printed(said: str) -> str:
+def _output_sentence(said: str) -> str:
     """Return the end of what a bot has printed, each line once, as a sentence; empty if it has printed nothing."""
-    lines = "\n".join(dict.fromkeys(said.strip().splitlines()))[-_MOST_SAID:]
+    lines = "\n".join(dict.fromkeys(said.strip().splitlines()))[-_MOST_OUTPUT:]
     return f" It printed:\n{lines}" if lines else ""
 
 

@@ -1,9 +1,10 @@
-"""The unpacked programs that play: how much space each owner's take, and all together."""
+"""The space of the unpacked programs that play: limits for each owner's, and for all together."""
 
 import os
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import ceil
 from pathlib import Path
 
 from noughts_server.core.errors import LimitReached
@@ -28,7 +29,8 @@ class UnpackedPrograms:
         self._check("all_unpacked_mib", "MiB of unpacked bots (all_unpacked_mib)", self._bytes.total() + size)
 
     def _check(self, name: str, subject: str, total: int) -> None:
-        got, limit = -(-total // _MIB), self._limits.of(name)
+        got = ceil(total / _MIB)
+        limit = self._limits.of(name)
         if got > limit:
             raise LimitReached(name, subject, got=got, limit=limit, retry_seconds=_RETRY_SECONDS)
 
@@ -51,5 +53,6 @@ def space_of(folder: Path) -> int:
     for path, folders, files in os.walk(folder):
         total += _BLOCK * len(folders)
         for name in files:
+            # A whole block more than its full blocks: the last one can be used in part.
             total += _BLOCK + os.lstat(os.path.join(path, name)).st_size // _BLOCK * _BLOCK
     return total

@@ -1,4 +1,4 @@
-"""The command of each bot that is started as a child: from its spec to the one value that launchers take."""
+"""The command that starts a bot as a child: it converts the bot's spec to the `ChildCommand` that launchers take."""
 
 import os
 import shlex
@@ -11,7 +11,7 @@ from noughts_referee.children.command import resolve
 from noughts_referee.children.launcher import ChildCommand
 
 _ROOM_BYTES = 1 << 30
-"""Allowed above the memory limit that the engine gets: for its stacks, threads, code, and a virtual machine."""
+"""Memory for the stacks, threads and code of an engine, and for a virtual machine, in addition to its own limit."""
 
 
 def child_command(spec: BotSpec, *, memory_bytes: int = 0, cores: tuple[int, ...] = ()) -> ChildCommand:
@@ -32,7 +32,7 @@ def engine_command(
 ) -> tuple[ChildCommand, EngineOptions]:
     """Return the command of an engine, with absolute paths, and the options of the engine. Raises BotSpecError.
 
-    Without `memory_bytes`, its limit follows from the memory that the options let the engine use.
+    Without `memory_bytes`, the limit follows from the memory that the options let the engine use.
     """
     subject = f"bot {str(spec)!r}"
     options = read_options(spec.options, subject)
@@ -46,7 +46,11 @@ def engine_command(
 
 
 def _own_folder(words: Sequence[str]) -> str:
-    """Return the folder of the engine, also for `wine ./engine.exe` and `/usr/bin/java -jar engine.jar`."""
+    """Return the folder of the engine, also for `wine ./engine.exe` and `/usr/bin/java -jar engine.jar`.
+
+    If the program is in a folder `bin`, it is taken for an interpreter, and the first file among its arguments for the
+    engine.
+    """
     program, *arguments = words
     folder = os.path.dirname(program)
     files = [word for word in arguments if os.path.isabs(word) and os.path.isfile(word)]

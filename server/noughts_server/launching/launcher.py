@@ -13,23 +13,25 @@ _ENTRY = "noughts_bots.hosts.warm:main"
 
 
 class Locking(StrEnum):
+    """The sandbox that the user requires."""
+
     REQUIRED = "required"
     """The complete sandbox, or nothing is played."""
     USUAL = "usual"
     """All that the kernel supports, with a warning about the rest."""
     OFF = "off"
-    """None: children have the rights of their user."""
+    """No sandbox: children have the rights of their user."""
 
 
 @asynccontextmanager
 async def launching(
     locking: Locking, tell: Callable[[str], None], all_memory_bytes: int = 0, *, at_once: bool = False
 ) -> "AsyncIterator[Launcher]":
-    """Return a launcher for child players, which waits while the machine cannot start processes.
+    """Create a launcher for child players for the block. It waits while the machine cannot start processes.
 
-    `tell` receives lines for the user: that it waits, and each gap of the sandbox here. Sandboxed children can use
-    `all_memory_bytes` together; 0 means the default. If `at_once`, the process that starts sandboxed children begins to
-    load now, not with the first child. Raises LockIncomplete if a required sandbox is incomplete.
+    `tell` receives lines for the user: that the launcher waits, and each gap of the sandbox on this machine. Sandboxed
+    children can use `all_memory_bytes` together; 0 means the default. If `at_once`, the process that starts sandboxed
+    children begins to load now, not with the first child. Raises LockIncomplete if a required sandbox is incomplete.
     """
     from noughts_referee.children.start_retry import RetryingLauncher, StartRetry
 
@@ -58,6 +60,6 @@ def _launcher(locking: Locking, tell: Callable[[str], None], all_memory_bytes: i
     if not is_linux():
         return UnlockedLauncher()
     if at_once:
-        with suppress(OSError):  # the machine has no process now: the first child waits for one
+        with suppress(OSError):  # the machine can start no process now: the first child waits until it can
             launcher.warm()
     return launcher

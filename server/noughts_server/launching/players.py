@@ -21,10 +21,10 @@ async def start_player(
     *,
     processes: int = 1,
     memory_bytes: int = 0,
-    heard: Callable[[bytes], None] | None = None,
+    on_output: Callable[[bytes], None] | None = None,
     invite: Invite | None = None,
 ) -> Player:
-    """Start a child, possibly as several processes. `heard` receives their stderr as it comes.
+    """Start a child, possibly as several processes. `on_output` receives each piece of their stderr.
 
     A bot that connects needs an invitation, and is one process. Raises BotSpecError, and the errors of the launcher.
     """
@@ -32,15 +32,15 @@ async def start_player(
     if not spec.child_kind.speaks_frames:
         engine, options = engine_command(spec, memory_bytes=memory_bytes)
         return engine_child(
-            command=engine, options=options, launcher=launcher, settings=settings, processes=processes, heard=heard
+            command=engine, options=options, launcher=launcher, settings=settings, processes=processes, heard=on_output
         )
     command = child_command(spec, memory_bytes=memory_bytes)
-    members = [await start_child(launcher, command, settings, invite, on_output=heard) for _ in range(processes)]
+    members = [await start_child(launcher, command, settings, invite, on_output=on_output) for _ in range(processes)]
     return members[0] if processes == 1 else TeamChild(members)
 
 
 async def start_process(spec: BotSpec, launcher: Launcher, settings: ChildSettings) -> RunningChild | EngineChild:
-    """Start a child as one process. Raises as `start_player`."""
+    """Start a child as one process. Raises the errors of `start_player`."""
     child = await start_player(spec, launcher, settings)
     assert not isinstance(child, TeamChild)
     return child

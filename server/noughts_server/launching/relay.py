@@ -33,6 +33,7 @@ from noughts_server.launching.launcher import Locking, launching
 from noughts_server.launching.players import Player, start_player
 
 _MOST_DEATHS = 3
+"""Ends of the player in a row, without an answer between them, after which it is not started again."""
 
 
 class PlayerFailed(ExplainedError):
@@ -72,17 +73,18 @@ class RelayPlan:
 
 
 async def relay(
-    plan: RelayPlan, login: Login, on_event: Callable[[RelayEvent], None], heard: Callable[[bytes], None]
+    plan: RelayPlan, login: Login, on_event: Callable[[RelayEvent], None], on_output: Callable[[bytes], None]
 ) -> None:
-    """Play until the server ends the session. `heard` receives the player's stderr as it comes.
+    """Play until the server ends the session. `on_output` receives each piece of the player's stderr.
 
     Raises PlayerFailed, PlayerRefused, LockIncomplete, and the errors of `keep_dialling`.
     """
     deaths = 0
 
-    def happened(event: RelayEvent) -> None:
+    def note_event(event: RelayEvent) -> None:
         nonlocal login
         if isinstance(event, Online):
+            # After the first login, reconnect for as long as it takes.
             login = replace(login, wait=math.inf)
         on_event(event)
 
@@ -90,74 +92,80 @@ async def relay(
         while True:
             try:
                 return await keep_dialling(
-                    login, happened, lambda: _RelaySession(plan, launcher, login, happened, heard)
+                    login, note_event, lambda: _RelaySession(plan, launcher, login, note_event, on_output)
                 )
             except _PlayerEndedError as ended:
-                if not ended.loaded and (refusal := ended.death.refusal(child_kind(plan.spec.kind))):
+                if not ended.has_loaded and (refusal := ended.death.refusal(child_kind(plan.spec.kind))):
                     raise PlayerRefused(refusal) from None
-                deaths = 1 if ended.answered else deaths + 1
+                deaths = 1 if ended.has_answered else deaths + 1
                 on_event(RelayNotice(f"the player: it {ended.death.reason}"))
                 if deaths == _MOST_DEATHS:
-                    what = f"the player ended {_MOST_DEATHS} times without an answer; at last it {ended.death.reason}"
-                    raise PlayerFailed(what) from None
+                    problem = (
+                        f"the player ended {_MOST_DEATHS} times without an answer; at last it {ended.death.reason}"
+                    )
+                    raise PlayerFailed(problem) from None
 
 
 @dataclass(eq=False)
 class _PlayerEndedError(Exception):
+    """The player's process ended during a session."""
+
     death: Death
-    loaded: bool
-    answered: bool
+    has_loaded: bool
+    has_answered: bool
 
 
 @dataclass(eq=False)
 class _RelaySession:
+    """One stream and the child that plays on it; see `keep_dialling`."""
+
     plan: RelayPlan
     launcher: Launcher
     login: Login
     on_event: Callable[[RelayEvent], None]
-    heard: Callable[[bytes], None]
+    on_output: Callable[[bytes], None]
     welcomed: bool = False
-    _answered: bool = False
+    _has_answered: bool = False
     _names: dict[int, str] = field(default_factory=dict)
     """Names of running games, by handle."""
 
     async def serve(self, channel: grpc.aio.Channel) -> None:
         """Play until the stream ends. Raises _PlayerEndedError, and AioRpcError unless the server ended it with OK."""
         plan = self.plan
-        start = partial(start_player, plan.spec, self.launcher, plan.times, heard=self.heard)
+        start = partial(start_player, plan.spec, self.launcher, plan.times, on_output=self.on_output)
         child = await start(processes=plan.processes, memory_bytes=plan.memory_bytes)
         reason = ""
-        died = False
-        loaded = False
+        child_ended = False
+        has_loaded = False
         try:
-            hello = self._renamed(await child.hello())
-            loaded = True
-            died = await self._carry(child, hello, open_call(channel, self.login))
+            hello = self._hello_request(await child.hello())
+            has_loaded = True
+            child_ended = await self._pass_frames(child, hello, open_call(channel, self.login))
         except NotStarted as failure:
             reason = str(failure)
-            died = True
+            child_ended = True
         finally:
             death = await child.stop(reason)
-        if died:
-            raise _PlayerEndedError(death, loaded, self._answered)
+        if child_ended:
+            raise _PlayerEndedError(death, has_loaded, self._has_answered)
 
-    def _renamed(self, hello: pb.Hello) -> pb.PlayRequest:
+    def _hello_request(self, hello: pb.Hello) -> pb.PlayRequest:
         hello.bot, hello.version = self.login.name, self.login.version
         hello.max_games = self.plan.max_games or hello.max_games
         hello.declines_challenges = hello.declines_challenges or not self.plan.challenges
         return pb.PlayRequest(hello=hello)
 
-    async def _carry(self, child: Player, hello: pb.PlayRequest, call: PlayCall) -> bool:
+    async def _pass_frames(self, child: Player, hello: pb.PlayRequest, call: PlayCall) -> bool:
         """Pass frames both ways until one end closes; return whether it was the child."""
-        died = False
+        child_ended = False
 
-        async def up() -> None:
-            nonlocal died
+        async def send_answers() -> None:
+            nonlocal child_ended
             while (request := await child.frames.read()) is not None:
-                self._answered = self._answered or request.HasField("moves")
+                self._has_answered = self._has_answered or request.HasField("moves")
                 await call.write(request)
-            died = True
-            # The server then ends the stream, as it does when a bot disconnects.
+            child_ended = True
+            # The server ends the stream then, as for a bot that disconnects.
             await call.done_writing()
 
         with end_of_stream(call):
@@ -165,14 +173,14 @@ class _RelaySession:
             self.welcomed = True
             await child.frames.write(first)
             async with asyncio.TaskGroup() as tasks:
-                upwards = tasks.create_task(up())
+                sender = tasks.create_task(send_answers())
                 while (frame := await next_frame(call)) is not None:
                     self._tell_faults(frame)
                     await child.frames.write(frame)
-                upwards.cancel()
-        if not died:
+                sender.cancel()
+        if not child_ended:
             await raise_if_failed(call)
-        return died
+        return child_ended
 
     def _tell_faults(self, frame: pb.PlayResponse) -> None:
         """Report games lost through a fault of a player that does not report them itself."""

@@ -16,19 +16,21 @@ class TeamFrames:
     """The frames of all members, as if they came from one child."""
 
     def __init__(self, members: Sequence[RunningChild]) -> None:
-        self.ended: int | None = None
-        """The first member that ended."""
+        self.ended_first: int | None = None
+        """The first member that ended, by its index; None while all run."""
         self._members = members
         self._loads = [0] * len(members)
-        """Running games of each member."""
+        """The number of running games of each member."""
         self._places: dict[int, int] = {}
-        """The member of each running game."""
+        """The index of the member of each running game."""
         self._sent = [0] * len(members)
         """The number of frames to each member."""
         self._done = [0] * len(members)
-        self._open: deque[tuple[int, dict[int, int]]] = deque()
-        """Frames without acknowledgement: their number, and that of each member's part."""
+        """The number of each member's last frame that it has acknowledged."""
+        self._unacknowledged: deque[tuple[int, dict[int, int]]] = deque()
+        """Frames of the server: the number of each, and the number of each member's part of it."""
         self._done_through = 0
+        """The number of the server's last frame that all members have acknowledged."""
         self._incoming: asyncio.Queue[tuple[int, pb.PlayRequest | None]] = asyncio.Queue()
 
     async def listen(self, place: int) -> None:
@@ -36,7 +38,8 @@ class TeamFrames:
         frames = self._members[place].frames
         while (request := await frames.read()) is not None:
             self._incoming.put_nowait((place, request))
-        self.ended = place if self.ended is None else self.ended
+        if self.ended_first is None:
+            self.ended_first = place
         self._incoming.put_nowait((place, None))
 
     async def read(self) -> pb.PlayRequest | None:
@@ -45,8 +48,12 @@ class TeamFrames:
         if request is None:
             return None
         self._done[place] = max(self._done[place], request.done_through)
-        while self._open and all(self._done[each] >= part for each, part in self._open[0][1].items()):
-            self._done_through = self._open.popleft()[0]
+        while self._unacknowledged:
+            number, parts = self._unacknowledged[0]
+            if any(self._done[member] < part for member, part in parts.items()):
+                break
+            self._unacknowledged.popleft()
+            self._done_through = number
         request.done_through = self._done_through
         if place:
             request.ClearField("heartbeat")  # the first member answers for all
@@ -64,7 +71,7 @@ class TeamFrames:
             self._sent[place] += 1
             part.frame = numbers[place] = self._sent[place]
         if frame.frame:
-            self._open.append((frame.frame, numbers))
+            self._unacknowledged.append((frame.frame, numbers))
         for place, part in parts.items():
             await self._members[place].frames.write(part)
 
@@ -90,7 +97,7 @@ class TeamFrames:
         return parts
 
     def _place_of(self, game: int) -> int:
-        """Return the member of the game; a new game gets the one with the fewest games."""
+        """Return the index of the game's member. A new game gets the member with the fewest games."""
         place = self._places.get(game)
         if place is None:
             place = self._places[game] = self._loads.index(min(self._loads))
@@ -98,7 +105,7 @@ class TeamFrames:
         return place
 
     def _rows(self, games: Sequence[int]) -> dict[int, list[int]]:
-        """Return the rows of each member."""
+        """Return the rows of each member's games, by index of the member."""
         rows: dict[int, list[int]] = {}
         for row, game in enumerate(games):
             rows.setdefault(self._place_of(game), []).append(row)
@@ -162,9 +169,11 @@ class TeamChild:
         loop = asyncio.get_running_loop()
         self._listening = [loop.create_task(self.frames.listen(place)) for place in range(len(hellos))]
         hello = hellos[0]
-        hello.max_games = sum(each.max_games for each in hellos) if all(each.max_games for each in hellos) else 0
-        hello.prepares = any(each.prepares for each in hellos)
-        hello.stored_ends = any(each.stored_ends for each in hellos)
+        # 0 means that a member does not limit its games.
+        limits = [member_hello.max_games for member_hello in hellos]
+        hello.max_games = sum(limits) if all(limits) else 0
+        hello.prepares = any(member_hello.prepares for member_hello in hellos)
+        hello.stored_ends = any(member_hello.stored_ends for member_hello in hellos)
         return hello
 
     @property
@@ -172,11 +181,11 @@ class TeamChild:
         return "".join(member.stderr for member in self._members)
 
     async def stop(self, reason: str = "") -> Death:
-        """End all members; return how the one ended that ended by itself, if any."""
+        """End all members. Return the death of the first that ended by itself, or of the first member if none did."""
         for task in self._listening:
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
         deaths = [await member.stop() for member in self._members]
-        death = deaths[self.frames.ended or 0]
+        death = deaths[self.frames.ended_first or 0]
         return Death(reason or death.reason, death.code, death.stderr, death.offending)

@@ -13,7 +13,14 @@ import pytest
 from noughts_bots.reference.specs import BotSpec
 from noughts_referee.children.launcher import ChildCommand, Launcher, Started
 from noughts_server.core.errors import InvalidArgument
-from noughts_server.hosting.programs import UNPACKED_BYTES, UNPACKED_FILES, examine, examined, place, program_folder
+from noughts_server.hosting.programs import (
+    UNPACKED_BYTES,
+    UNPACKED_FILES,
+    examine,
+    examine_in_child,
+    place,
+    program_folder,
+)
 from noughts_server.launching.launcher import Locking, launching
 
 BOT = (
@@ -183,6 +190,6 @@ class Killing:
 async def test_examination_that_is_killed_is_repeated_and_not_the_authors_fault(tmp_path: Path) -> None:
     (tmp_path / "bot.py").write_text(BOT)
     async with launching(Locking.USUAL, print) as launcher:
-        assert await examined(Killing(launcher, 2), "py", "", tmp_path / "bot.py") == "bot.py:Mine"
+        assert await examine_in_child(Killing(launcher, 2), "py", "", tmp_path / "bot.py") == "bot.py:Mine"
         with pytest.raises(InvalidArgument, match="can be read in"):
-            await examined(Killing(launcher, 100), "py", "", tmp_path / "bot.py")
+            await examine_in_child(Killing(launcher, 100), "py", "", tmp_path / "bot.py")

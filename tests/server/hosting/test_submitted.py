@@ -509,7 +509,7 @@ async def test_a_bot_that_computes_in_its_opponents_time_gives_way_and_pays(tmp_
 
 
 def niceness(playing: "submitted._Playing") -> int:
-    return os.getpriority(os.PRIO_PROCESS, playing.life.started.pid) if playing.life else -1
+    return os.getpriority(os.PRIO_PROCESS, playing.process.started.pid) if playing.process else -1
 
 
 async def test_time_after_the_last_look_is_charged(tmp_path: Path) -> None:
@@ -522,10 +522,10 @@ async def test_time_after_the_last_look_is_charged(tmp_path: Path) -> None:
                 await client.join(token, bot)
             before = here._time._used.total()
             await client.start(token)
-            await until(lambda: any(each.life for each in here._playing.values()))
+            await until(lambda: any(each.process for each in here._playing.values()))
             [playing] = here._playing.values()
-            assert playing.life is not None
-            process = playing.life.started
+            assert playing.process is not None
+            process = playing.process.started
             await until(lambda: processor_seconds(process.pid) > playing.seconds + 0.2)
     assert process.processor_seconds > 0.2
     charged = (here._time._used.total() - before) / 1000
