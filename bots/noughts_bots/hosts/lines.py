@@ -90,8 +90,8 @@ def read_answer(line: str) -> Move:
     if first == "resign":
         raise Resign(" ".join(rest))
     try:
-        if len(rest) > 1:
-            raise ValueError("too many words")
+        if len(rest) > 1 or not line.isascii():
+            raise ValueError("too many words, or digits of another script")
         return Move(int(first), float(rest[0]) if rest else None)
     except ValueError:
         raise ValueError(f"{excerpt(line)!r}, expected a cell, a cell and a score, or resign") from None

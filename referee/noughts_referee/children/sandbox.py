@@ -22,6 +22,8 @@ from noughts_referee.children.landlock import KEEP, READ, RUN, USE
 
 _MIB = 1024 * 1024
 _GRACE_SECONDS = 5
+_SIGNALS = 1024
+"""Waiting signals and timers of its user: Linux has one number for all processes of a user."""
 _RESERVED_BYTES = 4096 * _MIB
 """Address space beyond a program's memory: the runtimes of Go and Java reserve some that they never use."""
 
@@ -134,6 +136,7 @@ class Sandbox:
             (resource.RLIMIT_FSIZE, limits.file_bytes),
             (resource.RLIMIT_NOFILE, limits.open_files),
             (resource.RLIMIT_NPROC, limits.processes + self.tasks),
+            (resource.RLIMIT_SIGPENDING, _SIGNALS),
             (resource.RLIMIT_CORE, 0),
         ):
             _set_limit(what, most, most)

@@ -70,4 +70,6 @@ def read_mistake(document: dict[str, Any]) -> Mistake:
         raise ValueError('got neither a "move" to avoid nor "best" moves')
     if parsed.outcome() is not None:
         raise PositionError(position, "a game that is not over")
+    if not set(best) <= set(parsed.free):
+        raise ValueError('got "best" moves that are no free cells of the position')
     return Mistake(parsed, move, tuple(best))

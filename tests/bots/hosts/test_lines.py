@@ -91,7 +91,9 @@ def test_an_answer_is_a_cell_with_a_score_perhaps(line: str, move: Move) -> None
     assert read_answer(line) == move
 
 
-@pytest.mark.parametrize("line", ["", "h8", "8,8", "8 9 10", "8 high", "Resign", "x" * 100])
+@pytest.mark.parametrize(
+    "line", ["", "h8", "\N{ARABIC-INDIC DIGIT THREE}", "8,8", "8 9 10", "8 high", "Resign", "x" * 100]
+)
 def test_a_line_that_is_no_answer_is_named(line: str) -> None:
     with pytest.raises(ValueError, match="expected a cell, a cell and a score, or resign"):
         read_answer(line)

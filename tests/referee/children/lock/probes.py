@@ -139,6 +139,14 @@ def time_anothers_clock(ground: Ground) -> str:
     return _called(_libc.timer_create(ctypes.c_int(~ground["victim"] << 3 | 2), None, ctypes.byref(timer)))
 
 
+def take_all_timers(ground: Ground) -> str:
+    timer, made = ctypes.c_void_p(), 0
+    event = (ctypes.c_int * 16)(0, 0, 10, 0)  # a signal that a process ignores unless it handles it
+    while made < 2000 and _libc.timer_create(0, event, ctypes.byref(timer)) == 0:
+        made += 1
+    return f"allowed: {made}" if made in (0, 2000) else "refused: more timers"
+
+
 def read_anothers_cores(ground: Ground) -> str:
     return f"allowed: {os.sched_getaffinity(ground['victim'])}"
 

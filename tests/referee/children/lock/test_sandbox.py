@@ -43,6 +43,7 @@ REFUSED = [
     "make_unlisted_calls",
     "read_anothers_clock",
     "time_anothers_clock",
+    "take_all_timers",
     "read_anothers_cores",
     "read_anothers_policy",
     "read_its_priority",
@@ -146,7 +147,9 @@ ENDS = {"hog_memory": 1, "spin": -signal.SIGXCPU, "crash": -signal.SIGSEGV, "cal
 LIMITS = {"cpu_seconds": 2, "file_bytes": 1024 * 1024}
 
 
-HAVE_A_CHILD = frozenset(["allocate", "open_many_files", "fill_a_file", "fork", "kill_everybody", *LOOKED_AT, *ENDS])
+HAVE_A_CHILD = frozenset(
+    ["allocate", "open_many_files", "fill_a_file", "fork", "kill_everybody", "take_all_timers", *LOOKED_AT, *ENDS]
+)
 """Probes whose child tries nothing else: they use it up, or look at how it begins or ends."""
 
 

@@ -75,6 +75,11 @@ def test_a_bot_that_repeats_a_mistake_fails(noughts: Noughts, tmp_path: Path) ->
         ('{"variant": "tictactoe", "position": "X"}', "line 1: position 'X': expected 9 cells"),
         ('{"variant": "nothing", "position": "X"}', "line 1: variant 'nothing'"),
         (json.dumps({**GOOD, "best": ["c3"]}), 'line 1: got no number "move" and list of numbers "best"'),
+        ("[" * 100_000, "line 1: got too many nested lists or objects"),
+        *(
+            (json.dumps({**GOOD, "best": [2, cell]}), 'line 1: got "best" moves that are no free')
+            for cell in (-1, 0, 9)
+        ),
         (json.dumps({**GOOD, "best": [], "move": 0}), 'line 1: got neither a "move" to avoid nor "best" moves'),
         (json.dumps({**GOOD, "position": "XXXOO.... O"}), "expected a game that is not over"),
     ],

@@ -68,7 +68,10 @@ def _read(file: Path) -> Iterator[Mistake]:
     for number, line in enumerate(text.splitlines(), start=1):
         if line.strip():
             with problems_with(f"{file}, line {number}", PositionError, VariantError, ValueError, raises=Problem):
-                document = json.loads(line)
+                try:
+                    document = json.loads(line)
+                except RecursionError:
+                    raise ValueError("got too many nested lists or objects") from None
                 if not isinstance(document, dict):
                     raise ValueError("got no JSON object")
                 yield read_mistake(document)
