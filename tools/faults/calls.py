@@ -127,8 +127,8 @@ CLI = (
     Fault(
         name="running-run-is-removed",
         file="server/noughts_server/local/kept_runs.py",
-        before="            held = locked(lock)\n",
-        after="            held = None\n",
+        before="            lock_file = locked(lock)\n",
+        after="            lock_file = None\n",
         harm="Removing interrupted runs deletes the database of a running one.",
         near=("tests/server/cli/operator/test_kept_runs.py",),
         wider=_CLI_TESTS,
