@@ -31,7 +31,8 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9\-_.:=,#+]{0,62}")
 _Run = Callable[[Trial, ChildSession], Awaitable[None]]
 _PLIES_OF_A_VARIANT = 6
 _MANY_GAMES = 64
-_SHARE_OF_PATIENCE = 0.3
+_SHARE_OF_TIME = 0.3
+"""The share of the longest wait in which many concurrent games should be answered."""
 _HALTED_SECONDS = 0.3
 _QUIET_SECONDS = 0.25
 _SHORT_CLOCK_US = 300_000
@@ -136,7 +137,7 @@ async def _starts(trial: Trial, session: ChildSession) -> None:
 
 
 @_step("has a name that can be used", "1 to 63 of a-z A-Z 0-9 and -_.:=,#+")
-async def _is_called(trial: Trial, session: ChildSession) -> None:
+async def _has_a_name(trial: Trial, session: ChildSession) -> None:
     if not trial.name:
         raise NotForThisBot("it declares no name, so its spec is its name")
     if not _NAME.fullmatch(trial.name):
@@ -144,7 +145,7 @@ async def _is_called(trial: Trial, session: ChildSession) -> None:
 
 
 @_step("declares known variants", "`noughts variants` lists them")
-async def _claims(trial: Trial, session: ChildSession) -> None:
+async def _declares_variants(trial: Trial, session: ChildSession) -> None:
     if not trial.variants:
         raise NotForThisBot("it declares none, so it must play all")
     for name in trial.variants:
@@ -170,7 +171,7 @@ async def _plays(name: str, trial: Trial, session: ChildSession) -> None:
         raise NotForThisBot("it does not declare this variant")
     if not session.knows(variant):
         raise NotForThisBot("engines play five in a row on flat boards")
-    async with trial.excused(unless=variant is trial.chosen):
+    async with trial.skipped_on_failure(unless=variant is trial.chosen):
         try:
             for side in (0, 1):
                 await play(session, variant, side, plies=_PLIES_OF_A_VARIANT, seed=side + 3)
@@ -203,7 +204,8 @@ async def _openings(trial: Trial, session: ChildSession) -> None:
 
 @_step("keeps a short time limit", "check position.limit_us, and answer within that time")
 async def _short_clock(trial: Trial, session: ChildSession) -> None:
-    before, session.clock_us = session.clock_us, _SHORT_CLOCK_US
+    usual_clock_us = session.clock_us
+    session.clock_us = _SHORT_CLOCK_US
     try:
         for side in (0, 1):
             position = Position(trial.variant, seed=5)
@@ -218,18 +220,19 @@ async def _short_clock(trial: Trial, session: ChildSession) -> None:
                 raise StepFailed(f"it took {took:.2f} s for a move; its limit was {_SHORT_CLOCK_US / 1e6:g} s")
             await session.end(game, VOID, position.moves)
     finally:
-        session.clock_us = before
+        session.clock_us = usual_clock_us
 
 
 @_step("plays without a clock", "without a clock, limits are 0 or -1: do not divide by them")
 async def _no_clock(trial: Trial, session: ChildSession) -> None:
     if session.is_engine:
         raise NotForThisBot("engines always get a time limit here")
-    before, session.clock_us = session.clock_us, 0
+    usual_clock_us = session.clock_us
+    session.clock_us = 0
     try:
         await play(session, trial.variant, 0, plies=2)
     finally:
-        session.clock_us = before
+        session.clock_us = usual_clock_us
 
 
 @_step(f"plays {_MANY_GAMES} games at once", "store data of a game under its name or number", in_frames=True)
@@ -238,7 +241,7 @@ async def _many_games(trial: Trial, session: ChildSession) -> None:
     began = time.perf_counter()
     await play(session, trial.variant, 0, plies=1, seed=9)
     seconds = time.perf_counter() - began
-    most = min(_MANY_GAMES, max(2, int(_SHARE_OF_PATIENCE * trial.patience / seconds)))
+    most = min(_MANY_GAMES, max(2, int(_SHARE_OF_TIME * trial.longest_wait / seconds)))
     games: dict[int, list[int]] = {}
     positions: dict[int, Position] = {}
     for number in range(most):
@@ -278,12 +281,13 @@ async def _two_variants(trial: Trial, session: ChildSession) -> None:
     if len(names) < 2:
         raise NotForThisBot("it plays one variant")
     if not trial.variants:
-        names = [trial.chosen.name, _OTHER_SIZES[trial.chosen.name == _OTHER_SIZES[0]]]
+        other_sizes = (name for name in _OTHER_SIZES if name != trial.chosen.name)
+        names = [trial.chosen.name, next(other_sizes)]
     games = {}
     for number, name in enumerate(names[:2]):
         variant = parse_variant(name)
         games[session.begin(variant, 0, number + 1, [], number + 1)] = Position(variant)
-    async with trial.excused():
+    async with trial.skipped_on_failure():
         for game, position in games.items():
             await moved(session, game, position)
             await session.end(game, VOID, position.moves)
@@ -319,7 +323,7 @@ async def _asked_again(trial: Trial, session: ChildSession) -> None:
 
 
 async def _ends_early(outcome: Outcome, side: int, trial: Trial, session: ChildSession) -> None:
-    """The game ends after the bot's first move, and another follows."""
+    """End a game after the bot's first move, and play another."""
     position = Position(trial.variant)
     game = session.begin(trial.variant, 0, 1, [])
     await moved(session, game, position)
@@ -327,8 +331,8 @@ async def _ends_early(outcome: Outcome, side: int, trial: Trial, session: ChildS
     await play(session, trial.variant, side, seed=31)
 
 
-for _what, _outcome, _side in (("an aborted game", VOID, 1), ("its opponent has resigned", _RESIGNED, 0)):
-    _step(f"continues after {_what}", "a game can end at any time")(partial(_ends_early, _outcome, _side))
+for _event, _outcome, _side in (("an aborted game", VOID, 1), ("its opponent has resigned", _RESIGNED, 0)):
+    _step(f"continues after {_event}", "a game can end at any time")(partial(_ends_early, _outcome, _side))
 
 
 @_step("continues after a game in which it made no move", "a game can end before its first question")

@@ -57,9 +57,9 @@ class ChildSession:
         self._frames = 0
         self._games = 0
         self._stopped = False
-        self._reading: asyncio.Task[pb.PlayRequest | None] | None = None
+        self._pending_read: asyncio.Task[pb.PlayRequest | None] | None = None
         """A started read for which no caller waits."""
-        # Without a limit an engine thinks as long as it likes, but only a few moves are needed here.
+        # Without a limit an engine can think for any time, but only a few moves are needed here.
         is_engine = spec.child_kind is not None and not spec.child_kind.speaks_frames
         self.is_engine = is_engine
         self._start_seconds = start_seconds if is_engine else 0.0
@@ -131,14 +131,14 @@ class ChildSession:
         return self._games
 
     async def ask(self, game: int, moves: list[int]) -> Move:
-        """Return its answer after the moves: any number, possibly with a score. Raises Resign, BotFault."""
+        """Return the bot's answer after the moves. Its cell can be any number. Raises Resign and BotFault."""
         await self._send_questions({game: moves})
         deadline = time.monotonic() + self._move_seconds
         while not (answer := await self._receive(deadline, f"a move after {moves}" if moves else "a move")).moves.game:
             pass  # an acknowledgement only
-        answered = (list(answer.moves.game), list(answer.moves.ply), len(answer.moves.cell))
-        if answered != ([game], [len(moves)], 1):
-            got = f"an answer for games {answered[0]}, plies {answered[1]}, with {answered[2]} cells"
+        answer_keys = (list(answer.moves.game), list(answer.moves.ply), len(answer.moves.cell))
+        if answer_keys != ([game], [len(moves)], 1):
+            got = f"an answer for games {answer_keys[0]}, plies {answer_keys[1]}, with {answer_keys[2]} cells"
             raise self.fault(got, f"one for game {game}, ply {len(moves)}")
         if answer.moves.resigned:
             raise Resign(*reasons(answer.moves)[:1])
@@ -161,9 +161,9 @@ class ChildSession:
         deadline = time.monotonic() + self._move_seconds
         answers: dict[int, int | None] = {}
         while len(answers) < len(games):
-            given = (await self._receive(deadline, f"{len(games)} moves")).moves
-            resigned = set(given.resigned)
-            for row, (game, ply, cell) in enumerate(zip(given.game, given.ply, given.cell, strict=True)):
+            moves = (await self._receive(deadline, f"{len(games)} moves")).moves
+            resigned = set(moves.resigned)
+            for row, (game, ply, cell) in enumerate(zip(moves.game, moves.ply, moves.cell, strict=True)):
                 if game in answers or game not in games or ply != len(games[game]):
                     raise self.fault(f"an answer for game {game}, ply {ply}", "one for each question, once")
                 answers[game] = None if row in resigned else cell
@@ -182,11 +182,13 @@ class ChildSession:
         deadline = time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0:
             # Not cancelled at the end of the time, because that would end the stream.
-            reading = self._reading = self._reading or asyncio.get_running_loop().create_task(self._child.frames.read())
+            reading = self._pending_read = self._pending_read or asyncio.get_running_loop().create_task(
+                self._child.frames.read()
+            )
             done, _ = await asyncio.wait({reading}, timeout=left)
             if not done:
                 return
-            self._reading = None
+            self._pending_read = None
             request = reading.result()
             if request is None:
                 raise await self._gone("no answer while no question is open")
@@ -194,7 +196,7 @@ class ChildSession:
                 raise self.fault("an answer without a question", "no answer while no question is open")
 
     async def ask_while_halted(self, game: int, moves: list[int], halted_seconds: float) -> Move:
-        """Ask as `ask` does, while its process is stopped for a time, as on a busy machine."""
+        """Ask as `ask` does, while the bot's process is halted for some seconds, as on a busy machine."""
         assert isinstance(self._child, RunningChild | EngineChild)
         self._child.kill(signal.SIGSTOP)
         asyncio.get_running_loop().call_later(halted_seconds, self._child.kill, signal.SIGCONT)
@@ -211,7 +213,7 @@ class ChildSession:
         await self.prepared()
 
     async def prepared(self) -> None:
-        """Send the pending frame, and wait for the acknowledgement: preparation does not count for a move."""
+        """Send the pending frame, and wait for the acknowledgement, so that no move includes time to prepare."""
         await self._send_frame()
         deadline = time.monotonic() + self._move_seconds + self._start_seconds
         while (await self._receive(deadline, "an acknowledgement")).done_through < self._frames:
@@ -241,8 +243,8 @@ class ChildSession:
     async def close(self, reason: str = "") -> Death:
         """Close its input the way a referee does at the end, and end the child; return how it ended."""
         self._stopped = True
-        if self._reading is not None:
-            self._reading.cancel()
+        if self._pending_read is not None:
+            self._pending_read.cancel()
         death = await self._child.stop(reason)
         self.said = death.stderr
         return death
@@ -263,7 +265,7 @@ class ChildSession:
     async def _receive(self, deadline: float, expected: str) -> pb.PlayRequest:
         try:
             async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
-                reading, self._reading = self._reading, None
+                reading, self._pending_read = self._pending_read, None
                 request = await (self._child.frames.read() if reading is None else reading)
         except TimeoutError:
             raise self.fault("no answer in time", expected) from None

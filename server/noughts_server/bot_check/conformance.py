@@ -45,7 +45,7 @@ class ConformanceReport:
     repeats: bool = True
     """Whether the same seeds gave the same games again."""
     faults: list[str] = field(default_factory=list)
-    """A line for each."""
+    """A line for each fault."""
     lost_by: dict[str, tuple[int, str]] = field(default_factory=dict)
     """Games lost through its own fault: for each kind their number, and what it did in the first."""
     said: str = ""
@@ -55,10 +55,10 @@ class ConformanceReport:
     rules: dict[str, str] = field(default_factory=dict)
     """Whether an engine keeps the rule of each variant that has one."""
 
-    def count(self, way: str, first: str) -> None:
-        """Count a game that it lost through its own fault; `first` describes it if it is the first of this kind."""
-        times, known = self.lost_by.get(way, (0, first))
-        self.lost_by[way] = times + 1, known
+    def count(self, fault: str, description: str) -> None:
+        """Count a game that the bot lost by a fault. Keep the description of the first game of each fault."""
+        times, first = self.lost_by.get(fault, (0, description))
+        self.lost_by[fault] = times + 1, first
 
     def document(self) -> dict[str, Any]:
         times = self.move_us
@@ -99,15 +99,15 @@ class ConformancePlan:
 
 
 async def check(spec: BotSpec, plan: ConformancePlan, launcher: Launcher) -> ConformanceReport:
-    """Play the games twice, in two processes. `spec` is of a kind that is started."""
+    """Play the games in one process and, without a fault, again in another. The kind must be one of child players."""
     report = await _games(spec, plan, launcher)
     if not report.faults:
-        again = await _games(spec, plan, launcher)
-        report.start_ms = min(report.start_ms, again.start_ms)
-        report.repeats = again.games == report.games
-        report.faults += again.faults
-        report.said = again.said
-        report.manners |= again.manners
+        second = await _games(spec, plan, launcher)
+        report.start_ms = min(report.start_ms, second.start_ms)
+        report.repeats = second.games == report.games
+        report.faults += second.faults
+        report.said = second.said
+        report.manners |= second.manners
     if report.move_us and spec.child_kind is not None and not spec.child_kind.speaks_frames:
         report.rules = await probe_rules(spec, launcher, plan.times, plan.move_seconds)
     if report.games and report.resigned == len(report.games) and not report.lost_by:
@@ -132,15 +132,15 @@ async def _games(spec: BotSpec, plan: ConformancePlan, launcher: Launcher) -> Co
                 await _play(session, plan.variant, game_seed(plan.seed, number), number, report)
         except BotSpecError:
             raise
-        except BotError as fault:
-            report.faults.append(f"got {fault.got}, expected {fault.expected}")
+        except BotError as error:
+            report.faults.append(f"got {error.got}, expected {error.expected}")
     report.said = session.said.strip()
     report.manners.update(session.manners)
     longest = max(report.move_us, default=0.0)
     if plan.clock_us and longest > plan.clock_us + MARGIN_US:
         report.faults.append(f"it took {longest / 1e6:.2f} s for a move; its limit was {plan.clock_us / 1e6:g} s")
-    for way, (times, first) in report.lost_by.items():
-        report.faults.append(f"it {way} in {times} of {len(report.games)} games, first in {first}")
+    for fault, (times, first) in report.lost_by.items():
+        report.faults.append(f"it {fault} in {times} of {len(report.games)} games, first in {first}")
     return report
 
 
@@ -170,13 +170,15 @@ async def _play(session: ChildSession, variant: Variant, seed: int, number: int,
                 continue
             report.move_us.append((time.perf_counter() - began) * 1e6)
             if cell not in position.free:
-                free = ", ".join(f"{cell_name(variant, each)} ({each})" for each in position.free[:_FEW_CELLS])
+                free = ", ".join(
+                    f"{cell_name(variant, free_cell)} ({free_cell})" for free_cell in position.free[:_FEW_CELLS]
+                )
                 more = f", ... ({len(position.free)} in all)" if len(position.free) > _FEW_CELLS else ""
-                what = (
+                problem = (
                     f"it {wrong_move(position, cell)}, after the moves {moves};"
                     f" expected one of the free cells {free}{more}"
                 )
-                report.count("made an illegal move", f"game {number + 1} at ply {len(moves)}: {what}")
+                report.count("made an illegal move", f"game {number + 1} at ply {len(moves)}: {problem}")
                 outcome = lost(side, Termination.ILLEGAL_MOVE)
                 continue
         position.play(cell)

@@ -9,7 +9,7 @@ from noughts_referee.children.dialled_frames import Carry, DialInvitation, Invit
 
 @asynccontextmanager
 async def inviting() -> AsyncIterator[Invite]:
-    """Create the invitations of such a bot, with a ticket for each process."""
+    """Run the server, and yield a function that invites a process of the bot with a ticket."""
     # Imported only if a server is needed.
     from noughts_server.runtime.sessions import Ticket
     from noughts_server.server import running_server

@@ -25,8 +25,8 @@ async def declared_by(spec: BotSpec, launcher: Launcher, times: ChildSettings) -
         return NAMED_VARIANTS
     async with AsyncExitStack() as stack:
         invite = await stack.enter_async_context(inviting()) if dials_in(spec) else None
-        started = child_session(spec, launcher, times, move_seconds=times.start, invite=invite)
-        session = await stack.enter_async_context(started)
+        new_session = child_session(spec, launcher, times, move_seconds=times.start, invite=invite)
+        session = await stack.enter_async_context(new_session)
         await session.greet()
         return session.variants
 
@@ -34,13 +34,13 @@ async def declared_by(spec: BotSpec, launcher: Launcher, times: ChildSettings) -
 async def declared_by_each(specs: Sequence[BotSpec], launcher: Launcher, times: ChildSettings) -> list[tuple[str, ...]]:
     """Return the same for several bots.
 
-    A bot that does not start counts as one that declares none, because its games show what is wrong.
+    For a bot that does not start, return no variants: its games show the error.
     """
 
-    async def declared(spec: BotSpec) -> tuple[str, ...]:
+    async def variants_of(spec: BotSpec) -> tuple[str, ...]:
         try:
             return await declared_by(spec, launcher, times)
         except BotError:
             return ()
 
-    return await asyncio.gather(*map(declared, specs))
+    return await asyncio.gather(*map(variants_of, specs))

@@ -1,6 +1,6 @@
-"""Test whether an engine keeps its rule: positions in which a move wins only by the freest rule.
+"""Test whether an engine keeps the rule of a variant: positions in which a move wins only by the rule of free Gomoku.
 
-The opponent has a four that must be stopped. An engine that plays the other move takes it for a win.
+The opponent has a four that must be stopped. An engine that plays the other move considers it a win.
 """
 
 from typing import NamedTuple
@@ -22,40 +22,44 @@ class _Probe(NamedTuple):
     first: str
     """X's stones, as cells in notation."""
     second: str
+    """O's stones."""
     tempting: str
     """A move that makes more than five in a row, or five that are blocked at both ends."""
     stop: str
+    """The move that stops O's four."""
 
 
 _OVERLINE = _Probe("d8 e8 f8 h8 i8 c4", "d4 e4 f4 g4 a15 o15", "g8", "h4")
-_SHUT_FIVE = _Probe("d8 e8 f8 h8 c4 m12", "c8 i8 d4 e4 f4 g4", "g8", "h4")
-PROBES = {"gomoku:exact": _OVERLINE, "renju": _OVERLINE, "caro": _SHUT_FIVE, "caro:exact": _SHUT_FIVE}
+_BLOCKED_FIVE = _Probe("d8 e8 f8 h8 c4 m12", "c8 i8 d4 e4 f4 g4", "g8", "h4")
+PROBES = {"gomoku:exact": _OVERLINE, "renju": _OVERLINE, "caro": _BLOCKED_FIVE, "caro:exact": _BLOCKED_FIVE}
 
 
 async def probe_rules(spec: BotSpec, launcher: Launcher, times: ChildSettings, move_seconds: float) -> dict[str, str]:
     """Return for each variant with a rule whether an engine KEEPS, IGNORES or LACKS it, UNCLEAR, or its error."""
-    positions = {}
+    results = {}
     for name, probe in PROBES.items():
         variant = parse_variant(name)
-        first, second = ([_cell(each, variant.columns) for each in stones.split()] for stones in probe[:2])
+        first, second = ([_cell(name, variant.columns) for name in stones.split()] for stones in probe[:2])
         moves = [cell for pair in zip(first, second, strict=True) for cell in pair]
         async with child_session(spec, launcher, times, move_seconds=move_seconds) as session:
             try:
                 await session.greet()
                 cell = (await session.answer(Position.after(variant, moves))).cell
             except Resign:
-                positions[name] = UNCLEAR
+                results[name] = UNCLEAR
             except BotError as fault:
                 # An engine that plays a move forbidden in renju ignores the rule.
-                positions[name] = (
-                    LACKS if session.lacks_rule else IGNORES if "forbidden" in fault.got else f"{UNCLEAR} ({fault.got})"
-                )
+                results[name] = f"{UNCLEAR} ({fault.got})"
+                if session.lacks_rule:
+                    results[name] = LACKS
+                elif "forbidden" in fault.got:
+                    results[name] = IGNORES
             else:
-                played = {_cell(probe.tempting, variant.columns): IGNORES, _cell(probe.stop, variant.columns): KEEPS}
-                positions[name] = played.get(cell, UNCLEAR)
-    return positions
+                result_of = {_cell(probe.tempting, variant.columns): IGNORES, _cell(probe.stop, variant.columns): KEEPS}
+                results[name] = result_of.get(cell, UNCLEAR)
+    return results
 
 
-def _cell(written: str, columns: int) -> int:
-    """Return the cell `h8` of a board with 15 rows, which are counted from below."""
-    return (15 - int(written[1:])) * columns + ord(written[0]) - ord("a")
+def _cell(name: str, columns: int) -> int:
+    """Return the cell with a name such as `h8` of a board with 15 rows, which are counted from below."""
+    return (15 - int(name[1:])) * columns + ord(name[0]) - ord("a")

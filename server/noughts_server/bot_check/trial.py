@@ -1,4 +1,4 @@
-"""A trial of a bot by the steps of `noughts bot check`: its processes, and the games in which steps meet it."""
+"""A trial of a bot by the steps of `noughts bot check`: its processes, and the games that the steps play with it."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,7 +15,7 @@ from noughts_server.bot_check.conformance import ConformancePlan
 
 FAMILY = "mnk:7,6,4"
 _CLOCK_US = 1_000_000
-_MOVES_TO_FIND_IT = 10_000
+_MOST_SEARCH_MOVES = 10_000
 
 
 class StepFailed(Exception):
@@ -31,7 +31,8 @@ class Trial:
 
     def __init__(self, spec: BotSpec, launcher: Launcher, plan: ConformancePlan) -> None:
         self.clock_us = plan.clock_us
-        self.patience = plan.move_seconds
+        self.longest_wait = plan.move_seconds
+        """The longest wait for an answer, in seconds."""
         self._begin = partial(
             child_session, spec, launcher, plan.times, move_seconds=plan.move_seconds, invite=plan.invite
         )
@@ -68,8 +69,10 @@ class Trial:
 
     async def leave(self) -> str:
         """End the running process; return its output."""
-        session, context = self._session, self._context
-        self._session = self._context = None
+        session = self._session
+        context = self._context
+        self._session = None
+        self._context = None
         if session is None:
             return ""
         await context.__aexit__(None, None, None)
@@ -77,7 +80,7 @@ class Trial:
 
     @property
     def variant(self) -> Variant:
-        """A small variant that it plays. Raises NotForThisBot if it declares none that is known."""
+        """Return a small variant that the bot plays. Raises NotForThisBot if it declares none that is known."""
         if not self.variants or covers(self.variants, self.chosen.name):
             return self.chosen
         preferred = ("tictactoe", "connect4", FAMILY, *self.variants, "gomoku", *OWN_NAMES)
@@ -91,16 +94,19 @@ class Trial:
         raise NotForThisBot("it declares no variant that this server knows")
 
     @asynccontextmanager
-    async def excused(self, *, unless: bool = False) -> AsyncIterator[None]:
-        """Skip the step if the block fails: a bot that declares no variants can be entered in all by mistake."""
+    async def skipped_on_failure(self, *, unless: bool = False) -> AsyncIterator[None]:
+        """Skip the step if the block fails and the bot declares no variants; with `unless`, the failure counts.
+
+        Such a bot plays some variants well, but can be entered in others by mistake.
+        """
         try:
             yield
         except (StepFailed, Resign, BotError) as failure:
             if self.variants or unless:
                 raise
             await self.leave()
-            what = f"it declares no variants, and would lose here: {failure}. Declare those that it plays"
-            raise NotForThisBot(what) from failure
+            reason = f"it declares no variants, and would lose here: {failure}. Declare those that it plays"
+            raise NotForThisBot(reason) from failure
 
 
 async def moved(session: ChildSession, game: int, position: Position) -> None:
@@ -116,7 +122,10 @@ async def moved(session: ChildSession, game: int, position: Position) -> None:
 async def play(
     session: ChildSession, variant: Variant, side: int, *, plies: int = 10_000, opening: int = 0, seed: int = 1
 ) -> Position:
-    """Play a game against random moves, or its first plies after a random opening; end it properly."""
+    """Play a game against random moves, and end it after at most `plies` plies.
+
+    The game begins with `opening` random plies. Return the last position. Raises StepFailed and Resign.
+    """
     position = Position(variant, seed=side_seed(seed, 1 - side))
     while len(position.moves) < opening and position.outcome() is None:
         position.play(position.rng().choice(position.free))
@@ -138,7 +147,7 @@ async def play(
 
 def nearly_full(variant: Variant) -> Position | None:
     """Return a random position with one free cell and no line; None if that takes too long."""
-    for seed in range(_MOVES_TO_FIND_IT // variant.cells):
+    for seed in range(_MOST_SEARCH_MOVES // variant.cells):
         position = Position(variant, seed=seed)
         while position.outcome() is None and len(position.free) > 1:
             position.play(position.rng().choice(position.free))

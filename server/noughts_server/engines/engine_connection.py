@@ -101,7 +101,8 @@ class EngineConnection:
     def wake(self) -> None:
         """Handle news for the player; see `PlayerConnection`."""
         outbox = self.player.outbox
-        is_turn, chooses = bool(outbox.turn_game), bool(outbox.openings)
+        is_turn = bool(outbox.turn_game)
+        chooses = bool(outbox.openings)
         if chooses or outbox.starts or outbox.ends:
             self._change_game(self.player.take_outbox())
         else:
@@ -125,9 +126,10 @@ class EngineConnection:
             self.seat.ask((game.moves, game.left_us[game.ply & 1]))
         if self._is_asked and self._timer is None:
             # Within a game each question is due after the one before it, so an armed timer is early enough.
-            self._watch(self._patience_us(game) / 1e6)
+            self._watch(self._limit_us(game) / 1e6)
 
     def _change_game(self, outbox: Outbox) -> None:
+        """End the game and begin the next one, as the outbox says."""
         if outbox.ends:
             if self.cores is not None and (game := self._game) is not None:
                 if self.seat.process is not None:
@@ -197,21 +199,21 @@ class EngineConnection:
     # Timers.
 
     def _watch(self, seconds: float) -> None:
-        """Check the clock after so many seconds. A timer that fires too early costs less than one for each move."""
+        """Check the clock after this many seconds. A timer that fires too early costs less than one for each move."""
         self._timer = self._loop.call_later(seconds, self.seat.guarded(self._look))
 
     def _charged_us(self, took_us: int) -> int:
         """Return the engine's own time for an answer that was read `took_us` after the question, just now.
 
-        A local engine thinks on while the server is stalled, so only the wait of its answer in the pipe is not charged.
+        A local engine thinks also while the server is stalled, so only the wait of the answer in the pipe is free.
         """
         if took_us <= LEAST_US:
             return took_us
         now = self._settings.now()
         return max(0, took_us - (now - self.referee.stalls.arrived(now, self.seat.last_write)))
 
-    def _patience_us(self, game: Game) -> int:
-        """Return how long the referee waits for this move."""
+    def _limit_us(self, game: Game) -> int:
+        """Return the longest wait for this move."""
         return self._silence_us if game.time is None else game.limit_us() + game.margin_us(self.player)
 
     def _is_open(self, game: Game, asked_us: int) -> bool:
@@ -224,6 +226,7 @@ class EngineConnection:
             self._timer = None
 
     def _look(self) -> None:
+        """End the game if the engine's move is overdue."""
         self._timer = None
         game = self._game
         if game is None or not self._is_asked:
@@ -233,16 +236,16 @@ class EngineConnection:
         if seat.question is not None:
             self._watch(_AGAIN_SECONDS)  # the engine is still being prepared: no clock runs
             return
-        took = now - seat.asked_us
-        patience = self._patience_us(game)
-        if took <= patience:
-            self._watch((patience - took) / 1e6 + 1e-6)
+        took_us = now - seat.asked_us
+        limit_us = self._limit_us(game)
+        if took_us <= limit_us:
+            self._watch((limit_us - took_us) / 1e6 + 1e-6)
             return
         asked_us = seat.asked_us
         seat.read_pending()
         if not self._is_open(game, asked_us):
-            return  # its answer was in the pipe, and the time of its arrival has decided
+            return  # the answer was in the pipe, and its arrival time has decided
         if game.time is None:
             seat.give_up(f"silent for {self._settings.silence:g} s during its turn in a game without a clock")
         else:
-            self.referee.end_overdue(self.player, ((game.handle, game.ply, took),))
+            self.referee.end_overdue(self.player, ((game.handle, game.ply, took_us),))

@@ -20,9 +20,9 @@ _OWN_SHARE, _OWN_SECONDS = 1.25, 0.25
 
 
 class GameCores:
-    """Gives each running game a core, and with a single game at a time of quick engines the event loop as well.
+    """Gives each running game a core. If quick engines play one game at a time, the event loop also runs on that core.
 
-    The loop shares that core because waking an idle core takes longer than such an engine thinks.
+    The loop shares the core because waking an idle core takes longer than such an engine thinks.
     """
 
     def __init__(self, games_at_once: int) -> None:
@@ -42,7 +42,7 @@ class GameCores:
         """Move the process of an engine, and what it has started, to the core of its game."""
         if not self._games:
             self._used.clear()
-        # A process may have ended, and where it may not be moved it plays without that.
+        # If the process has ended, or moving it is forbidden, the game continues without this.
         with suppress(OSError):
             before = os.sched_getaffinity(process)
             core = self._games.get(game)
@@ -51,19 +51,20 @@ class GameCores:
             is_free = self._leaves_alone or (self._is_quick and not self._shares_loop)
             cores = set(self._cores) if is_free else {core}
             if before != cores:
-                for each in family(process):
-                    os.sched_setaffinity(each, cores)
+                for member in family(process):
+                    os.sched_setaffinity(member, cores)
 
     def asked(self, process: int) -> None:
-        """Note the processor time of an engine at the first question of a game: what it prepared is no pondering."""
+        """Note the processor time of an engine at the first question of a game. Preparation is not pondering."""
         if not self._is_quick:
             self._used[process] = _used_seconds(process)
 
     def thought(self, process: int, times_us: Sequence[int]) -> None:
         """Compare an engine's thinking times in the game that ends with its processor time."""
-        if (used := self._used.pop(process, None)) is not None:
+        used_before = self._used.pop(process, None)
+        if used_before is not None:
             most = sum(times_us) / 1e6 * _OWN_SHARE + _OWN_SECONDS
-            self._leaves_alone |= _used_seconds(process) - used > most
+            self._leaves_alone |= _used_seconds(process) - used_before > most
 
     def end(self, game: int, times_us: Sequence[int]) -> None:
         """Release the core of a game. Further calls for the same game do nothing."""
@@ -79,8 +80,8 @@ class GameCores:
         self._bind_loop(0, False)
 
     def _free_core(self, usual: set[int]) -> int:
-        taken = list(self._games.values())
-        return min(self._cores, key=lambda core: (taken.count(core), core not in usual))
+        used_cores = list(self._games.values())
+        return min(self._cores, key=lambda core: (used_cores.count(core), core not in usual))
 
     def _bind_loop(self, core: int, bound: bool) -> None:
         if bound != self._loop_is_bound:
@@ -89,4 +90,5 @@ class GameCores:
 
 
 def _used_seconds(process: int) -> float:
+    """Return the processor time of a process and those that it has started."""
     return sum(map(processor_seconds, family(process)))

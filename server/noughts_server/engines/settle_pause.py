@@ -2,31 +2,31 @@
 
 _FIRST_US, _LONGEST_US = 2_000, 20_000
 _CALM, _MOST_CALM = 16, 4_096
+"""The number of answers in a row before the pause gets shorter, at first and at most."""
 
 
 class SettlePause:
     """Doubles with each loss, up to 20 ms, and is halved after 16 answers in a row without a loss.
 
-    If a shorter pause has proved too short, it takes twice as many answers the next time. A pause that was chosen
-    never changes.
+    After a further loss, the next reduction takes twice as many answers. A pause that the user has set never changes.
     """
 
-    def __init__(self, chosen_us: int | None) -> None:
-        self.us = self.longest_us = chosen_us or 0
+    def __init__(self, set_us: int | None) -> None:
+        self.us = self.longest_us = set_us or 0
         """The pause now, and the longest one so far, in microseconds."""
-        self._is_chosen = chosen_us is not None
+        self._is_set = set_us is not None
         self._calm = 0
         """Answers since the pause changed."""
         self._calm_needed = _CALM
 
     @property
     def has_grown(self) -> bool:
-        """Return whether it is longer now because the engine lost words."""
-        return self.us > 0 and not self._is_chosen
+        """Return whether there is a pause because the engine lost words."""
+        return self.us > 0 and not self._is_set
 
     def lost(self) -> None:
         """Record that the engine lost words of a question."""
-        if self._is_chosen:
+        if self._is_set:
             return
         if self.longest_us:
             self._calm_needed = min(2 * self._calm_needed, _MOST_CALM)
@@ -35,7 +35,7 @@ class SettlePause:
         self.longest_us = max(self.longest_us, self.us)
 
     def answered(self) -> None:
-        """Record an answer to a question of which nothing was lost."""
+        """Record an answer to a question of which the engine lost no words."""
         if self.has_grown:
             self._calm += 1
             if self._calm >= self._calm_needed:

@@ -50,7 +50,7 @@ class Transcripts:
         # The next game does not wait for the disk.
         self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="transcripts")
         self.failure: OSError | None = None
-        """Why nothing more is written; the games continue without their transcripts."""
+        """The error after which nothing more is written; the games continue without their transcripts."""
 
     def __enter__(self) -> Self:
         """Create the files. Raises OSError, and FileExistsError for a folder with logs of an earlier run."""
@@ -58,15 +58,15 @@ class Transcripts:
             self._folder.mkdir(parents=True, exist_ok=True)
             earlier = None if self._appends else next(filter(Path.is_file, self._folder.glob("*.log")), None)
             if earlier is not None:
-                what = f"got a folder with logs of an earlier run ({earlier.name}), expected one without"
-                raise FileExistsError(errno.EEXIST, what, str(self._folder))
+                message = f"got a folder with logs of an earlier run ({earlier.name}), expected one without"
+                raise FileExistsError(errno.EEXIST, message, str(self._folder))
         if self._path is not None:
             self._messages = self._path.open("a" if self._appends else "w", encoding="utf-8")
         return self
 
     def __exit__(self, *exception: object) -> None:
         for record in list(self._records.values()):
-            self._hand_on(record)
+            self._finish_record(record)
         self._writer.shutdown()
         if self._messages is not None:
             try:
@@ -85,21 +85,21 @@ class Transcripts:
         return record
 
     def finish(self, record: _Record) -> None:
-        """Record that an engine has finished it."""
+        """Record that an engine has finished the game of the record."""
         record.seats -= 1
         if not record.seats:
-            self._hand_on(record)
+            self._finish_record(record)
 
     def message(self, ordinal: int, ply: int, label: str, line: str) -> None:
         """Record a line of an engine other than a move."""
         if self._messages is not None and self.failure is None:
-            said = {"game": ordinal, "ply": ply, "bot": label, "line": line}
+            document = {"game": ordinal, "ply": ply, "bot": label, "line": line}
             try:
-                self._messages.write(json.dumps(said, ensure_ascii=False) + "\n")
+                self._messages.write(json.dumps(document, ensure_ascii=False) + "\n")
             except OSError as error:
                 self.failure = error
 
-    def _hand_on(self, record: _Record) -> None:
+    def _finish_record(self, record: _Record) -> None:
         self._records.pop(record.ordinal, None)
         if self._folder is not None and record.lines:
             self._writer.submit(self._write, self._folder / f"{record.ordinal:06d}.log", record.lines)
@@ -123,7 +123,7 @@ class Transcript:
         self._early: list[_Line] = []
         self._record: _Record | None = None
         self._moves: Sequence[int] = ()
-        self._room = LARGEST_BYTES
+        self._bytes_left = LARGEST_BYTES
         """Bytes of further lines that are kept; negative if some were left out."""
 
     def begin(self, game: Game) -> None:
@@ -136,22 +136,22 @@ class Transcript:
         if self._record is not None:
             self._transcripts.finish(self._record)
             self._record = None
-        self._room = LARGEST_BYTES
+        self._bytes_left = LARGEST_BYTES
 
     def told(self, commands: Sequence[str]) -> None:
         """Record commands to the engine."""
         self._keep("<", commands)
 
     def note(self, text: str) -> None:
-        """Record what was done, and why."""
+        """Record a note of the server."""
         self._keep("#", (text,))
 
     def heard(self, line: str) -> None:
         """Record a line of the engine, unless its lines in this game are too long together."""
-        if self._room < 0:
+        if self._bytes_left < 0:
             return
-        self._room -= len(line) + _LINE_BYTES
-        if self._room < 0:
+        self._bytes_left -= len(line) + _LINE_BYTES
+        if self._bytes_left < 0:
             self.note(f"wrote more than {LARGEST_BYTES >> 20} MiB in this game: its further lines are left out")
             return
         self._keep(">", (line,))
@@ -159,7 +159,7 @@ class Transcript:
             self._transcripts.message(self._record.ordinal, len(self._moves), self._label, line)
 
     def _keep(self, direction: str, lines: Sequence[str]) -> None:
-        kept = self._early if self._record is None else self._record.lines
+        record_lines = self._early if self._record is None else self._record.lines
         now = microseconds()
         for line in lines:
-            kept.append((now, self._label, direction, line))
+            record_lines.append((now, self._label, direction, line))

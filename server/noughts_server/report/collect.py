@@ -17,6 +17,8 @@ _MOST_STEPS = 512
 
 
 class ShownGame(NamedTuple):
+    """A game that the report shows on a board."""
+
     number: int
     """Its position among the games, from 1."""
     game: RecordedGame
@@ -52,13 +54,15 @@ class Sample:
 
 
 class MatchStep(NamedTuple):
+    """The counts after a number of games."""
+
     games: int
     counts: tuple[int, ...]
     """The player's losses, draws, wins; or the five counts of pairs from LL to WW."""
 
 
 class MatchCourse:
-    """The course of a match of two at up to some hundred moments, from the point of view of `label`.
+    """The counts of a match of two after up to some hundred numbers of games, from the point of view of `label`.
 
     Two consecutive games with one opening and swapped sides are a pair. If all games are in pairs, these are counted
     without repetitions (`statistics.match_games`); otherwise single games.
@@ -76,17 +80,18 @@ class MatchCourse:
     def add(self, game: RecordedGame) -> None:
         """Add the next game. Void games do not count."""
         self._games += 1
-        own = game.score if game.score is None or game.first == self.label else 1 - game.score
-        if own is not None:
-            self._three[round(own * 2)] += 1
+        score = game.score if game.score is None or game.first == self.label else 1 - game.score
+        if score is not None:
+            self._three[round(score * 2)] += 1
             self._trinomial.add(self._games, lambda: tuple(self._three))
         if not self._paired:
             return
         moves = None if game.by_fault else game.moves or None
-        self._pairs.add({self._games: MatchGame(own, game.opening, moves)})
-        before, self._before = self._before, None if self._games % 2 == 0 else game
-        if before is not None:
-            self._paired = before.first == game.second and before.opening == game.opening
+        self._pairs.add({self._games: MatchGame(score, game.opening, moves)})
+        partner = self._before
+        self._before = None if self._games % 2 == 0 else game
+        if partner is not None:
+            self._paired = partner.first == game.second and partner.opening == game.opening
             self._pentanomial.add(self._games, lambda: tuple(self._pairs.statistics().pentanomial))
 
     def statistics(self) -> MatchStatistics:
@@ -110,7 +115,7 @@ class MatchCourse:
         return self._paired and self._games > 1
 
     def steps(self) -> list[MatchStep]:
-        """Return the moments, including the last."""
+        """Return the steps, including the last."""
         return (self._pentanomial if self.paired else self._trinomial).steps()
 
 
@@ -140,6 +145,8 @@ class _Thinned:
 
 
 class Collected(NamedTuple):
+    """The content of a report."""
+
     title: str
     tally: Tally
     sample: Sample
@@ -164,6 +171,7 @@ def collect(title: str, games: Iterable[RecordedGame], *, most_games: int, about
 
 
 def _printable(game: RecordedGame) -> RecordedGame:
+    """Return the game with texts that can be printed."""
     texts = (game.variant, game.first, game.second, game.termination, game.fault)
     if all(map(str.isprintable, texts)):
         return game

@@ -22,16 +22,17 @@ class Match(NamedTuple):
 
     @property
     def chart(self) -> Markup | None:
+        """Return the chart of the LLR; None without games."""
         if not self.points:
             return None
         return llr_chart([(0, 0.0), *self.points], self.test.lower, self.test.upper)
 
     @property
     def verdict(self) -> str:
-        """The result of the test when it first crossed a limit, where it would have ended."""
+        """Return the result of the test when it first crossed a limit, where it would have ended; a phrase."""
         for games, llr in self.points:
             if not self.test.lower < llr < self.test.upper:
-                # A long match has only a sample of its moments.
+                # The points of a long match are only a sample.
                 about = "about " if self.points[-1][0] > 2 * len(self.points) else ""
                 return f"accepts {'H1' if llr >= self.test.upper else 'H0'} after {about}{games:,} games"
         return "is not decided"

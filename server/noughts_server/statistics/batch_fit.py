@@ -22,13 +22,16 @@ MOST_PLAYERS = 5_000
 """Limit of the players in one fit, because its matrices grow with the square of the number, to 200 MB each."""
 
 _MOST_STEPS = 500
-# The promised gain of a step for each game. Promises shrink quadratically: the next one would be less than rounding.
+# The predicted gain of the last step for each game. The predictions shrink quadratically, so the gain of another step
+# would be less than rounding.
 _CONVERGED = 1e-16
-# In nats.
+# A step below this many nats is accepted without a check of its gain.
 _SURE = 1e-3
-# Added to the variance of each game in the matrix of a step, boldest first. The first keeps the matrix regular if
-# results are certain. A variance is at most 1/4, so a step with the last one climbs a lower bound of the likelihood.
+# Added to the variance of each game in the matrix of a step, the least damping first. The first one keeps the matrix
+# regular if results are certain. A variance is at most 1/4, so a step with the last one climbs a lower bound of the
+# likelihood.
 _DAMPING = (1e-10, 1e-4, 1e-3, 1e-2, 1e-1, 0.25)
+# The share of the predicted gain that a step must reach.
 _LEAST_SHARE = 0.25
 
 
@@ -52,7 +55,7 @@ class BatchFit:
     advantage_variance: float
     bound: AdvantageBound
     fixed: Booleans
-    """Which players are anchored."""
+    """Whether each player is anchored."""
     prior: bool
 
     def comparable(self, one: int, other: int) -> bool:
@@ -112,24 +115,24 @@ def fit(
 
 
 def _fit_with_pool(games: RatedGames, fixed: Booleans, above_mean: Floats) -> tuple[Floats, Floats, float, float]:
-    """Return ratings and errors with the pool as an extra player, against which each has its draws.
+    """Return ratings and errors with the pool as an extra player. Each player has its virtual draws against the pool.
 
     The pool is fixed at the mean, unless other players are fixed; then the draws determine where it lies.
     """
     number = len(games.players)
-    everyone = np.arange(number)
+    players = np.arange(number)
     pool = np.full(number, number)
     with_pool = RatedGames(
         players=(*games.players, ""),
-        first=np.concatenate((games.first, everyone, pool)),
-        second=np.concatenate((games.second, pool, everyone)),
+        first=np.concatenate((games.first, players, pool)),
+        second=np.concatenate((games.second, pool, players)),
         wins=np.concatenate((games.wins, np.zeros(2 * number))),
         draws=np.concatenate((games.draws, np.full(2 * number, PRIOR_DRAWS / 2))),
         losses=np.concatenate((games.losses, np.zeros(2 * number))),
     )
     one_group = np.zeros(number + 1, dtype=np.int64)
-    held = np.append(fixed, not fixed.any())
-    problem = _Problem(with_pool, one_group, held, np.append(above_mean, 0.0), moving_first=number > 0)
+    is_fixed = np.append(fixed, not fixed.any())
+    problem = _Problem(with_pool, one_group, is_fixed, np.append(above_mean, 0.0), moving_first=number > 0)
     strength, advantage = problem.solve()
     covariance, advantage_variance = problem.inverse_information(strength, advantage)
     return strength[:-1], covariance[:-1, :-1], advantage, advantage_variance
@@ -152,42 +155,42 @@ class _Problem:
         self._played = games.games
         # The parameters: players that are not fixed, and last the advantage.
         self._free = np.flatnonzero(~fixed)
-        self._kept = np.append(self._free, self._number) if moving_first else self._free
+        self._parameters = np.append(self._free, self._number) if moving_first else self._free
         self._pools = pools
         self._floating = np.setdiff1d(pools, pools[fixed])
 
     def solve(self) -> tuple[Floats, float]:
         """Return ratings and advantage at the maximum.
 
-        Each step is the least damped one of Newton's that gains a quarter of what the gradient g promises. The most
+        Each step is the least damped Newton step that gains a quarter of what the gradient g predicts. The most
         damped one always does (D. Böhning and B. Lindsay, 1988). With its matrix B, a step gains at least |g|^2 / 8|B|.
         The likelihood is bounded, so g tends to 0, from any start and for any anchors.
         """
         strength = self._start.copy()
         advantage = 0.0
-        if not len(self._kept):
+        if not len(self._parameters):
             return strength, advantage
         height = self._height(strength, advantage)
         for _ in range(_MOST_STEPS):
-            for boldest in range(len(_DAMPING)):
-                gradient, factor = self._factored(strength, advantage, boldest)
+            for least_damping in range(len(_DAMPING)):
+                gradient, factor = self._factored(strength, advantage, least_damping)
                 step = factor.solve(gradient)
-                promised = float(gradient @ step)
+                predicted_gain = float(gradient @ step)
                 next_strength = strength.copy()
                 next_strength[self._free] += step[: len(self._free)]
                 next_advantage = advantage + (float(step[-1]) if self._moving_first else 0.0)
                 next_height = self._height(next_strength, next_advantage)
                 # This close to the maximum, a step gains less than the rounding of the height.
-                if np.max(np.abs(step)) < _SURE or next_height - height >= _LEAST_SHARE * promised:
+                if np.max(np.abs(step)) < _SURE or next_height - height >= _LEAST_SHARE * predicted_gain:
                     break
             strength, advantage, height = next_strength, next_advantage, next_height
-            if promised <= _CONVERGED * self._played.sum():
+            if predicted_gain <= _CONVERGED * self._played.sum():
                 break
         return strength, advantage
 
     def sandwich(self, strength: Floats, advantage: float) -> tuple[Floats, float]:
         """Return the covariance of all ratings in Elo squared, 0 for fixed ones, and the advantage's variance (HC0)."""
-        if not len(self._kept):
+        if not len(self._parameters):
             return self._whole(np.zeros((0, 0)))
         _, factor = self._factored(strength, advantage)
         half = factor.solve(self._scatter(strength, advantage))
@@ -195,18 +198,18 @@ class _Problem:
 
     def inverse_information(self, strength: Floats, advantage: float) -> tuple[Floats, float]:
         """Return the same for a true likelihood: the normal approximation of a posterior."""
-        if not len(self._kept):
+        if not len(self._parameters):
             return self._whole(np.zeros((0, 0)))
         _, factor = self._factored(strength, advantage)
-        return self._whole(factor.solve(np.eye(len(self._kept))))
+        return self._whole(factor.solve(np.eye(len(self._parameters))))
 
-    def _whole(self, sought: Floats) -> tuple[Floats, float]:
+    def _whole(self, parameter_covariance: Floats) -> tuple[Floats, float]:
         """Return the covariance of all players, and the advantage's variance, from that of the parameters in nats."""
-        inner = (sought + sought.T) / 2 * ELO_PER_NAT**2
+        scaled = (parameter_covariance + parameter_covariance.T) / 2 * ELO_PER_NAT**2
         free = len(self._free)
         whole = np.zeros((self._number, self._number))
-        whole[np.ix_(self._free, self._free)] = inner[:free, :free]
-        return whole, float(inner[-1, -1]) if self._moving_first else 0.0
+        whole[np.ix_(self._free, self._free)] = scaled[:free, :free]
+        return whole, float(scaled[-1, -1]) if self._moving_first else 0.0
 
     def _expected(self, strength: Floats, advantage: float) -> Floats:
         expected: Floats = expit(strength[self._games.first] - strength[self._games.second] + advantage)
@@ -217,9 +220,9 @@ class _Problem:
         lead = strength[self._games.first] - strength[self._games.second] + advantage
         return float(np.sum(self._points * lead - self._played * np.logaddexp(0.0, lead)))
 
-    def _factored(self, strength: Floats, advantage: float, boldest: int = 0) -> tuple[Floats, Cholesky]:
+    def _factored(self, strength: Floats, advantage: float, least_damping: int = 0) -> tuple[Floats, Cholesky]:
         """Return the gradient and the factor of the negative Hessian, with the least damping that makes it definite."""
-        for damping in _DAMPING[boldest:]:
+        for damping in _DAMPING[least_damping:]:
             gradient, information = self._slope(strength, advantage, damping)
             try:
                 return gradient, Cholesky(information)
@@ -238,23 +241,23 @@ class _Problem:
         for pool in self._floating:
             members = np.flatnonzero(self._pools == pool)
             information[np.ix_(members, members)] += max(float(weight.sum()) / self._number, 1.0) / len(members)
-        return gradient[self._kept], information[np.ix_(self._kept, self._kept)]
+        return gradient[self._parameters], information[np.ix_(self._parameters, self._parameters)]
 
     def _scatter(self, strength: Floats, advantage: float) -> Floats:
         """Return the sum over games of the outer products of their scores: the variance around the expected results."""
         games = self._games
         expected = self._expected(strength, advantage)
         squares = games.wins * (1 - expected) ** 2 + games.draws * (0.5 - expected) ** 2 + games.losses * expected**2
-        scatter: Floats = self._spread(squares)[np.ix_(self._kept, self._kept)]
+        scatter: Floats = self._spread(squares)[np.ix_(self._parameters, self._parameters)]
         return scatter
 
     def _spread(self, weight: Floats) -> Floats:
         """Return the sum of weight * x x^T over rows: x is 1, -1 and 1 for first mover, second mover and advantage."""
         number, games = self._number, self._games
         matrix = np.zeros((number + 1, number + 1))
-        met = np.zeros((number, number))
-        met[games.first, games.second] = weight  # each pair has one row
-        matrix[:-1, :-1] = -(met + met.T)
+        pair_weights = np.zeros((number, number))
+        pair_weights[games.first, games.second] = weight  # each pair has one row
+        matrix[:-1, :-1] = -(pair_weights + pair_weights.T)
         diagonal = np.arange(number)
         matrix[diagonal, diagonal] += self._by_player(weight, weight)
         matrix[:-1, -1] = matrix[-1, :-1] = self._by_player(weight, -weight)

@@ -20,6 +20,8 @@ _NO_ERROR, _LARGEST_ERROR = 1e-6, 1e5
 
 @dataclass(frozen=True, slots=True)
 class BatchRatings(RatingTable):
+    """A table of ratings that can compare any two of its players."""
+
     _fit: BatchFit
     _places: Mapping[str, int]
 
@@ -29,8 +31,8 @@ class BatchRatings(RatingTable):
         None if they cannot be compared.
         """
         places = [self._places[player.name] for player in self.players]
-        for one in places:
-            yield [_los(self._fit, one, other) for other in places]
+        for place in places:
+            yield [_los(self._fit, place, other) for other in places]
 
 
 def rate(games: RatedGames, *, anchors: Mapping[str, float] | None = None, prior: bool = False) -> BatchRatings:
@@ -41,12 +43,16 @@ def rate(games: RatedGames, *, anchors: Mapping[str, float] | None = None, prior
     draws = _by_player(games.first, games.draws, number) + _by_player(games.second, games.draws, number)
     losses = _by_player(games.first, games.losses, number) + _by_player(games.second, games.wins, number)
     opposition = _opposition(fitted)
-    order = _ranked(fitted, wins + draws / 2, wins + draws + losses)
+    places_in_order = _ranked(fitted, wins + draws / 2, wins + draws + losses)
     scale = np.zeros(number, dtype=np.int64) if prior else fitted.groups
     players: list[RatedPlayer] = []
-    for at, place in enumerate(order):
-        following = order[at + 1] if at + 1 < number and scale[order[at + 1]] == scale[place] else None
-        first_of_scale = not players or scale[order[at - 1]] != scale[place]
+    for index, place in enumerate(places_in_order):
+        next_place = (
+            places_in_order[index + 1]
+            if index + 1 < number and scale[places_in_order[index + 1]] == scale[place]
+            else None
+        )
+        first_of_scale = not players or scale[places_in_order[index - 1]] != scale[place]
         players.append(
             RatedPlayer(
                 rank=1 if first_of_scale else players[-1].rank + 1,
@@ -58,7 +64,7 @@ def rate(games: RatedGames, *, anchors: Mapping[str, float] | None = None, prior
                 draws=int(draws[place]),
                 losses=int(losses[place]),
                 opposition=_number(opposition[place]),
-                los_next=None if following is None else _los(fitted, place, following),
+                los_next=None if next_place is None else _los(fitted, place, next_place),
                 group=int(fitted.groups[place]),
                 anchored=bool(fitted.fixed[place]),
             )
@@ -100,12 +106,12 @@ def _opposition(fitted: BatchFit) -> Floats:
     games = fitted.games
     number = len(fitted.games.players)
     first, second, played = games.first, games.second, games.games
-    same = np.ones(len(first), dtype=bool) if fitted.prior else fitted.groups[first] == fitted.groups[second]
-    first, second, played = first[same], second[same], played[same]
+    same_scale = np.ones(len(first), dtype=bool) if fitted.prior else fitted.groups[first] == fitted.groups[second]
+    first, second, played = first[same_scale], second[same_scale], played[same_scale]
     ratings = np.nan_to_num(fitted.ratings)
-    met = _by_player(first, played, number) + _by_player(second, played, number)
+    games_of_player = _by_player(first, played, number) + _by_player(second, played, number)
     total = _by_player(first, played * ratings[second], number) + _by_player(second, played * ratings[first], number)
-    return np.asarray(np.divide(total, met, out=np.full(number, np.nan), where=met > 0))
+    return np.asarray(np.divide(total, games_of_player, out=np.full(number, np.nan), where=games_of_player > 0))
 
 
 def _error(fitted: BatchFit, place: int) -> float | None:
@@ -121,6 +127,7 @@ def _error95(variance: float) -> float | None:
 
 
 def _los(fitted: BatchFit, one: int, other: int) -> float | None:
+    """Return the likelihood that the first of two players is stronger; None if they cannot be compared."""
     if not fitted.comparable(one, other):
         return None
     covariance = fitted.covariance
@@ -133,4 +140,5 @@ def _los(fitted: BatchFit, one: int, other: int) -> float | None:
 
 
 def _number(value: float) -> float | None:
+    """Return None for NaN. Adding 0.0 turns -0.0 into 0.0."""
     return None if np.isnan(value) else float(value) + 0.0

@@ -58,8 +58,8 @@ class Candidates:
 
         Raises SprtError without candidates, or if there are too many for this alpha.
         """
-        each = sprt.of_each(number)
-        self.matches = [MatchGames(each) for _ in range(number)]
+        own_test = sprt.of_each(number)
+        self.matches = [MatchGames(own_test) for _ in range(number)]
         """Each candidate's counter, with the games that its test counts."""
         self.schedule = list(scheduled)
         """The candidate of each pair."""
@@ -67,10 +67,10 @@ class Candidates:
         """The candidate that is stronger than the base, if one was found."""
         self.last_out = 0
         """The candidate that was accepted or went out last."""
-        self._ahead = pairs_ahead(each)
+        self._ahead = pairs_ahead(own_test)
         self._most_pairs = most_pairs
         self._scheduled = Counter(self.schedule)
-        self._going = set(range(number))
+        self._running = set(range(number))
         self._pairs = 0
         self._waiting: dict[int, MatchGame] = {}
         self._extend()
@@ -83,7 +83,7 @@ class Candidates:
     @property
     def over(self) -> bool:
         """Return whether a candidate was accepted, or all are out."""
-        return self.accepted is not None or not self._going
+        return self.accepted is not None or not self._running
 
     def state(self, candidate: int) -> CandidateState:
         """Return the state of a candidate."""
@@ -115,10 +115,10 @@ class Candidates:
         candidate = self.schedule[self._pairs]
         match = self.matches[candidate]
         self._pairs += 1
-        if candidate in self._going:
+        if candidate in self._running:
             match.add({match.known + 1: one, match.known + 2: other})
             if match.over:
-                self._going.discard(candidate)
+                self._running.discard(candidate)
                 self.last_out = candidate
                 if match.state is not None and match.state.decision is Decision.H1:
                     self.accepted = candidate
@@ -127,7 +127,7 @@ class Candidates:
 
     def _extend(self) -> None:
         while not self.over and len(self.schedule) < self._pairs + self._ahead:
-            possible = [candidate for candidate in self._going if self._scheduled[candidate] < self._most_pairs]
+            possible = [candidate for candidate in self._running if self._scheduled[candidate] < self._most_pairs]
             if not possible:
                 return
             leader = min(possible, key=self._order)

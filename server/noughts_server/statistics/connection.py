@@ -32,27 +32,28 @@ def groups_of(games: RatedGames, fixed: Booleans) -> Integers:
 
 
 def _took_points(games: RatedGames) -> tuple[Integers, Integers, Floats]:
-    """Return who took points off whom, and 1 for those who moved first, -1 for the others."""
-    first_did, second_did = games.wins + games.draws > 0, games.losses + games.draws > 0
-    took = np.concatenate((games.first[first_did], games.second[second_did]))
-    gave = np.concatenate((games.second[first_did], games.first[second_did]))
-    return took, gave, np.concatenate((np.ones(first_did.sum()), -np.ones(second_did.sum())))
+    """Return the players that took points off others, the others, and 1 for a taker that moved first, else -1."""
+    first_took = games.wins + games.draws > 0
+    second_took = games.losses + games.draws > 0
+    took = np.concatenate((games.first[first_took], games.second[second_took]))
+    gave = np.concatenate((games.second[first_took], games.first[second_took]))
+    return took, gave, np.concatenate((np.ones(first_took.sum()), -np.ones(second_took.sum())))
 
 
 def _in_order(labels: Integers, count: int, above: Integers, below: Integers) -> Integers:
     """Number the groups again, winners before the groups they beat (Kahn's order, the largest group first)."""
     if count == 1:
         return labels
-    # It takes half a second to load.
+    # The module takes half a second to load.
     import networkx
 
     sizes = np.bincount(labels, minlength=count)
     first_player = np.full(count, len(labels), dtype=np.int64)
     np.minimum.at(first_player, labels, np.arange(len(labels)))
-    apart = above != below
+    in_different_groups = above != below
     graph: networkx.DiGraph[int] = networkx.DiGraph()
     graph.add_nodes_from(range(count))
-    graph.add_edges_from(zip(above[apart].tolist(), below[apart].tolist(), strict=True))
+    graph.add_edges_from(zip(above[in_different_groups].tolist(), below[in_different_groups].tolist(), strict=True))
     order = networkx.lexicographical_topological_sort(graph, lambda group: (-sizes[group], first_player[group]))
     numbers = np.empty(count, dtype=np.int64)
     numbers[list(order)] = np.arange(count)
@@ -79,7 +80,9 @@ def advantage_bound(games: RatedGames, fixed: Booleans) -> AdvantageBound:
     downwards = not _has_negative_cycle(winner, loser, -length, len(place))
     if upwards and downwards:
         return AdvantageBound.CONFOUNDED
-    return AdvantageBound.ABOVE_ALL if upwards else AdvantageBound.BELOW_ALL if downwards else AdvantageBound.FINITE
+    if upwards:
+        return AdvantageBound.ABOVE_ALL
+    return AdvantageBound.BELOW_ALL if downwards else AdvantageBound.FINITE
 
 
 def _has_negative_cycle(source: Integers, target: Integers, length: Floats, number: int) -> bool:
@@ -87,18 +90,19 @@ def _has_negative_cycle(source: Integers, target: Integers, length: Floats, numb
     if not len(source):
         return False
     reached, starts = np.unique(target, return_index=True)
-    distance, before = np.zeros(number), np.full(number, -1, dtype=np.int64)
+    distance = np.zeros(number)
+    before = np.full(number, -1, dtype=np.int64)  # -1: no predecessor yet
     for round_ in range(number + 1):
-        offered = distance[source] + length
-        best = np.minimum.reduceat(offered, starts)
+        candidates = distance[source] + length
+        best = np.minimum.reduceat(candidates, starts)
         improved = np.zeros(number, dtype=bool)
         improved[reached] = best < distance[reached]
         if not improved.any():
             return False
-        is_best = improved[target] & (offered == np.repeat(best, np.diff(np.append(starts, len(target)))))
+        is_best = improved[target] & (candidates == np.repeat(best, np.diff(np.append(starts, len(target)))))
         before[target[is_best]] = source[is_best]
         distance[reached] = np.minimum(distance[reached], best)
-        # A cycle of predecessors has negative length; the search for one runs only now and then.
+        # A cycle of predecessors has negative length. It is searched only after 1, 2, 4, 8, ... rounds.
         if round_ & (round_ + 1) == 0 and _has_cycle(before):
             return True
     return True
@@ -106,10 +110,10 @@ def _has_negative_cycle(source: Integers, target: Integers, length: Floats, numb
 
 def _has_cycle(before: Integers) -> bool:
     """Return whether a node precedes itself."""
-    known = np.flatnonzero(before >= 0)
-    if np.any(before[known] == known):
+    nodes = np.flatnonzero(before >= 0)
+    if np.any(before[nodes] == nodes):
         return True
     number = len(before)
-    graph = coo_array((np.ones(len(known)), (before[known], known)), shape=(number, number)).tocsr()
+    graph = coo_array((np.ones(len(nodes)), (before[nodes], nodes)), shape=(number, number)).tocsr()
     count, _ = connected_components(graph, directed=True, connection="strong")
     return bool(count < number)

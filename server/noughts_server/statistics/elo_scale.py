@@ -26,5 +26,5 @@ def score_of_elo(elo: float) -> float:
 
 
 def normal_cdf(deviations: float) -> float:
-    """Return the probability that a normal variable is below so many standard deviations."""
+    """Return the probability that a normal variable is below this many standard deviations."""
     return 0.5 * (1.0 + math.erf(deviations / math.sqrt(2.0)))

@@ -68,7 +68,7 @@ def estimate(pairs: Pentanomial = _NO_PAIRS, games: WinsDrawsLosses = _NO_GAMES)
     test's normal approximation, or None if that score is 1/2.
     """
     # The mean score of a unit, its number of games, the number of such units.
-    units = [(place / 4, 2, number) for place, number in enumerate(pairs)]
+    units = [(quarters / 4, 2, count) for quarters, count in enumerate(pairs)]
     units += [(1.0, 1, games.wins), (0.5, 1, games.draws), (0.0, 1, games.losses)]
     number = sum(count for _, _, count in units)
     played = sum(size * count for _, size, count in units)

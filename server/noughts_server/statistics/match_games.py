@@ -26,7 +26,7 @@ _MANY_REPEATS = 20
 
 
 class MatchGame(NamedTuple):
-    """A game as it counts."""
+    """The part of a game that the statistics of a match use."""
 
     points: float | None
     """The points of the match's first player: 1, 0.5 or 0; None for a void game."""
@@ -66,11 +66,12 @@ def opening_of(game: FinishedGame, variant: str) -> bytes:
     """Return the moves that were given when the game began; stones by agreement are the bots' own."""
     if not game.opening_plies:
         return b""
-    played = parse_variant(variant)
-    return game.moves[: played.given_plies(game.opening_plies) * len(pack_moves([0], played.cells))]
+    rules = parse_variant(variant)
+    bytes_of_a_move = len(pack_moves([0], rules.cells))
+    return game.moves[: rules.given_plies(game.opening_plies) * bytes_of_a_move]
 
 
-class _Played(NamedTuple):
+class _SameGames(NamedTuple):
     """Pairs from one opening that were all the same so far."""
 
     moves: Hashable
@@ -78,12 +79,14 @@ class _Played(NamedTuple):
     times: int
 
 
-_NEVER = _Played((), 0.0, 0)
+_NEVER = _SameGames((), 0.0, 0)
 """The value for an opening without a pair."""
 
 
 @dataclass(frozen=True, slots=True)
 class MatchStatistics:
+    """The counts of a match and what follows from them."""
+
     pentanomial: Pentanomial
     single: WinsDrawsLosses
     """Games outside pairs."""
@@ -113,13 +116,13 @@ class MatchGames:
         self._counts = [0] * 5
         self._single = [0, 0, 0]
         self._repeats = 0
-        self._idle = 0
+        self._repeats_in_a_row = 0
         """Consecutive repetitions up to the last pair."""
         self._games = 0
         self.walked_over = False
         """Whether a game counted for a player because the other one was withdrawn."""
         # By opening: the content of all pairs from it, or None if they differ.
-        self._same: dict[Hashable, _Played | None] = {}
+        self._same: dict[Hashable, _SameGames | None] = {}
 
     @property
     def state(self) -> SprtState | None:
@@ -152,7 +155,7 @@ class MatchGames:
 
         By then a random order has almost certainly used all openings of a book.
         """
-        return self._idle >= max(_IDLE_PAIRS, 2 * len(self._same))
+        return self._repeats_in_a_row >= max(_IDLE_PAIRS, 2 * len(self._same))
 
     @property
     def repeating(self) -> bool:
@@ -161,14 +164,14 @@ class MatchGames:
 
     def add(self, games: Mapping[int, MatchGame]) -> None:
         """Add games by their slots, from 1. After the end of the test nothing changes."""
-        waiting, first = self._waiting, self._next
-        waiting.update({ordinal: game for ordinal, game in games.items() if ordinal >= first})
+        waiting = self._waiting
+        waiting.update({ordinal: game for ordinal, game in games.items() if ordinal >= self._next})
         while self._next in waiting and self._next + 1 in waiting and not self.over:
             one, other = waiting.pop(self._next), waiting.pop(self._next + 1)
             self._next += 2
-            if self._take(one, other) and self.sprt is not None:
+            if self._count_pair(one, other) and self.sprt is not None:
                 self._state = self.sprt.judge(self._counts)
-                self._trace(self._state.llr)
+                self._add_to_course(self._state.llr)
 
     def statistics(self) -> MatchStatistics:
         """Return the statistics of all added games, up to the end of the test."""
@@ -179,22 +182,22 @@ class MatchGames:
             for ordinal in sorted(self._waiting):
                 game = self._waiting[ordinal]
                 games += game.points is not None
-                if self._repeated(ordinal, game):
+                if self._is_repetition(ordinal, game):
                     repeats += 1
                 else:
                     _count_single(single, game)
         pairs = Pentanomial(*self._counts)
-        alone = WinsDrawsLosses(*single)
+        single_games = WinsDrawsLosses(*single)
         return MatchStatistics(
             pentanomial=pairs,
-            single=alone,
+            single=single_games,
             repeats=repeats,
             games=games,
-            estimate=estimate(pairs, alone),
+            estimate=estimate(pairs, single_games),
             sprt=self._state,
         )
 
-    def _take(self, one: MatchGame, other: MatchGame) -> bool:
+    def _count_pair(self, one: MatchGame, other: MatchGame) -> bool:
         """Count a pair; return whether the counts of pairs have changed."""
         self._games += (one.points is not None) + (other.points is not None)
         if one.points is None or other.points is None:
@@ -206,24 +209,25 @@ class MatchGames:
         if one.moves is None or other.moves is None:
             self._count(points)
             return True
-        before = self._same.get(one.opening, _NEVER)
-        if before is _NEVER:
-            self._same[one.opening] = _Played((one.moves, other.moves), points, 1)
-        elif before is not None:
+        earlier = self._same.get(one.opening, _NEVER)
+        if earlier is _NEVER:
+            self._same[one.opening] = _SameGames((one.moves, other.moves), points, 1)
+        elif earlier is not None:
             moves = one.moves, other.moves
-            if before.moves == moves:
-                self._same[one.opening] = before._replace(times=before.times + 1)
+            if earlier.moves == moves:
+                self._same[one.opening] = earlier._replace(times=earlier.times + 1)
                 self._repeats += 2
-                self._idle += 1
+                self._repeats_in_a_row += 1
                 return False
             # The games are random, so apparent repetitions were samples as well.
             self._same[one.opening] = None
-            self._repeats -= 2 * (before.times - 1)
-            self._count(before.points, before.times - 1)
+            self._repeats -= 2 * (earlier.times - 1)
+            self._count(earlier.points, earlier.times - 1)
         self._count(points)
         return True
 
-    def _trace(self, llr: float) -> None:
+    def _add_to_course(self, llr: float) -> None:
+        """Add the LLR after the last pair to the course, if the pair is far enough from the last point."""
         pairs = sum(self._counts)
         if pairs >= self._step + (self.course[-1][0] if self.course else 0):
             self.course.append((pairs, round(llr, 3)))
@@ -232,15 +236,16 @@ class MatchGames:
                 self._step = 2 * self._step
 
     def _count(self, points: float, times: int = 1) -> None:
+        """Count pairs with these points of the first player, 0 to 2."""
         self._counts[round(points * 2)] += times
-        self._idle = 0
+        self._repeats_in_a_row = 0
 
-    def _repeated(self, ordinal: int, game: MatchGame) -> bool:
+    def _is_repetition(self, ordinal: int, game: MatchGame) -> bool:
         """Return whether a game without its partner repeats that half of the pairs from its opening."""
-        played = self._same.get(game.opening)
-        if played is None or game.moves is None or not isinstance(played.moves, tuple):
+        same_pairs = self._same.get(game.opening)
+        if same_pairs is None or game.moves is None or not isinstance(same_pairs.moves, tuple):
             return False
-        return bool(played.moves[(ordinal - 1) % 2] == game.moves)
+        return bool(same_pairs.moves[(ordinal - 1) % 2] == game.moves)
 
 
 def _count_single(single: list[int], game: MatchGame) -> None:

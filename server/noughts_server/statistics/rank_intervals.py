@@ -21,12 +21,12 @@ from noughts_server.statistics.rating_table import Estimate
 RATE = 0.95
 """The least probability that all intervals of a list contain the true ranks."""
 _REACH, _STEPS = 9.0, 1_000
-"""Standard deviations to each side within which the smallest of normal variables is, and the steps of the integral."""
+"""The integral covers this many standard deviations on each side, in this many steps."""
 _HALVINGS = 50
 
 
 def fit_with_ranks(games: RatedGames, ranked: Collection[str]) -> dict[str, Estimate]:
-    """Fit ratings with a prior, so that all are on one scale, and return them by player; ranks count `ranked` ones."""
+    """Fit ratings with a prior, so that all are on one scale. Return them by player; ranks count only `ranked`."""
     fitted = fit(games, prior=True)
     players = games.players
     errors = NORMAL_95 * np.sqrt(fitted.covariance.diagonal())

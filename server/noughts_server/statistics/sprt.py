@@ -36,6 +36,8 @@ class SprtModel(StrEnum):
 
 
 class Decision(StrEnum):
+    """The hypothesis that a test has accepted, if any."""
+
     H0 = "H0"
     H1 = "H1"
     CONTINUE = "continue"
@@ -46,6 +48,8 @@ class SprtError(InvalidInput):
 
 
 class SprtState(NamedTuple):
+    """The state of a test after some results."""
+
     llr: float
     """The logarithm of the likelihood ratio of H1 to H0."""
     lower: float
@@ -109,7 +113,7 @@ class Sprt:
         return f"elo0={self.elo0:g},elo1={self.elo1:g},alpha={self.alpha:g},beta={self.beta:g},model={self.model}"
 
     def of_each(self, number: int) -> "Sprt":
-        """Return the test of each of so many candidates that together err at this test's rates. Raises SprtError."""
+        """Return the test of each of `number` candidates, which together err at this test's rates. Raises SprtError."""
         if number < 1:
             raise SprtError(f"{number} candidates", "1 or more")
         if self.alpha < LEAST_ERROR * number:
@@ -133,7 +137,11 @@ class Sprt:
 
     def state(self, llr: float) -> SprtState:
         """Return the state at this logarithm of the likelihood ratio."""
-        decision = Decision.H1 if llr >= self.upper else Decision.H0 if llr <= self.lower else Decision.CONTINUE
+        decision = Decision.CONTINUE
+        if llr >= self.upper:
+            decision = Decision.H1
+        elif llr <= self.lower:
+            decision = Decision.H0
         return SprtState(llr, self.lower, self.upper, decision)
 
     def llr(self, counts: Sequence[float]) -> float:
@@ -149,7 +157,7 @@ class Sprt:
         """Return what a result of each cell adds to the LLR, ln(p1 / p0), if results have these positive shares."""
         values = [place / (len(shares) - 1) for place in range(len(shares))]
         fitted = [self._fitted(shares, values, elo) for elo in (self.elo0, self.elo1)]
-        return [math.log(one / zero) for zero, one in zip(*fitted, strict=True)]
+        return [math.log(chance1 / chance0) for chance0, chance1 in zip(*fitted, strict=True)]
 
     def _fitted(self, shares: Sequence[float], values: Sequence[float], elo: float) -> list[float]:
         """Return the most likely probabilities of the cells under one hypothesis."""
@@ -162,7 +170,7 @@ class Sprt:
 
 
 def _fitted_normalized(shares: Sequence[float], values: Sequence[float], deviations: float) -> list[float]:
-    """Return the most likely probabilities whose mean is so many standard deviations above 1/2.
+    """Return the most likely probabilities whose mean is `deviations` standard deviations above 1/2.
 
     With a = value - 1/2, c = deviations / sqrt(1 + deviations^2) and r^2 = E[a^2] the constraint is E[a] = c r. It is
     linear for a given r: E[a - c (a^2 / r + r) / 2] = 0. The maxima are among the r at which the fitted probabilities

@@ -46,12 +46,13 @@ class TrueStrength:
         return self._shares(self._difference(_deviations, self.elo / NORMALIZED_PER_DEVIATION * math.sqrt(2)))
 
     def _shares(self, elo: float) -> list[float]:
+        """Return the probabilities of a pair's results at this rating difference."""
         one = self._game(score_of_elo(elo + self.advantage))
         other = self._game(score_of_elo(elo - self.advantage))
         shares = [0.0] * 5
-        for first, chance in enumerate(one):
-            for second, next_chance in enumerate(other):
-                shares[first + second] += chance * next_chance
+        for first_points, first_chance in enumerate(one):
+            for second_points, second_chance in enumerate(other):
+                shares[first_points + second_points] += first_chance * second_chance
         return shares
 
     def _game(self, score: float) -> tuple[float, float, float]:
@@ -65,7 +66,7 @@ class TrueStrength:
         """Return the rating difference at which a pair's results have this measure, which increases with it."""
         from scipy.optimize import bisect
 
-        # Nothing is defined beyond what the draw rate allows.
+        # Beyond this difference, the draw rate is impossible.
         reach = 400.0 * math.log10((2 - self.draw_rate) / self.draw_rate) if self.draw_rate else 10 * LARGEST_ELO
         reach = reach - abs(self.advantage)
         if reach <= 0:
@@ -82,6 +83,8 @@ class TrueStrength:
 
 
 class SprtPlan(NamedTuple):
+    """The prediction of a test."""
+
     pass_probability: float
     """The probability to accept H1."""
     expected_games: float
@@ -91,7 +94,7 @@ class SprtPlan(NamedTuple):
 
 
 def plan(test: Sprt, truth: TrueStrength) -> SprtPlan:
-    """Return what the test takes on pairs of games if `truth` holds. Raises SprtError if it cannot hold."""
+    """Predict the test on pairs of games if `truth` holds. Raises SprtError if `truth` is impossible."""
     shares = [max(share, 1e-12) for share in truth.pair_shares(test.model)]
     total = math.fsum(shares)
     shares = [share / total for share in shares]
@@ -113,34 +116,34 @@ def _between_walls(drift: float, variance: float, below: float, above: float) ->
         chance = below / (below + above)
         mean = below * above / variance
     else:
-        # Neither form overflows on its side.
+        # Two forms of one formula, because each overflows on the other side.
         if lean > 0:
             chance = math.expm1(-lean * below) / math.expm1(-lean * (below + above))
         else:
             chance = math.exp(lean * above) * math.expm1(lean * below) / math.expm1(lean * (below + above))
         mean = (chance * above - (1 - chance) * below) / drift
 
-    def left(time: float) -> float:
-        return _still_going(time, drift, variance, below, above) - 0.05
+    def surplus(time: float) -> float:
+        return _undecided(time, drift, variance, below, above) - 0.05
 
     high = mean
-    while left(high) > 0:
+    while surplus(high) > 0:
         high *= 2
     # A test ends after a pair, at the earliest after the first.
     return SprtPlan(
         pass_probability=chance,
         expected_games=2 * max(mean, 1.0),
-        games95=2 * max(bisect(left, 1e-9 * high, high), 1.0),
+        games95=2 * max(bisect(surplus, 1e-9 * high, high), 1.0),
     )
 
 
-def _still_going(time: float, drift: float, variance: float, below: float, above: float) -> float:
+def _undecided(time: float, drift: float, variance: float, below: float, above: float) -> float:
     """Return the probability that the motion has reached neither wall by `time`."""
     from scipy.special import log_ndtr
 
     if drift < 0:
         # Seen from the other side, the factors of images are large only if their shares are small.
-        return _still_going(time, -drift, variance, above, below)
+        return _undecided(time, -drift, variance, above, below)
     lean = drift / variance
     deviation = math.sqrt(variance * time)
 
@@ -153,10 +156,12 @@ def _still_going(time: float, drift: float, variance: float, below: float, above
 
 
 def _mean(shares: list[float]) -> float:
+    """Return the mean score of a game."""
     return sum(share * place / 4 for place, share in enumerate(shares))
 
 
 def _deviations(shares: list[float]) -> float:
+    """Return the mean score of a pair above 1/2, in its standard deviations."""
     mean = _mean(shares)
     variance = sum(share * (place / 4 - mean) ** 2 for place, share in enumerate(shares))
     return (mean - 0.5) / math.sqrt(variance) if variance else math.copysign(math.inf, mean - 0.5)
