@@ -1,21 +1,23 @@
-"""Solves many positions with all processors: this process solves the first ones, several processes the others.
+"""Solves many positions with all processors: this process the first ones, several processes the others.
 
-So a few positions need no other process. The answers come in the order of the questions.
+A few positions are solved before a process has started. The answers come in the order of the questions. A process
+(`solving_process`) gets questions as lines of JSON, and prints the answers.
 """
 
+import json
 import os
-import signal
+import subprocess
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import ExitStack
 from functools import cache
 from itertools import islice
-from multiprocessing import get_context
 from queue import Queue
 from threading import Thread
 from typing import NamedTuple
 
 from noughts_bots.reference.analysis import Analyst
 from noughts_bots.reference.exact import Verdict
+from noughts_proto.interpreter import environment, python
 from noughts_referee.rules import Position, Variant, parse_variant
 
 _SOLVED_HERE = 16
@@ -42,17 +44,12 @@ def verdicts(questions: Iterable[Question]) -> Iterator[tuple[Question, Verdict 
     remaining = iter(questions)
     for question in islice(remaining, _SOLVED_HERE):
         yield question, answer(question)
-    processes = os.cpu_count() or 1
-    if processes == 1:
-        for question in remaining:
-            yield question, answer(question)
+    first = next(remaining, None)
+    if first is None:
         return
-    # Nothing of this process is copied: its threads and connections do not survive a fork.
-    with ProcessPoolExecutor(processes, get_context("spawn"), initializer=_ignore_interrupts) as pool:
-        try:
-            yield from _ahead(remaining, pool, processes * _READ_AHEAD)
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    with ExitStack() as stack:
+        processes = [stack.enter_context(_Process()) for _ in range(os.cpu_count() or 1)]
+        yield from _in_processes(first, remaining, processes)
 
 
 def answer(question: Question) -> Verdict | None:
@@ -64,7 +61,7 @@ def answer(question: Question) -> Verdict | None:
 
 
 def verdict(position: Position, analyst: Analyst) -> Verdict | None:
-    """Return the value of the position; None if no solver reaches it. If the game is over, the distance is 0."""
+    """Return the value, also of a position in which the game is over: its distance is 0."""
     outcome = position.outcome()
     if outcome is None:
         return analyst.verdict(position)
@@ -78,31 +75,68 @@ def _analyst(variant: Variant, nodes: int) -> Analyst:
     return Analyst(variant, positions=0, nodes=nodes)
 
 
-def _ahead(
-    questions: Iterator[Question], pool: ProcessPoolExecutor, most: int
+class _Process:
+    """A process that answers questions in their order. It ends with the `with` block."""
+
+    def __enter__(self) -> "_Process":
+        self._process = subprocess.Popen(
+            python("-m", "noughts_server.local.solving_process"),
+            env=environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            # Ctrl-C is for the command: it ends the process.
+            start_new_session=True,
+        )
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def ask(self, question: Question) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(question).encode() + b"\n")
+        self._process.stdin.flush()
+
+    def read_answer(self) -> Verdict | None:
+        """Wait for the next answer. Raises RuntimeError if the process has ended, which is our fault."""
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError("a process that solves positions has ended")
+        fields = json.loads(line)
+        if fields is None:
+            return None
+        result, plies, best, exact = fields
+        return Verdict(result, plies, tuple(best), exact)
+
+
+def _in_processes(
+    first: Question, others: Iterator[Question], processes: list[_Process]
 ) -> Iterator[tuple[Question, Verdict | None]]:
-    """Yield the answers of the pool. A thread reads the questions, so that an answer does not wait for the next one."""
-    waiting: Queue[tuple[Question, Future[Verdict | None]] | Exception | None] = Queue(most)
+    """Yield the answers of the processes, which take turns.
+
+    A thread reads the questions, so that an answer does not wait for the next question.
+    """
+    waiting: Queue[tuple[Question, _Process] | Exception | None] = Queue(len(processes) * _READ_AHEAD)
 
     def read() -> None:
         try:
-            for question in questions:
-                waiting.put((question, pool.submit(answer, question)))
+            number = 0
+            question: Question | None = first
+            while question is not None:
+                process = processes[number % len(processes)]
+                process.ask(question)
+                waiting.put((question, process))
+                number += 1
+                question = next(others, None)
             waiting.put(None)
         except Exception as error:
             waiting.put(error)
 
     Thread(target=read, name="noughts-positions", daemon=True).start()
-    while True:
-        entry = waiting.get()
-        if entry is None:
-            return
+    while (entry := waiting.get()) is not None:
         if isinstance(entry, Exception):
             raise entry
-        question, future = entry
-        yield question, future.result()
-
-
-def _ignore_interrupts() -> None:
-    """Leave Ctrl-C to the process that started this one."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+        question, process = entry
+        yield question, process.read_answer()

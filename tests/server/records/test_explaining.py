@@ -94,7 +94,7 @@ def test_a_forced_win_on_a_large_board_is_allowed_and_missed() -> None:
 
 
 def test_a_game_that_no_solver_reaches_is_said_to_be_unknown() -> None:
-    told = explanation(game("connect4", "a1 b1 a2 b2 a3 b3 a4"))
+    told = explanation(game("renju", "h8 a1 i8", "1-0", "resigned"))
     assert (told["turns"], told["known_from_ply"]) == ([], None)
     assert sentences(told)[0].startswith("Cannot say: ")
 
