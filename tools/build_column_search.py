@@ -3,7 +3,7 @@
 python tools/build_column_search.py           write the module
 python tools/build_column_search.py --check   build it elsewhere; exit 1 if it differs from the committed one
 
-Zig comes with the packages of the development environment, whose version is locked: everybody builds the same bytes.
+Zig comes with the packages of the development environment. Its version is locked, so every build has the same bytes.
 """
 
 import argparse

@@ -37,7 +37,7 @@ logger = structlog.get_logger("noughts.director")
 
 Outcome = TypeVar("Outcome")
 
-# The scheduler reads the clock at least once in this interval, because somebody can set the clock.
+# The scheduler reads the clock at least once in this interval, because the clock can be set meanwhile.
 _LONGEST_WAIT_SECONDS = 60.0
 _AFTER_FAILURE_SECONDS = 1.0
 
