@@ -220,7 +220,7 @@ def dialling_from_environment(*, tls: bool = False, ca: Path | None = None, inse
     authorities, certificate, key = (Path(name) if name else None for name in named)
     if (certificate is None) != (key is None):
         present, missing = (CERTIFICATE_VARIABLE, KEY_VARIABLE) if certificate else (KEY_VARIABLE, CERTIFICATE_VARIABLE)
-        raise SecurityProblem(missing, "nothing", f"a file in PEM beside that of {present}", "Set both or neither.")
+        raise SecurityProblem(missing, "nothing", f"a PEM file, because {present} is set", "Set both or neither.")
     identity = Identity(certificate, key) if certificate and key else None
     return Dialling(tls, ca or authorities, identity, insecure)
 

@@ -422,7 +422,7 @@ async def test_the_end_of_a_server_costs_its_bots_no_time() -> None:
         await asyncio.sleep(2)
         await cluster.start_server()
         await cluster.finished("league")
-        # It was away for longer than their clocks had left, so the open question is asked again.
+        # It was away for longer than their clocks had left, so its bot gets the open question again.
         assert cluster.endings("league").keys() <= ON_THE_BOARD
 
 

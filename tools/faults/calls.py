@@ -116,7 +116,7 @@ COMPETITION = (
 
 CLI = (
     Fault(
-        name="token-file-for-everybody",
+        name="token-file-readable-by-all",
         file=f"{_CLI}/commands/token/create.py",
         before="os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600",
         after="os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644",

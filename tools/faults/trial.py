@@ -1,4 +1,4 @@
-"""One fault and the tests that are asked whether they notice it."""
+"""One fault, and the tests that may notice it."""
 
 import os
 import re

@@ -23,21 +23,22 @@ class Analyst:
     """Judges positions of one variant in which the game is not over.
 
     Args:
-        positions: the most positions that the exact search visits, for all questions together.
+        effort: the largest effort of the exact search, for all questions together: 1 for each position that it visits,
+            or for 64 if it is compiled.
         nodes: the most positions that `threats` visits for each question.
     """
 
-    def __init__(self, variant: Variant, *, positions: int, nodes: int) -> None:
+    def __init__(self, variant: Variant, *, effort: int, nodes: int) -> None:
         self._variant = variant
-        self._solver = Solver(variant, Effort(positions))
+        self._solver = Solver(variant, Effort(effort))
         rules = parse_variant(base_name(variant.name)) if "+" in variant.name else variant
         # With forbidden moves or blocked lines, what `threats` finds is likely but not certain.
         proves = covers(ThreatsBot.variants, variant.name) and not (rules.forbids or rules.blocked_ends)
         self._threats = ThreatsBot(nodes=nodes) if proves else None
 
-    def allow(self, positions: int) -> None:
-        """Let the exact search visit this many positions from now on."""
-        self._solver.allow(Effort(positions))
+    def allow(self, effort: int) -> None:
+        """Let the exact search spend this effort from now on."""
+        self._solver.allow(Effort(effort))
 
     def verdict(self, position: Position) -> Verdict | None:
         """Return the value of the position; None if no solver reaches it."""

@@ -31,10 +31,12 @@ class Perfect(CachingBot):
 
     def plays(self, variant: Variant) -> bool:
         is_quick = variant.cells <= _LARGEST_BOARD or all(line.bit_count() <= _SHORT_LINE for line in variant.lines)
-        return can_solve(Position(variant)) and (is_quick or variant.gravity)
+        # Larger boards can be solved only by the searches of an extra, which are quick.
+        return can_solve(Position(variant)) and (is_quick or variant.cells > MOST_FREE_CELLS)
 
     def work_out(self, position: Position) -> Considered:
         solver = self._solvers.get(position.variant)
         if solver is None:
             solver = self._solvers[position.variant] = Solver(position.variant, Effort(None))
+        solver.allow(Effort(None))  # forgets what it has searched if that is much
         return Considered(solver.solution(position).best)

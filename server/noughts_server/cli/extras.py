@@ -54,5 +54,9 @@ def explain_missing_package(error: BaseException, line: str) -> Problem | None:
 
 
 def _missing_package(line: str, package: str, extra: str) -> Problem:
-    hint = f"Run this in a checkout of Noughts: pip install '.[{extra}]'"
-    return Problem(f"{line}: package {package} is missing; it comes with noughts[{extra}]", hint)
+    return Problem(f"{line}: package {package} is missing; it comes with noughts[{extra}]", install_advice(extra))
+
+
+def install_advice(extra: str) -> str:
+    """Return how to install an extra."""
+    return f"Run this in a checkout of Noughts: pip install '.[{extra}]'"

@@ -31,7 +31,7 @@ class Question(NamedTuple):
 
     variant: str
     position: str
-    positions: int
+    effort: int
     nodes: int
 
 
@@ -56,7 +56,7 @@ def answer(question: Question) -> Verdict | None:
     """Return the value of the position for the side to move; None if no solver reaches it. Raises PositionError."""
     variant = parse_variant(question.variant)
     analyst = _analyst(variant, question.nodes)
-    analyst.allow(question.positions)
+    analyst.allow(question.effort)
     return verdict(Position.parse(variant, question.position), analyst)
 
 
@@ -72,7 +72,7 @@ def verdict(position: Position, analyst: Analyst) -> Verdict | None:
 
 @cache
 def _analyst(variant: Variant, nodes: int) -> Analyst:
-    return Analyst(variant, positions=0, nodes=nodes)
+    return Analyst(variant, effort=0, nodes=nodes)
 
 
 class _Process:

@@ -8,8 +8,8 @@ from noughts_server.local.solving import Question, answer
 
 def main() -> None:
     for line in sys.stdin.buffer:
-        variant, position, positions, nodes = json.loads(line)
-        verdict = answer(Question(variant, position, positions=positions, nodes=nodes))
+        variant, position, effort, nodes = json.loads(line)
+        verdict = answer(Question(variant, position, effort=effort, nodes=nodes))
         sys.stdout.write(json.dumps(verdict) + "\n")
         sys.stdout.flush()
 

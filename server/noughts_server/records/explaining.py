@@ -12,7 +12,8 @@ from noughts_server.tables.recorded_game import RecordedGame
 
 VALUES = {1: "win", 0: "draw", -1: "loss", None: "unknown"}
 """Results for the side to move, in words."""
-_POSITIONS, _NODES = 500_000, 10_000
+_EFFORT = 500_000
+_NODES = 10_000
 
 
 class JudgedGame(NamedTuple):
@@ -35,7 +36,7 @@ def judge(game: RecordedGame, show: Callable[[int, int], object] = lambda done, 
     if wrong := next(iter(faults_of(game)), None):
         raise RecordError(f"a game with an error ({wrong})", "a game that follows the rules")
     variant = variant_of(game.variant)
-    analyst = Analyst(variant, positions=_POSITIONS, nodes=_NODES)
+    analyst = Analyst(variant, effort=_EFFORT, nodes=_NODES)
     verdicts = analyst.verdicts(game.moves, game.first_chosen, show)
     return JudgedGame(variant, verdicts, analyst.turns(game.moves, verdicts))
 

@@ -1,6 +1,7 @@
 """Positions in which a player made the value of a game worse, to replay them later."""
 
 from collections.abc import Iterator
+from types import NoneType
 from typing import Any, NamedTuple
 
 from noughts_referee.rules import Position, PositionError, parse_variant
@@ -9,10 +10,10 @@ from noughts_server.tables.recorded_game import RecordedGame
 
 
 class Mistake(NamedTuple):
-    """A position, the move that made its value worse, and the best moves."""
+    """A position, the move that made its value worse, and the best moves. At least one of the two is known."""
 
     position: Position
-    move: int
+    move: int | None
     best: tuple[int, ...]
     """Moves that keep the value; empty if none is known, so that any other move is better."""
     game: str = ""
@@ -59,12 +60,12 @@ def mistakes_in(game: RecordedGame, sides: set[int], name: str) -> Iterator[Mist
 
 def read_mistake(document: dict[str, Any]) -> Mistake:
     """Read a line of a file of positions. Raises PositionError, ValueError with the reason, VariantError."""
-    variant, position = document.get("variant", "tictactoe"), document.get("position")
+    variant, position = document.get("variant"), document.get("position")
     if not isinstance(variant, str) or not isinstance(position, str):
         raise ValueError('got no texts "variant" and "position"')
     parsed = Position.parse(parse_variant(variant), position)
-    move, best = document.get("move", -1), document.get("best", [])
-    if type(move) is not int or not isinstance(best, list) or any(type(cell) is not int for cell in best):
+    move, best = document.get("move"), document.get("best", [])
+    if type(move) not in (int, NoneType) or not isinstance(best, list) or any(type(cell) is not int for cell in best):
         raise ValueError('got no number "move" and list of numbers "best"')
     if not best and move not in parsed.free:
         raise ValueError('got neither a "move" to avoid nor "best" moves')

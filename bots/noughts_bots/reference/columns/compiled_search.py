@@ -3,6 +3,7 @@
 The module is built from `column_search.zig` by `tools/build_column_search.py`.
 """
 
+import math
 from functools import cache
 from pathlib import Path
 
@@ -20,6 +21,7 @@ _POSITIONS_A_UNIT = 64
 _GRANTED_UNITS = 1_024
 """Units of effort between two looks at it: 5 ms."""
 _PAGE = 1 << 16
+"""Bytes of a page of the module's memory."""
 
 
 class CompiledSearch:
@@ -30,7 +32,7 @@ class CompiledSearch:
         self._to_columns = ColumnBoard(variant).stones
         engine, module = _compiled_module()
         self._store = wasmtime.Store(engine)
-        # The function must not hold this object: then nothing but the garbage collector would free the module's memory.
+        # The module holds the function. If the function held this object, only the garbage collector could free both.
         grant = wasmtime.Func(self._store, wasmtime.FuncType([], [wasmtime.ValType.i64()]), self._meter.grant)
         exports = wasmtime.Instance(self._store, module, [grant]).exports(self._store)
         self._functions = {name: exports[name] for name in ("prepare", "reaches", "left", "use_book")}
@@ -48,7 +50,10 @@ class CompiledSearch:
         self._meter.effort = effort
 
     def reaches(self, score: int, own: int, other: int) -> bool:
-        """Return whether the side to move, which has the stones `own`, gets at least `score`. Raises Spent."""
+        """Return whether the side to move, which has the stones `own`, gets at least `score`.
+
+        See `FullSearch` for the scores. Raises Spent.
+        """
         own_bits = self._to_columns(own)
         answer = self._call("reaches", score, own_bits, own_bits | self._to_columns(other))
         if answer == _SPENT:
@@ -64,10 +69,11 @@ class CompiledSearch:
     def _copy(self, book: OpeningBook) -> None:
         memory = self._memory
         assert isinstance(memory, wasmtime.Memory)
-        size = len(book.records)
-        place = memory.grow(self._store, -(-size // _PAGE)) * _PAGE
-        memory.write(self._store, book.records[:], place)
-        self._call("use_book", place, size // RECORD)
+        records = book.records[:]  # as bytes; the book may be a mapped file
+        pages_before = memory.grow(self._store, math.ceil(len(records) / _PAGE))
+        place = pages_before * _PAGE
+        memory.write(self._store, records, place)
+        self._call("use_book", place, len(records) // RECORD)
 
 
 class _Meter:

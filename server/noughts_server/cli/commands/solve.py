@@ -1,7 +1,5 @@
 """The command `noughts solve`."""
 
-import json
-import sys
 from collections.abc import Iterator
 from typing import Annotated, Any
 
@@ -14,9 +12,11 @@ from noughts_server.cli import completion, printing
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.progress import counting
 from noughts_server.cli.errors import Problem, UsageProblem, problems_with
-from noughts_server.cli.extras import has_extra
+from noughts_server.cli.extras import has_extra, install_advice
+from noughts_server.cli.options.effort import EffortOption
 from noughts_server.cli.options.game import read_variant
 from noughts_server.cli.options.output import OutputOptions
+from noughts_server.cli.position_lines import read_object, stdin_lines
 from noughts_server.local import solving
 from noughts_server.openings.legality import OpeningError, check_opening
 from noughts_server.openings.reading import read_opening
@@ -50,9 +50,7 @@ def solve(
         str | None,
         Option("--variant", metavar="V", autocompletion=completion.variants, help="Variant of the positions on stdin"),
     ] = None,
-    positions: Annotated[
-        int, Option("--effort", "--positions", metavar="N", min=1, max=10**7, help="Maximum effort for each position")
-    ] = 500_000,
+    effort: EffortOption = 500_000,
     *,
     output: OutputOptions,
 ) -> None:
@@ -70,7 +68,7 @@ def solve(
     if variant_of_positions is not None:
         if variant or moves:
             raise UsageProblem("VARIANT and --variant: got both", "Use --variant alone to solve positions from stdin.")
-        _solve_stdin(read_variant(variant_of_positions), positions, output)
+        _solve_stdin(read_variant(variant_of_positions), effort, output)
         return
     if not variant:
         raise UsageProblem(
@@ -79,7 +77,7 @@ def solve(
     rules = read_variant(variant, called="VARIANT")
     position = _position(rules, moves)
     with printing.stderr().status("Solving"):
-        verdict = Analyst(rules, positions=positions, nodes=_THREATS_NODES).verdict(position)
+        verdict = Analyst(rules, effort=effort, nodes=_THREATS_NODES).verdict(position)
     if verdict is None and not can_solve(position):
         raise UsageProblem(
             (
@@ -96,26 +94,26 @@ def solve(
     text = "; no forced win found" if result is None else f". Best: {cell_names(rules, best)}"
     output.show(document, f"{'XO'[position.side]} to move: {VALUES[result]}{within}{text}")
     if can_solve(position) and not exact:
-        output.hint(f"The search ended after an effort of {positions:,}; --effort N allows more.")
+        output.hint(f"The search ended after an effort of {effort:,}; --effort N allows more.")
 
 
 def _advice(variant: Variant) -> str:
     """Return what to do if no solver reaches a position of the variant."""
     if variant.name == _CONNECT4 and not has_extra(_CONNECT4):
-        return "The extra `connect4` solves it from the first move: pip install 'noughts[connect4]'"
+        return f"The extra `connect4` solves it from the first move. {install_advice(_CONNECT4)}"
     return (
         "Add --moves, or choose a smaller board. `noughts bot list --reference` says on which boards "
         "`threats` finds wins."
     )
 
 
-def _solve_stdin(variant: Variant, positions: int, output: OutputOptions) -> None:
+def _solve_stdin(variant: Variant, effort: int, output: OutputOptions) -> None:
     """Print the value of each position on stdin."""
     unsolved = 0
 
     def documents() -> Iterator[dict[str, Any]]:
         nonlocal unsolved
-        questions = _questions(variant, positions)
+        questions = _questions(variant, effort)
         with counting("Positions") as show:
             for number, (question, verdict) in enumerate(solving.verdicts(questions), start=1):
                 result = None if verdict is None else verdict.result
@@ -143,35 +141,21 @@ def _row(variant: Variant, document: dict[str, Any]) -> tuple[object, ...]:
     return document["position"], VALUES[document["value"]], "-" if distance is None else distance, best
 
 
-def _questions(variant: Variant, positions: int) -> Iterator[solving.Question]:
+def _questions(variant: Variant, effort: int) -> Iterator[solving.Question]:
     """Yield the positions on stdin. Raises Problem for an invalid one, UsageProblem if there are none."""
-    is_empty = True
-    for number, line in enumerate(sys.stdin.buffer, start=1):
-        text = line.decode("utf-8", "replace").strip()
-        if not text:
-            continue
-        is_empty = False
+    for number, text in stdin_lines("echo 'X...O...X O' | noughts solve --variant tictactoe"):
         try:
             position = Position.parse(variant, _position_text(text))
         except (PositionError, ValueError) as error:
             raise Problem(f"line {number}: {error}") from error
-        yield solving.Question(variant.name, str(position), positions=positions, nodes=_THREATS_NODES)
-    if is_empty:
-        raise UsageProblem(
-            "standard input: got no position, expected one per line",
-            "For example: echo 'X...O...X O' | noughts solve --variant tictactoe",
-        )
+        yield solving.Question(variant.name, str(position), effort=effort, nodes=_THREATS_NODES)
 
 
 def _position_text(line: str) -> str:
     """Return the position of a line: the field "position" of a JSON document, or the line. Raises ValueError."""
     if not line.startswith("{"):
         return line
-    try:
-        document = json.loads(line)
-    except ValueError as error:
-        raise ValueError(f"got no JSON ({error}), expected a position or a JSON document") from None
-    if not isinstance(position := document.get("position"), str):
+    if not isinstance(position := read_object(line).get("position"), str):
         raise ValueError('got no field "position" with a text')
     return position
 

@@ -3,7 +3,7 @@
 002 describes the root as a loop of its own: a cross into each empty cell in turn, the score of what follows, the
 cross taken back, and the first cell that is better than all before. 003 does the same inside its function, after
 a test whether its board is terminal already. On a board with a complete line that test would give a score and no
-move; a bot that is asked has to move, so this module uses the loop of 002, and 003's tests begin with the first call
+move; a bot has to move, so this module uses the loop of 002, and 003's tests begin with the first call
 below it. On every board of a game that is not over, both are equal.
 """
 

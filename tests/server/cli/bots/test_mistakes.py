@@ -1,6 +1,9 @@
 """`noughts bot mistakes`, and `noughts bot check --positions`, which replays them."""
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,13 +36,22 @@ def write_lines(file: Path, *documents: object) -> Path:
     return file
 
 
+def run_pytest(file: Path) -> subprocess.CompletedProcess[str]:
+    """Run a file of tests as its author does: with `noughts` on the path."""
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--maxfail=1", file.name]
+    return subprocess.run(
+        command, cwd=file.parent, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False
+    )
+
+
 def test_each_mistake_has_better_moves_and_is_replayed(noughts: Noughts, env: dict[str, str], tmp_path: Path) -> None:
     file, tests = tmp_path / "positions.jsonl", tmp_path / "test_positions.py"
     noughts(f"bot mistakes weak -o {file} --pytest {tests} --spec perfect", env=env)
     mistakes = [json.loads(line) for line in file.read_text().splitlines()]
     assert mistakes
     for mistake in mistakes:
-        verdict = answer(Question("tictactoe", mistake["position"], positions=10**6, nodes=1))
+        verdict = answer(Question("tictactoe", mistake["position"], effort=10**6, nodes=1))
         assert verdict is not None
         assert tuple(mistake["best"]) == verdict.best
         assert mistake["move"] not in mistake["best"]
@@ -48,8 +60,10 @@ def test_each_mistake_has_better_moves_and_is_replayed(noughts: Noughts, env: di
         f"{len(mistakes)} of {len(mistakes)} positions passed."
         in noughts(f"bot check perfect --positions {file}").stdout
     )
-    compile(tests.read_text(), "test_positions.py", "exec")
-    assert "BOT = 'perfect'" in tests.read_text()
+    replayed = run_pytest(tests)
+    assert f"{len(mistakes)} passed" in replayed.stdout, replayed.stdout
+    tests.write_text(tests.read_text().replace("'perfect'", "'first-free'"))
+    assert " failed" in run_pytest(tests).stdout
 
 
 def test_a_perfect_bot_has_no_mistakes(noughts: Noughts, env: dict[str, str]) -> None:
@@ -65,12 +79,25 @@ def test_a_bot_that_repeats_a_mistake_fails(noughts: Noughts, tmp_path: Path) ->
     assert [(row["line"], row["played"]) for row in document["failed"]] == [(2, 0), (3, 2)]
 
 
+def test_positions_keep_their_line_numbers_and_need_no_move(noughts: Noughts, tmp_path: Path) -> None:
+    file = tmp_path / "positions.jsonl"
+    file.write_text("\n" + json.dumps({"variant": "tictactoe", "position": "XX.OO....", "best": [2]}) + "\n")
+    assert "1 of 1 position passed." in noughts(f"bot check perfect --positions {file}").stdout
+    file.write_text("\n" + json.dumps({**GOOD, "best": [8]}) + "\n")
+    assert noughts(f"bot check perfect --positions {file}", code=1).stdout.startswith("line 2: ")
+
+
+def test_tests_without_a_file_of_positions_are_refused(noughts: Noughts) -> None:
+    assert "--pytest: got no -o FILE" in noughts("bot mistakes weak --pytest test_positions.py", code=2).stderr
+
+
 @pytest.mark.parametrize(
     "line, error",
     [
         ("", "got no position, expected a JSON document per line"),
         ("[]", "line 1: got no JSON object"),
-        ("{", "line 1: Expecting property name"),
+        ("{", "line 1: got broken JSON"),
+        ('{"position": "........."}', 'line 1: got no texts "variant" and "position"'),
         ('{"variant": "tictactoe"}', 'line 1: got no texts "variant" and "position"'),
         ('{"variant": "tictactoe", "position": "X"}', "line 1: position 'X': expected 9 cells"),
         ('{"variant": "nothing", "position": "X"}', "line 1: variant 'nothing'"),

@@ -64,7 +64,7 @@ def test_connect4_without_its_extra_names_the_extra(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(command_module, "has_extra", lambda extra: False)
     error = " ".join(invoked(["solve", "connect4"], code=2).stderr.split())
     assert "connect4 cannot be solved here: 42 cells are free, expected at most 28" in error
-    assert "pip install 'noughts[connect4]'" in error
+    assert "pip install '.[connect4]'" in error
 
 
 def solved_lines(variant: str, lines: str) -> list[dict[str, object]]:
@@ -100,7 +100,14 @@ def test_an_invalid_position_is_reported_with_its_line(before: int) -> None:
     assert f"line {before + 1}: position 'XX.': expected 9 cells" in result.stderr
 
 
-@pytest.mark.parametrize("line, error", [("{", "line 1: got no JSON"), ("{}", 'line 1: got no field "position"')])
+@pytest.mark.parametrize(
+    "line, error",
+    [
+        ("{", "line 1: got broken JSON"),
+        ("{}", 'line 1: got no field "position"'),
+        ('{"position": ' + "[" * 100_000, "line 1: got too many nested lists or objects"),
+    ],
+)
 def test_a_document_without_a_position_is_reported(line: str, error: str) -> None:
     assert error in invoked(["solve", "--variant", "tictactoe"], stdin=line, code=1).stderr
 

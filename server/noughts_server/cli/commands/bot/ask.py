@@ -12,10 +12,11 @@ from noughts_bots.sdk.bot import Bot, Resign
 from noughts_referee.rules import Position, PositionError, Variant, cell_name, cell_names
 from noughts_server.cli import completion, printing
 from noughts_server.cli.command import command
-from noughts_server.cli.errors import Problem, UsageProblem
+from noughts_server.cli.errors import Problem
 from noughts_server.cli.options.game import AnyVariantOption, read_seed, read_variant
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.sandbox import START_SECONDS, SandboxOptions, StartTimeoutOption
+from noughts_server.cli.position_lines import stdin_lines
 from noughts_server.launching.launcher import Locking
 
 
@@ -88,12 +89,7 @@ def _answers(bot: Bot, variant: Variant, seed: int) -> Iterator[tuple[Position, 
             f"Type positions, one per line: {rows} of {variant.columns} cells, '.', 'X' or 'O' each,\n"
             "then a space and the side to move, if the counts are ambiguous. Press Ctrl-D to end."
         )
-    is_empty = True
-    for number, line in enumerate(sys.stdin.buffer, start=1):
-        text = line.decode("utf-8", "replace").strip()
-        if not text:
-            continue
-        is_empty = False
+    for number, text in stdin_lines("echo 'X...O...X O' | noughts bot ask pascal:level=1"):
         try:
             position = Position.parse(variant, text, seed=seed)
             if ending := _ending(position):
@@ -108,11 +104,6 @@ def _answers(bot: Bot, variant: Variant, seed: int) -> Iterator[tuple[Position, 
             if not is_typed:
                 raise Problem(f"line {number}: the bot resigns{reason}") from None
             printing.warn(f"the bot resigns{reason}.")
-    if is_empty and not is_typed:
-        raise UsageProblem(
-            "standard input: got no position, expected one per line",
-            "For example: echo 'X...O...X O' | noughts bot ask pascal:level=1",
-        )
 
 
 def _ending(position: Position) -> str:

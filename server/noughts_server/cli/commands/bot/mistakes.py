@@ -12,7 +12,7 @@ from noughts_referee.rules import cell_name, cell_names
 from noughts_server.cli import printing
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.progress import counting
-from noughts_server.cli.errors import Problem, problems_with
+from noughts_server.cli.errors import Problem, UsageProblem, problems_with
 from noughts_server.cli.options.game_filter import GameFilter
 from noughts_server.cli.options.names import BotArgument, read_bot_without_version
 from noughts_server.cli.options.output import ListOptions
@@ -76,7 +76,7 @@ def mistakes(
     whether a new version plays them better.
     """
     if test_file is not None and file is None:
-        raise Problem("--pytest: got no -o FILE with the positions", "Add -o positions.jsonl")
+        raise UsageProblem("--pytest: got no -o FILE with the positions", "Add -o positions.jsonl")
     request = pb.ListGamesRequest(parent=read_bot_without_version(name))
     game_filter.apply(request)
     with server.connected() as client:
@@ -113,14 +113,11 @@ def _mistakes(client: Client, request: pb.ListGamesRequest, output: ListOptions)
 
 
 def _print_table(found: Iterator[Mistake], name: str) -> None:
-    rows = [
-        (
-            mistake.game,
-            mistake.ply,
-            cell_name(mistake.position.variant, mistake.move),
-            f"{mistake.before} to {mistake.after}",
-            cell_names(mistake.position.variant, mistake.best),
-        )
-        for mistake in found
-    ]
+    rows = []
+    for mistake in found:
+        assert mistake.move is not None
+        variant = mistake.position.variant
+        value = f"{mistake.before} to {mistake.after}"
+        move, better = cell_name(variant, mistake.move), cell_names(variant, mistake.best)
+        rows.append((mistake.game, mistake.ply, move, value, better))
     printing.print_rows(("game", ">ply", "move", "value", "better"), rows, f"No mistakes of {name} are known.")

@@ -1,6 +1,5 @@
 """`noughts bot check --positions`: a bot answers the positions of a file, which name the best moves."""
 
-import json
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
@@ -15,25 +14,28 @@ from noughts_server.cli.commands.bot.child_bot import bot_to_ask
 from noughts_server.cli.drawing.progress import counting
 from noughts_server.cli.errors import FAILED, Problem, problems_with
 from noughts_server.cli.options.output import OutputOptions
+from noughts_server.cli.position_lines import read_object
 from noughts_server.launching.launcher import Locking
 from noughts_server.records.mistakes import Mistake, read_mistake
 
 
 def replay(spec: BotSpec, file: Path, seed: int, locking: Locking, start_seconds: float, output: OutputOptions) -> None:
     """Ask the bot for a move in each position, and print those in which it plays none of the best."""
-    numbered = list(enumerate(_read(file), start=1))
+    numbered = list(_read(file))
     if not numbered:
         raise Problem(f"--positions {file}: got no position, expected a JSON document per line")
     repeated: list[dict[str, Any]] = []
     lines = []
+    done = 0
     with counting("Positions") as show:
         for variant, group in groupby(numbered, key=lambda entry: entry[1].position.variant):
             with bot_to_ask(spec, variant, locking, start_seconds) as (bot, _):
                 for number, mistake in group:
+                    done += 1
                     position = mistake.position.copy()
                     position.seed = seed
                     move = _move(bot, position)
-                    show(number, len(numbered))
+                    show(done, len(numbered))
                     if move is None or mistake.is_repeated_by(move):
                         repeated.append({"line": number, **mistake.document(), "played": move})
                         reply = "resigned" if move is None else f"played {cell_name(variant, move)}"
@@ -58,20 +60,16 @@ def _expected(mistake: Mistake) -> str:
     variant = mistake.position.variant
     if mistake.best:
         return f"expected {cell_names(variant, mistake.best)}"
+    assert mistake.move is not None
     return f"expected another move than {cell_name(variant, mistake.move)}"
 
 
-def _read(file: Path) -> Iterator[Mistake]:
-    """Read the positions of a file. Raises Problem."""
+def _read(file: Path) -> Iterator[tuple[int, Mistake]]:
+    """Yield the positions of a file with the numbers of their lines. Raises Problem."""
     with problems_with(f"--positions {file}", OSError, raises=Problem):
         text = file.read_text(encoding="utf-8", errors="replace")
     for number, line in enumerate(text.splitlines(), start=1):
         if line.strip():
             with problems_with(f"{file}, line {number}", PositionError, VariantError, ValueError, raises=Problem):
-                try:
-                    document = json.loads(line)
-                except RecursionError:
-                    raise ValueError("got too many nested lists or objects") from None
-                if not isinstance(document, dict):
-                    raise ValueError("got no JSON object")
-                yield read_mistake(document)
+                mistake = read_mistake(read_object(line))
+            yield number, mistake

@@ -13,6 +13,7 @@ from noughts_server.cli.commands.records.files import require_moves
 from noughts_server.cli.drawing.progress import counting
 from noughts_server.cli.errors import Problem
 from noughts_server.cli.game_sources import FileDialect, TournamentPlace, games_in
+from noughts_server.cli.options.effort import EffortOption
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.records.recorded_game import variant_of
 from noughts_server.records.replay import faults_of
@@ -31,17 +32,7 @@ def accuracy(
     source: Annotated[str, Argument(metavar="IN", help="Games: .jsonl, .sgf, .psq or `tournaments/NAME`")],
     place: TournamentPlace,
     each: Annotated[bool, Option("--each", help="A row for each game and bot, instead of each bot")] = False,
-    positions: Annotated[
-        int,
-        Option(
-            "--effort",
-            "--positions",
-            metavar="N",
-            min=1,
-            max=10**7,
-            help="Maximum effort for a game",
-        ),
-    ] = 200_000,
+    effort: EffortOption = 200_000,
     *,
     files: FileDialect,
     output: OutputOptions,
@@ -58,7 +49,7 @@ def accuracy(
     games = []
     with place.file(source) as file, counting("Games") as show:
         require_moves(file)
-        for number, name, counts in _judge_games(games_in(file, files.dialect), source, positions):
+        for number, name, counts in _judge_games(games_in(file, files.dialect), source, effort):
             totals[name] = totals[name].plus(counts)
             if each:
                 games.append({"number": number, **_document(name, counts)})
@@ -71,7 +62,7 @@ def accuracy(
     output.show_rows({"games" if each else "bots": rows}, columns, map(_row, rows), f"No games in {source}.")
 
 
-def _judge_games(games: Iterable[RecordedGame], source: str, positions: int) -> Iterator[tuple[int, str, Accuracy]]:
+def _judge_games(games: Iterable[RecordedGame], source: str, effort: int) -> Iterator[tuple[int, str, Accuracy]]:
     """Yield game number, player and accuracy for both players of each game that is not void.
 
     Raises Problem for an invalid game.
@@ -81,7 +72,7 @@ def _judge_games(games: Iterable[RecordedGame], source: str, positions: int) -> 
         if error := next(iter(faults_of(game)), None):
             raise Problem(f"{source}, game {number}: {error}", f"noughts records check {source} lists all errors.")
         if game.score is not None:
-            sides = judges.of(variant_of(game.variant)).judge(game.moves, game.first_chosen, Effort(positions))
+            sides = judges.of(variant_of(game.variant)).judge(game.moves, game.first_chosen, Effort(effort))
             for name, accuracy in zip((game.first, game.second), sides, strict=True):
                 yield number, name, accuracy
 
