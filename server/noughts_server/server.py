@@ -49,7 +49,7 @@ from noughts_server.services.bots import BotServicer
 from noughts_server.services.challenges import ChallengeServicer
 from noughts_server.services.connections import Connections
 from noughts_server.services.delivery import Delivery
-from noughts_server.services.endpoint import SERVICES, answering, bound_server
+from noughts_server.services.endpoint import SERVICES, bound_server, serving_calls
 from noughts_server.services.feed import FeedServicer, add_feed_service
 from noughts_server.services.games import GameServicer
 from noughts_server.services.interceptor import CallInterceptor
@@ -220,7 +220,7 @@ async def running_server(
         await stack.enter_async_context(running(connections.run(int(address.rpartition(":")[2]))))
         if hosting is not None:
             await hosting.prepare()
-        await stack.enter_async_context(answering(grpc_server, sessions, feed))
+        await stack.enter_async_context(serving_calls(grpc_server, sessions, feed))
         webhooks = WebhookDelivery(store, leads, private=settings.private_webhooks).run()
         tokens = closing_ended_sessions(store, sessions)
         challenges = expiring_challenges(store, sessions, director, leads)

@@ -10,7 +10,7 @@ from noughts_referee.clock import TimeControl
 from noughts_referee.rules import Draws, Result, Termination
 from noughts_referee.work_units import FinishedGame, Slot, pack_times
 from noughts_server.competition.tournament_settings import TournamentSettings
-from noughts_server.services.new_tournaments import checked
+from noughts_server.services.new_tournaments import check_tournament
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.games.results import CommitReport, commit_games
 from noughts_server.store.people.bots import log_in
@@ -131,7 +131,7 @@ def made_up(tournament: Tournament, attempt: int, slot: Slot) -> FinishedGame:
 def make_tournament(connection: Connection, new: NewTournament, bots: Sequence[str], start: bool) -> Tournament:
     """A tournament of these bots, who are registered if new."""
     owner = create_owner(connection, "alice")
-    tournament = create_tournament(connection, checked(new, NOW), owner_id=owner, now_ms=NOW)
+    tournament = create_tournament(connection, check_tournament(new, NOW), owner_id=owner, now_ms=NOW)
     for place, name in enumerate(bots):
         version = str(bots[:place].count(name) + 1)
         log_in(connection, owner_id=owner, name=name, version=version, now_ms=NOW)

@@ -134,13 +134,13 @@ async def test_a_flood_of_frames_ends_at_the_proxy(
     tmp_path: Path, frames: http2.Flood, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[str] = []
-    visit = Admission.visit
+    visit = Admission.admit
 
     def counted(self: Admission, access: Access, context: Context, method: str) -> Any:
         calls.append(context.peer())
         return visit(self, access, context, method)
 
-    monkeypatch.setattr(Admission, "visit", counted)
+    monkeypatch.setattr(Admission, "admit", counted)
     async with behind_the_proxy(tmp_path) as (client, address, dialling):
         before = mebibytes()
         sent = await asyncio.to_thread(sent_until_it_hangs_up, address, dialling, frames)

@@ -13,7 +13,7 @@ SERVICES = (
     Fault(
         name="concurrent-calls-without-limit",
         file=f"{_SERVICES}/admission.py",
-        before='limiter.holding("token_calls", who.owner, "concurrent calls with your tokens")',
+        before='limiter.holding("token_calls", caller.owner, "concurrent calls with your tokens")',
         after="ExitStack()",
         harm="One owner can have any number of calls at once.",
         near=("tests/server/services/test_bounds.py",),
@@ -31,7 +31,7 @@ SERVICES = (
     Fault(
         name="any-token-names-visitors",
         file=f"{_SERVICES}/admission.py",
-        before='        if not who.permits(SITE):\n            return ""\n',
+        before='        if not caller.permits(SITE):\n            return ""\n',
         after="",
         harm="Every owner can evade limits by naming a new visitor for each call.",
         near=("tests/server/services/test_answers.py", "tests/server/services/test_callers.py"),
@@ -40,7 +40,7 @@ SERVICES = (
     Fault(
         name="failed-creation-is-charged",
         file=f"{_SERVICES}/creations.py",
-        before='            limiter.charge("settings_bytes", who.owner_id, -size)\n            raise\n',
+        before='            limiter.charge("settings_bytes", caller.owner_id, -size)\n            raise\n',
         after="            raise\n",
         harm="Requests that fail use up the daily quota of their owner.",
         near=("tests/server/services/test_creations.py",),

@@ -11,7 +11,7 @@ from noughts_server.runtime.endless_work import set_within
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.runtime.sessions import PRESENCE, Ticket
 from noughts_server.server import Server
-from noughts_server.services.new_tournaments import check_openings_of, checked
+from noughts_server.services.new_tournaments import check_openings_of, check_tournament
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.games.results import CommitReport
@@ -124,7 +124,7 @@ class LocalTournament:
             missing = self._reopen(connection)
         else:
             check_openings_of(self._settings)
-            new = checked(NewTournament(self.slug, self._settings), now)
+            new = check_tournament(NewTournament(self.slug, self._settings), now)
             create_tournament(connection, new, owner_id=owner, now_ms=now)
             missing = set(self._versions)
         for label, version in self._versions.items():

@@ -1,6 +1,6 @@
 """Permissions of callers: each method of a service declares it with `@open_to`.
 
-`admission` identifies the caller before it reads anything of the request; `caller` returns that caller to a method.
+`admission` identifies the caller before it reads anything of the request. A method gets it with `current_caller`.
 """
 
 from collections.abc import Callable, Iterable
@@ -21,10 +21,11 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 _SCHEME = "Bearer "
 _DECLARATION = "noughts_declaration"
+"""Attribute of a method that holds its declaration."""
 SMALL_REQUEST = 128 << 10
 """Limit of the bytes of most requests."""
 LARGE_REQUEST = 5 << 18
-"""The same for those that create tournaments, tests and challenges, because they can contain a list of openings."""
+"""Limit of the bytes of requests that create tournaments, tests and challenges: they can contain a list of openings."""
 
 NO_TOKEN = "metadata `authorization`: got none, expected `Bearer TOKEN`"
 
@@ -42,7 +43,7 @@ class Access(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """What a method declares about its calls."""
+    """The access, size limit and effect that a method declares for its calls."""
 
     access: Access
     most_bytes: int
@@ -52,9 +53,9 @@ class Declaration:
 
 
 def open_to(access: Access, *, most_bytes: int = SMALL_REQUEST, reads: bool = False) -> Callable[[Method], Method]:
-    """Declare who may call a method of a service, and how large its request can be unless it is a stream.
+    """Declare who may call a method of a service, and the size limit of its request (streams have none here).
 
-    `reads` says that a method for callers with a token changes nothing; one for anyone never does.
+    Pass `reads` if a method that needs a token changes nothing. A method that is open to anyone never changes anything.
     """
 
     def declare(method: Method) -> Method:
@@ -65,7 +66,7 @@ def open_to(access: Access, *, most_bytes: int = SMALL_REQUEST, reads: bool = Fa
 
 
 def declaration(method: Callable[..., Any]) -> Declaration | None:
-    """Return what a method declares; None if it declares nothing, as methods of libraries."""
+    """Return the declaration of a method; None if it has none, as the methods of libraries."""
     return getattr(method, _DECLARATION, None)
 
 
@@ -80,27 +81,30 @@ class Visitor:
     ticket: bool = False
     """Whether the client sent a ticket of this server instead of a token."""
     site: str = ""
-    """The owner of the website that asks for a visitor: it has limits of its own, and no rights."""
+    """The owner of the website that calls for one of its visitors; empty for other clients.
+
+    Websites have limits of their own, and no rights.
+    """
     guest: str = ""
-    """The address of that visitor, as the website reports it."""
+    """The address of the website's visitor, as the website reports it."""
     method: str = ""
-    """The method that it calls."""
+    """The method that the client calls."""
 
     @property
     def account(self) -> str:
-        """Whom limits count the call for: an owner, a website, or the address of any other client."""
+        """Return the account that the call counts for: an owner, a website, or the address of any other client."""
         if self.caller is not None:
             return f"owner {self.caller.owner}"
         return f"the website of {self.site}" if self.site else self.address
 
     @property
     def payer(self) -> str:
-        """Return the caller that answers take turns by and are charged to: each visitor of a website is one."""
+        """Return the payer of the answer. Payers take turns, and each visitor of a website is a payer of its own."""
         return f"{self.account} for {self.guest}" if self.guest else self.account
 
     @property
     def group(self) -> str:
-        """Return the group that takes turns with others: owners, visitors of websites, and all other clients."""
+        """Return the group of payers, which takes turns with the other groups: owners, websites, all other clients."""
         if self.caller is not None:
             return "owners"
         return "websites" if self.site else ""
@@ -110,19 +114,19 @@ VISITOR: ContextVar[Visitor] = ContextVar("visitor")
 """The visitor whose call this task answers."""
 
 
-def caller() -> Caller:
+def current_caller() -> Caller:
     """Return the owner of the token that came with the call. Raises Unauthenticated."""
-    who = VISITOR.get().caller
-    if who is None:
+    caller = VISITOR.get().caller
+    if caller is None:
         raise Unauthenticated(NO_TOKEN)
-    return who
+    return caller
 
 
-def caller_as(scope: str) -> Caller:
+def caller_with_scope(scope: str) -> Caller:
     """Return the caller, whose token must permit `scope`. Raises Unauthenticated, ScopeMissing."""
-    who = caller()
-    require(who, scope)
-    return who
+    caller = current_caller()
+    require_scope(caller, scope)
+    return caller
 
 
 def bearer_token(context: Context) -> str | None:
@@ -142,22 +146,25 @@ def when_done(context: Context, action: Callable[[], object]) -> None:
     context.add_done_callback(act)  # type: ignore[arg-type]  # the stubs want a subclass
 
 
-def require(who: Caller, *scopes: str) -> None:
+def require_scope(caller: Caller, *scopes: str) -> None:
     """Raise ScopeMissing unless the caller's token permits one of the scopes."""
-    if not any(map(who.permits, scopes)):
-        hint = f"The operator can create one: noughts token create --owner {who.owner} --scope {scopes[0]}"
-        raise ScopeMissing("token", _quoted(who.scopes, "and"), _quoted(scopes, "or"), hint=hint)
+    if not any(map(caller.permits, scopes)):
+        hint = f"The operator can create one: noughts token create --owner {caller.owner} --scope {scopes[0]}"
+        raise ScopeMissing("token", _quoted(caller.scopes, "and"), _quoted(scopes, "or"), hint=hint)
 
 
-def require_declared(who: Caller, access: Access) -> None:
-    """Raise ScopeMissing if no request to such a method could succeed with this token."""
+def require_scope_of(access: Access, caller: Caller) -> None:
+    """Raise ScopeMissing unless the caller's token has the scope that this access always requires.
+
+    The scopes for PLAY and TOKEN depend on the request: the method checks them itself.
+    """
     if access is Access.ORGANISE:
-        require(who, ORGANISE)
+        require_scope(caller, ORGANISE)
     elif access is Access.SUBMIT:
-        require(who, SUBMIT)
+        require_scope(caller, SUBMIT)
     elif access is Access.ADMIN:
-        require(who, ADMIN)
+        require_scope(caller, ADMIN)
 
 
-def _quoted(scopes: Iterable[str], word: str) -> str:
-    return f" {word} ".join(f"`{scope}`" for scope in scopes)
+def _quoted(scopes: Iterable[str], conjunction: str) -> str:
+    return f" {conjunction} ".join(f"`{scope}`" for scope in scopes)

@@ -18,7 +18,7 @@ from noughts_server.services.access import (
     Context,
     Visitor,
     bearer_token,
-    require_declared,
+    require_scope_of,
     when_done,
 )
 from noughts_server.services.connections import Peer, peer_of
@@ -32,84 +32,90 @@ MESSAGE_BYTES = 1_000
 PROXY_KEY = "x-real-ip"
 """Metadata in which a reverse proxy reports the address of its client."""
 _STRANGERS = "concurrent calls without a token"
+"""Subject of the limit in error messages."""
 _LONGEST_ADDRESS = 64
-_SITES, _SITE_SECONDS = 64, 60.0
-"""The number of websites' tokens that are remembered, and the seconds for which they are."""
+_MOST_SITES = 64
+"""Limit of the tokens of websites that are remembered."""
+_SITE_SECONDS = 60.0
+"""Seconds for which a website's token is remembered."""
 
 
 class Admission:
     """Checks tokens, and applies the limits of addresses and tokens."""
 
     def __init__(self, store: Store, sessions: Sessions, limiter: Limiter, proxies: Collection[str] = ()) -> None:
-        """`proxies` are the addresses of trusted reverse proxies: the client address that they report is believed."""
+        """`proxies` are the addresses of reverse proxies whose reports of client addresses the server trusts."""
         self.limiter = limiter
         self._store = store
         self._sessions = sessions
         self._proxies = frozenset(proxies)
         self._calls: dict[str, Counter[Peer]] = {}
         """Running calls by address and connection."""
-        self._of_tickets: Counter[Peer] = Counter()
-        """The same of bots with tickets, which have no limits."""
+        self._ticket_calls: Counter[Peer] = Counter()
+        """Running calls of bots with tickets by connection. No limit applies to them."""
         self._places: dict[Place, None] = {}
-        """Those of all unauthenticated clients, the oldest first."""
+        """The places of unauthenticated clients, the oldest first."""
         self._sites: dict[str, tuple[float, str]] = {}
-        """Owners of websites by token, and until when they are remembered."""
+        """By token of a website: the time until which it is remembered, and its owner."""
 
     def busy(self) -> set[Peer]:
         """Return the connections with a running call."""
-        return set(self._of_tickets).union(*self._calls.values())
+        return set(self._ticket_calls).union(*self._calls.values())
 
-    async def visit(self, access: Access, context: Context, method: str) -> Visitor:
-        """Admit a call of this method, which counts until its caller has its status.
+    async def admit(self, access: Access, context: Context, method: str) -> Visitor:
+        """Admit a call of this method. It counts until the caller has received its status.
 
         Raises LimitReached, Unauthenticated, TokenRevoked, TokenExpired, ScopeMissing. If the scope depends on the
-        request, the method calls `access.require` later.
+        request, the method calls `access.require_scope` later.
         """
         secret = bearer_token(context)
         peer = peer_of(context.peer())
         address = self._address(context)
-        held = ExitStack()
-        when_done(context, held.close)
+        counted = ExitStack()
+        when_done(context, counted.close)
         if access is Access.PLAY and secret and self._sessions.has_ticket(secret):
             # The server issued this ticket to a bot that it called itself.
-            held.enter_context(_counted(self._of_tickets, peer))
+            counted.enter_context(_counted(self._ticket_calls, peer))
             VISITOR.set(visitor := Visitor(address, None, ticket=True, method=method))
             return visitor
         limiter = self.limiter
         site_secret = _site_secret(context)
         site = self._known_site(site_secret)
-        caller = Visitor(address, None, site=site).account
-        limiter.take("address_rate", caller, f"calls a second from {caller}")
-        held.enter_context(limiter.holding("address_calls", caller, f"concurrent calls from {caller}"))
-        held.enter_context(self._connected(caller, peer))
-        who = await self._caller(access, secret)
-        if who is not None:
+        account = Visitor(address, None, site=site).account
+        limiter.take("address_rate", account, f"calls a second from {account}")
+        counted.enter_context(limiter.holding("address_calls", account, f"concurrent calls from {account}"))
+        counted.enter_context(self._connected(account, peer))
+        caller = await self._identify(access, secret)
+        if caller is not None:
             # By owner: an owner can have many tokens.
-            limiter.take("token_rate", who.owner, "calls a second with your tokens")
-            held.enter_context(limiter.holding("token_calls", who.owner, "concurrent calls with your tokens"))
-            require_declared(who, access)
-            if who.stale and self._store.trouble is None:
-                await self._store.write(partial(touch_token, token_id=who.token_id, now_ms=self._store.now_ms()))
+            limiter.take("token_rate", caller.owner, "calls a second with your tokens")
+            counted.enter_context(limiter.holding("token_calls", caller.owner, "concurrent calls with your tokens"))
+            require_scope_of(access, caller)
+            if caller.stale and self._store.trouble is None:
+                await self._store.write(partial(touch_token, token_id=caller.token_id, now_ms=self._store.now_ms()))
         if site_secret and not site:
             site = await self._new_site(site_secret)
-        guest = _told(context, GUEST_KEY)[:_LONGEST_ADDRESS] if site else ""
-        VISITOR.set(visitor := Visitor(address, who, site=site, guest=guest, method=method))
+        guest = _metadata_value(context, GUEST_KEY)[:_LONGEST_ADDRESS] if site else ""
+        VISITOR.set(visitor := Visitor(address, caller, site=site, guest=guest, method=method))
         return visitor
 
     @contextmanager
-    def reading(self, visitor: Visitor) -> Iterator["Place"]:
-        """Limit the unauthenticated requests that are in memory at once inside the block. Raises LimitReached."""
+    def holding_place(self, visitor: Visitor) -> Iterator["Place"]:
+        """Hold a place for the visitor's request inside the block.
+
+        The number of places limits the unauthenticated requests that are in memory at once. Raises LimitReached.
+        """
         place = Place(visitor.account, self.limiter.limits.strangers)
         if visitor.caller is not None or visitor.ticket:
             yield place
             return
         holding = self.limiter.holding
-        caller = visitor.account
-        with holding("address_strangers", caller, f"concurrent calls without a token from {caller}"):
+        account = visitor.account
+        with holding("address_strangers", account, f"concurrent calls without a token from {account}"):
             if visitor.site:
                 yield place
                 return
-            self._make_room(caller)
+            self._make_room(account)
             self.limiter.check("strangers", _STRANGERS, len(self._places))
             self._places[place] = None
             try:
@@ -118,7 +124,10 @@ class Admission:
                 self._places.pop(place, None)
 
     def _make_room(self, newcomer: str) -> None:
-        """If all places are taken, end the oldest wait of the address with the most, if it has more than this one."""
+        """If all places are taken, make the account with the most waiting calls give up its oldest one.
+
+        It need not if the newcomer has as many waiting calls itself.
+        """
         if len(self._places) < self.limiter.limits.strangers:
             return
         waiting = [place for place in self._places if place.is_waiting]
@@ -135,7 +144,7 @@ class Admission:
         visitor = VISITOR.get(None)
         size = size + MESSAGE_BYTES
         if visitor is None:
-            return  # the stream is read by the task of a bot with a ticket
+            return  # a bot with a ticket: the task that reads its stream has no visitor
         if visitor.caller is not None:
             self.limiter.take("token_bytes", visitor.caller.owner, "bytes a second with your tokens", size)
         elif not visitor.ticket:
@@ -147,12 +156,12 @@ class Admission:
 
         Admins are exempt.
         """
-        who = visitor.caller
-        if who is not None and who.only_owner is not None:
-            self.limiter.take("changes", who.owner, "calls a second of yours that can change something")
-            self.limiter.take("daily_changes", who.owner, "calls of yours in a day that can change something")
+        caller = visitor.caller
+        if caller is not None and caller.only_owner is not None:
+            self.limiter.take("changes", caller.owner, "calls a second of yours that can change something")
+            self.limiter.take("daily_changes", caller.owner, "calls of yours in a day that can change something")
 
-    async def _caller(self, access: Access, secret: str | None) -> Caller | None:
+    async def _identify(self, access: Access, secret: str | None) -> Caller | None:
         try:
             if secret is None:
                 raise Unauthenticated(NO_TOKEN)
@@ -164,25 +173,26 @@ class Admission:
             raise
 
     def _known_site(self, secret: str) -> str:
-        """Return the owner of the website with this token; empty if it is not known."""
+        """Return the owner of the website with this token; empty if the token is not remembered."""
         until, owner = self._sites.get(secret, (0.0, ""))
         return owner if time.monotonic() < until else ""
 
     async def _new_site(self, secret: str) -> str:
-        """Look up the token of a website, and remember it; empty if it is wrong or lacks the scope `site`.
+        """Look up the token of a website, remember it and return its owner; empty if it is wrong or lacks `site`.
 
-        A website names any visitor it likes, and each has limits and turns of its own: not all owners may do that.
+        Only tokens with the scope `site` count, because a website can name any visitor, and each visitor has limits and
+        turns of its own.
         """
         try:
-            who = await self._store.identify(partial(authenticate, secret=secret, now_ms=self._store.now_ms()))
+            caller = await self._store.identify(partial(authenticate, secret=secret, now_ms=self._store.now_ms()))
         except Unauthenticated:
             return ""
-        if not who.permits(SITE):
+        if not caller.permits(SITE):
             return ""
-        if len(self._sites) >= _SITES:
+        if len(self._sites) >= _MOST_SITES:
             del self._sites[next(iter(self._sites))]
-        self._sites[secret] = time.monotonic() + _SITE_SECONDS, who.owner
-        return who.owner
+        self._sites[secret] = time.monotonic() + _SITE_SECONDS, caller.owner
+        return caller.owner
 
     def _address(self, context: Context) -> str:
         host = peer_of(context.peer()).host
@@ -193,7 +203,10 @@ class Admission:
 
     @contextmanager
     def _connected(self, address: str, peer: Peer) -> Iterator[None]:
-        """Count a call inside the block, and the connection if this is its first call. Raises LimitReached."""
+        """Count a call of this connection inside the block.
+
+        A connection counts for its address while it has calls. Raises LimitReached.
+        """
         calls = self._calls.get(address, Counter())
         if peer not in calls:
             self.limiter.check("address_connections", f"connections from {address}", len(calls))
@@ -205,7 +218,7 @@ class Admission:
 
 
 class Place:
-    """The place of a request of an unauthenticated client, which is in memory and being answered."""
+    """The place in memory of a request of an unauthenticated client, until it is answered."""
 
     def __init__(self, account: str, limit: int) -> None:
         """`limit` is the number of places."""
@@ -215,12 +228,12 @@ class Place:
 
     @property
     def is_waiting(self) -> bool:
-        """Return whether the call waits for its caller or for its turn."""
+        """Return whether the call waits for its request or for its turn."""
         return self._wait is not None
 
     @asynccontextmanager
     async def waiting(self) -> AsyncIterator[None]:
-        """Wait inside the block, until the place is needed for others. Raises LimitReached."""
+        """Mark the call as waiting inside the block. Raises LimitReached if `give_up` ends the wait."""
         wait = asyncio.timeout(None)
         try:
             async with wait:
@@ -234,16 +247,16 @@ class Place:
             self._wait = None
 
     def give_up(self) -> None:
-        """End the wait."""
+        """End the wait, because another client needs the place."""
         if self._wait is not None:
             self._wait.reschedule(asyncio.get_running_loop().time())
 
 
 def _site_secret(context: Context) -> str:
-    return _told(context, SITE_KEY)
+    return _metadata_value(context, SITE_KEY)
 
 
-def _told(context: Context, name: str) -> str:
+def _metadata_value(context: Context, name: str) -> str:
     return next((str(value) for key, value in context.invocation_metadata() or () if key == name), "")
 
 

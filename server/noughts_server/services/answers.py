@@ -1,4 +1,4 @@
-"""Answers of read-only methods: threads read and build them, in the turns of the callers."""
+"""Answers of read-only methods: threads read the database and build them, and callers take turns."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
@@ -10,12 +10,12 @@ from noughts_server.store.engine.database import Connection, Store
 Answer = TypeVar("Answer")
 Row = TypeVar("Row")
 
-STRANGERS_PAGE = 250
+PAGE_WITHOUT_TOKEN = 250
 """Limit of the rows of a page without a token."""
 
 
-async def answered(store: Store, build: Callable[[Connection], Answer]) -> Answer:
-    """Return what `build` reads and makes for the caller of this method, in a thread and in the caller's turn."""
+async def answer_in_turn(store: Store, build: Callable[[Connection], Answer]) -> Answer:
+    """Call `build` in a thread when it is the turn of this method's caller, and return its answer."""
     visitor = VISITOR.get(None)
     if visitor is None:
         return await store.answer(build, "")
@@ -23,12 +23,12 @@ async def answered(store: Store, build: Callable[[Connection], Answer]) -> Answe
 
 
 def page_rows(size: int) -> int:
-    """Return the size of the page that a caller gets who asked for this one."""
-    return size if VISITOR.get().caller is not None else min(size, STRANGERS_PAGE)
+    """Return the size of the page for a caller that requested `size` rows."""
+    return size if VISITOR.get().caller is not None else min(size, PAGE_WITHOUT_TOKEN)
 
 
-def each(build: Callable[[Row], Answer], rows: Iterable[Row]) -> Iterator[Answer]:
-    """Yield what `build` makes of each row, and let games continue between rows."""
+def build_each(build: Callable[[Row], Answer], rows: Iterable[Row]) -> Iterator[Answer]:
+    """Yield the answer that `build` returns for each row, and let games continue between rows."""
     for row in rows:
         yield build(row)
         give_way()

@@ -1,4 +1,4 @@
-"""Batch ratings of a list from all its games, computed in a thread, one list at a time, in the turns of the callers."""
+"""Batch ratings: fits all games of a rating list at once, in a thread, one list at a time. Callers take turns."""
 
 from collections.abc import Awaitable, Callable, Hashable, Mapping
 
@@ -13,7 +13,7 @@ MOST_BOTS = 2_000
 
 _LARGEST_RATING = 100_000
 _REST = 4
-"""A fit is followed by a rest of so many times its processor time: fits use at most a fifth of a processor."""
+"""Seconds of rest after a fit for each second of its processor time: fits use at most a fifth of a processor."""
 
 
 class BatchRater:
@@ -30,10 +30,10 @@ class BatchRater:
         prior: bool,
         caller: Hashable = "",
     ) -> pb.GetBatchRatingsResponse:
-        """Return ratings without the list's name from the pairs that `load` returns.
+        """Return the ratings from the pairs that `load` returns; the caller fills in the name of the list.
 
-        They are loaded when it is the caller's turn: pairs of a large list take megabytes. Raises InvalidArgument (an
-        anchor without games, too many bots) and what `load` raises.
+        `load` is called when it is the caller's turn, because the pairs of a large list take megabytes. Raises
+        InvalidArgument (an anchor without games or out of range, too many bots) and the errors of `load`.
         """
 
         def fit(pairs: list[RatedPair]) -> pb.GetBatchRatingsResponse:
@@ -51,12 +51,12 @@ def _check(pairs: list[RatedPair], anchors: Mapping[str, float]) -> None:
     for name, rating in anchors.items():
         if name not in bots:
             raise InvalidArgument.of("anchors", name, "a bot that has games in this list")
-        if not abs(rating) <= _LARGEST_RATING:
+        if not abs(rating) <= _LARGEST_RATING:  # also refuses NaN
             raise InvalidArgument.of("anchors", rating, f"-{_LARGEST_RATING:,} to {_LARGEST_RATING:,}")
 
 
 def _fitted(pairs: list[RatedPair], anchors: Mapping[str, float], prior: bool) -> pb.GetBatchRatingsResponse:
-    # These load numpy and scipy: import them with the first request, not when the server starts.
+    # These modules load numpy and scipy: the first request imports them, not the start of the server.
     from noughts_server.statistics.batch_ratings import rate
     from noughts_server.statistics.rated_games import count_pairs
 

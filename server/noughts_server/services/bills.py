@@ -1,4 +1,4 @@
-"""The cost of an answer to its caller: the bytes of the answer, and something for each row of a list."""
+"""The cost of an answer to its caller: the bytes of the answer, and `ROW_BYTES` for each row of a list."""
 
 import asyncio
 
@@ -9,12 +9,12 @@ from noughts_server.services.limiter import Limiter
 
 ROW_BYTES = 1_000
 """Added to the bytes of an answer for each row of a list, because even an empty one costs time."""
-_PATIENCE = 2.0
-"""Seconds for which an answer can wait for the caller's limit. A client that asks for page after page waits less."""
+_LONGEST_WAIT_SECONDS = 2.0
+"""Limit of the delay of an answer for the caller's limit. A client that requests one page after another waits less."""
 
 
 class Bill:
-    """The bill of one answer: first for the rows that it can have, then for what it has."""
+    """The bill of one answer: `grant` charges the rows that it can have, `settle` corrects this to its real size."""
 
     def __init__(self, limiter: Limiter, visitor: Visitor) -> None:
         self._limiter = limiter
@@ -31,12 +31,12 @@ class Bill:
         self._is_free = visitor.ticket or (bool(visitor.site) and not visitor.guest and visitor.caller is None)
 
     async def grant(self, rows: int) -> None:
-        """Wait until the caller can have an answer of so many rows, and charge them. Raises LimitReached."""
+        """Wait until the caller can have an answer with this number of rows, and charge them. Raises LimitReached."""
         if self._is_free:
             return
-        while (wait := self._limiter.wait(self._name, self._payer)) > 0:
-            if wait > _PATIENCE:
-                self._limiter.take(self._name, self._payer, self._subject, 0)
+        while (wait := self._limiter.wait_seconds(self._name, self._payer)) > 0:
+            if wait > _LONGEST_WAIT_SECONDS:
+                self._limiter.take(self._name, self._payer, self._subject, 0)  # raises LimitReached
             await asyncio.sleep(wait)
         self._charge(rows * ROW_BYTES)
 
@@ -45,7 +45,7 @@ class Bill:
         self._charge(size + _rows_of(answer) * ROW_BYTES)
 
     def settle_bytes(self, size: int) -> None:
-        """Charge the first messages of a stream, which have so many bytes, and something for the stream."""
+        """Charge the first messages of a stream, which have `size` bytes in all, and `ROW_BYTES` for the stream."""
         self._charge(size + ROW_BYTES)
 
     def settle_refusal(self) -> None:
@@ -53,6 +53,7 @@ class Bill:
         self._charge(ROW_BYTES)
 
     def _charge(self, amount: int) -> None:
+        """Charge the difference between `amount` and the charge so far."""
         if not self._is_free:
             self._limiter.charge(self._name, self._payer, amount - self._charged)
             self._charged = amount

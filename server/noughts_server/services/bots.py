@@ -12,10 +12,10 @@ from noughts_server.core.errors import WrongState
 from noughts_server.core.resource_names import bot_id
 from noughts_server.runtime.hosting import Hosting
 from noughts_server.runtime.sessions import Sessions
-from noughts_server.services.access import Access, Context, caller_as, open_to, require
-from noughts_server.services.answers import answered, each, page_rows
+from noughts_server.services.access import Access, Context, caller_with_scope, open_to, require_scope
+from noughts_server.services.answers import answer_in_turn, build_each, page_rows
 from noughts_server.services.limiter import Limiter
-from noughts_server.services.uploads import announced, received
+from noughts_server.services.uploads import read_announcement, read_upload
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.people.bots import (
     Bot,
@@ -59,11 +59,14 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
             bot = get_bot(connection, name)
             versions = list_versions(connection, bot.id, most=_MOST_VERSIONS)
             submissions = submissions_of(connection, [row.id for row in versions])
-            return bot, versions, {each.bot_version_id: each for each in submissions}
+            return bot, versions, {submission.bot_version_id: submission for submission in submissions}
 
-        bot, versions, submitted = await answered(self._store, read)
-        rows = (bot_version_message(bot.name, row.version, row.created_at, submitted.get(row.id)) for row in versions)
-        return pb.GetBotResponse(bot=self._message(bot), versions=rows)
+        bot, versions, submissions = await answer_in_turn(self._store, read)
+        version_messages = (
+            bot_version_message(bot.name, version.version, version.created_at, submissions.get(version.id))
+            for version in versions
+        )
+        return pb.GetBotResponse(bot=self._message(bot), versions=version_messages)
 
     @open_to(Access.ANYONE)
     async def ListBots(self, request: pb.ListBotsRequest, context: Context) -> pb.ListBotsResponse:
@@ -80,24 +83,24 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
                 retired=request.show_retired,
                 bot_ids=online if request.online_only else None,
             )
-            bots = each(lambda bot: bot_message(bot, online=bot.id in online), page.items)
+            bots = build_each(lambda bot: bot_message(bot, online=bot.id in online), page.items)
             return pb.ListBotsResponse(bots=bots, next_page_token=page.next_page_token)
 
-        return await answered(self._store, read)
+        return await answer_in_turn(self._store, read)
 
     @open_to(Access.PLAY)
     async def UpdateBot(self, request: pb.UpdateBotRequest, context: Context) -> pb.UpdateBotResponse:
         name = bot_id("name", request.name)
         new_name = request.new_name
-        who = caller_as(play_as(name))
-        # Without this check, a token for one bot would soon work for any bot.
-        require(who, play_as(new_name))
+        caller = caller_with_scope(play_as(name))
+        # Without this check, the owner of a token for one bot could give the bot any name of another bot.
+        require_scope(caller, play_as(new_name))
         rename = partial(
             rename_bot,
             name=name,
             new_name=new_name,
             now_ms=self._store.now_ms(),
-            owner_id=who.only_owner,
+            owner_id=caller.only_owner,
             limits=self._limiter.limits,
         )
         bot = await self._store.write(rename)
@@ -106,9 +109,9 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
     @open_to(Access.PLAY)
     async def RetireBot(self, request: pb.RetireBotRequest, context: Context) -> pb.RetireBotResponse:
         name = bot_id("name", request.name)
-        who = caller_as(play_as(name))
+        caller = caller_with_scope(play_as(name))
         now = self._store.now_ms()
-        retire = partial(retire_bot, name=name, undo=request.undo, now_ms=now, owner_id=who.only_owner)
+        retire = partial(retire_bot, name=name, undo=request.undo, now_ms=now, owner_id=caller.only_owner)
         bot = await self._store.write(retire)
         if self._hosting is not None:
             await self._hosting.look()
@@ -118,19 +121,19 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
     async def RegisterBot(self, request: pb.RegisterBotRequest, context: Context) -> pb.RegisterBotResponse:
         name = bot_id("name", request.name)
         now = self._store.now_ms()
-        owner = caller_as(play_as(name)).owner_id
+        owner_id = caller_with_scope(play_as(name)).owner_id
         limits = self._limiter.limits
-        to_organisers = request.open_to_organisers if request.HasField("open_to_organisers") else None
-        to_tests = request.open_to_tests if request.HasField("open_to_tests") else None
+        open_to_organisers = request.open_to_organisers if request.HasField("open_to_organisers") else None
+        open_to_tests = request.open_to_tests if request.HasField("open_to_tests") else None
 
         def register(connection: Connection) -> Bot:
             return register_bot(
                 connection,
-                owner_id=owner,
+                owner_id=owner_id,
                 name=name,
                 version=request.version,
-                open_to_organisers=to_organisers,
-                open_to_tests=to_tests,
+                open_to_organisers=open_to_organisers,
+                open_to_tests=open_to_tests,
                 now_ms=now,
                 limits=limits,
             )
@@ -140,29 +143,30 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
 
     @open_to(Access.SUBMIT)
     async def SubmitBot(self, requests: AsyncIterator[pb.SubmitBotRequest], context: Context) -> pb.SubmitBotResponse:
-        who = caller_as(SUBMIT)
+        caller = caller_with_scope(SUBMIT)
         limits = self._limiter.limits
         # Each check comes before the next, more costly step: a refused bot costs no other owner's time.
-        with self._limiter.holding("owner_uploads", who.owner_id, "concurrent submissions by you"):
-            announcement = await announced(requests, limits)
+        with self._limiter.holding("owner_uploads", caller.owner_id, "concurrent submissions by you"):
+            announcement = await read_announcement(requests, limits)
             hosting = self._hosting_of(announcement.kind)
             check = partial(
                 check_submission,
-                owner_id=who.owner_id,
+                owner_id=caller.owner_id,
                 bot=announcement.bot,
                 size=announcement.size,
                 now_ms=self._store.now_ms(),
                 limits=limits,
             )
             await self._store.read(check)
-            upload = await received(requests, announcement)
-            tried = await hosting.try_out(upload, announcement.variant, who.owner_id)
+            upload = await read_upload(requests, announcement)
+            trial = await hosting.try_out(upload, announcement.variant, caller.owner_id)
             now = self._store.now_ms()
 
             def store(connection: Connection) -> Stored:
-                for ended in ended_tokens(connection, (who.token_id,), now_ms=now).values():
-                    raise ended  # the token ended during the upload or the trial
-                return store_submission(connection, tried, owner_id=who.owner_id, now_ms=now, limits=limits)
+                # The token can end during the upload or the trial.
+                for token_error in ended_tokens(connection, (caller.token_id,), now_ms=now).values():
+                    raise token_error
+                return store_submission(connection, trial, owner_id=caller.owner_id, now_ms=now, limits=limits)
 
             stored = await self._store.write(store)
         submission = stored.submission
@@ -170,13 +174,13 @@ class BotServicer(bots_pb2_grpc.BotServiceServicer):
             logger.info("bot_submitted", bot=submission.resource, owner=submission.owner, bytes=submission.size)
             await hosting.look()
         version = bot_version_message(submission.bot, submission.version, now, submission)
-        return pb.SubmitBotResponse(version=version, unchanged=not stored.is_new, variant=tried.variant)
+        return pb.SubmitBotResponse(version=version, unchanged=not stored.is_new, variant=trial.variant)
 
     def _message(self, bot: Bot) -> pb.Bot:
         return bot_message(bot, online=bot.id in self._sessions.bots_online())
 
     def _hosting_of(self, kind: str) -> Hosting:
-        """Return what hosts bots of this kind. Raises WrongState if the server does not accept it."""
+        """Return the hosting of submitted bots. Raises WrongState if the server accepts no bots of this kind."""
         accepts = () if self._hosting is None else self._hosting.accepts
         if self._hosting is None or kind not in accepts:
             got = f"accepting bots of kind {' and '.join(accepts)}" if accepts else "accepting no submitted bots"

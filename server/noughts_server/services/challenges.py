@@ -14,16 +14,16 @@ from noughts_server.core.errors import InvalidArgument, NoughtsError, Permission
 from noughts_server.core.resource_names import bot_name, bot_version_id
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.sessions import OnlineBot, Sessions
-from noughts_server.services.access import LARGE_REQUEST, Access, Context, caller_as, open_to
+from noughts_server.services.access import LARGE_REQUEST, Access, Context, caller_with_scope, open_to
 from noughts_server.services.creations import Creation
 from noughts_server.services.limiter import Limiter
 from noughts_server.services.new_tournaments import (
     canonical_variant,
     check_guest_clocks,
+    check_in_turn,
     check_openings_of,
     check_settings,
     common_variant,
-    computed,
 )
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.people.bots import BotVersion, get_bot, get_version, get_version_by_id
@@ -33,7 +33,7 @@ from noughts_server.store.tournaments.challenges import NewChallenge, create_cha
 from noughts_server.store.validation import check_number
 
 _MOST_GAMES = 100
-_MOST_OF_A_SITE = 100
+_MOST_OF_SITE = 100
 """Limit of the open challenges of a website."""
 
 
@@ -50,20 +50,20 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
     @open_to(Access.PLAY, most_bytes=LARGE_REQUEST)
     async def CreateChallenge(self, request: pb.CreateChallengeRequest, context: Context) -> pb.CreateChallengeResponse:
         name, version = bot_version_id("challenger", request.challenger)
-        who = caller_as(play_as(name))
+        caller = caller_with_scope(play_as(name))
         now = self._store.now_ms()
         online = self._sessions.logins_online()
         requested = challenge_settings(request, seed=secrets.randbits(64))
 
-        def chosen(connection: Connection) -> NewChallenge:
+        def new_challenge(connection: Connection) -> NewChallenge:
             challenger = _online(connection, online, name, version)
-            if who.only_owner not in (None, challenger.owner_id):
+            if caller.only_owner not in (None, challenger.owner_id):
                 raise PermissionDenied(bot_name(name))
             opponent_name, opponent_version = bot_version_id("opponent", request.opponent)
             opponent = _online(connection, online, opponent_name, opponent_version)
             if opponent.id == challenger.id:
                 raise InvalidArgument.of("opponent", request.opponent, "a bot other than the challenger")
-            if opponent.owner_id != who.owner_id:
+            if opponent.owner_id != caller.owner_id:
                 online[opponent.id].check_accepts()
             if opponent.owner_id != challenger.owner_id:
                 check_guest_clocks(requested, self._limits)
@@ -78,42 +78,42 @@ class ChallengeServicer(challenges_pb2_grpc.ChallengeServiceServicer):
                     raise InvalidArgument.of("own_times", label, " or ".join(names))
             check_number("games", settings.games_per_pair, 1, _MOST_GAMES)
             check_settings(settings)
-            drawn = SeedKind.GIVEN if request.HasField("seed") else SeedKind.DRAWN
-            return NewChallenge(challenger, opponent, settings, drawn, request.opponent_begins)
+            seed_kind = SeedKind.GIVEN if request.HasField("seed") else SeedKind.DRAWN
+            return NewChallenge(challenger, opponent, settings, seed_kind, request.opponent_begins)
 
-        def begin(connection: Connection) -> str:
-            new = chosen(connection)
+        def create(connection: Connection) -> str:
+            new = new_challenge(connection)
             if new.settings.openings and new.settings.variant != variant_of_openings:
                 hint = "Try again: one of the bots has another name since the request arrived."
                 raise WrongState(bot_name(name), got="renamed", expected="unchanged", hint=hint)
             # A website has limits of its own for all visitors together.
             limits = self._limits
-            if SITE in who.scopes:
-                limits = limits.changed(challenges=max(_MOST_OF_A_SITE, limits.challenges))
-            return create_challenge(connection, new, owner_id=who.owner_id, now_ms=now, limits=limits).slug
+            if SITE in caller.scopes:
+                limits = limits.changed(challenges=max(_MOST_OF_SITE, limits.challenges))
+            return create_challenge(connection, new, owner_id=caller.owner_id, now_ms=now, limits=limits).slug
 
         variant_of_openings = ""
         if request.HasField("openings"):
-            # If this fails, the transaction fails too, unless it repeats an answer.
+            # The transaction below reports the same error. A repeated request has no error: it gets its first answer.
             with suppress(NoughtsError):
-                new = await self._store.read(chosen)
+                new = await self._store.read(new_challenge)
                 variant_of_openings = new.settings.variant
             if variant_of_openings:
-                await computed(self._limiter, who.owner_id, partial(check_openings_of, new.settings))
-        tournament = await Creation(who, request, requested, begin).by(self._director, self._limiter, now_ms=now)
+                await check_in_turn(self._limiter, caller.owner_id, partial(check_openings_of, new.settings))
+        tournament = await Creation(caller, request, requested, create).by(self._director, self._limiter, now_ms=now)
         return pb.CreateChallengeResponse(tournament=tournament_message(tournament))
 
 
 def _online(connection: Connection, online: Mapping[int, OnlineBot], bot: str, version: str) -> BotVersion:
     """Return the online version of the bot, by default the newest one. Raises NotFound, WrongState."""
     if version:
-        named = get_version(connection, bot, version)
-        if named.id in online:
-            return named
+        stored_version = get_version(connection, bot, version)
+        if stored_version.id in online:
+            return stored_version
     else:
-        key = get_bot(connection, bot).id
-        versions = [each for each, login in online.items() if login.bot == key]
-        if versions:
-            return get_version_by_id(connection, max(versions))
+        row_id = get_bot(connection, bot).id
+        version_ids = [version_id for version_id, login in online.items() if login.bot == row_id]
+        if version_ids:
+            return get_version_by_id(connection, max(version_ids))
     hint = "It must be logged in to play. List online bots: noughts bot list --server HOST:PORT --online"
     raise WrongState(bot_name(bot, version), got="offline", expected="online", hint=hint)

@@ -1,4 +1,4 @@
-"""The creation of tournaments, tests and challenges by callers, and what their stored settings cost."""
+"""The creation of tournaments, tests and challenges by callers, who are charged for the bytes of the settings."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,21 +22,21 @@ _INSTEAD = "Send fewer openings, or name random:N or balanced:N, which store non
 class Creation:
     """A tournament that a request creates. `create` returns the ID of the new tournament."""
 
-    who: Caller
+    caller: Caller
     request: Message
     settings: TournamentSettings
     create: Callable[[Connection], str]
     copies: int = 1
-    """The number of copies of the settings that are stored, if the caller cancels as soon as possible."""
+    """The number of copies of the settings that the store has at least, even if the caller cancels at once."""
 
     async def by(self, director: Director, limiter: Limiter, *, now_ms: int) -> Tournament:
-        """Create it, and charge its owner for the bytes of its settings, unless this is an admin.
+        """Create the tournament, and charge its owner for the bytes of its settings, unless the owner is an admin.
 
-        A repeated request and one that fails cost nothing. Raises LimitReached and the errors of `create`.
+        Repeated and failed requests cost nothing. Raises LimitReached and the errors of `create`.
         """
-        who = self.who
+        caller = self.caller
         is_new = False
-        size = 0 if who.only_owner is None else self.copies * stored_bytes(self.settings)
+        size = 0 if caller.only_owner is None else self.copies * stored_bytes(self.settings)
 
         def create(connection: Connection) -> str:
             nonlocal is_new
@@ -44,12 +44,12 @@ class Creation:
             return self.create(connection)
 
         if size:
-            limiter.take("settings_bytes", who.owner_id, _SUBJECT, size, instead=_INSTEAD)
+            limiter.take("settings_bytes", caller.owner_id, _SUBJECT, size, instead=_INSTEAD)
         try:
-            made = await director.create(idempotent(who.token_id, self.request, create, now_ms=now_ms))
-        except Exception:  # not if the caller cancels the call: the creation continues then
-            limiter.charge("settings_bytes", who.owner_id, -size)
+            tournament = await director.create(idempotent(caller.token_id, self.request, create, now_ms=now_ms))
+        except Exception:  # CancelledError is none: if the caller cancels the call, the creation continues
+            limiter.charge("settings_bytes", caller.owner_id, -size)
             raise
         if not is_new:
-            limiter.charge("settings_bytes", who.owner_id, -size)
-        return made
+            limiter.charge("settings_bytes", caller.owner_id, -size)
+        return tournament

@@ -1,6 +1,6 @@
-"""Delivery of answers: the bytes that a caller leaves unread are counted, and a caller that does not read is cut off.
+"""Delivery of answers: counts the bytes that callers leave unread, and cuts off callers that do not read.
 
-An answer is delivered when the operating system has all of it. Until then it is in memory: HTTP/2 lets a client decide
+An answer is delivered when the operating system has all its bytes. Until then it is in memory: an HTTP/2 client decides
 when it takes an answer, and gRPC waits for as long as the connection lasts.
 """
 
@@ -25,7 +25,7 @@ class Delivery:
     """The answers that callers have not read yet."""
 
     def __init__(self, limits: Limits, reset: Callable[[Peer], None], seconds: float, refused: Counter[str]) -> None:
-        """`reset` closes the connection of a caller that takes longer than `seconds` for what it is sent.
+        """`reset` closes the connection of a caller that takes longer than `seconds` to read an answer.
 
         `refused` counts exceeded limits by name.
         """
@@ -34,11 +34,11 @@ class Delivery:
         self._refused = refused
         self._seconds = seconds
         self._answers: dict[_Answer, None] = {}
-        """Those that are counted, the oldest first."""
+        """The answers that are counted, the oldest first."""
         self._unread: Counter[str] = Counter()
-        """Bytes by account."""
+        """Unread bytes by account."""
 
-    def begin(self, context: Context, visitor: Visitor, size: int) -> None:
+    def count_answer(self, context: Context, visitor: Visitor, size: int) -> None:
         """Count an answer of `size` bytes until it is delivered. Raises LimitReached."""
         answer = _Answer(visitor.account, size + ANSWER_BYTES, context.peer())
         unread = self._unread[answer.account] + answer.size
@@ -50,16 +50,16 @@ class Delivery:
         self._unread[answer.account] += answer.size
         when_done(context, partial(self._forget, answer))
         self._make_room()
-        self.end(context)
+        self.limit_rest(context)
 
-    def end(self, context: Context) -> None:
-        """Limit the time in which the caller takes what is left of a call: its answer and its status."""
+    def limit_rest(self, context: Context) -> None:
+        """Cut off the caller if it does not read the rest of a call (its answer and its status) in time."""
         timer = asyncio.get_running_loop().call_later(self._seconds, self.cut_off, context.peer())
         when_done(context, timer.cancel)
 
     @contextmanager
-    def message(self, context: Context) -> Iterator[None]:
-        """Limit the time in which the caller takes the message of a stream that the block writes."""
+    def limit_message(self, context: Context) -> Iterator[None]:
+        """Cut off the caller if it does not read in time the message of a stream that the block writes."""
         timer = asyncio.get_running_loop().call_later(self._seconds, self.cut_off, context.peer())
         try:
             yield
@@ -72,7 +72,7 @@ class Delivery:
         self._reset(peer_of(peer))
 
     def _make_room(self) -> None:
-        """Cut off the callers with the most unread bytes: they must not keep others from their answers."""
+        """While there are too many unread bytes in all, cut off the oldest answer of the account with the most."""
         while self._unread.total() > self._limits.unread_bytes and len(self._answers) > 1:
             ((greediest, _),) = self._unread.most_common(1)
             oldest = next(answer for answer in self._answers if answer.account == greediest)

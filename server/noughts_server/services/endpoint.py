@@ -62,7 +62,7 @@ def bound_server(
 
 
 @asynccontextmanager
-async def answering(grpc_server: grpc.aio.Server, sessions: Sessions, feed: Feed) -> AsyncIterator[None]:
+async def serving_calls(grpc_server: grpc.aio.Server, sessions: Sessions, feed: Feed) -> AsyncIterator[None]:
     """Serve calls inside the block. At its end, tell bots and watchers that the server stops."""
     await grpc_server.start()
     try:

@@ -27,10 +27,11 @@ class FeedServicer:
         with self._limiter.watching(visitor):
             await bill.grant(1)
             async with self._feed.watching(request.name, request.from_sequence, request.epoch) as watcher:
-                # It begins with a snapshot, or with what was missed. Later messages are the same for all watchers.
+                # Charge the snapshot or the missed messages with which the stream begins. Later messages cost little,
+                # because they are the same for all watchers.
                 bill.settle_bytes(watcher.buffered_bytes)
                 async for message in watcher.messages():
-                    with self._delivery.message(context):
+                    with self._delivery.limit_message(context):
                         await context.write(message)
 
 

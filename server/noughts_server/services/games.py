@@ -11,7 +11,7 @@ from noughts_server.convert.games import game_message
 from noughts_server.core.errors import InvalidArgument
 from noughts_server.core.resource_names import bot_id, game_id, tournament_id
 from noughts_server.services.access import VISITOR, Access, Context, open_to
-from noughts_server.services.answers import answered, each, page_rows
+from noughts_server.services.answers import answer_in_turn, build_each, page_rows
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.pages import Page
 from noughts_server.store.games.bot_games import list_bot_games
@@ -31,29 +31,35 @@ class GameServicer(games_pb2_grpc.GameServiceServicer):
     async def GetGame(self, request: pb.GetGameRequest, context: Context) -> pb.GetGameResponse:
         slug, number = game_id("name", request.name)
         # Only the bot's owner and the organiser may read what its process wrote to stderr.
-        who = VISITOR.get().caller
+        caller = VISITOR.get().caller
 
         def read(connection: Connection) -> tuple[pb.Game, dict[int, str]]:
-            notes = {} if who is None else notes_of(connection, slug, number, owner_id=who.only_owner)
+            notes = {} if caller is None else notes_of(connection, slug, number, owner_id=caller.only_owner)
             return game_message(get_game(connection, slug, number)), notes
 
-        game, notes = await answered(self._store, read)
+        game, notes = await answer_in_turn(self._store, read)
         # On the wire, sides are counted from 1.
-        said = [pb.GameNote(side=side + 1, text=text) for side, text in notes.items()]  # type: ignore[arg-type]
-        return pb.GetGameResponse(game=game, notes=said)
+        note_messages = [
+            pb.GameNote(side=side + 1, text=text)  # type: ignore[arg-type]
+            for side, text in notes.items()
+        ]
+        return pb.GetGameResponse(game=game, notes=note_messages)
 
     @open_to(Access.ANYONE)
     async def ListGames(self, request: pb.ListGamesRequest, context: Context) -> pb.ListGamesResponse:
-        listing = _listing(request)
+        read_page = _page_reader(request)
 
         def read(connection: Connection) -> pb.ListGamesResponse:
-            page = listing(connection)
-            return pb.ListGamesResponse(games=each(game_message, page.items), next_page_token=page.next_page_token)
+            page = read_page(connection)
+            return pb.ListGamesResponse(
+                games=build_each(game_message, page.items), next_page_token=page.next_page_token
+            )
 
-        return await answered(self._store, read)
+        return await answer_in_turn(self._store, read)
 
 
-def _listing(request: pb.ListGamesRequest) -> Callable[[Connection], Page[StoredGame]]:
+def _page_reader(request: pb.ListGamesRequest) -> Callable[[Connection], Page[StoredGame]]:
+    """Return a function that reads the page from the database. Raises InvalidArgument."""
     result = _value(Result, "result", request.result)
     termination = _value(Termination, "termination", request.termination)
     game_filter = GameFilter(
@@ -64,8 +70,8 @@ def _listing(request: pb.ListGamesRequest) -> Callable[[Connection], Page[Stored
     )
     size = page_rows(request.page_size)
     if request.parent.startswith("bots/"):
-        of_tournaments = {"entry": request.entry, "after": request.after, "with_comments": request.with_comments}
-        for field, value in of_tournaments.items():
+        tournament_filters = {"entry": request.entry, "after": request.after, "with_comments": request.with_comments}
+        for field, value in tournament_filters.items():
             if value:
                 raise InvalidArgument.of(field, value, "nothing: this filter applies only to games of `tournaments/ID`")
         return partial(
@@ -77,7 +83,8 @@ def _listing(request: pb.ListGamesRequest) -> Callable[[Connection], Page[Stored
             size=size,
             page_token=request.page_token,
         )
-    for field, value in {"opponent": request.opponent, "tournament": request.tournament}.items():
+    bot_filters = {"opponent": request.opponent, "tournament": request.tournament}
+    for field, value in bot_filters.items():
         if value:
             raise InvalidArgument.of(field, value, "nothing: this filter applies only to the games of `bots/NAME`")
     if game_filter.won is not None and not request.entry:
@@ -95,8 +102,9 @@ def _listing(request: pb.ListGamesRequest) -> Callable[[Connection], Page[Stored
 
 
 def _value(kind: type[Kind], field: str, number: int) -> Kind | None:
-    """Return the value of an enum of the protocol; None for UNSPECIFIED. Raises InvalidArgument."""
+    """Return the value of `kind` with the number of the protocol; None for 0 (UNSPECIFIED). Raises InvalidArgument."""
     try:
         return kind(number) if number else None
     except ValueError:
-        raise InvalidArgument.of(field, number, f"one of {', '.join(f'{each:d}' for each in kind)}") from None
+        numbers = ", ".join(f"{value:d}" for value in kind)
+        raise InvalidArgument.of(field, number, f"one of {numbers}") from None

@@ -1,7 +1,7 @@
 """The interceptor of every call: admits it, reads its request, and maps errors to statuses in one place.
 
-It registers each method as a stream, whatever the caller sees, so that it reads nothing of a request before the caller
-is admitted.
+It registers each method as a stream, also those that are unary for callers: gRPC reads the request of a unary method
+before it calls the server's code, and this module must admit the caller first.
 """
 
 import asyncio
@@ -33,11 +33,11 @@ logger = structlog.get_logger("noughts.grpc")
 REQUEST_SECONDS = 5.0
 """Seconds in which a caller must send its request, or the first message of a stream."""
 LARGE_WEIGHT = 32
-"""So many bytes count for each byte of a request that can be large: it can take ten times as long as a frame."""
-_FOREIGN = ("/grpc.health.v1.Health/", "/grpc.reflection.")
+"""Bytes charged for each byte of a request that can be large: such a request takes longer to read than a frame."""
+_LIBRARY_SERVICES = ("/grpc.health.v1.Health/", "/grpc.reflection.")
 """Services of libraries, which declare nothing."""
-_FOREIGN_METHOD = Declaration(Access.ANYONE, SMALL_REQUEST, reads=True)
-"""Stands in for the declarations of their methods."""
+_LIBRARY_METHOD = Declaration(Access.ANYONE, SMALL_REQUEST, reads=True)
+"""The declaration that all methods of libraries get."""
 _REFUSAL_SECONDS = 0.1
 """Delay before a stream is refused, because grpc.aio hides the reason from a client that is still sending."""
 _REFLECTION_SECONDS = 60.0
@@ -65,26 +65,31 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         handler: Any = await continuation(handler_call_details)
         method = handler_call_details.method
         if handler is None:
-            return grpc.stream_stream_rpc_method_handler(self._guarded(_refusing(_unknown(method)), method))
+            return grpc.stream_stream_rpc_method_handler(
+                self._mapping_errors(_raising(_unknown_method(method)), method)
+            )
         call = handler.unary_unary or handler.unary_stream or handler.stream_unary or handler.stream_stream
-        declared = _FOREIGN_METHOD if method.startswith(_FOREIGN) else declaration(call)
+        declared = _LIBRARY_METHOD if method.startswith(_LIBRARY_SERVICES) else declaration(call)
         if declared is None:
             undeclared = TypeError(f"{method} does not declare who may call it: @open_to is missing")
-            return grpc.stream_stream_rpc_method_handler(self._guarded(_refusing(undeclared), method))
-        guarded = self._guarded(self._answering(handler, call, declared, method), method)
-        streams = handler.request_streaming and not method.startswith(_FOREIGN)
-        parse = self._charged(handler.request_deserializer, None if streams else declared.most_bytes)
+            return grpc.stream_stream_rpc_method_handler(self._mapping_errors(_raising(undeclared), method))
+        guarded = self._mapping_errors(self._answering(handler, call, declared, method), method)
+        streams = handler.request_streaming and not method.startswith(_LIBRARY_SERVICES)
+        parse = self._charging(handler.request_deserializer, None if streams else declared.most_bytes)
         serialise = handler.response_serializer if handler.response_streaming else None
         return grpc.stream_stream_rpc_method_handler(guarded, request_deserializer=parse, response_serializer=serialise)
 
     def _answering(
         self, handler: Any, call: Callable[..., Any], declared: Declaration, method: str
     ) -> Callable[..., Any]:
-        admission, delivery, serialise = self._admission, self._delivery, handler.response_serializer
+        """Return `call`, the method of `handler`, as a stream that admits its caller and applies the limits."""
+        admission = self._admission
+        delivery = self._delivery
+        serialise = handler.response_serializer
 
         async def answer(requests: Any, context: Context) -> None:
             try:
-                visitor = await admission.visit(declared.access, context, method)
+                visitor = await admission.admit(declared.access, context, method)
             except NoughtsError:
                 if handler.request_streaming:
                     await asyncio.sleep(_REFUSAL_SECONDS)
@@ -92,15 +97,15 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             if handler.stream_stream is not None:
                 if inspect.isasyncgenfunction(call):
                     with admission.limiter.watching(visitor):
-                        await self._reflected(call, requests, context)
+                        await self._answer_reflection(call, requests, context)
                 else:
                     await call(requests, context)
                 return
             if handler.unary_stream is not None:
-                with admission.reading(visitor) as place:
+                with admission.holding_place(visitor) as place:
                     async with place.waiting():
-                        request = await _request(context)
-                if declared is _FOREIGN_METHOD:  # the stream of a library, which applies no limits itself
+                        request = await _read_request(context)
+                if declared is _LIBRARY_METHOD:  # the stream of a library, which applies no limits itself
                     with admission.limiter.watching(visitor):
                         await call(request, context)
                 else:
@@ -112,10 +117,10 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
                 if not declared.reads:
                     admission.charge_change(visitor)
                 bill = Bill(admission.limiter, visitor)
-                with admission.reading(visitor) as place:
+                with admission.holding_place(visitor) as place:
                     async with place.waiting():
-                        request = await _request(context)
-                        await bill.grant(_rows_asked(request))
+                        request = await _read_request(context)
+                        await bill.grant(_requested_rows(request))
                     WAITING.set(place.waiting)
                     try:
                         response = await call(request, context)
@@ -124,26 +129,27 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
                         raise
                     message = serialise(response)
                     bill.settle(response, len(message))
-            # The caller decides when it reads, so from here on the answer counts, not the call.
-            delivery.begin(context, visitor, len(message))
+            # The caller decides when it reads the answer. Until then the answer counts, no longer the request's place.
+            delivery.count_answer(context, visitor, len(message))
             await context.write(message)
 
         return answer
 
-    async def _reflected(self, call: Callable[..., Any], requests: Any, context: Context) -> None:
-        """Answer reflection, an async generator that reports its errors in its responses, within a time limit."""
+    async def _answer_reflection(self, call: Callable[..., Any], requests: Any, context: Context) -> None:
+        """Answer a call of the reflection service, whose method is an async generator, within a time limit."""
         try:
             async with asyncio.timeout(_REFLECTION_SECONDS):
                 async for response in call(requests, context):
-                    with self._delivery.message(context):
+                    with self._delivery.limit_message(context):
                         await context.write(response)
         except TimeoutError:
             expected = f"its end within {_REFLECTION_SECONDS:.0f} s"
             raise InvalidArgument.of("stream", "one that stays open", expected) from None
 
-    def _charged(self, parse: Callable[[bytes], Any], most: int | None) -> Callable[[bytes], Any]:
-        """Return `parse` for callers who pay for what they send; a request has at most `most` bytes."""
-        charge, weight = self._admission.charge, LARGE_WEIGHT if most == LARGE_REQUEST else 1
+    def _charging(self, parse: Callable[[bytes], Any], most: int | None) -> Callable[[bytes], Any]:
+        """Return `parse` with a charge to the caller for the bytes, of which a request can have at most `most`."""
+        charge = self._admission.charge
+        weight = LARGE_WEIGHT if most == LARGE_REQUEST else 1
 
         def read(data: bytes) -> Any:
             charge(weight * len(data))
@@ -153,17 +159,19 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
 
         return read
 
-    def _guarded(self, call: Callable[[Any, Context], Any], method: str) -> Callable[[Any, Context], Any]:
+    def _mapping_errors(self, call: Callable[[Any, Context], Any], method: str) -> Callable[[Any, Context], Any]:
+        """Return `call` with its errors as statuses of gRPC, and with a time limit for the rest of the answer."""
+
         async def guarded(requests: Any, context: Context) -> None:
             try:
                 await call(requests, context)
-                self._delivery.end(context)
+                self._delivery.limit_rest(context)
             except grpc.aio.AbortError:
                 raise
             except grpc.aio.InternalError:
                 raise asyncio.CancelledError from None  # the caller has left, or its connection was reset
             except Exception as error:
-                self._delivery.end(context)
+                self._delivery.limit_rest(context)
                 status = self._status(error, method)
                 details = ((_DETAILS_KEY, status.SerializeToString()),)
                 try:
@@ -174,20 +182,22 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         return guarded
 
     def _status(self, error: BaseException, method: str) -> Status:
+        """Return the status of an error, and release the objects that its traceback refers to."""
         # The tasks of a stream raise their errors in groups.
         while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
             error = error.exceptions[0]
         try:
-            return self._counted(error, method)
+            return self._counted_status(error, method)
         finally:
             # Tracebacks of tasks are part of cycles: they would keep the request until the garbage collector runs.
             clear_frames(error.__traceback__)
 
-    def _counted(self, error: BaseException, method: str) -> Status:
+    def _counted_status(self, error: BaseException, method: str) -> Status:
+        """Return the status of an error. Count the error, and log it if it is an error of the server."""
         if isinstance(error, DecodeError):
             error = InvalidArgument.of("request", "bytes that cannot be decoded", "the message of this method")
-        if isinstance(error, NotImplementedError) and method.startswith(_FOREIGN):
-            error = _unknown(method)  # a method that the library declares but does not implement
+        if isinstance(error, NotImplementedError) and method.startswith(_LIBRARY_SERVICES):
+            error = _unknown_method(method)  # a method that the library declares but does not implement
         if trouble := MachineTrouble.of(error):
             facts = {"problem": trouble.problem, "got": trouble.report, "hint": trouble.remedy}
             logger.error("machine_trouble", method=method, **facts)
@@ -210,15 +220,15 @@ class _PageRequest(Protocol):
     page_size: int
 
 
-def _rows_asked(request: object) -> int:
-    """Return how many rows a request wants at most; 0 if it is not for a page."""
+def _requested_rows(request: object) -> int:
+    """Return the largest number of rows that the answer can have; 0 if the request is not for a page of a list."""
     if not isinstance(request, _PageRequest):
         return 0
     return min(max(0, page_rows(request.page_size or DEFAULT_SIZE)), LARGEST_SIZE)
 
 
-async def _request(context: Context) -> Any:
-    """Return the only message of a call that is unary for the caller."""
+async def _read_request(context: Context) -> Any:
+    """Read the only message of a call whose method takes one request. Raises InvalidArgument."""
     try:
         async with asyncio.timeout(REQUEST_SECONDS):
             request: object = await context.read()
@@ -229,11 +239,11 @@ async def _request(context: Context) -> Any:
     return request
 
 
-def _unknown(method: str) -> UnknownMethod:
+def _unknown_method(method: str) -> UnknownMethod:
     return UnknownMethod("method", method, "a method of noughts.v1")
 
 
-def _refusing(error: Exception) -> Callable[[Any, Context], Any]:
+def _raising(error: Exception) -> Callable[[Any, Context], Any]:
     async def refuse(requests: Any, context: Context) -> NoReturn:
         raise error
 

@@ -1,4 +1,4 @@
-"""The views of a leaderboard: each is a way to rate its bots, found by its name."""
+"""The views of a leaderboard: each view is a way to rate its bots, and has a name."""
 
 import asyncio
 import math
@@ -11,7 +11,7 @@ from typing import Any
 from noughts_server.competition.elo import PROVISIONAL_GAMES
 from noughts_server.core.computing import Computing
 from noughts_server.core.errors import InvalidArgument
-from noughts_server.services.answers import answered
+from noughts_server.services.answers import answer_in_turn
 from noughts_server.statistics.rating_table import Estimate
 from noughts_server.store.engine.database import Store
 from noughts_server.store.engine.pages import Page
@@ -28,11 +28,11 @@ from noughts_server.store.ratings.leaderboards import (
 from noughts_server.store.ratings.rated_pairs import RatedPair, rated_pairs
 
 MOST_BOTS = 1_000
-"""Limit of the bots of a list in all views but the live one; a fit of so many takes seconds."""
+"""Limit of the bots of a list in all views but the live one, because a fit of this size takes seconds."""
 
-_MOST_KNOWN = 100
+_MOST_CACHED = 100
 _REST = 19
-"""A view of a busy list is computed again after so many times as long as that took: a twentieth of the time."""
+"""Seconds for which a view is kept for each second of its computation: a busy list takes a twentieth of the time."""
 
 Reader = Callable[..., list[Any]]
 
@@ -47,23 +47,36 @@ class View:
     read: Reader | None = None
     """Reads the games of a list, from which `rate` computes ratings; None if the store has the ratings."""
     rate: Callable[[list[Any], Collection[str]], dict[str, Estimate]] = lambda games, active: {}
-    usual_from: float = math.inf
-    """The mean number of games of a bot from which this is the default view."""
+    """Returns the estimate of each bot from the games and the names of the active bots."""
+    default_from: float = math.inf
+    """The view is the default if the bots of a list have at least this number of games on average."""
 
     def places(self, games: list[Any], bots: dict[str, tuple[int, bool]]) -> Places:
-        """Return the places of bots, from their games and the result of `list_bots`."""
-        estimates = self.rate(games, {name for name, (_, active) in bots.items() if active}) if games else {}
-        rated = ((each.view_rating, *bots[name], each) for name, each in estimates.items() if name in bots)
+        """Return the places of bots by ID.
+
+        `bots` is the result of `list_bots`: by name, the ID of a bot and whether it is active. An inactive bot takes no
+        rank from the bots after it.
+        """
+        if not games:
+            return {}
+        estimates = self.rate(games, {name for name, (_, is_active) in bots.items() if is_active})
+        best_first = sorted(
+            (name for name in estimates if name in bots),
+            key=lambda name: (estimates[name].view_rating, *bots[name]),
+            reverse=True,
+        )
         places: dict[int, Place] = {}
         rank = 1
-        for _, key, active, estimate in sorted(rated, reverse=True):
-            places[key] = Place(rank, estimate)
-            rank += active
+        for name in best_first:
+            bot_id, is_active = bots[name]
+            places[bot_id] = Place(rank, estimates[name])
+            if is_active:
+                rank += 1
         return places
 
 
 def _fit(pairs: list[RatedPair], active: Collection[str]) -> dict[str, Estimate]:
-    # These load numpy and scipy: import them with the first request, not when the server starts.
+    # These modules load numpy and scipy: the first request imports them, not the start of the server.
     from noughts_server.statistics.rank_intervals import fit_with_ranks
     from noughts_server.statistics.rated_games import count_pairs
 
@@ -77,9 +90,9 @@ VIEWS = (
         source="maximum likelihood with a prior",
         read=rated_pairs,
         rate=_fit,
-        usual_from=PROVISIONAL_GAMES,
+        default_from=PROVISIONAL_GAMES,
     ),
-    View("live", "Live Elo", "game by game", usual_from=0),
+    View("live", "Live Elo", "game by game", default_from=0),
 )
 """The default is the first view that has enough games."""
 
@@ -87,32 +100,35 @@ _BY_NAME = {view.name: view for view in VIEWS}
 
 
 def view_of(name: str, state: ListState) -> View:
-    """Return the view with this name, or by default. Raises InvalidArgument: an unknown view, or too many bots."""
+    """Return the view with this name, or the default view of this list if the name is empty.
+
+    Raises InvalidArgument: an unknown view, or too many bots for it.
+    """
     if name and name not in _BY_NAME:
         raise InvalidArgument.of("view", name, f"one of {', '.join(_BY_NAME)}")
-    fitting = [view for view in VIEWS if view.read is None or state.bots <= MOST_BOTS]
+    possible_views = [view for view in VIEWS if view.read is None or state.bots <= MOST_BOTS]
     if not name:
-        return next(view for view in fitting if state.games >= view.usual_from * max(state.bots, 1))
-    if _BY_NAME[name] not in fitting:
+        return next(view for view in possible_views if state.games >= view.default_from * max(state.bots, 1))
+    if _BY_NAME[name] not in possible_views:
         raise InvalidArgument.of("view", f"{name} of {state.bots:,} bots", f"`live`, or at most {MOST_BOTS:,} bots")
     return _BY_NAME[name]
 
 
 class LeaderboardViews:
-    """Pages of leaderboards. One view at a time is computed, in a thread, and kept until its list changes."""
+    """Pages of leaderboards. A thread computes one view at a time; each view is kept until its list changes."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._known: dict[tuple[View, str], tuple[Places, ListState, float]] = {}
-        """Places, the state from which they follow, and the time until which the list rests, by view and list."""
+        self._cache: dict[tuple[View, str], tuple[Places, ListState, float]] = {}
+        """By view and list: the places, the state of the list that they are from, and the time until they are kept."""
         self._turn = asyncio.Lock()
         self._computing = Computing("leaderboard-view")
 
     async def page(
         self, view_name: str, name: str, *, filters: Filters | None = None, size: int = 0, page_token: str = ""
     ) -> tuple[View, Page[LeaderboardRow], Places]:
-        """Return a view (by default the usual one), a page of it, and its places. Raises InvalidArgument, NotFound."""
-        state = await answered(self._store, partial(list_state, name=name))
+        """Return the view (see `view_of`), a page of it, and its places. Raises InvalidArgument, NotFound."""
+        state = await answer_in_turn(self._store, partial(list_state, name=name))
         view = view_of(view_name, state)
         variant, time_class = name.split("/")
         places: Places | None = None
@@ -129,34 +145,38 @@ class LeaderboardViews:
             view=view.name,
             places=places,
         )
-        return view, await answered(self._store, read), places or {}
+        return view, await answer_in_turn(self._store, read), places or {}
 
     async def _places(self, view: View, name: str, state: ListState, games: Reader) -> Places:
-        known = self._known.get((view, name))
-        if known and (self._turn.locked() or self._is_recent(view, name, state)):
-            return known[0]
+        cached = self._cache.get((view, name))
+        # While another view is being computed, older places are better than a wait.
+        if cached and (self._turn.locked() or self._is_recent(view, name, state)):
+            return cached[0]
         async with self._turn:
             if not self._is_recent(view, name, state):
-                stored, bots = await answered(
+                stored, bots = await answer_in_turn(
                     self._store, lambda connection: (games(connection), list_bots(connection, name))
                 )
                 compute = partial(self._compute, view, name, state, games=stored, bots=bots)
                 await self._computing.run(name, compute)
-            return self._known[view, name][0]
+            return self._cache[view, name][0]
 
     def _is_recent(self, view: View, name: str, state: ListState) -> bool:
-        """Return whether the view need not be computed now."""
-        _, known, rests_until = self._known.get((view, name), ({}, None, 0.0))
-        return known is not None and (known == state or time.monotonic() < rests_until)
+        """Return whether the cached places of the view can still be used."""
+        cached = self._cache.get((view, name))
+        if cached is None:
+            return False
+        _, cached_state, kept_until = cached
+        return cached_state == state or time.monotonic() < kept_until
 
     def _compute(
         self, view: View, name: str, state: ListState, games: list[Any], bots: dict[str, tuple[int, bool]]
     ) -> None:
-        """Keep the places of the view, unless a call that was cancelled meanwhile has had them computed."""
+        """Compute and keep the places of the view, unless the thread has just computed them for a cancelled call."""
         if not self._is_recent(view, name, state):
             began = time.monotonic()
             places = view.places(games, bots)
             now = time.monotonic()
-            self._known[view, name] = places, state, now + _REST * (now - began)
-            if len(self._known) > _MOST_KNOWN:
-                del self._known[next(iter(self._known))]
+            self._cache[view, name] = places, state, now + _REST * (now - began)
+            if len(self._cache) > _MOST_CACHED:
+                del self._cache[next(iter(self._cache))]

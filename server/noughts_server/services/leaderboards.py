@@ -18,7 +18,7 @@ from noughts_server.core.errors import InvalidArgument, WrongState
 from noughts_server.core.resource_names import bot_id
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.services.access import VISITOR, Access, Context, open_to
-from noughts_server.services.answers import answered, each, page_rows
+from noughts_server.services.answers import answer_in_turn, build_each, page_rows
 from noughts_server.services.batch_ratings import MOST_BOTS, BatchRater
 from noughts_server.services.leaderboard_views import VIEWS, LeaderboardViews, View
 from noughts_server.services.limiter import Limiter
@@ -39,7 +39,7 @@ from noughts_server.store.ratings.rating_lists import list_name
 from noughts_server.store.ratings.suspicious import find_suspicions
 
 _MOST_GAMES = (1 << 63) - 1
-"""Databases store 63 bits, and no bot has that many games."""
+"""Larger numbers do not fit into the database's integers, and no bot has that many games."""
 
 
 class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
@@ -82,10 +82,10 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
 
         def read(connection: Connection) -> pb.ListRatingListsResponse:
             page = list_rating_lists(connection, size=size, page_token=request.page_token)
-            lists = each(rating_list_message, page.items)
+            lists = build_each(rating_list_message, page.items)
             return pb.ListRatingListsResponse(rating_lists=lists, next_page_token=page.next_page_token)
 
-        return await answered(self._store, read)
+        return await answer_in_turn(self._store, read)
 
     @open_to(Access.ANYONE)
     async def ListBotRatings(self, request: pb.ListBotRatingsRequest, context: Context) -> pb.ListBotRatingsResponse:
@@ -100,7 +100,7 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
             ]
             return pb.ListBotRatingsResponse(ratings=rows, next_page_token=page.next_page_token)
 
-        return await answered(self._store, read)
+        return await answer_in_turn(self._store, read)
 
     @open_to(Access.ANYONE)
     async def GetRatingHistory(
@@ -111,13 +111,13 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
         def read(connection: Connection) -> pb.GetRatingHistoryResponse:
             history = rating_history(connection, bot=bot, variant=request.variant, time_class=request.time_class)
             return pb.GetRatingHistoryResponse(
-                points=each(rating_point_message, history.points),
+                points=build_each(rating_point_message, history.points),
                 rating_list=history.rating_list,
                 rating=history.rating,
                 games=history.games,
             )
 
-        return await answered(self._store, read)
+        return await answer_in_turn(self._store, read)
 
     @open_to(Access.ANYONE)
     async def GetBatchRatings(self, request: pb.GetBatchRatingsRequest, context: Context) -> pb.GetBatchRatingsResponse:
@@ -134,7 +134,7 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
         payer = VISITOR.get().payer
         with self._limiter.holding("batch_ratings", payer, f"batch ratings for {payer}"):
             answer = await self._rater.rate(
-                partial(answered, self._store, read), anchors=anchors, prior=request.prior, caller=payer
+                partial(answer_in_turn, self._store, read), anchors=anchors, prior=request.prior, caller=payer
             )
         answer.rating_list = name
         return answer
@@ -152,10 +152,10 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
                     pb.VariantScore(variant=name, score=score_by_side_message(score))
                     for name, score in record.variants.items()
                 ],
-                last_games=each(game_message, record.last_games),
+                last_games=build_each(game_message, record.last_games),
             )
 
-        return await answered(self._store, read)
+        return await answer_in_turn(self._store, read)
 
     @open_to(Access.ANYONE)
     async def GetBotStatistics(
@@ -166,7 +166,7 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
         def read(connection: Connection) -> pb.GetBotStatisticsResponse:
             return bot_statistics_message(bot_statistics(connection, bot=bot))
 
-        return await answered(self._store, read)
+        return await answer_in_turn(self._store, read)
 
     @open_to(Access.ANYONE)
     async def GetOpeningMoves(self, request: pb.GetOpeningMovesRequest, context: Context) -> pb.GetOpeningMovesResponse:
@@ -180,21 +180,21 @@ class LeaderboardServicer(leaderboards_pb2_grpc.LeaderboardServiceServicer):
                 moves=[pb.OpeningMove(cells=cells, score=score_message(score)) for cells, score in position.moves],
                 ended=score_message(position.ended),
                 legal=position.legal,
-                games=each(game_message, position.games),
+                games=build_each(game_message, position.games),
                 rating_lists=position.rating_lists,
                 waiting=position.waiting,
             )
 
-        return await answered(self._store, read)
+        return await answer_in_turn(self._store, read)
 
     @open_to(Access.ADMIN, reads=True)
     async def FindSuspiciousResults(
         self, request: pb.FindSuspiciousResultsRequest, context: Context
     ) -> pb.FindSuspiciousResultsResponse:
         def read(connection: Connection) -> pb.FindSuspiciousResultsResponse:
-            return pb.FindSuspiciousResultsResponse(results=each(suspicion_message, find_suspicions(connection)))
+            return pb.FindSuspiciousResultsResponse(results=build_each(suspicion_message, find_suspicions(connection)))
 
-        return await answered(self._store, read)
+        return await answer_in_turn(self._store, read)
 
 
 def _row_message(row: LeaderboardRow, online: set[int], place: Place | None) -> pb.LeaderboardRow:

@@ -3,33 +3,36 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 
 from noughts_server.core.errors import LimitReached
 from noughts_server.core.limits import BURST_SECONDS, DAILY, DAY_SECONDS, Limits
 from noughts_server.services.access import Visitor
 
 _RETRY_SECONDS = 1.0
-"""Retry delay for concurrent uses, which usually end soon."""
+"""Advice to clients after a refused concurrent use: such uses usually end soon."""
 _FORGET_FROM = 10_000
 """If more callers than this are remembered, those with no recent calls are forgotten."""
 
 
 class Limiter:
-    """The limiter of one server. `who` is an address, a token or another key that a limit applies to."""
+    """The limiter of one server. An `account` is an address, an owner or another key that a limit applies to.
+
+    `name` is a limit of `Limits`, and `subject` describes it in error messages.
+    """
 
     def __init__(self, limits: Limits, now: Callable[[], float] = time.monotonic) -> None:
         """`now` is a monotonic clock in seconds."""
         self.limits = limits
         self._now = now
         self._held: Counter[tuple[str, Hashable]] = Counter()
-        self._rested: dict[tuple[str, Hashable], float] = {}
-        """When each caller's quota is whole again: the generic cell rate algorithm, with one number for each caller."""
+        self._free_at: dict[tuple[str, Hashable], float] = {}
+        """The time at which each account has its whole quota again (generic cell rate algorithm)."""
 
     @contextmanager
-    def holding(self, name: str, who: Hashable, subject: str) -> Iterator[None]:
+    def holding(self, name: str, account: Hashable, subject: str) -> Iterator[None]:
         """Count one more concurrent use inside the block. Raises LimitReached."""
-        key = (name, who)
+        key = (name, account)
         self.check(name, subject, self._held[key])
         self._held[key] += 1
         try:
@@ -41,46 +44,50 @@ class Limiter:
 
     @contextmanager
     def watching(self, visitor: Visitor) -> Iterator[None]:
-        """Count one more stream that lasts as long as its caller likes inside the block. Raises LimitReached."""
-        who = visitor.account
-        with ExitStack() as held:
-            if visitor.caller is None and not visitor.site:
-                held.enter_context(self.holding("watchers", "", "watchers without a token"))
-                held.enter_context(self.holding("address_watchers", who, f"watchers at {who}"))
-            else:
-                held.enter_context(self.holding("owner_watchers", who, f"watchers of {who}"))
+        """Count one more stream without a time limit inside the block. Raises LimitReached."""
+        account = visitor.account
+        if visitor.caller is not None or visitor.site:
+            with self.holding("owner_watchers", account, f"watchers of {account}"):
+                yield
+            return
+        with (
+            self.holding("watchers", "", "watchers without a token"),
+            self.holding("address_watchers", account, f"watchers at {account}"),
+        ):
             yield
 
-    def take(self, name: str, who: Hashable, subject: str, amount: int = 1, *, instead: str = "") -> None:
-        """Charge `amount` to a limit per second or day. Raises LimitReached, and charges nothing then."""
-        if (wait := self.wait(name, who, amount)) > 0:
+    def take(self, name: str, account: Hashable, subject: str, amount: int = 1, *, instead: str = "") -> None:
+        """Charge `amount` to a limit per second or day. Raises LimitReached, and then charges nothing."""
+        if (wait := self.wait_seconds(name, account, amount)) > 0:
             limit = self.limits.of(name)
-            burst = _burst(name)
+            burst = _burst_seconds(name)
             got = round((burst + wait) * limit / burst)
             raise LimitReached(name, subject, got=got, limit=limit, retry_seconds=wait, instead=instead)
-        self.charge(name, who, amount)
+        self.charge(name, account, amount)
 
-    def wait(self, name: str, who: Hashable, amount: int = 0) -> float:
-        """Return after how many seconds `amount` more is within a limit with a rate; 0 or less if it is now."""
+    def wait_seconds(self, name: str, account: Hashable, amount: int = 0) -> float:
+        """Return the seconds until `amount` more is within a limit per second or day; 0 or less if it already is."""
         now = self._now()
-        return max(self._rested.get((name, who), now) - now, 0) + self._seconds(name, amount) - _burst(name)
+        used = max(self._free_at.get((name, account), now) - now, 0)
+        return used + self._seconds(name, amount) - _burst_seconds(name)
 
-    def charge(self, name: str, who: Hashable, amount: int) -> None:
-        """Charge `amount` to a limit per second or day, also beyond the limit. A negative one is given back."""
+    def charge(self, name: str, account: Hashable, amount: int) -> None:
+        """Charge `amount` to a limit per second or day, even beyond the limit. A negative amount is a refund."""
         now = self._now()
-        key = (name, who)
-        if len(self._rested) >= _FORGET_FROM and key not in self._rested:
-            self._rested = {key: at for key, at in self._rested.items() if at > now}
-        self._rested[key] = max(self._rested.get(key, now), now) + self._seconds(name, amount)
+        key = (name, account)
+        if len(self._free_at) >= _FORGET_FROM and key not in self._free_at:
+            self._free_at = {other: at for other, at in self._free_at.items() if at > now}
+        self._free_at[key] = max(self._free_at.get(key, now), now) + self._seconds(name, amount)
 
     def check(self, name: str, subject: str, so_far: int) -> None:
         """Raise LimitReached if `so_far` has reached the limit."""
         self.limits.check(name, subject, so_far, retry_seconds=_RETRY_SECONDS)
 
     def _seconds(self, name: str, amount: int) -> float:
-        """Return in how many seconds a used `amount` of a limit is whole again."""
+        """Return the seconds in which the limit grants `amount`."""
         return amount / self.limits.of(name) * (DAY_SECONDS if name in DAILY else 1)
 
 
-def _burst(name: str) -> int:
+def _burst_seconds(name: str) -> int:
+    """Return the seconds whose whole quota an account can use at once."""
     return DAY_SECONDS if name in DAILY else BURST_SECONDS

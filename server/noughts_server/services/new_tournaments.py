@@ -26,14 +26,14 @@ Result = TypeVar("Result")
 _MOST_CONCURRENCY = 65_536
 _LONGEST_TITLE = 200
 _LONGEST_OPENING = 10_000
-"""In characters; no board has so many cells."""
+"""Limit in characters; no opening on any board needs as many."""
 _LONGEST_TIME_US = 7 * 24 * 3600 * 1_000_000
 
 
-def checked(new: NewTournament, now_ms: int) -> NewTournament:
-    """Return a new tournament with its variant's canonical name and its format's limit. Raises InvalidArgument.
+def check_tournament(new: NewTournament, now_ms: int) -> NewTournament:
+    """Check a new tournament. Return it with its variant's canonical name and its format's limit of entries.
 
-    It does not check the openings, which can take seconds: see `check_openings_of`.
+    Raises InvalidArgument. `check_openings_of` checks the openings, because that can take seconds.
     """
     check_slug("tournament.name", new.slug)
     check_settings(new.settings)
@@ -43,16 +43,16 @@ def checked(new: NewTournament, now_ms: int) -> NewTournament:
     return replace(new, settings=settings, joining=joining)
 
 
-def with_priority_of(who: Caller, new: NewTournament) -> NewTournament:
-    """Return a new tournament whose priority counts among those of all owners if the caller is an admin."""
-    across = who.only_owner is None and new.settings.priority > 0
-    return replace(new, settings=replace(new.settings, across_owners=across))
+def with_priority_of(caller: Caller, new: NewTournament) -> NewTournament:
+    """Return the new tournament. If the caller is an admin, its priority counts among the tournaments of all owners."""
+    across_owners = caller.only_owner is None and new.settings.priority > 0
+    return replace(new, settings=replace(new.settings, across_owners=across_owners))
 
 
-def advised(new: NewTournament) -> NewTournament:
-    """Check all settings of the tournament; add advice if it compares bots and its openings are too few.
+def check_and_advise(new: NewTournament) -> NewTournament:
+    """Check all settings of the tournament. Add advice if it compares bots and has too few openings for that.
 
-    This can take seconds: it must run in `compute`, and not in a transaction. Raises InvalidArgument.
+    This can take seconds: call it with `check_in_turn`, and not in a transaction. Raises InvalidArgument.
     """
     check_slug("tournament.name", new.slug)
     settings = new.settings
@@ -108,14 +108,14 @@ def check_joining(joining: Joining, now_ms: int) -> None:
         if name != "join_from" and time <= now_ms:
             raise InvalidArgument.of(f"tournament.{name}", utc(time), f"a time in the future (now: {utc(now_ms)})")
         for other, bound in earlier.items():
-            # The start can be the end of the join window, but a window cannot be empty.
-            if time < bound + (other == "join_from"):
+            # The start can be the end of the join window, but the window cannot be empty.
+            if time < bound or (time == bound and other == "join_from"):
                 raise InvalidArgument.of(f"tournament.{name}", utc(time), f"one after {other} ({utc(bound)})")
         earlier[name] = time
 
 
 def canonical_variant(variant: str, field: str = "tournament.variant") -> str:
-    """Return a variant's canonical name. Raises InvalidArgument for the request's `field`."""
+    """Return a variant's canonical name. Raises InvalidArgument, which names the request's `field`."""
     try:
         return parse_variant(variant).name
     except VariantError as error:
@@ -123,9 +123,9 @@ def canonical_variant(variant: str, field: str = "tournament.variant") -> str:
 
 
 def common_variant(field: str, declared: Mapping[str, Sequence[str]]) -> str:
-    """Return the first variant that all these bots play, by the variants that each declares.
+    """Return the first variant that all bots play. `declared` has the variants of each bot by its name.
 
-    Raises InvalidArgument for the request's `field` if they have none in common.
+    Raises InvalidArgument, which names the request's `field`, if the bots have no variant in common.
     """
     variant = first_common(declared.values())
     if variant is None:
@@ -169,8 +169,11 @@ def _check_own_times(settings: TournamentSettings) -> None:
         raise InvalidArgument.of("tournament.rated", "true", expected)
 
 
-async def computed(limiter: Limiter, owner_id: int, work: Callable[[], Result]) -> Result:
-    """Return or raise what a check of openings does, when it is this owner's turn. Raises LimitReached."""
+async def check_in_turn(limiter: Limiter, owner_id: int, work: Callable[[], Result]) -> Result:
+    """Run a check of openings in a thread when it is this owner's turn, and return its result or raise its error.
+
+    Raises LimitReached if the owner has too many checks.
+    """
     with limiter.holding("owner_checks", owner_id, "checks of openings of yours that are not done"):
         return await compute(owner_id, work)
 
@@ -193,14 +196,14 @@ def check_openings_of(settings: TournamentSettings) -> None:
 
 
 def _check_list(openings: Openings) -> None:
-    """Raise OpeningError unless the list of openings, which is empty for other kinds, can be parsed."""
+    """Raise OpeningError unless the list of openings can be parsed. Other kinds of openings have an empty list."""
     lines = openings.text.splitlines()
     if len(lines) > MOST_OPENINGS:
         raise OpeningError(f"{len(lines)} openings", f"at most {MOST_OPENINGS}")
     longest = max(map(len, lines), default=0)
-    if longest > _LONGEST_OPENING:  # Python does not let games continue while it converts the numbers of one line
+    if longest > _LONGEST_OPENING:  # Python converts the numbers of one line in one step, and games wait for it
         raise OpeningError(f"an opening of {longest:,} characters", f"at most {_LONGEST_OPENING:,}")
     try:
-        openings.listed  # noqa: B018  # parsed and remembered
+        _ = openings.listed  # parses the list
     except ValueError as error:
         raise OpeningError("no numbers", "the cells of one opening per line") from error

@@ -12,7 +12,7 @@ from noughts_proto.v1 import play_pb2_grpc
 from noughts_server.core.errors import InvalidArgument, NotFound
 from noughts_server.runtime.hello import check_hello
 from noughts_server.runtime.sessions import OnlineBot, Sessions
-from noughts_server.services.access import VISITOR, Access, bearer_token, caller_as, open_to
+from noughts_server.services.access import VISITOR, Access, bearer_token, caller_with_scope, open_to
 from noughts_server.services.delivery import Delivery
 from noughts_server.services.interceptor import REQUEST_SECONDS
 from noughts_server.services.limiter import Limiter
@@ -27,23 +27,23 @@ _NO_LIMIT = nullcontext()
 
 
 class _Frames:
-    """The frames of a bot's stream."""
+    """The frames of a bot's stream, with a time limit for the first frame that the server writes."""
 
     def __init__(self, context: PlayContext, delivery: Delivery) -> None:
         self.unread = False
         """Whether the bot has not taken the last frame."""
         self._context = context
-        self._welcoming: AbstractContextManager[None] = delivery.message(context)
-        """Limits the time of the first frame; for later ones there are heartbeats."""
+        self._time_limit: AbstractContextManager[None] = delivery.limit_message(context)
+        """The time limit of the first frame. Later, heartbeats detect a bot that does not read."""
 
     async def read(self) -> object:
         return await self._context.read()
 
     async def write(self, message: pb.PlayResponse, /) -> None:
         self.unread = True
-        with self._welcoming:
+        with self._time_limit:
             await self._context.write(message)
-        self._welcoming = _NO_LIMIT
+        self._time_limit = _NO_LIMIT
         self.unread = False
 
 
@@ -63,15 +63,15 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
         hello = await self._hello(context)
         ticket = self._sessions.redeem_ticket(bearer_token(context) or "") if VISITOR.get().ticket else None
         if ticket is not None:
-            if ticket.carry is not None:
+            if ticket.carry is not None:  # a part of this server dialled the bot, and plays over the stream itself
                 return await ticket.carry(hello, context)
             return await self._serve(
                 context, hello, owner=ticket.owner, name=ticket.bot, version=ticket.version, token=None
             )
-        who = caller_as(play_as(hello.bot))
-        with self._limiter.holding("sessions", who.token_id, "bots logged in with your token"):
+        caller = caller_with_scope(play_as(hello.bot))
+        with self._limiter.holding("sessions", caller.token_id, "bots logged in with your token"):
             return await self._serve(
-                context, hello, owner=who.owner_id, name=hello.bot, version=hello.version, token=who.token_id
+                context, hello, owner=caller.owner_id, name=hello.bot, version=hello.version, token=caller.token_id
             )
 
     async def _serve(
@@ -97,7 +97,8 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
             await wire.serve(frames, welcome, hello.max_games, prepares=hello.prepares)
         except Exception:
             if frames.unread:
-                self._delivery.cut_off(context.peer())  # behind the frame, the bot would never get the reason
+                # The status of the call would wait behind the unread frame for ever.
+                self._delivery.cut_off(context.peer())
             raise
 
     async def _hello(self, context: PlayContext) -> pb.Hello:
@@ -115,11 +116,11 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
     async def _log_in(self, owner: int, name: str, version: str, token: int | None) -> BotVersion:
         if self._store.trouble is not None:
             # If the database is unavailable, a bot can still reconnect to its live games, because that writes nothing.
-            again = partial(log_in_again, owner_id=owner, name=name, version=version)
+            read_login = partial(log_in_again, owner_id=owner, name=name, version=version)
             with suppress(NotFound):
-                return await self._store.read(again)
+                return await self._store.read(read_login)
         now = self._store.now_ms()
         # A bot with a ticket is already registered.
         limits = None if token is None else self._limiter.limits
-        new = partial(log_in, owner_id=owner, name=name, version=version, now_ms=now, limits=limits)
-        return await self._store.write(new)
+        write_login = partial(log_in, owner_id=owner, name=name, version=version, now_ms=now, limits=limits)
+        return await self._store.write(write_login)

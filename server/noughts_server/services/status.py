@@ -15,7 +15,7 @@ from noughts_server.monitoring.counters import Counters
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.runtime.tournament_play import stop_reason
 from noughts_server.services.access import Access, Context, open_to
-from noughts_server.services.answers import answered
+from noughts_server.services.answers import answer_in_turn
 from noughts_server.store.engine.database import Store
 from noughts_server.store.tournaments.tournaments import Tournament, running_tournaments
 
@@ -24,7 +24,7 @@ _MOST_ROWS = 100
 
 @dataclass(eq=False)
 class StatusServicer(status_pb2_grpc.StatusServiceServicer):
-    """Reports the counters of the server's parts."""
+    """Reports the state of the server's parts: games, bots, running tournaments, watchers and the database."""
 
     address: str
     store: Store
@@ -41,12 +41,13 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
     async def GetStatus(self, request: pb.GetStatusRequest, context: Context) -> pb.GetStatusResponse:
         referee, counters = self.referee, self.counters
         try:
-            running = await answered(self.store, running_tournaments)
+            running = await answer_in_turn(self.store, running_tournaments)
             size = await self.store.size_bytes()
         except DatabaseTrouble:
             running, size = [], self.store.last_size_bytes  # `database_trouble` reports the problem
         trouble = self.store.trouble
-        online = sorted(self.sessions.games_of_online().items(), key=lambda bot: (-bot[1], natural_key(bot[0])))
+        games_of_bots = self.sessions.games_of_online()
+        busiest_first = sorted(games_of_bots, key=lambda name: (-games_of_bots[name], natural_key(name)))
         games_per_second, plies_per_second = counters.rates()
         response = pb.GetStatusResponse(
             version=software_version(),
@@ -61,8 +62,11 @@ class StatusServicer(status_pb2_grpc.StatusServiceServicer):
             plies_history=counters.plies_history(),
             games_in_flight=referee.in_flight(),
             slots_queued=referee.queued(),
-            bots_online=len(online),
-            bots=[pb.OnlineBot(bot_version=name, games_in_flight=games) for name, games in online[:_MOST_ROWS]],
+            bots_online=len(games_of_bots),
+            bots=[
+                pb.OnlineBot(bot_version=name, games_in_flight=games_of_bots[name])
+                for name in busiest_first[:_MOST_ROWS]
+            ],
             tournaments=[self._running(tournament) for tournament in running[:_MOST_ROWS]],
             watchers=self.feed_counts.watchers,
             commit_seconds=counters.commits.worst,

@@ -14,16 +14,16 @@ from noughts_server.core.errors import InvalidArgument, PermissionDenied, WrongS
 from noughts_server.core.resource_names import bot_name, bot_version_id, short, test_id, test_name
 from noughts_server.openings.sufficiency import usual_openings
 from noughts_server.runtime.sessions import Sessions
-from noughts_server.services.access import LARGE_REQUEST, Access, Context, caller, open_to, require
-from noughts_server.services.answers import answered, page_rows
+from noughts_server.services.access import LARGE_REQUEST, Access, Context, current_caller, open_to, require_scope
+from noughts_server.services.answers import answer_in_turn, page_rows
 from noughts_server.services.creations import Creation
 from noughts_server.services.new_tournaments import (
-    advised,
     canonical_variant,
+    check_and_advise,
     check_guest_clocks,
-    checked,
+    check_in_turn,
+    check_tournament,
     common_variant,
-    computed,
     with_priority_of,
 )
 from noughts_server.services.tournaments import TournamentServicer
@@ -37,47 +37,49 @@ from noughts_server.store.tournaments.tests import NewTest, create_test, get_tes
 from noughts_server.store.tournaments.tournaments import NewTournament, Tournament
 from noughts_server.store.validation import check_slug
 
-_USUAL_TEST, _USUAL_THROUGHPUT = "elo0=0,elo1=5", 100
+_DEFAULT_SPRT = "elo0=0,elo1=5"
+_DEFAULT_THROUGHPUT = 100
 _UNNAMED = "unnamed"
-"""The ID with which a test is checked for which the server chooses one."""
+"""A valid ID for the checks of a test without a name, before the server chooses its ID."""
 
 
 @dataclass(eq=False)
 class TestServicer(tests_pb2_grpc.TestServiceServicer):
-    """Checks the two versions, and leaves the rest to the tournament that plays the test."""
+    """Checks the two versions, and creates, reads, stops and resumes the tournaments that play the tests."""
 
     tournaments: TournamentServicer
 
     @open_to(Access.ORGANISE, most_bytes=LARGE_REQUEST)
     async def CreateTest(self, request: pb.CreateTestRequest, context: Context) -> pb.CreateTestResponse:
-        who = caller()
+        caller = current_caller()
         requested = request.test
         parts = self.tournaments
-        require(who, play_as(bot_version_id("test.new_version", requested.new_version)[0]))
+        require_scope(caller, play_as(bot_version_id("test.new_version", requested.new_version)[0]))
         variant = requested.tournament.variant or await parts.store.read(partial(self._common_variant, test=requested))
-        match = await computed(parts.limiter, who.owner_id, partial(_match, requested, variant))
+        match = await check_in_turn(parts.limiter, caller.owner_id, partial(_match, requested, variant))
         now = parts.store.now_ms()
 
         def create(connection: Connection) -> str:
             new, base = _versions(connection, requested)
-            right = with_priority_of(who, checked(match, now))
-            _check_versions(parts.sessions, who, new, base)
+            tournament = with_priority_of(caller, check_tournament(match, now))
+            _check_versions(parts.sessions, caller, new, base)
             if base.owner_id != new.owner_id:
-                check_guest_clocks(right.settings, parts.limiter.limits)
+                check_guest_clocks(tournament.settings, parts.limiter.limits)
             for field, version in (("test.new_version", new), ("test.base_version", base)):
-                parts.sessions.check_plays(connection, version.id, field, right.settings.variant)
-            title = right.settings.title or f"{new.bot}@{new.version} against {base.bot}@{base.version}"[:200]
-            slug = right.slug if requested.name else ""
-            settings = replace(right.settings, title=title)
-            test = NewTest(replace(right, slug=slug, settings=settings), new, base)
-            return create_test(connection, test, owner_id=who.owner_id, now_ms=now, limits=parts.limiter.limits).slug
+                parts.sessions.check_plays(connection, version.id, field, tournament.settings.variant)
+            title = tournament.settings.title or f"{new.bot}@{new.version} against {base.bot}@{base.version}"[:200]
+            slug = tournament.slug if requested.name else ""
+            settings = replace(tournament.settings, title=title)
+            test = NewTest(replace(tournament, slug=slug, settings=settings), new, base)
+            return create_test(connection, test, owner_id=caller.owner_id, now_ms=now, limits=parts.limiter.limits).slug
 
-        made = await Creation(who, request, match.settings, create).by(parts.director, parts.limiter, now_ms=now)
-        return pb.CreateTestResponse(test=await self._full(made.slug))
+        creation = Creation(caller, request, match.settings, create)
+        created = await creation.by(parts.director, parts.limiter, now_ms=now)
+        return pb.CreateTestResponse(test=await self._test_with_standings(created.slug))
 
     @open_to(Access.ANYONE)
     async def GetTest(self, request: pb.GetTestRequest, context: Context) -> pb.GetTestResponse:
-        return pb.GetTestResponse(test=await self._full(await self._known(request.name)))
+        return pb.GetTestResponse(test=await self._test_with_standings(await self._existing_slug(request.name)))
 
     @open_to(Access.ANYONE)
     async def ListTests(self, request: pb.ListTestsRequest, context: Context) -> pb.ListTestsResponse:
@@ -92,28 +94,32 @@ class TestServicer(tests_pb2_grpc.TestServiceServicer):
                 search=request.search,
                 state=request.state,
             )
-            tested = tested_versions(connection, [each.id for each in page.items])
-            return [_listed(each, tested[each.id]) for each in page.items], page.next_page_token
+            entries = tested_versions(connection, [tournament.id for tournament in page.items])
+            tests = [_message_of_entries(tournament, entries[tournament.id]) for tournament in page.items]
+            return tests, page.next_page_token
 
-        tests, more = await answered(self.tournaments.store, read)
-        return pb.ListTestsResponse(tests=tests, next_page_token=more)
+        tests, next_page_token = await answer_in_turn(self.tournaments.store, read)
+        return pb.ListTestsResponse(tests=tests, next_page_token=next_page_token)
 
     @open_to(Access.ORGANISE)
     async def StopTest(self, request: pb.StopTestRequest, context: Context) -> pb.StopTestResponse:
-        slug = await self._known(request.name)
+        slug = await self._existing_slug(request.name)
         director = self.tournaments.director
-        await director.uncancelled(partial(director.pause, slug, owner_id=caller().only_owner, now=request.now))
-        return pb.StopTestResponse(test=await self._full(slug))
+        await director.uncancelled(partial(director.pause, slug, owner_id=current_caller().only_owner, now=request.now))
+        return pb.StopTestResponse(test=await self._test_with_standings(slug))
 
     @open_to(Access.ORGANISE)
     async def ResumeTest(self, request: pb.ResumeTestRequest, context: Context) -> pb.ResumeTestResponse:
-        slug = await self._known(request.name)
+        slug = await self._existing_slug(request.name)
         director = self.tournaments.director
-        await director.uncancelled(partial(director.start, slug, owner_id=caller().only_owner))
-        return pb.ResumeTestResponse(test=await self._full(slug))
+        await director.uncancelled(partial(director.start, slug, owner_id=current_caller().only_owner))
+        return pb.ResumeTestResponse(test=await self._test_with_standings(slug))
 
     def _common_variant(self, connection: Connection, test: pb.Test) -> str:
-        """Return the variant of a test without one. Raises InvalidArgument, NotFound."""
+        """Return the first variant that both versions play, for a test without a variant.
+
+        Raises InvalidArgument, NotFound.
+        """
         return common_variant(
             "test.tournament.variant",
             {
@@ -122,14 +128,14 @@ class TestServicer(tests_pb2_grpc.TestServiceServicer):
             },
         )
 
-    async def _known(self, name: str) -> str:
+    async def _existing_slug(self, name: str) -> str:
         """Return the ID of a test that exists. Raises InvalidArgument, NotFound."""
-        return (await answered(self.tournaments.store, partial(get_test, slug=test_id("name", name)))).slug
+        return (await answer_in_turn(self.tournaments.store, partial(get_test, slug=test_id("name", name)))).slug
 
-    async def _full(self, slug: str) -> pb.Test:
-        full = await self.tournaments.full(slug)
-        versions = {row.label: row.bot_version for row in full.standings}
-        return _message(full, [versions[label] for label in full.match.labels])
+    async def _test_with_standings(self, slug: str) -> pb.Test:
+        tournament = await self.tournaments.with_standings(slug)
+        versions = {row.label: row.bot_version for row in tournament.standings}
+        return _message(tournament, [versions[label] for label in tournament.match.labels])
 
 
 def _versions(connection: Connection, test: pb.Test) -> tuple[BotVersion, BotVersion]:
@@ -140,36 +146,36 @@ def _versions(connection: Connection, test: pb.Test) -> tuple[BotVersion, BotVer
 
 
 def _match(test: pb.Test, variant: str) -> NewTournament:
-    """Return the tournament of a requested test in this variant, with defaults. Raises InvalidArgument.
+    """Return the tournament that plays the test in this variant, with the defaults of tests. Raises InvalidArgument.
 
-    This can take some tenths of a second.
+    This can take seconds; see `check_and_advise`.
     """
     tournament = tournaments_pb2.Tournament()
     tournament.CopyFrom(test.tournament)
     tournament.schedule = tournaments_pb2.SCHEDULE_MATCH
     tournament.rated = False
     tournament.variant = variant
-    tournament.throughput = tournament.throughput or _USUAL_THROUGHPUT
+    tournament.throughput = tournament.throughput or _DEFAULT_THROUGHPUT
     if not tournament.games_per_pair:
-        tournament.sprt = tournament.sprt or _USUAL_TEST
+        tournament.sprt = tournament.sprt or _DEFAULT_SPRT
     slug = check_slug("test.name", test_id("test.name", test.name)) if test.name else _UNNAMED
-    drawn = SeedKind.GIVEN if tournament.HasField("seed") else SeedKind.DRAWN
+    seed_kind = SeedKind.GIVEN if tournament.HasField("seed") else SeedKind.DRAWN
     settings = settings_of(tournament, seed=secrets.randbits(64))
     if not tournament.HasField("openings"):
         board = parse_variant(canonical_variant(settings.variant))
         settings = replace(settings, openings=usual_openings(board, settings.games_per_pair // 2))
-    return advised(NewTournament(slug, settings, seed_kind=drawn))
+    return check_and_advise(NewTournament(slug, settings, seed_kind=seed_kind))
 
 
-def _check_versions(sessions: Sessions, who: Caller, new: BotVersion, base: BotVersion) -> None:
+def _check_versions(sessions: Sessions, caller: Caller, new: BotVersion, base: BotVersion) -> None:
     """Raise an error unless the caller may test these versions."""
-    if who.only_owner not in (None, new.owner_id):
+    if caller.only_owner not in (None, new.owner_id):
         raise PermissionDenied(bot_name(new.bot))
     if new.id == base.id:
         raise InvalidArgument.of("test.base_version", base.resource, "a version other than the new one")
     for version in (new, base):
         login = sessions.login(version.id)
-        if who.only_owner not in (None, version.owner_id):
+        if caller.only_owner not in (None, version.owner_id):
             if login is None:
                 hint = "Test against a version of your own, or wait until it is online."
                 raise WrongState(version.resource, got="offline", expected="online, as it is not yours", hint=hint)
@@ -178,9 +184,9 @@ def _check_versions(sessions: Sessions, who: Caller, new: BotVersion, base: BotV
                 raise WrongState(version.resource, got="closed to tests of others", expected="open to them", hint=hint)
 
 
-def _listed(tournament: Tournament, tested: Sequence[Entry]) -> pb.Test:
-    message = tournament_message(tournament, labels=[each.label for each in tested])
-    return _message(message, [each.bot_version for each in tested])
+def _message_of_entries(tournament: Tournament, entries: Sequence[Entry]) -> pb.Test:
+    message = tournament_message(tournament, labels=[entry.label for entry in entries])
+    return _message(message, [entry.bot_version for entry in entries])
 
 
 def _message(tournament: tournaments_pb2.Tournament, versions: Sequence[str]) -> pb.Test:

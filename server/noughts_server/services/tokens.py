@@ -11,7 +11,7 @@ from noughts_server.core.limits import Limits
 from noughts_server.core.resource_names import token_id, token_name
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.runtime.token_expiry import close_ended_sessions
-from noughts_server.services.access import Access, Context, caller, open_to, require
+from noughts_server.services.access import Access, Context, current_caller, open_to, require_scope
 from noughts_server.services.new_tokens import check_scopes, check_token
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.people.scopes import ADMIN
@@ -19,7 +19,7 @@ from noughts_server.store.people.tokens import Caller, Token, create_token, get_
 
 
 class TokenServicer(tokens_pb2_grpc.TokenServiceServicer):
-    """Creates, reads and revokes tokens. No caller can exceed its own scopes, by a new token or by revoking another."""
+    """Creates, reads and revokes tokens. Callers cannot create or revoke a token with scopes that their own lacks."""
 
     def __init__(self, store: Store, sessions: Sessions, limits: Limits) -> None:
         self._store = store
@@ -28,72 +28,77 @@ class TokenServicer(tokens_pb2_grpc.TokenServiceServicer):
 
     @open_to(Access.TOKEN)
     async def CreateToken(self, request: pb.CreateTokenRequest, context: Context) -> pb.CreateTokenResponse:
-        who = caller()
+        caller = current_caller()
         now = self._store.now_ms()
-        owner = request.token.owner or who.owner
+        owner = request.token.owner or caller.owner
         scopes = check_scopes(request.token.scopes)
         for scope in scopes:
-            require(who, scope)
-        if owner != who.owner:
-            require(who, ADMIN)
-        life = _life(who, milliseconds("ttl", request.ttl if request.HasField("ttl") else None), now)
-        check_token(request.token.label, life)
+            require_scope(caller, scope)
+        if owner != caller.owner:
+            require_scope(caller, ADMIN)
+        life_ms = _lifetime_ms(caller, milliseconds("ttl", request.ttl if request.HasField("ttl") else None), now)
+        check_token(request.token.label, life_ms)
         create = partial(
             create_token,
             owner=owner,
             label=request.token.label,
             scopes=scopes,
-            life_ms=life,
-            made_by=who.token_id,
+            life_ms=life_ms,
+            made_by=caller.token_id,
             now_ms=now,
             limits=self._limits,
         )
-        made = await self._store.write(create)
-        return pb.CreateTokenResponse(token=token_message(made.token), secret=made.secret)
+        created = await self._store.write(create)
+        return pb.CreateTokenResponse(token=token_message(created.token), secret=created.secret)
 
     @open_to(Access.TOKEN, reads=True)
     async def GetToken(self, request: pb.GetTokenRequest, context: Context) -> pb.GetTokenResponse:
-        who = caller()
-        number = token_id("name", request.name, who.token_id)
-        token = await self._store.read(lambda connection: get_token(connection, number, owner_id=who.only_owner))
-        if not _sees(who, token):
+        caller = current_caller()
+        number = token_id("name", request.name, caller.token_id)
+        token = await self._store.read(lambda connection: get_token(connection, number, owner_id=caller.only_owner))
+        if not _can_see(caller, token):
             raise PermissionDenied(token_name(number))
         return pb.GetTokenResponse(token=token_message(token))
 
     @open_to(Access.TOKEN, reads=True)
     async def ListTokens(self, request: pb.ListTokensRequest, context: Context) -> pb.ListTokensResponse:
-        who = caller()
-        read = partial(token_page, size=request.page_size, page_token=request.page_token, owner_id=who.only_owner)
+        caller = current_caller()
+        read = partial(token_page, size=request.page_size, page_token=request.page_token, owner_id=caller.only_owner)
         page = await self._store.read(read)
-        seen = [token_message(token) for token in page.items if _sees(who, token)]
-        return pb.ListTokensResponse(tokens=seen, next_page_token=page.next_page_token)
+        tokens = [token_message(token) for token in page.items if _can_see(caller, token)]
+        return pb.ListTokensResponse(tokens=tokens, next_page_token=page.next_page_token)
 
     @open_to(Access.TOKEN)
     async def RevokeToken(self, request: pb.RevokeTokenRequest, context: Context) -> pb.RevokeTokenResponse:
-        who = caller()
+        caller = current_caller()
         now = self._store.now_ms()
-        number = token_id("name", request.name, who.token_id)
+        number = token_id("name", request.name, caller.token_id)
 
         def revoke(connection: Connection) -> Token:
-            for scope in get_token(connection, number, owner_id=who.only_owner).scopes:
-                require(who, scope)
-            return revoke_token(connection, number, now_ms=now, owner_id=who.only_owner)
+            for scope in get_token(connection, number, owner_id=caller.only_owner).scopes:
+                require_scope(caller, scope)
+            return revoke_token(connection, number, now_ms=now, owner_id=caller.only_owner)
 
         token = await self._store.write(revoke)
         await close_ended_sessions(self._store, self._sessions)
         return pb.RevokeTokenResponse(token=token_message(token))
 
 
-def _sees(who: Caller, token: Token) -> bool:
-    """Return whether a caller may see a token of its owner: its own, and those that permit no more than its own."""
-    return token.id == who.token_id or all(map(who.permits, token.scopes))
+def _can_see(caller: Caller, token: Token) -> bool:
+    """Return whether the caller may see a token of its owner: its own, or one that permits no more than its own."""
+    return token.id == caller.token_id or all(map(caller.permits, token.scopes))
 
 
-def _life(who: Caller, wanted_ms: int | None, now_ms: int) -> int | None:
-    """Return the lifetime of a new token in ms, at most the rest of the caller's. Raises InvalidArgument."""
-    if who.expires_at is None:
-        return wanted_ms
-    left = who.expires_at - now_ms
-    if wanted_ms is not None and wanted_ms > left:
-        raise InvalidArgument.of("ttl", f"{wanted_ms / 1000:.0f} s", f"at most the {left // 1000} s left on your token")
-    return left if wanted_ms is None else wanted_ms
+def _lifetime_ms(caller: Caller, requested_ms: int | None, now_ms: int) -> int | None:
+    """Return the lifetime of a new token, which cannot outlive the caller's token. None: unlimited.
+
+    Raises InvalidArgument.
+    """
+    if caller.expires_at is None:
+        return requested_ms
+    left = caller.expires_at - now_ms
+    if requested_ms is not None and requested_ms > left:
+        raise InvalidArgument.of(
+            "ttl", f"{requested_ms / 1000:.0f} s", f"at most the {left // 1000} s left on your token"
+        )
+    return left if requested_ms is None else requested_ms

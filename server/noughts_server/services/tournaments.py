@@ -1,4 +1,4 @@
-"""TournamentService: organises tournaments."""
+"""TournamentService: creates, lists, changes and repeats tournaments, and lets bots join them."""
 
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -15,11 +15,11 @@ from noughts_server.core.resource_names import bot_version_id, tournament_id, to
 from noughts_server.runtime.director import Director
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.runtime.tournament_play import stop_reason
-from noughts_server.services.access import LARGE_REQUEST, Access, Context, caller, open_to, require
-from noughts_server.services.answers import answered, each, page_rows
+from noughts_server.services.access import LARGE_REQUEST, Access, Context, current_caller, open_to, require_scope
+from noughts_server.services.answers import answer_in_turn, build_each, page_rows
 from noughts_server.services.creations import Creation
 from noughts_server.services.limiter import Limiter
-from noughts_server.services.new_tournaments import advised, checked, computed, with_priority_of
+from noughts_server.services.new_tournaments import check_and_advise, check_in_turn, check_tournament, with_priority_of
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.idempotency import idempotent
 from noughts_server.store.engine.schema import Kind, TournamentState
@@ -50,7 +50,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     limiter: Limiter
     rate_own_games: bool
     absence: float
-    """The inactivity timeout: how many seconds an entry may keep games waiting; 0: unlimited."""
+    """The inactivity timeout: the seconds for which an entry can keep its games waiting; 0: unlimited."""
     problems: Mapping[int, str] = field(default_factory=dict)
     """Why tournaments are stopped, by database id."""
 
@@ -58,31 +58,35 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     async def CreateTournament(
         self, request: pb.CreateTournamentRequest, context: Context
     ) -> pb.CreateTournamentResponse:
-        who = caller()
+        caller = current_caller()
         now = self.store.now_ms()
         requested = request.tournament
         interval_ms = _interval_ms(requested)
         if requested.sprt or requested.openings.kind or requested.own_times:
-            new = await computed(self.limiter, who.owner_id, lambda: advised(_new_tournament(requested)))
+            new = await check_in_turn(
+                self.limiter, caller.owner_id, lambda: check_and_advise(_new_tournament(requested))
+            )
         else:
             new = _new_tournament(requested)
         new = replace(new, own_rated=self.rate_own_games)
 
         def create(connection: Connection) -> str:
-            right = with_priority_of(who, checked(new, now))
-            made = create_tournament(connection, right, owner_id=who.owner_id, now_ms=now, limits=self.limiter.limits)
+            tournament = with_priority_of(caller, check_tournament(new, now))
+            created = create_tournament(
+                connection, tournament, owner_id=caller.owner_id, now_ms=now, limits=self.limiter.limits
+            )
             if interval_ms:
-                create_league(connection, made, interval_ms, now_ms=now)
-            return made.slug
+                create_league(connection, created, interval_ms, now_ms=now)
+            return created.slug
 
         copies = MOST_EMPTY if interval_ms else 1
-        creation = Creation(who, request, new.settings, create, copies)
-        made = await creation.by(self.director, self.limiter, now_ms=now)
-        return pb.CreateTournamentResponse(tournament=await self.full(made.slug))
+        creation = Creation(caller, request, new.settings, create, copies)
+        created = await creation.by(self.director, self.limiter, now_ms=now)
+        return pb.CreateTournamentResponse(tournament=await self.with_standings(created.slug))
 
     @open_to(Access.ANYONE)
     async def GetTournament(self, request: pb.GetTournamentRequest, context: Context) -> pb.GetTournamentResponse:
-        return pb.GetTournamentResponse(tournament=await self.full(tournament_id("name", request.name)))
+        return pb.GetTournamentResponse(tournament=await self.with_standings(tournament_id("name", request.name)))
 
     @open_to(Access.ANYONE)
     async def ListTournaments(self, request: pb.ListTournamentsRequest, context: Context) -> pb.ListTournamentsResponse:
@@ -100,27 +104,27 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
                 state=request.state,
             )
             return pb.ListTournamentsResponse(
-                tournaments=each(self._message, page.items), next_page_token=page.next_page_token
+                tournaments=build_each(self._message, page.items), next_page_token=page.next_page_token
             )
 
-        return await answered(self.store, read)
+        return await answer_in_turn(self.store, read)
 
     @open_to(Access.TOKEN)
     async def JoinTournament(self, request: pb.JoinTournamentRequest, context: Context) -> pb.JoinTournamentResponse:
         slug = tournament_id("name", request.name)
         bot, version = bot_version_id("bot", request.bot)
-        who = caller()
+        caller = current_caller()
         now = self.store.now_ms()
         entering = await self.store.read(lambda connection: get_version(connection, bot, version))
-        # An organiser can enter a bot of another owner who agrees. The store checks both, and if the owner does not
-        # agree, it says how to get the consent, which no scope replaces.
-        is_guest = who.owner_id != entering.owner_id
+        # An organiser can enter a bot of another owner if that owner has opened it to organisers. The store checks
+        # this; its error says how the owner can open the bot.
+        is_guest = caller.owner_id != entering.owner_id
         if not is_guest:
-            require(who, play_as(bot))
+            require_scope(caller, play_as(bot))
         elif entering.open_to_organisers:
-            require(who, ORGANISE)
+            require_scope(caller, ORGANISE)
         else:
-            require(who, ORGANISE, play_as(bot))
+            require_scope(caller, ORGANISE, play_as(bot))
 
         def join(connection: Connection) -> str:
             entering = get_version(connection, bot, version)
@@ -132,13 +136,13 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
                 bot=bot,
                 version=version,
                 label=request.label,
-                owner_id=who.only_owner,
+                owner_id=caller.only_owner,
                 now_ms=now,
                 limits=self.limiter.limits,
             )
             return f"{entry.label} {entry.bot_version}"
 
-        answer = await self.store.write(idempotent(who.token_id, request, join, now_ms=now))
+        answer = await self.store.write(idempotent(caller.token_id, request, join, now_ms=now))
         # Labels contain no spaces.
         label, _, pinned = answer.partition(" ")
         joined = await self.store.read(lambda connection: get_tournament(connection, slug))
@@ -150,19 +154,19 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     async def WithdrawTournament(
         self, request: pb.WithdrawTournamentRequest, context: Context
     ) -> pb.WithdrawTournamentResponse:
-        who = caller()
+        caller = current_caller()
         slug = tournament_id("name", request.name)
         entry = await self.store.read(lambda connection: entry_owners(connection, slug, request.label))
-        is_owner = who.owner_id == entry.owner_id
-        is_organiser = who.owner_id == entry.organiser_id
-        # The store refuses anyone who is neither, unless the token permits everything.
+        is_owner = caller.owner_id == entry.owner_id
+        is_organiser = caller.owner_id == entry.organiser_id
+        # The store refuses callers that are neither, unless they are admins.
         if is_owner and not is_organiser:
-            require(who, play_as(entry.bot))
+            require_scope(caller, play_as(entry.bot))
         elif is_organiser and not is_owner:
-            require(who, ORGANISE)
+            require_scope(caller, ORGANISE)
         else:
-            require(who, play_as(entry.bot), ORGANISE)
-        await self.director.uncancelled(lambda: self.director.withdraw(slug, request.label, owner_id=who.only_owner))
+            require_scope(caller, play_as(entry.bot), ORGANISE)
+        await self.director.uncancelled(lambda: self.director.withdraw(slug, request.label, owner_id=caller.only_owner))
         return pb.WithdrawTournamentResponse()
 
     @open_to(Access.ORGANISE)
@@ -170,16 +174,16 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
         self, request: pb.ExtendTournamentRequest, context: Context
     ) -> pb.ExtendTournamentResponse:
         extend = partial(self.director.extend, games_per_pair=request.games_per_pair, rounds=request.rounds)
-        return pb.ExtendTournamentResponse(tournament=await self._changed(request.name, extend))
+        return pb.ExtendTournamentResponse(tournament=await self._change(request.name, extend))
 
     @open_to(Access.ORGANISE)
     async def StartTournament(self, request: pb.StartTournamentRequest, context: Context) -> pb.StartTournamentResponse:
-        return pb.StartTournamentResponse(tournament=await self._changed(request.name, self.director.start))
+        return pb.StartTournamentResponse(tournament=await self._change(request.name, self.director.start))
 
     @open_to(Access.ORGANISE)
     async def PauseTournament(self, request: pb.PauseTournamentRequest, context: Context) -> pb.PauseTournamentResponse:
         pause = partial(self.director.pause, now=request.now)
-        return pb.PauseTournamentResponse(tournament=await self._changed(request.name, pause))
+        return pb.PauseTournamentResponse(tournament=await self._change(request.name, pause))
 
     @open_to(Access.TOKEN)
     async def CancelTournament(
@@ -187,10 +191,10 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
     ) -> pb.CancelTournamentResponse:
         slug = tournament_id("name", request.name)
         tournament = await self.store.read(lambda connection: get_tournament(connection, slug))
-        # Anyone who may challenge may also cancel the challenge.
+        # A challenge needs no scope here: the owner who created it may cancel it.
         if tournament.kind is not Kind.CHALLENGE:
-            require(caller(), ORGANISE)
-        return pb.CancelTournamentResponse(tournament=await self._changed(request.name, self.director.cancel))
+            require_scope(current_caller(), ORGANISE)
+        return pb.CancelTournamentResponse(tournament=await self._change(request.name, self.director.cancel))
 
     @open_to(Access.ANYONE)
     async def GetCrosstable(self, request: pb.GetCrosstableRequest, context: Context) -> pb.GetCrosstableResponse:
@@ -202,7 +206,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
                 crosstable(connection, tournament, page_token=request.page_token, top=request.top)
             )
 
-        return await answered(self.store, read)
+        return await answer_in_turn(self.store, read)
 
     @open_to(Access.ANYONE)
     async def ListSeasons(self, request: pb.ListSeasonsRequest, context: Context) -> pb.ListSeasonsResponse:
@@ -223,23 +227,23 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
                 next_page_token=page.next_page_token,
             )
 
-        return await answered(self.store, read)
+        return await answer_in_turn(self.store, read)
 
     @open_to(Access.ORGANISE)
     async def StopRepeating(self, request: pb.StopRepeatingRequest, context: Context) -> pb.StopRepeatingResponse:
         slug = tournament_id("name", request.name)
-        owner = caller().only_owner
+        owner = current_caller().only_owner
         stopped = await self.director.uncancelled(lambda: self.director.stop_league(slug, owner_id=owner))
-        return pb.StopRepeatingResponse(tournament=await self.full(stopped.slug))
+        return pb.StopRepeatingResponse(tournament=await self.with_standings(stopped.slug))
 
-    async def _changed(self, name: str, change: Callable[..., Awaitable[object]]) -> pb.Tournament:
-        """Have the director change a tournament of the caller, and return it."""
+    async def _change(self, name: str, change: Callable[..., Awaitable[object]]) -> pb.Tournament:
+        """Call `change`, a method of the director, for a tournament of the caller, and return the tournament."""
         slug = tournament_id("name", name)
-        owner = caller().only_owner
+        owner = current_caller().only_owner
         await self.director.uncancelled(lambda: change(slug, owner_id=owner))
-        return await self.full(slug)
+        return await self.with_standings(slug)
 
-    async def full(self, slug: str) -> pb.Tournament:
+    async def with_standings(self, slug: str) -> pb.Tournament:
         """Return the tournament with its standings and the entries that are offline."""
 
         def read(connection: Connection) -> tuple[Tournament, list[Standing], League | None, pb.Tournament]:
@@ -248,7 +252,7 @@ class TournamentServicer(tournaments_pb2_grpc.TournamentServiceServicer):
             league = league_of(connection, tournament.id)
             return tournament, table, league, self._message(tournament, table)
 
-        tournament, table, league, message = await answered(self.store, read)
+        tournament, table, league, message = await answer_in_turn(self.store, read)
         if league is not None:
             message.league = tournament_name(league.slug)
             message.season = league.season

@@ -16,8 +16,8 @@ _LONGEST_ENTRY, _LONGEST_FILE_NAME = 400, 200
 _LONGEST_KIND = 16
 
 
-async def announced(requests: AsyncIterator[pb.SubmitBotRequest], limits: Limits) -> pb.Submission:
-    """Return the description from the first message. Raises InvalidArgument, LimitReached."""
+async def read_announcement(requests: AsyncIterator[pb.SubmitBotRequest], limits: Limits) -> pb.Submission:
+    """Read the first message, and return its description of the file. Raises InvalidArgument, LimitReached."""
     try:
         async with asyncio.timeout(REQUEST_SECONDS):
             first = await anext(requests, None)
@@ -40,8 +40,8 @@ async def announced(requests: AsyncIterator[pb.SubmitBotRequest], limits: Limits
     return submission
 
 
-async def received(requests: AsyncIterator[pb.SubmitBotRequest], submission: pb.Submission) -> Upload:
-    """Return the file, checked against its description. Raises InvalidArgument."""
+async def read_upload(requests: AsyncIterator[pb.SubmitBotRequest], submission: pb.Submission) -> Upload:
+    """Read the file from the other messages, and check it against its description. Raises InvalidArgument."""
     content = bytearray()
     try:
         async with asyncio.timeout(UPLOAD_SECONDS):

@@ -11,7 +11,7 @@ from noughts_server.core.errors import InvalidArgument
 from noughts_server.core.resource_names import webhook_id
 from noughts_server.runtime.public_addresses import LookupsBusy, find_addresses
 from noughts_server.runtime.webhooks import FORMATS, TIMEOUT_SECONDS
-from noughts_server.services.access import Access, Context, caller, open_to
+from noughts_server.services.access import Access, Context, current_caller, open_to
 from noughts_server.services.limiter import Limiter
 from noughts_server.store.engine.database import Store
 from noughts_server.store.people import webhooks
@@ -19,7 +19,9 @@ from noughts_server.store.people.webhooks import EVENTS
 
 _URL = re.compile(r"https?://[A-Za-z0-9.:_\[\]-]+([/?][!-~]*)?")
 _LONGEST_URL = 400
-_LOOKS, _PAUSE_SECONDS = 60, 0.25
+_TEST_CHECKS = 60
+_CHECK_SECONDS = 0.25
+"""A test of a webhook ends after this number of checks at this interval, or with its result."""
 
 
 class WebhookServicer(webhooks_pb2_grpc.WebhookServiceServicer):
@@ -33,7 +35,7 @@ class WebhookServicer(webhooks_pb2_grpc.WebhookServiceServicer):
 
     @open_to(Access.ORGANISE)
     async def CreateWebhook(self, request: pb.CreateWebhookRequest, context: Context) -> pb.CreateWebhookResponse:
-        owner_id = caller().owner_id
+        owner_id = current_caller().owner_id
         url = request.webhook.url
         format = request.webhook.format or "json"
         if format not in FORMATS:
@@ -77,18 +79,18 @@ class WebhookServicer(webhooks_pb2_grpc.WebhookServiceServicer):
 
     @open_to(Access.ORGANISE, reads=True)
     async def ListWebhooks(self, request: pb.ListWebhooksRequest, context: Context) -> pb.ListWebhooksResponse:
-        rows = await self._store.read(partial(webhooks.list_webhooks, owner_id=caller().owner_id))
+        rows = await self._store.read(partial(webhooks.list_webhooks, owner_id=current_caller().owner_id))
         return pb.ListWebhooksResponse(webhooks=map(webhook_message, rows))
 
     @open_to(Access.ORGANISE)
     async def TestWebhook(self, request: pb.TestWebhookRequest, context: Context) -> pb.TestWebhookResponse:
         key = webhook_id("name", request.name)
-        who = caller()
-        queue = partial(webhooks.queue_test, webhook_id=key, now_ms=self._store.now_ms(), owner_id=who.only_owner)
-        with self._limiter.holding("webhook_tests", who.owner_id, "concurrent tests of your webhooks"):
+        caller = current_caller()
+        queue = partial(webhooks.queue_test, webhook_id=key, now_ms=self._store.now_ms(), owner_id=caller.only_owner)
+        with self._limiter.holding("webhook_tests", caller.owner_id, "concurrent tests of your webhooks"):
             await self._store.write(queue)
-            for _ in range(_LOOKS):
-                await asyncio.sleep(_PAUSE_SECONDS)
+            for _ in range(_TEST_CHECKS):
+                await asyncio.sleep(_CHECK_SECONDS)
                 webhook = await self._store.read(partial(webhooks.get_webhook, webhook_id=key))
                 if webhook.problem or not webhook.waiting:
                     break
@@ -97,6 +99,6 @@ class WebhookServicer(webhooks_pb2_grpc.WebhookServiceServicer):
     @open_to(Access.ORGANISE)
     async def DeleteWebhook(self, request: pb.DeleteWebhookRequest, context: Context) -> pb.DeleteWebhookResponse:
         key = webhook_id("name", request.name)
-        owner = caller().only_owner
+        owner = current_caller().only_owner
         await self._store.write(partial(webhooks.delete_webhook, webhook_id=key, owner_id=owner))
         return pb.DeleteWebhookResponse()

@@ -33,7 +33,7 @@ async def test_answers_are_built_outside_the_event_loop(visitor: Client, monkeyp
 
 
 async def test_pages_are_smaller_without_a_token(visitor: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers, "STRANGERS_PAGE", 3)
+    monkeypatch.setattr(answers, "PAGE_WITHOUT_TOKEN", 3)
     page = await visitor.games.ListGames(LIST)
     assert (len(page.games), bool(page.next_page_token)) == (3, True)
     assert len((await visitor.games.ListGames(LIST, metadata=bearing(await visitor.token()))).games) > 3

@@ -110,13 +110,13 @@ def test_a_rest_allows_calls_of_ten_seconds_at_once() -> None:
         limiter.take("address_rate", "here", "calls")
 
 
-def test_callers_who_have_rested_are_forgotten() -> None:
+def test_callers_who_have_free_at_are_forgotten() -> None:
     clock = Clock()
     limiter = Limiter(Limits(), clock)
     for number in range(20_000):
         clock.now += 1.0
         limiter.take("address_rate", number, "calls")
-    assert len(limiter._rested) <= 10_000
+    assert len(limiter._free_at) <= 10_000
 
 
 @pytest.mark.parametrize(

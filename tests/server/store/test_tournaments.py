@@ -17,7 +17,7 @@ from noughts_server.core.errors import (
     TooManyEntries,
     WrongState,
 )
-from noughts_server.services.new_tournaments import checked
+from noughts_server.services.new_tournaments import check_tournament
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.schema import TournamentState, tournaments
 from noughts_server.store.games.standings import crosstable, standings, whole_crosstable
@@ -47,7 +47,7 @@ STATES = tuple(TournamentState)
 
 async def create(arena: Arena, slug: str = "cup", **chosen: Any) -> Tournament:
     owner = await arena.store.write(partial(create_owner, name="alice"))
-    new = checked(NewTournament(slug, TournamentSettings(**chosen)), NOW)
+    new = check_tournament(NewTournament(slug, TournamentSettings(**chosen)), NOW)
     return await arena.store.write(partial(create_tournament, new=new, owner_id=owner, now_ms=NOW))
 
 
