@@ -16,7 +16,7 @@ from tests.support import array_bots
 from tests.support.array_bots import Arrays, Positions
 from tests.support.children.field import Field
 from tests.support.games import conditions, unit
-from tests.support.loopback import loopback, until
+from tests.support.loopback import loopback, wait_until
 
 VARIANTS = (*OWN_NAMES, "mnk:5,4,4", "gomoku+pro", "renju+swap2", "caro+swap")
 FEW = ("tictactoe", "mnk:5,4,4", "renju+swap2")
@@ -49,7 +49,7 @@ async def played(bot: Bot, variant: str, concurrency: int, games: int, opening: 
     async with loopback() as server, asyncio.TaskGroup() as tasks:
         server.referee.observer = scores
         sessions = [tasks.create_task(play(each, login(server.port, key))) for key, each in ((1, bot), (2, Drawn()))]
-        await until(lambda: server.wire(1).online and server.wire(2).online)
+        await wait_until(lambda: server.wire(1).online and server.wire(2).online)
         server.referee.add(work)
         finished = await server.played(games)
         for session in sessions:

@@ -17,7 +17,7 @@ from noughts_referee.game import Game
 from noughts_referee.rules import Termination
 from noughts_referee.work_units import FinishedGame, pack_scores, unpack_scores
 from tests.support.games import Question, conditions, unit
-from tests.support.loopback import Loopback, loopback, raw_bot, until
+from tests.support.loopback import Loopback, loopback, raw_bot, wait_until
 
 from .drawn import AsyncDrawn, Drawn, SlowDrawn, login
 
@@ -89,7 +89,7 @@ async def games_of(
     async with asyncio.TaskGroup() as tasks:
         playing = [tasks.create_task(play(kind(), login(server.port, key))) for key in (1, 2)]
         server.referee.add(unit(conditions("mnk:4,4,3", keep_scores=keep_scores), games))
-        await until(lambda: len(server.finished) >= games)
+        await wait_until(lambda: len(server.finished) >= games)
         for task in playing:
             task.cancel()
     return sorted(server.finished, key=lambda game: game.ordinal)
@@ -146,7 +146,7 @@ async def test_a_score_of_a_refused_row_is_not_kept(server: Loopback) -> None:
         await bot.call.write(pb.PlayRequest(moves=moves))
         ((game, *_),) = await other.asked()
         await other.call.write(pb.PlayRequest(moves=pb.Moves(game=[game], ply=[1], cell=[99])))
-        await until(lambda: bool(server.finished))
+        await wait_until(lambda: bool(server.finished))
     assert unpack_scores(server.finished[0].scores) == {0: 1.0}
 
 

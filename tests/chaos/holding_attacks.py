@@ -9,7 +9,7 @@ from mcp.shared.exceptions import MCPError
 
 from noughts_proto.v1 import feed_pb2, games_pb2, leaderboards_pb2
 from tests.chaos.http2 import Deaf, deaf
-from tests.support.agents import ToolFailed, over_http
+from tests.support.agents import ToolFailed, agent_over_http
 
 _SOURCES = ("127.0.0.3", "127.0.0.4")
 _CALLS, _STREAMS, _CONNECTIONS = 50, 250, 2_500
@@ -70,7 +70,7 @@ async def agent_waits(target: Any) -> None:
                 target.counts[str(failed)[:40]] += 1
             await asyncio.sleep(_PAUSE)
 
-    async with over_http(url, target.token) as agent, asyncio.TaskGroup() as tasks:
+    async with agent_over_http(url, target.token) as agent, asyncio.TaskGroup() as tasks:
         await agent.call("connect_player", bot="idler")
         for _ in range(_WAITS):
             tasks.create_task(wait(agent))

@@ -31,7 +31,7 @@ from tests.chaos.child_processes import Forked, noughts
 from tests.chaos.world import ORGANISER, World, going
 from tests.cluster.ground import Nats
 from tests.support.arena import open_arena
-from tests.support.databases import POSTGRESQL, databases_of, make_place, rows_of, url_of
+from tests.support.databases import POSTGRESQL, databases_of, make_database, rows_of, url_of
 from tests.support.proxy import proxy_before
 
 _NICE = 15
@@ -235,7 +235,7 @@ class ClusterWorld(HonestWorld):
 
     async def begin(self) -> None:
         """Also starts the bus and the referee."""
-        make_place(self.database)
+        make_database(self.database)
         self._nats = Nats(self.folder)
         await asyncio.to_thread(self._nats.start)
         self.served_with = ("--no-web", "--bus", self.bus)

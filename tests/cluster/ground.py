@@ -28,7 +28,16 @@ from noughts_server.store.people.tokens import create_token
 from noughts_server.store.ratings.rating_lists import rebuild_ratings
 from tests.chaos.child_processes import Forked, command_line, noughts
 from tests.cluster import players
-from tests.support.databases import POSTGRESQL, change, databases_of, killed, made, place, rows_of, url_of
+from tests.support.databases import (
+    POSTGRESQL,
+    change,
+    databases_of,
+    kill_postgresql,
+    make_database,
+    rows_of,
+    socket_folder,
+    url_of,
+)
 from tests.support.namespaces import enter
 
 Returned = TypeVar("Returned")
@@ -383,7 +392,7 @@ async def running(
         if database == POSTGRESQL:
             stack.enter_context(databases_of(POSTGRESQL))
         cluster = Cluster(folder)
-        made(cluster.database)
+        make_database(cluster.database)
         if database == POSTGRESQL:
             # It is killed here, and must have what it said that it has.
             change(cluster.database, f'ALTER DATABASE "{cluster.database_name}" SET synchronous_commit = on')
@@ -408,7 +417,7 @@ async def running(
 @asynccontextmanager
 async def postgresql_killed() -> AsyncIterator[None]:
     """PostgreSQL is killed, and started again at the end of the block."""
-    again = await asyncio.to_thread(killed)
+    again = await asyncio.to_thread(kill_postgresql)
     yield
     await asyncio.to_thread(again)
 
@@ -421,7 +430,7 @@ async def far_away(cluster: Cluster, host: str = "127.0.0.1") -> AsyncIterator[t
         return await asyncio.open_connection("127.0.0.1", cluster.nats.port)
 
     async def database() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        return await asyncio.open_unix_connection(os.path.join(place(), ".s.PGSQL.5432"))
+        return await asyncio.open_unix_connection(os.path.join(socket_folder(), ".s.PGSQL.5432"))
 
     cables = [Relay(bus), Relay(database)]
     for cable in cables:

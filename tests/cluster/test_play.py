@@ -39,11 +39,11 @@ from tests.cluster.run import bot_file
 from tests.cluster.troubles import observed
 from tests.support.checking_bot import Checking
 from tests.support.children.field import PROGRAMS
-from tests.support.client import bearing
+from tests.support.client import bearer
 from tests.support.databases import change, rows_of
 from tests.support.examples import examples_of_help, matches
-from tests.support.hosting import C_EXAMPLES, compiled_wasm
-from tests.support.processes import environment, first_line, said, started, told
+from tests.support.hosting import C_EXAMPLES, compile_wasm
+from tests.support.processes import environment, first_line, run_here, run_noughts, started
 
 
 class At:
@@ -53,7 +53,7 @@ class At:
         self.tournaments: Any = tournaments_pb2_grpc.TournamentServiceStub(channel)
         self.challenges: Any = challenges_pb2_grpc.ChallengeServiceStub(channel)
         self.status: Any = status_pb2_grpc.StatusServiceStub(channel)
-        self._token = bearing(cluster.tokens["ada"])
+        self._token = bearer(cluster.tokens["ada"])
 
     async def ask(self, what: str, slug: str, **fields: Any) -> tournaments_pb2.Tournament:
         """Calls `whatTournament`."""
@@ -272,7 +272,8 @@ async def test_bots_installed_at_one_referee_play_only_there() -> None:
             await cluster.all_online(["amy", "here"])
             [nodes] = (each for each in examples_of_help() if each.section == "noughts nodes")
             assert matches(
-                nodes.shown, (await asyncio.to_thread(told, ["nodes", "--db", cluster.url], environment())).output
+                nodes.shown,
+                (await asyncio.to_thread(run_here, ["nodes", "--db", cluster.url], environment())).output,
             )
             await cluster.organise("timed", ["amy", "here"], games_per_pair=40, time={"move_us": 10_000_000})
             await cluster.organise("quick", ["amy", "here"], games_per_pair=400)
@@ -316,7 +317,7 @@ async def test_margins_of_tournaments_and_of_offered_bots_hold_in_a_cluster() ->
 async def test_submitted_bots_play_on_each_referee_that_accepts_them(
     tmp_path: Path,
 ) -> None:
-    module = compiled_wasm(C_EXAMPLES / "lots.c", tmp_path, "lots")
+    module = compile_wasm(C_EXAMPLES / "lots.c", tmp_path, "lots")
     async with running(servers=1, referees=1) as cluster:
         for _ in range(2):
             await cluster.start_referee("--accept", "wasm")
@@ -324,7 +325,7 @@ async def test_submitted_bots_play_on_each_referee_that_accepts_them(
         server = cluster.addresses[str(cluster.servers[0].said)]
         for name in ("one", "two"):
             words = ["bot", "submit", str(module), "--name", name, "--server", server]
-            await asyncio.to_thread(told, words, environment(NOUGHTS_TOKEN=cluster.tokens["ada"]))
+            await asyncio.to_thread(run_here, words, environment(NOUGHTS_TOKEN=cluster.tokens["ada"]))
         await cluster.all_online(["one", "two"])
         for slug in ("undisturbed", "disturbed"):
             await cluster.organise(slug, ["one", "two"], games_per_pair=3_000, variant="mnk:5,5,4")
@@ -361,7 +362,7 @@ async def test_referees_without_a_package_leave_a_bot_to_others(tmp_path: Path) 
         for name in ("one", "two"):
             address = ("--server", cluster.addresses[str(server.said)])
             words = ["bot", "submit", str(tmp_path / "mine.py"), "--name", name, *address]
-            await asyncio.to_thread(told, words, environment(NOUGHTS_TOKEN=cluster.tokens["ada"]))
+            await asyncio.to_thread(run_here, words, environment(NOUGHTS_TOKEN=cluster.tokens["ada"]))
         await cluster.all_online(["one", "two"])
         reason = ""
         for attempt in range(10):  # a busy referee may not have read the programs when the wait for the bots is over
@@ -439,7 +440,9 @@ async def test_all_clients_use_the_next_address_after_a_kill() -> None:
             assert await asyncio.to_thread(_page, f"{site}/api/v1/tournaments/league")
             cluster.servers.pop(0).kill()
             await _more(cluster)
-            shown = await asyncio.to_thread(said, ["tournament", "show", "league", "--format", "json"], variables)
+            shown = await asyncio.to_thread(
+                run_noughts, ["tournament", "show", "league", "--format", "json"], variables
+            )
             assert json.loads(shown.stdout)["state"] == "running"
             seen = json.loads(await asyncio.to_thread(_page, f"{site}/api/v1/tournaments/league"))
             assert "league" in json.dumps(seen)

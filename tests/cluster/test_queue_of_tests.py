@@ -13,8 +13,8 @@ from noughts_proto.v1.tournaments_pb2 import Tournament
 from noughts_referee.rules import ON_THE_BOARD
 from tests.cluster.ground import Cluster, running
 from tests.support.databases import rows_of
-from tests.support.hosting import C_EXAMPLES, compiled_wasm
-from tests.support.processes import environment, told
+from tests.support.hosting import C_EXAMPLES, compile_wasm
+from tests.support.processes import environment, run_here
 
 _BOTS = {"base": "lots", "same": "lots", "lowest": "lowest"}
 _NEW = ("same", "same", "same", "lowest", "same") * 2
@@ -29,7 +29,7 @@ _SECONDS = 200.0
 
 @pytest.mark.timeout(600)
 async def test_lost_machines_change_neither_verdicts_nor_games(tmp_path: Path) -> None:
-    modules = {name: compiled_wasm(C_EXAMPLES / f"{name}.c", tmp_path, name) for name in set(_BOTS.values())}
+    modules = {name: compile_wasm(C_EXAMPLES / f"{name}.c", tmp_path, name) for name in set(_BOTS.values())}
     async with running(servers=0, referees=0) as alone:
         await alone.start_server(*_ACCEPTING, alone=True)
         undisturbed = await _played(alone, modules)
@@ -77,7 +77,7 @@ async def _played(
     server = f"127.0.0.1:{cluster.front.port}"
     for name, module in _BOTS.items():
         words = ["bot", "submit", str(modules[module]), "--name", name, "--server", server]
-        await asyncio.to_thread(told, words, environment(NOUGHTS_TOKEN=cluster.tokens["ada"]))
+        await asyncio.to_thread(run_here, words, environment(NOUGHTS_TOKEN=cluster.tokens["ada"]))
     await cluster.all_online(list(_BOTS))
     tests = cluster.stub(tests_pb2_grpc.TestServiceStub)
     async with asyncio.TaskGroup() as tasks:

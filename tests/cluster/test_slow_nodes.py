@@ -10,7 +10,7 @@ from noughts_referee.rules import Termination
 from tests.cluster.ground import running
 from tests.cluster.slow import LEAGUES, NAMES, continues, run_stops, stop_often
 from tests.support.databases import POSTGRESQL, SQLITE
-from tests.support.loopback import until
+from tests.support.loopback import wait_until
 
 pytestmark = pytest.mark.at_length
 
@@ -60,7 +60,7 @@ async def test_tournament_without_a_referee_says_so_until_one_comes() -> None:
         assert "noughts referee" in tournament.reason
         await cluster.start_referee()
         await continues(cluster, "clocks", 0)
-        await until(lambda: "event=tournament_resumed" in cluster.logs())
+        await wait_until(lambda: "event=tournament_resumed" in cluster.logs())
         stopped = next(line for line in cluster.logs().splitlines() if "event=tournament_stopped" in line)
         assert 'reason=NO_REFEREE error="no referee is connected"' in stopped
         assert 'hint="start one with `noughts referee`." retry_seconds=2.0' in stopped

@@ -15,7 +15,7 @@ from noughts_proto.v1 import status_pb2
 from noughts_proto.v1.status_pb2_grpc import StatusServiceStub
 from noughts_server.cli.options.server import AddressOptions
 from noughts_server.web.upstream import Failure, Upstream
-from tests.support.background import served
+from tests.support.background import server_in_thread
 
 ASKED = status_pb2.GetStatusRequest()
 
@@ -26,7 +26,7 @@ class Servers:
     def __init__(self, folder: Path) -> None:
         self._running = [ExitStack(), ExitStack()]
         self.addresses = [
-            stack.enter_context(served(f"sqlite:///{folder / str(place)}.db"))
+            stack.enter_context(server_in_thread(f"sqlite:///{folder / str(place)}.db"))
             for place, stack in enumerate(self._running)
         ]
 

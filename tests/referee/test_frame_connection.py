@@ -10,7 +10,7 @@ from noughts_proto.v1 import types_pb2
 from noughts_referee.rules import Result, Termination, game_seed, side_seed
 from noughts_referee.work_units import Slot, unpack_moves
 from tests.support.games import Question, conditions, unit
-from tests.support.loopback import Loopback, RawBot, error_info, loopback, raw_bot, turns, until
+from tests.support.loopback import Loopback, RawBot, error_info, loopback, raw_bot, turns, wait_until
 
 
 @pytest.fixture
@@ -127,10 +127,10 @@ async def test_only_one_numbered_frame_is_outstanding(server: Loopback, first: R
         await first.send(done=frame.frame)
         frame = await first.numbered()
     known = turns(frame)
-    await until(lambda: len(known) + len(server.referee.player(1).outbox.turn_game) == 3)
+    await wait_until(lambda: len(known) + len(server.referee.player(1).outbox.turn_game) == 3)
     assert await first.quiet(0.1)
     await second.send((questions[3].game, 0, 4))
-    await until(lambda: len(known) + len(server.referee.player(1).outbox.turn_game) == 4)
+    await wait_until(lambda: len(known) + len(server.referee.player(1).outbox.turn_game) == 4)
     assert await first.quiet(0.1)
     await first.send(done=frame.frame)
     rest = await first.numbered()
@@ -196,7 +196,7 @@ async def test_answers_alone_do_not_open_the_window(server: Loopback, first: Raw
     await first.send((1, 0, 4))
     await second.asked()
     await second.send((1, 1, 0))
-    await until(lambda: server.referee.player(1).outbox.turn_game)
+    await wait_until(lambda: server.referee.player(1).outbox.turn_game)
     assert await first.quiet(0.1)
     await first.send(done=frame.frame)
     assert turns(await first.numbered()) == [Question(1, 2, 0)]
@@ -215,7 +215,7 @@ async def test_frames_that_were_not_sent_cannot_be_acknowledged(
     await first.send((1, 2, 8))
     assert (await second.asked())[0].ply == 3
     await second.send((1, 3, 1))
-    await until(lambda: server.referee.player(1).outbox.turn_game)
+    await wait_until(lambda: server.referee.player(1).outbox.turn_game)
     assert await first.quiet(0.1)
 
 
@@ -391,7 +391,7 @@ async def test_late_answers_are_no_fault(server: Loopback, first: RawBot, second
         await first.send((1, 0, 4))
     (question,) = await second.asked()
     assert question == Question(1, 1, 4)
-    await until(lambda: server.referee.arbiter.late_answers == 149)
+    await wait_until(lambda: server.referee.arbiter.late_answers == 149)
     assert server.counts.complaints == 0
 
 
@@ -447,7 +447,7 @@ async def test_a_flood_of_late_answers_closes_the_stream(server: Loopback, first
     await second.asked()
     late = [(1, 0, 4)] * 1_000
     await first.send(*late)
-    await until(lambda: server.referee.arbiter.late_answers == 1_000)
+    await wait_until(lambda: server.referee.arbiter.late_answers == 1_000)
     await first.send((1, 0, 4))
     assert await first.refusal() == (grpc.StatusCode.INVALID_ARGUMENT, "TOO_MANY_ANSWERS")
     assert server.referee.arbiter.late_answers == 1_000
@@ -516,5 +516,5 @@ async def test_a_bot_that_ends_its_stream_gets_ok(server: Loopback, first: RawBo
 async def test_frames_are_counted(server: Loopback, first: RawBot, second: RawBot) -> None:
     server.referee.add(unit(conditions(), 1))
     await first.asked()
-    await until(lambda: server.counts.frames_up >= 1)
+    await wait_until(lambda: server.counts.frames_up >= 1)
     assert server.counts.frames_down >= 1

@@ -9,7 +9,7 @@ from noughts_proto.v1 import types_pb2
 from noughts_referee.rules import Result, Termination, game_seed, side_seed
 from noughts_referee.work_units import unpack_moves
 from tests.support.games import conditions, unit
-from tests.support.loopback import Loopback, RawBot, loopback, raw_bot, until
+from tests.support.loopback import Loopback, RawBot, loopback, raw_bot, wait_until
 
 
 @pytest.fixture
@@ -101,12 +101,12 @@ async def test_a_choice_is_asked_again_and_its_clock_has_run_on(server: Loopback
         async with raw_bot(server, 1) as first:
             server.referee.add(unit(conditions("gomoku+swap", "60+0")))
             asked = await opened(first)
-        await until(lambda: not server.wire(1).online)
+        await wait_until(lambda: not server.wire(1).online)
         async with raw_bot(server, 1) as first:
             again = await opened(first)
             assert again == asked
             await put(first, again, 112, 113, 98)
-            await until(lambda: server.referee.player(2).games[asked.game].times_us)
+            await wait_until(lambda: server.referee.player(2).games[asked.game].times_us)
             game = server.referee.player(2).games[asked.game]
             assert game.times_us[0] > 0
             assert game.left_us[0] == 60_000_000 - game.times_us[0]

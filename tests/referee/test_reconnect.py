@@ -25,7 +25,7 @@ from tests.support.loopback import (
     raw_bot,
     serve_scripted,
     turns,
-    until,
+    wait_until,
 )
 
 AWAY = 4.0
@@ -46,7 +46,7 @@ async def second(server: Loopback) -> AsyncIterator[RawBot]:
 
 
 async def gone(server: Loopback, key: int) -> None:
-    await until(lambda: not server.wire(key).online)
+    await wait_until(lambda: not server.wire(key).online)
 
 
 # Games are sent again.
@@ -115,7 +115,7 @@ async def test_a_move_made_while_the_bot_was_away_is_in_its_start(server: Loopba
         await second.asked()
     await gone(server, 1)
     await second.send((1, 1, 0))
-    await until(lambda: server.referee.player(1).outbox.turn_game)
+    await wait_until(lambda: server.referee.player(1).outbox.turn_game)
     async with raw_bot(server, 1) as first:
         frame = await first.numbered()
         assert [list(starts.moves) for starts in frame.starts] == [[4, 0]]
@@ -214,7 +214,7 @@ async def test_a_question_to_an_absent_bot_costs_its_clock(server: Loopback, sec
         await second.asked()
     await gone(server, 1)
     await second.send((1, 1, 1))
-    await until(lambda: server.referee.player(1).outbox.turn_game)
+    await wait_until(lambda: server.referee.player(1).outbox.turn_game)
     await leap(AWAY)
     async with raw_bot(server, 1) as first:
         await first.asked()
@@ -233,7 +233,7 @@ async def test_a_question_that_waits_for_the_window_costs_the_clock(
         await first.send((1, 0, 0))
         await second.asked()
         await second.send((1, 1, 1))
-        await until(lambda: server.referee.player(1).outbox.turn_game)
+        await wait_until(lambda: server.referee.player(1).outbox.turn_game)
         await leap(AWAY)
         await first.send(done=frame.frame)
         await first.asked()
@@ -364,10 +364,10 @@ async def test_of_many_sessions_begun_at_once_exactly_one_is_left(server: Loopba
 
     async with asyncio.TaskGroup() as tasks:
         sessions = [tasks.create_task(session()) for _ in range(8)]
-        await until(lambda: sum(session.done() for session in sessions) == 7)
+        await wait_until(lambda: sum(session.done() for session in sessions) == 7)
         async with raw_bot(server, 1) as last:
             assert await last.asked() == [Question(1, 0, 0)]
-            await until(lambda: all(session.done() for session in sessions))
+            await wait_until(lambda: all(session.done() for session in sessions))
             await last.send((1, 0, 4))
             assert await second.asked() == [Question(1, 1, 4)]
     assert {session.result() for session in sessions} == {(grpc.StatusCode.ABORTED, "SESSION_REPLACED")}
@@ -380,12 +380,12 @@ async def test_a_session_replaced_before_its_welcome_was_written_is_closed_too(s
         context.flowing.clear()
     async with asyncio.TaskGroup() as tasks:
         sessions = [tasks.create_task(serve_scripted(wire, context)) for context in contexts]
-        await until(lambda: contexts[0].written)
+        await wait_until(lambda: contexts[0].written)
         # The two newer ones wait for their welcomes to be written; they come through in this order.
         for context in contexts[1:]:
             context.flowing.set()
-            await until(lambda context=context: context.written)  # type: ignore[misc]
-        await until(lambda: sessions[0].done() and sessions[1].done())
+            await wait_until(lambda context=context: context.written)  # type: ignore[misc]
+        await wait_until(lambda: sessions[0].done() and sessions[1].done())
         assert [session.result() for session in sessions[:2]] == ["SESSION_REPLACED"] * 2
         assert not sessions[2].done()
         contexts[2].leave()
@@ -398,16 +398,16 @@ async def test_answers_of_a_replaced_session_do_not_count(server: Loopback, seco
     older, newer = ScriptedContext(), ScriptedContext()
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(serve_scripted(wire, older))
-        await until(lambda: older.written)
+        await wait_until(lambda: older.written)
         server.referee.add(unit(conditions(), 1))
-        await until(lambda: len(older.written) == 2)
+        await wait_until(lambda: len(older.written) == 2)
         # The answer lies in the older stream when the newer one takes over.
         newer.flowing.clear()
         session = tasks.create_task(serve_scripted(wire, newer))
         await asyncio.sleep(0)
         newer.flowing.set()
         older.send(pb.PlayRequest(done_through=1, moves=pb.Moves(game=[1], ply=[0], cell=[4])))
-        await until(lambda: len(newer.written) == 2)
+        await wait_until(lambda: len(newer.written) == 2)
         frame = newer.written[1]
         (starts,) = frame.starts
         # In either order, the messages to the newer session must be consistent.
@@ -421,13 +421,13 @@ async def test_an_older_session_that_does_not_read_is_closed_nevertheless(server
     older = ScriptedContext()
     async with asyncio.TaskGroup() as tasks:
         session = tasks.create_task(serve_scripted(wire, older))
-        await until(lambda: older.written)
+        await wait_until(lambda: older.written)
         older.flowing.clear()
         server.referee.add(unit(conditions(), 1))
-        await until(lambda: not server.referee.player(1).outbox)  # the frame is being written, for ever
+        await wait_until(lambda: not server.referee.player(1).outbox)  # the frame is being written, for ever
         async with raw_bot(server, 1) as newer:
             assert await newer.asked() == [Question(1, 0, 0)]
-            await until(session.done)
+            await wait_until(session.done)
     assert session.result() == "SESSION_REPLACED"
     assert len(older.written) == 1
 
@@ -438,9 +438,9 @@ async def test_presence_is_told_when_a_bot_comes_and_when_it_goes(server: Loopba
     wire.on_presence = lambda: told.append(wire.online)
     async with raw_bot(server, 1):
         # The welcome may be here before the bot counts as present.
-        await until(lambda: told == [True])
+        await wait_until(lambda: told == [True])
         async with raw_bot(server, 1) as newer:
-            await until(lambda: told == [True, True])
+            await wait_until(lambda: told == [True, True])
             await newer.call.done_writing()
             await gone(server, 1)
     assert told == [True, True, False]

@@ -9,7 +9,7 @@ from noughts_referee.rules import Termination
 from noughts_referee.work_units import Allowance, unpack_allowances, unpack_times
 from tests.support.games import conditions, unit
 from tests.support.leaping_loop import leap
-from tests.support.loopback import Loopback, RawBot, loopback, raw_bot, until
+from tests.support.loopback import Loopback, RawBot, loopback, raw_bot, wait_until
 
 SECOND, CAP_US, MARGIN_US = 1_000_000, 1_000_000, 200_000
 SLACK_US = 400_000
@@ -34,7 +34,7 @@ async def far_away(server: Loopback, bot: RawBot, seconds: float) -> None:
         pass
     await leap(seconds)
     await bot.send(heartbeat=frame.heartbeat.id)
-    await until(lambda: server.referee.player(1).network_us)
+    await wait_until(lambda: server.referee.player(1).network_us)
 
 
 def test_the_shortest_of_the_latest_counts_and_no_more_than_the_cap() -> None:

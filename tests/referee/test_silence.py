@@ -11,7 +11,7 @@ from noughts_referee.rules import Result, Termination
 from noughts_referee.work_units import FinishedGame, unpack_allowances, unpack_moves, unpack_times
 from tests.support.games import conditions, unit
 from tests.support.leaping_loop import leap
-from tests.support.loopback import Loopback, RawBot, ScriptedContext, loopback, raw_bot, serve_scripted, until
+from tests.support.loopback import Loopback, RawBot, ScriptedContext, loopback, raw_bot, serve_scripted, wait_until
 
 LIMIT = 2.0
 MARGIN = 0.2
@@ -178,7 +178,7 @@ async def test_an_answer_in_time_stops_the_clock(server: Loopback, first: RawBot
     server.referee.add(unit(conditions(time=f"{LIMIT}/move", own_times={"bot-2": "3600+0"}), 1))
     await first.asked()
     await first.send((1, 0, 4))
-    await until(lambda: server.referee.plies == 1)
+    await wait_until(lambda: server.referee.plies == 1)
     await leap(3 * LIMIT)
     assert server.finished == []
 
@@ -187,7 +187,7 @@ async def test_a_limit_passes_while_the_bot_is_away(server: Loopback, second: Ra
     server.referee.add(unit(conditions(time=f"{LIMIT}/move"), 1))
     async with raw_bot(server, 1) as first:
         await first.asked()
-    await until(lambda: not server.wire(1).online)
+    await wait_until(lambda: not server.wire(1).online)
     await leap(LIMIT + MARGIN)
     (game,) = await server.played(1)
     assert game.termination == Termination.TIMEOUT
@@ -201,7 +201,7 @@ async def test_a_limit_begins_with_the_question_although_the_window_is_shut(
     await first.send((1, 0, 4))
     await second.asked()
     await second.send((1, 1, 0))
-    await until(lambda: server.referee.player(1).outbox.turn_game)
+    await wait_until(lambda: server.referee.player(1).outbox.turn_game)
     await leap(LIMIT - 2 * MARGIN)
     assert server.finished == []
     await first.send(done=frame.frame)
@@ -218,7 +218,7 @@ async def test_a_bot_that_never_acknowledges_loses_on_time(server: Loopback, fir
     await first.send((1, 0, 4))
     await second.asked()
     await second.send((1, 1, 0))
-    await until(lambda: server.referee.player(1).outbox.turn_game)
+    await wait_until(lambda: server.referee.player(1).outbox.turn_game)
     await leap(LIMIT + 2 * MARGIN)
     (game,) = await server.played(1)
     assert (game.termination, unpack_moves(game.moves, 9)) == (Termination.TIMEOUT, [4, 0])
@@ -230,9 +230,9 @@ async def test_an_absent_bot_loses_on_time_by_an_unsent_question(server: Loopbac
         await first.asked()
         await first.send((1, 0, 4))
         await second.asked()
-    await until(lambda: not server.wire(1).online)
+    await wait_until(lambda: not server.wire(1).online)
     await second.send((1, 1, 0))
-    await until(lambda: server.referee.player(1).outbox.turn_game)
+    await wait_until(lambda: server.referee.player(1).outbox.turn_game)
     await leap(LIMIT + 2 * MARGIN)
     (game,) = await server.played(1)
     assert (game.termination, unpack_moves(game.moves, 9)) == (Termination.TIMEOUT, [4, 0])
@@ -246,7 +246,7 @@ async def test_an_answer_to_a_question_that_was_not_sent_is_charged(
     await first.send((1, 0, 0))
     await second.asked()
     await second.send((1, 1, 1))
-    await until(lambda: server.referee.player(1).outbox.turn_game)
+    await wait_until(lambda: server.referee.player(1).outbox.turn_game)
     await leap(LIMIT)
     await first.send((1, 2, 2))
     (game,) = await server.played(1)
@@ -261,7 +261,7 @@ async def test_an_answer_after_the_limit_is_dropped_like_any_late_answer(
     await leap(LIMIT + MARGIN)
     await server.played(1)
     await first.send((1, 0, 4))
-    await until(lambda: server.referee.arbiter.late_answers == 1)
+    await wait_until(lambda: server.referee.arbiter.late_answers == 1)
     assert len(server.finished) == 1
 
 
@@ -291,7 +291,7 @@ async def beat(server: Loopback, *bots: RawBot) -> None:
             pass
         before = server.counts.frames_up
         await bot.send(heartbeat=frame.heartbeat.id)
-        await until(lambda before=before: server.counts.frames_up > before)  # type: ignore[misc]
+        await wait_until(lambda before=before: server.counts.frames_up > before)  # type: ignore[misc]
 
 
 async def test_an_idle_bot_that_does_not_echo_heartbeats_is_closed(lively: Loopback) -> None:
@@ -340,7 +340,7 @@ async def test_a_bot_whose_opponent_thinks_must_echo(lively: Loopback) -> None:
         lively.referee.add(unit(conditions(), 1))
         await first.asked()
         await second.taken()
-        await until(lambda: lively.counts.frames_up == 2)
+        await wait_until(lambda: lively.counts.frames_up == 2)
         for _ in range(3):
             await leap(HEARTBEAT)
         assert await second.refusal() == (grpc.StatusCode.DEADLINE_EXCEEDED, "HEARTBEAT_MISSED")
@@ -367,7 +367,7 @@ async def test_a_bot_that_answers_and_echoes_but_never_acknowledges_is_closed(li
         await first.send((1, 0, 4))
         await second.asked()
         await second.send((1, 1, 0))
-        await until(lambda: lively.referee.player(1).outbox)
+        await wait_until(lambda: lively.referee.player(1).outbox)
         for _ in range(3):
             await beat(lively, first, second)
         await leap(2 * HEARTBEAT)

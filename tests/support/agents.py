@@ -17,12 +17,12 @@ from noughts_server.cli.explanations import explain
 from noughts_server.cli.options.server import HINTS
 from noughts_server.web.listener import address_of, listening
 from noughts_server.web.upstream import Upstream
-from tests.support.background import entered
+from tests.support.background import open_in_thread
 
 PATIENCE = 120.0
 """Seconds after which a tournament that should end has failed to."""
-TIMED = "keeps a short time limit"
-"""The step of a check that a busy machine can fail."""
+TIME_LIMIT_STEP = "keeps a short time limit"
+"""Name of the step of a bot check that can fail on a busy machine."""
 
 
 class ToolFailed(Exception):
@@ -61,7 +61,7 @@ class Agent:
 
 
 @asynccontextmanager
-async def over_pipes(address: str, token: str) -> AsyncIterator[Agent]:
+async def agent_over_pipes(address: str, token: str) -> AsyncIterator[Agent]:
     """An agent that has started `noughts mcp` with its token."""
     line = ["-m", "noughts_server.cli", "mcp", "--server", address]
     async with Client(StdioServerParameters(command=sys.executable, args=line, env={"NOUGHTS_TOKEN": token})) as client:
@@ -81,11 +81,11 @@ async def running_tools(address: str, proxies: tuple[str, ...]) -> AsyncIterator
 
 def tools_over_http(address: str, proxies: tuple[str, ...] = ()) -> AbstractContextManager[str]:
     """The address of the tools over HTTP, which are served in a thread of their own."""
-    return entered(running_tools(address, proxies))
+    return open_in_thread(running_tools(address, proxies))
 
 
 @asynccontextmanager
-async def over_http(url: str, token: str = "", mode: str = "auto") -> AsyncIterator[Agent]:
+async def agent_over_http(url: str, token: str = "", mode: str = "auto") -> AsyncIterator[Agent]:
     """An agent that sends its token with each request; `mode` "legacy" is the protocol before 2026."""
     headers = {"authorization": f"Bearer {token}"} if token else {}
     async with (

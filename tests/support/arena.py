@@ -19,7 +19,7 @@ from noughts_server.store.ratings.rater import FoldingState
 from noughts_server.store.tournaments.claims import claim_unit, unfinished_units
 from noughts_server.store.tournaments.entries import join_tournament
 from noughts_server.store.tournaments.tournaments import NewTournament, Tournament, create_tournament, start_tournament
-from tests.support.databases import change, make_place, rows_of, url_of
+from tests.support.databases import change, make_database, rows_of, url_of
 
 NOW = 1_700_000_000_000
 
@@ -45,7 +45,7 @@ class Arena:
         start: bool = True,
         **others: Any,
     ) -> Tournament:
-        """A tournament of these bots, who are registered if new; a name that comes twice enters in two versions.
+        """Create a tournament of these bots, and register unknown ones; a name given twice enters in two versions.
 
         `others` are fields of `TournamentSettings`.
         """
@@ -62,7 +62,10 @@ class Arena:
         return await self.store.write(partial(make_tournament, new=new, bots=bots, start=start))
 
     async def play(self, tournament: Tournament, *units: int) -> list[FinishedGame]:
-        """Claims units (none named: all unfinished ones) and makes up the results of their missing games."""
+        """Claim units (by default all unfinished ones), and return made-up results of their missing games.
+
+        Nothing is stored before `commit`.
+        """
         return await self.store.write(partial(_play, tournament=tournament, units=units))
 
     async def commit(self, games: Iterable[FinishedGame], *, now_ms: int = NOW) -> CommitReport:
@@ -85,7 +88,7 @@ class Arena:
         return self.rows("SELECT * FROM ratings ORDER BY list_id, bot_id")
 
     def snapshot(self) -> dict[str, list[tuple[Any, ...]]]:
-        """Whatever must not depend on the order in which games were committed."""
+        """Return the rows of all tables that must not depend on the order in which games were committed."""
         return {
             "games": self.rows("SELECT tournament_id, ordinal, result, moves FROM games ORDER BY 1, 2"),
             "pair_scores": self.rows("SELECT * FROM pair_scores ORDER BY 1, 2, 3"),
@@ -100,8 +103,8 @@ class Arena:
 
 @asynccontextmanager
 async def open_arena(path: Path) -> AsyncIterator[Arena]:
-    """An arena in the file `path`, which is made if new."""
-    make_place(path)
+    """An arena on the database at `path`, which is created if it is missing."""
+    make_database(path)
     store = await Store.open(url_of(path), busy_seconds=0.2)
     try:
         yield Arena(store, path)
@@ -109,8 +112,8 @@ async def open_arena(path: Path) -> AsyncIterator[Arena]:
         await store.close()
 
 
-def made_up(tournament: Tournament, attempt: int, slot: Slot) -> FinishedGame:
-    """A game of this slot: always the same one."""
+def made_up_game(tournament: Tournament, attempt: int, slot: Slot) -> FinishedGame:
+    """Return a game of this slot with random moves and result, the same each time."""
     draws = Draws(tournament.settings.seed, slot.ordinal)
     # Every ninth game or so is void.
     result = Result(1 + draws.below(3)) if draws.below(9) else Result.VOID
@@ -143,5 +146,5 @@ def _play(connection: Connection, tournament: Tournament, units: Sequence[int]) 
     games = []
     for number in units or unfinished_units(connection, tournament.id):
         claim = claim_unit(connection, tournament.id, number)
-        games += [made_up(tournament, claim.attempt, slot) for slot in claim.slots]
+        games += [made_up_game(tournament, claim.attempt, slot) for slot in claim.slots]
     return games

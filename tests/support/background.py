@@ -19,8 +19,8 @@ PATIENCE = 30.0
 
 
 @contextmanager
-def entered(context: AbstractAsyncContextManager[Entered]) -> Iterator[Entered]:
-    """An asynchronous block that is open in an event loop of its own while this one is."""
+def open_in_thread(context: AbstractAsyncContextManager[Entered]) -> Iterator[Entered]:
+    """Enter an asynchronous context in the event loop of a new thread; leave it at the end of this block."""
     begun: Future[Entered] = Future()
     leave = asyncio.Event()
 
@@ -54,9 +54,9 @@ async def _served(database: str) -> AsyncIterator[str]:
         yield server.address
 
 
-def served(database: str) -> AbstractContextManager[str]:
-    """A server on the database at this URL; its HOST:PORT."""
-    return entered(_served(database))
+def server_in_thread(database: str) -> AbstractContextManager[str]:
+    """A server on the database at this URL, in a thread of its own; the block gets its HOST:PORT."""
+    return open_in_thread(_served(database))
 
 
 @asynccontextmanager
@@ -82,6 +82,6 @@ async def _online(address: str, token: str, bots: Mapping[str, str | Bot]) -> As
                 each.cancel()
 
 
-def online(address: str, token: str, **bots: str | Bot) -> AbstractContextManager[None]:
-    """Bots, or the specs of reference bots, by their names, that are logged in and play."""
-    return entered(_online(address, token, bots))
+def bots_online(address: str, token: str, **bots: str | Bot) -> AbstractContextManager[None]:
+    """Bots by name (or specs of reference bots) that are logged in and play, in a thread, while the block runs."""
+    return open_in_thread(_online(address, token, bots))

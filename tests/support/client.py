@@ -44,7 +44,7 @@ from noughts_server.store.people.bots import log_in
 from noughts_server.store.people.tokens import create_owner, create_token
 from noughts_server.store.people.webhooks import Webhook, create_webhook
 from tests.support.arena import NOW
-from tests.support.databases import made
+from tests.support.databases import make_database
 
 if TYPE_CHECKING:
     from noughts_proto.v1.bots_pb2_grpc import BotServiceAsyncStub
@@ -62,7 +62,7 @@ DETAILS = "grpc-status-details-bin"
 Metadata = tuple[tuple[str, str], ...]
 
 
-def bearing(token: str) -> Metadata:
+def bearer(token: str) -> Metadata:
     """The metadata of a call with this token."""
     return ((TOKEN_KEY, f"Bearer {token}"),)
 
@@ -76,7 +76,7 @@ class Refusal(NamedTuple):
     """After the ErrorInfo."""
     status: Status
     trailing: str
-    """Everything that came with the status, for looking for what must not be there."""
+    """The text of the error and of all metadata, in which tests look for secrets that must not be there."""
 
     @property
     def reason(self) -> str:
@@ -89,8 +89,8 @@ class Refusal(NamedTuple):
         ]
 
 
-async def refused(call: Awaitable[object]) -> Refusal:
-    """Check that the call is refused with one status and with our ErrorInfo first in its details."""
+async def refusal_of(call: Awaitable[object]) -> Refusal:
+    """Await a call that must be refused, and return its error, whose first detail is our ErrorInfo."""
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await call
     error = caught.value
@@ -100,7 +100,7 @@ async def refused(call: Awaitable[object]) -> Refusal:
     assert isinstance(packed, bytes)
     status = Status.FromString(packed)
     assert (status.code, status.message) == (error.code().value[0], error.details())
-    details = list(map(unpacked, status.details))
+    details = list(map(unpack, status.details))
     info = details[0]
     assert isinstance(info, ErrorInfo)
     assert info.domain == "noughts"
@@ -108,7 +108,8 @@ async def refused(call: Awaitable[object]) -> Refusal:
     return Refusal(error.code(), info, details[1:], status, f"{error.details()} {list(trailing)} {status}")
 
 
-def unpacked(packed: Any) -> Message:
+def unpack(packed: Any) -> Message:
+    """Return the error detail in a `google.protobuf.Any`."""
     kinds = {kind.DESCRIPTOR.full_name: kind for kind in (ErrorInfo, BadRequest, PreconditionFailure, RetryInfo)}
     detail = kinds[packed.TypeName()]()
     assert packed.Unpack(detail)
@@ -145,7 +146,7 @@ class Client:
         return await store.write(lambda connection: make(connection, owner_id=create_owner(connection, owner)))
 
     async def register(self, *names: str, owner: str = "alice") -> None:
-        """Bots that have been here before."""
+        """Register bots of this owner, as their first login would."""
 
         def make(connection: Connection) -> None:
             owner_id = create_owner(connection, owner)
@@ -158,24 +159,24 @@ class Client:
         self, token: str, slug: str = "cup", request_id: str = "", **fields: Any
     ) -> tournaments_pb2.Tournament:
         """A new tournament."""
-        request = creation(slug, request_id, **fields)
-        return (await self.tournaments.CreateTournament(request, metadata=bearing(token))).tournament
+        request = create_request(slug, request_id, **fields)
+        return (await self.tournaments.CreateTournament(request, metadata=bearer(token))).tournament
 
     async def join(self, token: str, bot: str, slug: str = "cup") -> tournaments_pb2.JoinTournamentResponse:
         request = tournaments_pb2.JoinTournamentRequest(name=f"tournaments/{slug}", bot=f"bots/{bot}")
-        return await self.tournaments.JoinTournament(request, metadata=bearing(token))
+        return await self.tournaments.JoinTournament(request, metadata=bearer(token))
 
     async def start(self, token: str, slug: str = "cup") -> tournaments_pb2.Tournament:
         request = tournaments_pb2.StartTournamentRequest(name=f"tournaments/{slug}")
-        return (await self.tournaments.StartTournament(request, metadata=bearing(token))).tournament
+        return (await self.tournaments.StartTournament(request, metadata=bearer(token))).tournament
 
     async def pause(self, token: str, slug: str = "cup") -> tournaments_pb2.Tournament:
         request = tournaments_pb2.PauseTournamentRequest(name=f"tournaments/{slug}")
-        return (await self.tournaments.PauseTournament(request, metadata=bearing(token))).tournament
+        return (await self.tournaments.PauseTournament(request, metadata=bearer(token))).tournament
 
     async def cancel(self, token: str, slug: str = "cup") -> tournaments_pb2.Tournament:
         request = tournaments_pb2.CancelTournamentRequest(name=f"tournaments/{slug}")
-        return (await self.tournaments.CancelTournament(request, metadata=bearing(token))).tournament
+        return (await self.tournaments.CancelTournament(request, metadata=bearer(token))).tournament
 
     async def get(self, slug: str = "cup") -> tournaments_pb2.Tournament:
         request = tournaments_pb2.GetTournamentRequest(name=f"tournaments/{slug}")
@@ -191,7 +192,7 @@ class Client:
                 await asyncio.sleep(0.02)
 
     async def at_rest(self) -> int:
-        """Return the number of stored games of `cup` once none is being played any more."""
+        """Wait until no game of `cup` runs, and return the number of its stored games."""
         async with asyncio.timeout(20):
             while True:
                 if not self.server.referee.in_flight():
@@ -236,7 +237,7 @@ class Client:
 
     @asynccontextmanager
     async def online(self, token: str, *names: str, bot: Bot | None = None) -> AsyncIterator[None]:
-        """Bots of this owner that have logged in, and play while the block runs."""
+        """Bots of this token's owner that have logged in, and play while the block runs."""
         news: asyncio.Queue[SessionEvent] = asyncio.Queue()
         async with asyncio.TaskGroup() as tasks:
             playing = [
@@ -252,20 +253,23 @@ class Client:
                     task.cancel()
 
 
-def creation(slug: str, request_id: str = "", **fields: Any) -> tournaments_pb2.CreateTournamentRequest:
+def create_request(slug: str, request_id: str = "", **fields: Any) -> tournaments_pb2.CreateTournamentRequest:
+    """Return the request that creates a tournament with these fields."""
     tournament = tournaments_pb2.Tournament(name=f"tournaments/{slug}", **fields)
     return tournaments_pb2.CreateTournamentRequest(tournament=tournament, request_id=request_id)
 
 
 def hello(**fields: Any) -> play_pb2.PlayRequest:
+    """Return the first frame of a bot's stream, of the bot `ada` unless the fields say otherwise."""
     return play_pb2.PlayRequest(hello=play_pb2.Hello(**{"protocol": PROTOCOL, "bot": "ada", **fields}))
 
 
 @asynccontextmanager
 async def client_of(
-    database: Path, host: Callable[[Server], Hosting] | None = None, **chosen: Any
+    database: Path, host: Callable[[Server], Hosting] | None = None, **settings_fields: Any
 ) -> AsyncIterator[Client]:
-    settings = ServerSettings(listen="127.0.0.1:0", database=made(database), **chosen)
+    """A client of a new server on this database; `chosen` are fields of its `ServerSettings`."""
+    settings = ServerSettings(listen="127.0.0.1:0", database=make_database(database), **settings_fields)
     async with (
         running_server(settings, host) as server,
         grpc.aio.insecure_channel(server.address, options=CLIENT_OPTIONS) as channel,

@@ -14,7 +14,7 @@ from noughts_server.cli import commands
 from noughts_server.cli.app import application
 
 
-def invoked(
+def invoke(
     words: Sequence[str], *, code: int | None = 0, stdin: str | None = None, env: Mapping[str, str | None] | None = None
 ) -> Result:
     """Return the output of `noughts` with these words; fail unless it exits with `code`. `env`: changed variables."""

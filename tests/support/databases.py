@@ -33,10 +33,10 @@ class Place:
     kind = SQLITE
     host = ""
     """The folder of PostgreSQL's socket."""
-    made: ClassVar[list[str]] = []
-    """Names of databases with our tables that this test has made there."""
+    created: ClassVar[list[str]] = []
+    """Names of databases with our tables that this test has created there."""
     free: ClassVar[list[str]] = []
-    """Those of earlier tests, empty again: to make one takes ten times as long as to empty one."""
+    """Names of emptied databases of earlier tests: creating a database takes ten times as long as emptying one."""
 
 
 def url_of(path: Path) -> str:
@@ -46,43 +46,44 @@ def url_of(path: Path) -> str:
     return f"postgresql+psycopg://postgres@/{_name(path)}?host={quote(Place.host, safe='')}"
 
 
-def made(path: Path) -> str:
-    """The address of the database that goes by this path, which there is by now."""
-    make_place(path)
+def make_database(path: Path, *, empty: bool = False) -> str:
+    """Create the database that goes by this path if it is missing, and return its address.
+
+    It has our tables, copied from a template in little time, or none if `empty`. SQLite creates files by itself.
+    """
+    if Place.kind == POSTGRESQL:
+        with closing(_connect("postgres")) as connection:
+            _create(connection, _name(path), empty=empty)
     return url_of(path)
 
 
-def make_place(path: Path, *, empty: bool = False) -> None:
-    """Makes the database if there is none: with our tables, which takes less time so, or `empty`."""
-    if Place.kind == POSTGRESQL:
-        with closing(_connect("postgres")) as connection:
-            name = _name(path)
-            if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (name,)).fetchone():
-                return
-            if empty:
-                connection.execute(f'CREATE DATABASE "{name}" TEMPLATE template0')
-                return
-            if Place.free:
-                connection.execute(f'ALTER DATABASE "{Place.free.pop()}" RENAME TO "{name}"')
-            else:
-                connection.execute(f'CREATE DATABASE "{name}" TEMPLATE {_TEMPLATE}')
-            Place.made.append(name)
+def _create(connection: "psycopg.Connection[Any]", name: str, *, empty: bool) -> None:
+    if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (name,)).fetchone():
+        return
+    if empty:
+        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE template0')
+        return
+    if Place.free:
+        connection.execute(f'ALTER DATABASE "{Place.free.pop()}" RENAME TO "{name}"')
+    else:
+        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE {_TEMPLATE}')
+    Place.created.append(name)
 
 
 @contextmanager
-def restarted() -> Iterator[Callable[[], None]]:
-    """PostgreSQL is away inside the block, until the function that it is given is called."""
+def stopped_postgresql() -> Iterator[Callable[[], None]]:
+    """Stop PostgreSQL; the block gets the function that starts it again."""
     server().stop()
     yield server().start
 
 
-def killed() -> Callable[[], None]:
-    """Kills PostgreSQL; the function that it returns starts it again."""
+def kill_postgresql() -> Callable[[], None]:
+    """Kill PostgreSQL, and return the function that starts it again."""
     server().kill()
     return server().start
 
 
-def place() -> str:
+def socket_folder() -> str:
     """The folder of PostgreSQL's socket."""
     return Place.host
 
@@ -108,21 +109,21 @@ def change(path: Path, statement: str) -> None:
 
 @contextmanager
 def databases_of(kind: str, *, reused: bool = False) -> Iterator[None]:
-    """Databases are of this kind inside the block; `reused`: nobody needs what it has made there afterwards."""
-    before, earlier = Place.kind, Place.made
+    """Databases are of this kind inside the block. `reused`: other tests get the databases of this one afterwards."""
+    before, earlier = Place.kind, Place.created
     if kind == POSTGRESQL:
         Place.host = _running()
-    Place.kind, Place.made = kind, []
+    Place.kind, Place.created = kind, []
     try:
         yield
         if reused:
-            _emptied(Place.made)
+            _free_for_others(Place.created)
     finally:
-        Place.kind, Place.made = before, earlier
+        Place.kind, Place.created = before, earlier
 
 
-def _emptied(names: list[str]) -> None:
-    """Let other tests have these databases, unless they are still in use or have foreign tables."""
+def _free_for_others(names: list[str]) -> None:
+    """Empty these databases for other tests, unless they are still in use or have tables of another schema."""
     for name in names:
         free = f"noughts_free_{name}"
         with suppress(psycopg.OperationalError), closing(_connect(name)) as connection:
@@ -154,8 +155,8 @@ def _running() -> str:
     with closing(_connect("postgres")) as connection:
         connection.execute(f"CREATE DATABASE {_TEMPLATE} TEMPLATE template0")
     engine = create_engine(f"postgresql+psycopg://postgres@/{_TEMPLATE}?host={quote(Place.host, safe='')}")
-    with engine.begin() as made:
-        upgrade(made, _TEMPLATE)
+    with engine.begin() as template:
+        upgrade(template, _TEMPLATE)
     engine.dispose()
     return Place.host
 

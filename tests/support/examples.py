@@ -12,10 +12,10 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.support.background import online
-from tests.support.command_line import commands_and_groups, invoked
-from tests.support.processes import PROGRAM, asked, environment, eventually, first_line, started, told
-from tests.support.receiver import receiving
+from tests.support.background import bots_online
+from tests.support.command_line import commands_and_groups, invoke
+from tests.support.processes import PROGRAM, environment, eventually, first_line, json_of, run_here, started
+from tests.support.receiver import webhook_receiver
 from tests.support.tools import compiler
 from tests.system.terminal import terminal
 
@@ -122,13 +122,13 @@ class Playground:
         Path("token.txt").write_text(tokens["alice"])
         Path("admin.token").write_text(self._token("root", "--scope admin"))
         there = {**self._local, "NOUGHTS_SERVER": address, "NOUGHTS_TOKEN": tokens["alice"]}
-        self._staying.enter_context(online(address, tokens["alice"], mybot="pascal:level=1"))
-        self._staying.enter_context(online(address, tokens["bob"], rival="random"))
+        self._staying.enter_context(bots_online(address, tokens["alice"], mybot="pascal:level=1"))
+        self._staying.enter_context(bots_online(address, tokens["bob"], rival="random"))
         for line in ("tournament create autumn --games 20 --seed 1", "tournament join autumn --bot mybot"):
-            told(line.split(), there)
+            run_here(line.split(), there)
         bobs = {**there, "NOUGHTS_TOKEN": tokens["bob"]}
-        told(["bot", "register", "rival", "--open-to-tests"], bobs)
-        told(["tournament", "join", "autumn", "--bot", "rival"], bobs)
+        run_here(["bot", "register", "rival", "--open-to-tests"], bobs)
+        run_here(["tournament", "join", "autumn", "--bot", "rival"], bobs)
         for line in (
             "tournament start autumn",
             "watch autumn",
@@ -139,18 +139,18 @@ class Playground:
             "tournament join summer --bot mybot --bot absent",
             "tournament start summer",
         ):
-            told(line.split(), there)
+            run_here(line.split(), there)
         # The server judges games a moment after it stored them.
-        eventually(lambda: asked("leaderboard", there)["rows"][0]["judged_games"] == 20)
+        eventually(lambda: json_of("leaderboard", there)["rows"][0]["judged_games"] == 20)
         return there
 
     @cached_property
     def _receiver(self) -> str:
         """The address of a receiver of webhooks."""
-        return self._staying.enter_context(receiving("/hook")).url
+        return self._staying.enter_context(webhook_receiver("/hook")).url
 
     def _token(self, owner: str, rights: str = "--scope play --scope organise --scope submit") -> str:
-        secret: str = asked(f"token create --owner {owner} {rights} --db server.db", self._local)["token"]
+        secret: str = json_of(f"token create --owner {owner} {rights} --db server.db", self._local)["token"]
         return secret
 
     def ran(self, command: str, server: str = "") -> str:
@@ -162,7 +162,7 @@ class Playground:
             command = command.replace(USUAL_RECEIVER, self._receiver)
         if re.match(r"noughts [^|<>$]+$", command):
             changes = {name: env.get(name) for name in {*os.environ, *env}}
-            return invoked(shlex.split(command)[1:], code=None, env=changes).output
+            return invoke(shlex.split(command)[1:], code=None, env=changes).output
         programs = {"noughts": PROGRAM, "cc": self._compiler}
         functions = [f'{name}() {{ {shlex.join(program)} "$@"; }}\n' for name, program in programs.items()]
         done = subprocess.run(
@@ -209,7 +209,7 @@ class Playground:
             self._submitted = True
             for login, token in re.findall(r"(?m)^(ada|ben),.*?(nou_[\w-]+)", Path("ai-101/tokens.csv").read_text()):
                 env = {**self._local, "NOUGHTS_SERVER": self._course_address, "NOUGHTS_TOKEN": token}
-                told(f"bot submit my_bot.py --name {login}".split(), env)
+                run_here(f"bot submit my_bot.py --name {login}".split(), env)
         return self._course_address
 
 

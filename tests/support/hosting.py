@@ -122,16 +122,16 @@ class Hosted:
         return os.pread(self._stderr.fileno(), 1 << 20, 0).decode()
 
 
-def refused(*arguments: str | Path, cwd: Path | None = None) -> str:
-    """The last line that a child which cannot load its bot says before it exits with 1."""
+def load_error(*arguments: str | Path, cwd: Path | None = None) -> str:
+    """Start a child that cannot load its bot, and return the last line of its output; it must exit with 1."""
     with Hosted(*arguments, cwd=cwd) as child:
         assert child.receive() is None
         assert child.ended() == 1, child.said()
         return child.said().splitlines()[-1]
 
 
-def compiled(source: Path | str, folder: Path, standard: str = C99, name: str = "bot") -> Path:
-    """The library made of a file, or of a text in C."""
+def compile_library(source: Path | str, folder: Path, standard: str = C99, name: str = "bot") -> Path:
+    """Compile a file, or a text in C, and return the path of the library."""
     if isinstance(source, str):
         (folder / f"{name}.c").write_text(source)
         source = folder / f"{name}.c"
@@ -142,7 +142,7 @@ def compiled(source: Path | str, folder: Path, standard: str = C99, name: str = 
     return library
 
 
-def built_by_cargo(folder: Path) -> Path:
+def build_with_cargo(folder: Path) -> Path:
     """The library of the example in Rust, built without a network from a copy, with the checks of a debug build."""
     builder = cargo()
     source = folder / "rust"
@@ -151,7 +151,7 @@ def built_by_cargo(folder: Path) -> Path:
     return source / "target" / "debug" / ("librandom.dylib" if sys.platform == "darwin" else "librandom.so")
 
 
-def compiled_wasm(source: str | Path, folder: Path, name: str = "bot", *options: str) -> Path:
+def compile_wasm(source: str | Path, folder: Path, name: str = "bot", *options: str) -> Path:
     """A module of WebAssembly: C without a library, by Zig, which comes with the packages of the tests."""
     target = ("-target", "wasm32-freestanding", "-nostdlib", "-Wl,--no-entry", "-Wl,--export-table", "-s")
     path, module = folder / f"{name}.c", folder / f"{name}.wasm"
@@ -178,7 +178,10 @@ def compiled_wasm(source: str | Path, folder: Path, name: str = "bot", *options:
 
 
 def plays_like_random(kind: str, library: Path, variant_name: str, games: int = 100) -> None:
-    """The bot's side of so many games at once, each half of them on either side, against random moves."""
+    """Check that a library chooses the moves of the reference bot `random` in `games` games, half on each side.
+
+    All games of a side run at once, against random moves.
+    """
     variant, reference = parse_variant(variant_name), Random()
     with Hosted(kind, library) as child:
         child.hello()

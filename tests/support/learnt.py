@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import invoked
-from tests.support.shared import made_once
+from tests.support.command_line import invoke
+from tests.support.shared import make_once
 
 
 def learnt(temporary: pytest.TempPathFactory) -> tuple[Path, str]:
@@ -13,7 +13,7 @@ def learnt(temporary: pytest.TempPathFactory) -> tuple[Path, str]:
 
     def train(folder: Path) -> None:
         words = f"bot learn --file {folder / 'it.table'} --games 60000 --against random --seed 1"
-        (folder / "said").write_text(invoked(words.split()).stdout)
+        (folder / "said").write_text(invoke(words.split()).stdout)
 
-    folder = made_once(temporary, "learnt", train)
+    folder = make_once(temporary, "learnt", train)
     return folder / "it.table", (folder / "said").read_text()

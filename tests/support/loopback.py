@@ -69,7 +69,7 @@ class Loopback(play_pb2_grpc.PlayServiceServicer):
 
     async def played(self, games: int) -> list[FinishedGame]:
         """The finished games, as soon as there are so many."""
-        await until(lambda: len(self.finished) >= games)
+        await wait_until(lambda: len(self.finished) >= games)
         assert len(self.finished) == games
         return self.finished
 
@@ -107,11 +107,11 @@ async def loopback(
         await service.stop()
     assert service.failures == []
     try:
-        await until(lambda: other_tasks() <= tasks_before)
+        await wait_until(lambda: other_tasks() <= tasks_before)
     except TimeoutError:
         left = "\n".join(f"{task!r}" for task in other_tasks() - tasks_before)
         raise AssertionError(f"tasks that do not end:\n{left}") from None
-    await until(lambda: not any(thread.name == "noughts-bot" for thread in threading.enumerate()))
+    await wait_until(lambda: not any(thread.name == "noughts-bot" for thread in threading.enumerate()))
 
 
 def other_tasks() -> set["asyncio.Task[Any]"]:
@@ -123,8 +123,8 @@ def other_tasks() -> set["asyncio.Task[Any]"]:
     return {task for task in tasks if "_handle_status_once_received" not in repr(task)}
 
 
-async def until(condition: Callable[[], object]) -> None:
-    """Waits until the condition holds."""
+async def wait_until(condition: Callable[[], object]) -> None:
+    """Return as soon as the condition holds; fail after `PATIENCE`."""
     async with asyncio.timeout(PATIENCE):
         while not condition():  # noqa: ASYNC110  # what the tests wait for sets no event
             await asyncio.sleep(0.001)

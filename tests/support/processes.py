@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from typer.testing import Result
 
-from tests.support.command_line import invoked
+from tests.support.command_line import invoke
 from tests.support.tools import run
 
 PROGRAM = (sys.executable, "-m", "noughts_server.cli")
@@ -29,10 +29,13 @@ def environment(**variables: str) -> dict[str, str]:
 
 
 class Started(subprocess.Popen[str]):
-    """A process whose lines may be read before `communicate`, which of itself loses what was read ahead of them."""
+    """A process from whose output a test can read lines before it calls `communicate`.
+
+    The method of `Popen` would lose the text that Python has read ahead into its buffer.
+    """
 
     def communicate(self, input: str | None = None, timeout: float | None = None) -> tuple[str, str]:
-        """Return its output from now on; one that has not ended in time is killed."""
+        """Wait for the end of the process, and return the rest of its output; kill it at the timeout (seconds)."""
         assert input is None
         assert self.stdout is not None
         assert self.stderr is not None
@@ -50,7 +53,7 @@ class Started(subprocess.Popen[str]):
 def started(
     arguments: Sequence[str], env: Mapping[str, str], program: Sequence[str] = PROGRAM
 ) -> Iterator["subprocess.Popen[str]"]:
-    """`noughts`, or another program, with these arguments; gone after the block."""
+    """Start `noughts`, or another program, with these arguments; kill it at the end of the block."""
     process = Started(
         [*program, *arguments],
         env=dict(env),
@@ -67,8 +70,10 @@ def started(
                 process.kill()
 
 
-def said(arguments: Sequence[str], env: Mapping[str, str], *, code: int = 0) -> "subprocess.CompletedProcess[str]":
-    """Return the output of `noughts` with these arguments; the test fails unless it exits with `code`."""
+def run_noughts(
+    arguments: Sequence[str], env: Mapping[str, str], *, code: int = 0
+) -> "subprocess.CompletedProcess[str]":
+    """Run `noughts` in a process of its own, and return its output; fail unless it exits with `code`."""
     done = subprocess.run(
         [*PROGRAM, *arguments], env=dict(env), capture_output=True, text=True, timeout=60, check=False
     )
@@ -90,20 +95,20 @@ def with_packages(folder: Path) -> dict[str, str]:
     return {**variables, "PYTHONPATH": f"{folder}:{variables.get('PYTHONPATH', '')}".rstrip(":")}
 
 
-def told(arguments: Sequence[str], env: Mapping[str, str], *, code: int = 0, stdin: str | None = None) -> Result:
-    """Return the output of `noughts` with these arguments in this process; fail unless it exits with `code`."""
+def run_here(arguments: Sequence[str], env: Mapping[str, str], *, code: int = 0, stdin: str | None = None) -> Result:
+    """Run `noughts` in this process, and return its output; fail unless it exits with `code`."""
     changes = {name: env.get(name) for name in {*os.environ, *env}}
-    return invoked(arguments, code=code, stdin=stdin, env=changes)
+    return invoke(arguments, code=code, stdin=stdin, env=changes)
 
 
-def asked(line: str, env: Mapping[str, str]) -> Any:
-    """The JSON that a command prints; in this process, because tests ask much and often."""
-    return json.loads(told([*line.split(), "--format", "json"], env).stdout)
+def json_of(line: str, env: Mapping[str, str]) -> Any:
+    """Run a command in this process, which is fast, and return the JSON that it prints."""
+    return json.loads(run_here([*line.split(), "--format", "json"], env).stdout)
 
 
-def asked_apart(line: str, env: Mapping[str, str]) -> Any:
-    """The JSON that a command prints, in a process of its own."""
-    return json.loads(said([*line.split(), "--format", "json"], env).stdout)
+def json_of_process(line: str, env: Mapping[str, str]) -> Any:
+    """Run a command in a process of its own, and return the JSON that it prints."""
+    return json.loads(run_noughts([*line.split(), "--format", "json"], env).stdout)
 
 
 def first_line(process: "subprocess.Popen[str]") -> str:
@@ -114,8 +119,8 @@ def first_line(process: "subprocess.Popen[str]") -> str:
     return line
 
 
-def ended(process: "subprocess.Popen[str]") -> tuple[int, str]:
-    """Return the exit code and stderr of a process after a request to stop."""
+def exit_code_and_errors(process: "subprocess.Popen[str]") -> tuple[int, str]:
+    """Wait until a process that was asked to stop has ended, and return its exit code and stderr."""
     _, errors = process.communicate(timeout=30)
     return process.returncode, errors
 
@@ -123,7 +128,10 @@ def ended(process: "subprocess.Popen[str]") -> tuple[int, str]:
 def eventually(
     ask: Callable[[], Returned], wanted: Callable[[Returned], object] = bool, seconds: float = 120
 ) -> Returned:
-    """The first answer that is wanted. Asks again until then: another process changes what it is about."""
+    """Call `ask` again and again until `wanted` accepts its result, and return that result.
+
+    For states that another process or thread changes. Fails after `seconds`.
+    """
     deadline = time.monotonic() + seconds
     while not wanted(answer := ask()):
         assert time.monotonic() < deadline, answer

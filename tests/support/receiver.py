@@ -36,7 +36,7 @@ class Request(NamedTuple):
 
 
 class Receiver:
-    """Its answers, and the status of the next one; None: it hangs until `released`."""
+    """The requests that a receiver got, and the status of its next answer; None: it hangs until `released`."""
 
     def __init__(self) -> None:
         self.url = ""
@@ -53,7 +53,7 @@ class Receiver:
 
 
 @contextmanager
-def receiving(path: str = "/hook?team=1", identity: Identity | None = None) -> Iterator[Receiver]:
+def webhook_receiver(path: str = "/hook?team=1", identity: Identity | None = None) -> Iterator[Receiver]:
     """A receiver on a free port of this machine; with a certificate it speaks HTTPS."""
     receiver = Receiver()
 

@@ -18,7 +18,7 @@ T = TypeVar("T")
 def examples(count: int, *, steps: int = 50) -> settings:
     """Settings for a property test with `count` examples (of at most `steps` steps, in a state machine)."""
     return settings(
-        max_examples=often(count),
+        max_examples=repetitions(count),
         stateful_step_count=steps,
         derandomize=True,
         database=None,
@@ -27,14 +27,14 @@ def examples(count: int, *, steps: int = 50) -> settings:
     )
 
 
-def often(count: int) -> int:
-    """Return how often to try a random case: ten times as often in thorough runs."""
+def repetitions(count: int) -> int:
+    """Return how many random cases to try: `count`, or ten times as many in thorough runs."""
     return _TIMES * count
 
 
-def part(things: Sequence[T], one_in: int, begin: int = 0) -> Sequence[T]:
-    """One in so many of these, from place `begin` (of any size) on; all where all is tried.
+def every_nth(things: Sequence[T], divisor: int, begin: int = 0) -> Sequence[T]:
+    """Return every `divisor`-th of these from place `begin` (of any size) on, or all of them in thorough runs.
 
-    Tests that share a sequence take other parts of it by beginning at other places.
+    Tests that share a sequence begin at different places, so that they take different parts of it.
     """
-    return things if THOROUGH else things[begin % one_in :: one_in]
+    return things if THOROUGH else things[begin % divisor :: divisor]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 
-def made_once(temporary: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
-    """The folder of this name as `make` filled it for the first who asked, while others waited. Nobody changes it."""
+def make_once(temporary: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+    """Return a folder that `make` fills once in a run of the tests: other workers wait. No test may change it."""
     base = temporary.getbasetemp()
     # Workers have folders of their own side by side in that of the run.
     run = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base

@@ -94,7 +94,7 @@ class Site:
 
 
 @contextmanager
-def connected(site: Site, source: str = "127.0.0.1", receive_bytes: int = 0) -> Iterator[socket.socket]:
+def connection_to(site: Site, source: str = "127.0.0.1", receive_bytes: int = 0) -> Iterator[socket.socket]:
     """A connection to the site from this address of this machine, perhaps with a small buffer of its own."""
     host, _, port = site.address.removeprefix("http://").partition(":")
     with socket.socket() as connection:
@@ -179,8 +179,8 @@ def site_of(
             ended.result(PATIENCE)
 
 
-class Told(Bot):
-    """Plays what the test tells it to, when it tells it."""
+class ScriptedBot(Bot):
+    """Waits for each move until the test puts it into a queue."""
 
     def __init__(self, moves: "queue.Queue[int]") -> None:
         self._moves = moves
@@ -189,12 +189,12 @@ class Told(Bot):
         return self._moves.get(timeout=PATIENCE)
 
 
-class First(Told):
-    """The first mover."""
+class First(ScriptedBot):
+    """The first mover, whose label is the name of this class."""
 
 
-class Second(Told):
-    """The second mover."""
+class Second(ScriptedBot):
+    """The second mover, whose label is the name of this class."""
 
 
 class LiveGame:
@@ -214,7 +214,7 @@ class LiveGame:
 
 @contextmanager
 def live_game(server: ServerUnderTest, site: Site, *, variant: str = "tictactoe") -> Iterator[LiveGame]:
-    """A game that has begun. It must be over at the end of the block."""
+    """A running game of two scripted bots. The test must play it to its end inside the block."""
     moves: tuple[queue.Queue[int], queue.Queue[int]] = (queue.Queue(), queue.Queue())
     game = LiveGame(moves)
     before = {each["name"] for each in site.get("/api/v1/tournaments").document["tournaments"]}

@@ -5,7 +5,7 @@ import tarfile
 from pathlib import Path
 
 from tests.support.children.field import PROGRAMS
-from tests.support.processes import asked, environment, told
+from tests.support.processes import environment, json_of, run_here
 
 OURS = """
 import numpy as np
@@ -40,7 +40,7 @@ def test_each_adapter_plays_a_tournament_of_connect_four(tmp_path: Path) -> None
         "random",
     ]
     line = f"tournament run {' '.join(specs)} --variant connect4 --games 4 --seed 2 --start-timeout 30"
-    outcome = asked(line, environment())
+    outcome = json_of(line, environment())
     assert outcome["games"] == 60
     assert outcome["faults"] == []
     assert set(outcome["terminations"]) <= {"line", "board_full"}
@@ -50,6 +50,6 @@ def test_each_adapter_plays_a_tournament_of_connect_four(tmp_path: Path) -> None
 def test_an_engine_of_gtp_plays_a_tournament_of_gomoku() -> None:
     engine = f"Engine=gtp:{sys.executable} {PROGRAMS / 'gtp_engine.py'} honest"
     words = ["match", engine, "random", "--variant", "gomoku", "--games", "6", "--seed", "4"]
-    shown = told(words, environment()).stdout
+    shown = run_here(words, environment()).stdout
     assert "6 games: 6 won" in shown
     assert "Engine" in shown

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.agents import TIMED, Agent, over_http
-from tests.support.processes import asked, environment, first_line, started
+from tests.support.agents import TIME_LIMIT_STEP, Agent, agent_over_http
+from tests.support.processes import environment, first_line, json_of, started
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.at_length]
 
@@ -24,7 +24,7 @@ class Mine(Bot):
 
 async def improve(url: str, token: str) -> dict[str, Any]:
     """The loop of docs/how-to/agents.md; the test of the better version."""
-    async with over_http(url, token) as agent:
+    async with agent_over_http(url, token) as agent:
         return await improved(agent)
 
 
@@ -35,7 +35,7 @@ async def improved(agent: Agent) -> dict[str, Any]:
     async def submit(source: str) -> str:
         checked = await agent.call("check_bot", content=source, variant="tictactoe")
         assert checked["faults"] == []
-        assert {step["name"] for step in checked["steps"] if step["outcome"] == "failed"} <= {TIMED}
+        assert {step["name"] for step in checked["steps"] if step["outcome"] == "failed"} <= {TIME_LIMIT_STEP}
         made = await agent.call("submit_bot", bot="mine", content=source)
         return str(made["bot_version"])
 
@@ -65,7 +65,7 @@ def test_an_agent_improves_its_bot_through_tools_alone(tmp_path: Path) -> None:
     with ExitStack() as stack:
         serving = "serve --listen 127.0.0.1:0 --no-web --accept py --format json"
         address = json.loads(first_line(stack.enter_context(started(serving.split(), data))))["grpc"]
-        token = asked("token create --owner ada --scope play --scope submit --scope organise", data)["token"]
+        token = json_of("token create --owner ada --scope play --scope submit --scope organise", data)["token"]
         env = {**data, "NOUGHTS_SERVER": address, "NOUGHTS_TOKEN": token}
         rival = stack.enter_context(started(["bot", "run", "rival=minimax", "--format", "json"], env))
         assert "rival" in first_line(rival)

@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from tests.support.processes import asked, environment, first_line, started, told
+from tests.support.processes import environment, first_line, json_of, run_here, started
 from tests.support.root import ROOT
 from tests.support.tools import run
 
@@ -176,9 +176,9 @@ def test_good_bot_is_submitted_and_tested_at_a_server(repository: Path, tmp_path
     serving = "serve --listen 127.0.0.1:0 --no-web --accept py --format json"
     with started(serving.split(), data) as server:
         address = json.loads(first_line(server))["grpc"]
-        token = asked("token create --owner ada --scope play --scope submit --scope organise", data)["token"]
+        token = json_of("token create --owner ada --scope play --scope submit --scope organise", data)["token"]
         there = {"NOUGHTS_SERVER": address, "NOUGHTS_TOKEN": token}
-        told(["bot", "submit", str(repository / "good.py"), "--name", "odd"], data | there)
+        run_here(["bot", "submit", str(repository / "good.py"), "--name", "odd"], data | there)
         checked: dict[str, Any] = {"spec": "py:good.py:Odd", "options": "--no-steps --games 2", "variant": "tictactoe"}
         for number, (sprt, code, verdict) in enumerate(
             (("elo0=-1000,elo1=-200", 0, "H1 accepted"), ("elo0=200,elo1=1000", 1, "H0 accepted")), start=2
@@ -194,7 +194,7 @@ def test_good_bot_is_submitted_and_tested_at_a_server(repository: Path, tmp_path
 
 def test_workflow_of_a_new_bot_uses_the_action(tmp_path: Path) -> None:
     folder = tmp_path / "centre"
-    asked(f"bot new centre --folder {folder}", environment())
+    json_of(f"bot new centre --folder {folder}", environment())
     assert (folder / ".github/actions/bot-check/action.yml").read_text() == ACTION.read_text()
     workflow = (folder / ".github/workflows/check.yml").read_text()
     (given,) = (step["with"] for step in steps_of(workflow) if step.get("id") == "bot")
@@ -205,7 +205,7 @@ def test_workflow_of_a_new_bot_uses_the_action(tmp_path: Path) -> None:
 
 
 def test_action_and_workflows_follow_the_schemas_of_github(tmp_path: Path) -> None:
-    asked(f"bot new centre --language rust --folder {tmp_path}/centre", environment())
+    json_of(f"bot new centre --language rust --folder {tmp_path}/centre", environment())
     shown = re.findall(r"^```yaml\n# \.github/workflows/(\S+)\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
     for name, workflow in shown:
         (tmp_path / name).write_text(workflow)

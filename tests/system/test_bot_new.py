@@ -11,7 +11,7 @@ import pytest
 
 from noughts_server.scaffolds import LANGUAGES
 from tests.support.node import NODE
-from tests.support.processes import asked, environment, said
+from tests.support.processes import environment, json_of, run_noughts
 from tests.support.root import ROOT
 from tests.support.tools import cargo, compiler, zig
 
@@ -44,7 +44,7 @@ def test_a_new_project_is_built_and_passes_its_own_check(tmp_path: Path, tools: 
     if language == "rust":
         cargo()
     folder = tmp_path / "my-bot"
-    made = asked(f"bot new my-bot --language {language} --folder {folder}", tools)
+    made = json_of(f"bot new my-bot --language {language} --folder {folder}", tools)
     assert {"README.md", "Makefile", ".github/workflows/check.yml", ".gitignore"} <= set(made["files"])
     texts = [file.read_text() for file in folder.rglob("*") if file.is_file()]
     assert not any("$NAME" in text or "$CLASS" in text or "$SPEC" in text for text in texts)
@@ -57,12 +57,12 @@ def test_a_new_project_is_built_and_passes_its_own_check(tmp_path: Path, tools: 
     assert (suite.get("tests"), suite.get("failures")) == ("35", "0")
     if language in ("c", "zig"):
         subprocess.run(["make", "wasm"], cwd=folder, env=tools, capture_output=True, timeout=110, check=True)
-        assert "Nothing is wrong." in said(["bot", "check", f"wasm:{folder}/my-bot.wasm"], tools).stdout
+        assert "Nothing is wrong." in run_noughts(["bot", "check", f"wasm:{folder}/my-bot.wasm"], tools).stdout
 
 
 def test_check_of_a_project_plays_the_only_variant_of_its_bot(tmp_path: Path, tools: dict[str, str]) -> None:
     folder = tmp_path / "drop"
-    asked(f"bot new drop --folder {folder}", tools)
+    json_of(f"bot new drop --folder {folder}", tools)
     bot = folder / "bot.py"
     bot.write_text(re.sub(r"variants = .*", 'variants = ("connect4",)', bot.read_text()))
     checked = subprocess.run(["make", "check"], cwd=folder, env=tools, capture_output=True, text=True, check=False)
@@ -87,5 +87,5 @@ def test_the_contract_in_rust_is_that_of_the_example() -> None:
 )
 def test_what_cannot_be_made_is_refused(tmp_path: Path, line: str, code: int, complaint: str) -> None:
     (tmp_path / "file").write_text("x")
-    assert complaint in said(line.format(full=tmp_path).split(), environment(), code=code).stderr
+    assert complaint in run_noughts(line.format(full=tmp_path).split(), environment(), code=code).stderr
     assert [path.name for path in tmp_path.iterdir()] == ["file"]

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.processes import asked_apart, install_package, said, with_packages
+from tests.support.processes import install_package, json_of_process, run_noughts, with_packages
 from tests.support.root import ROOT
-from tests.support.shared import made_once
+from tests.support.shared import make_once
 
 EXAMPLE = ROOT / "examples" / "bot-patient"
 
@@ -17,7 +17,7 @@ EXAMPLE = ROOT / "examples" / "bot-patient"
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The environment of a user who has installed the example, and a package whose module cannot be imported."""
-    return with_packages(made_once(tmp_path_factory, "bots", install))
+    return with_packages(make_once(tmp_path_factory, "bots", install))
 
 
 def install(target: Path) -> None:
@@ -31,7 +31,7 @@ def install(target: Path) -> None:
 
 
 def test_bots_of_packages_are_listed_without_importing_them(installed: dict[str, str]) -> None:
-    rows = {row["name"]: row for row in asked_apart("bot list", installed)["bots"]}
+    rows = {row["name"]: row for row in json_of_process("bot list", installed)["bots"]}
     assert (
         rows["py:patient"].items()
         >= {
@@ -44,17 +44,17 @@ def test_bots_of_packages_are_listed_without_importing_them(installed: dict[str,
     )
     assert rows["random"]["package"] is None
     assert rows["py:broken"]["package"] == "noughts-faulty"
-    shown = said(["bot", "list"], {**installed, "COLUMNS": "160"}).stdout
+    shown = run_noughts(["bot", "list"], {**installed, "COLUMNS": "160"}).stdout
     assert "py:patient" in shown
     assert "noughts-patient 1.0" in shown
 
 
 def test_a_bot_of_a_package_plays_by_its_name(installed: dict[str, str], tmp_path: Path) -> None:
-    found = asked_apart("bot check py:patient --games 40 --variant mnk:5,5,4", {**installed, "PWD": str(tmp_path)})
+    found = json_of_process("bot check py:patient --games 40 --variant mnk:5,5,4", {**installed, "PWD": str(tmp_path)})
     assert found["faults"] == []
     assert found["repeats"] is True
     assert found["wins"] > 2 * found["losses"]
-    with_option = asked_apart("bot check py{plies=25}:patient --games 40 --variant mnk:5,5,4", installed)
+    with_option = json_of_process("bot check py{plies=25}:patient --games 40 --variant mnk:5,5,4", installed)
     assert with_option["faults"] == []
     assert with_option["wins"] < found["wins"]
 

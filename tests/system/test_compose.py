@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 from noughts_server.web import handbook
-from tests.support.processes import asked, ended, eventually, first_line, said, started
+from tests.support.processes import eventually, exit_code_and_errors, first_line, json_of, run_noughts, started
 from tests.support.proxy import the_setting_of_the_page
 from tests.support.root import ROOT
 
@@ -40,7 +40,7 @@ def server(host: Host) -> Iterator["subprocess.Popen[str]"]:
     assert check[:2] == ["CMD", "noughts"]
     with started(host.command("server"), host.environment("server")) as process:
         assert "serves at" in first_line(process)
-        said(check[2:], host.environment("server"))
+        run_noughts(check[2:], host.environment("server"))
         yield process
 
 
@@ -181,33 +181,33 @@ def test_runtime_lock_holds_all_dependencies() -> None:
 
 def test_server_stops_with_0_on_sigterm_and_its_health_check_tells(host: Host, server: "subprocess.Popen[str]") -> None:
     server.send_signal(signal.SIGTERM)
-    code, errors = ended(server)
+    code, errors = exit_code_and_errors(server)
     assert code == 0, errors
-    said(SERVICES["server"]["healthcheck"]["test"][2:], host.environment("server"), code=1)
+    run_noughts(SERVICES["server"]["healthcheck"]["test"][2:], host.environment("server"), code=1)
     assert len(list(Path(host.value("/data")).rglob("noughts.db"))) == 1
 
 
 def test_every_bot_of_the_compose_file_comes_online_and_stops(host: Host, server: "subprocess.Popen[str]") -> None:
     beside = host.environment("server")
-    host.variables["NOUGHTS_TOKEN"] = asked("token create --owner me", beside)["token"]
+    host.variables["NOUGHTS_TOKEN"] = json_of("token create --owner me", beside)["token"]
     health = arguments("HEALTHCHECK")[0].partition("CMD ")[2]
     with ExitStack() as stack:
         bots = {bot: stack.enter_context(started(host.command(bot), host.environment(bot))) for bot in BOTS}
         for bot, process in bots.items():
             assert first_line(process) == f"online as bots/{bot}/versions/1\n"
-        found = asked("bot list --online", beside)["bots"]
+        found = json_of("bot list --online", beside)["bots"]
         assert [row["name"] for row in found] == BOTS
-        said(yaml.safe_load(health)[1:], host.environment(BOTS[0]))
+        run_noughts(yaml.safe_load(health)[1:], host.environment(BOTS[0]))
         for process in bots.values():
             process.send_signal(signal.SIGTERM)
-        assert {bot: ended(process) for bot, process in bots.items()} == dict.fromkeys(BOTS, (0, ""))
-    eventually(lambda: asked("bot list --online", beside)["bots"], lambda online: not online)
+        assert {bot: exit_code_and_errors(process) for bot, process in bots.items()} == dict.fromkeys(BOTS, (0, ""))
+    eventually(lambda: json_of("bot list --online", beside)["bots"], lambda online: not online)
     server.terminate()
-    assert ended(server)[0] == 0
+    assert exit_code_and_errors(server)[0] == 0
 
 
 def test_bot_without_a_token_says_how_to_get_one(host: Host) -> None:
-    done = said(host.command("random"), host.environment("random"), code=2)
+    done = run_noughts(host.command("random"), host.environment("random"), code=2)
     assert "noughts token create" in done.stderr
 
 

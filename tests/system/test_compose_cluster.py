@@ -13,8 +13,8 @@ from urllib.request import urlopen
 import pytest
 
 from tests.cluster.ground import NATS_SERVER
-from tests.support.databases import POSTGRESQL, databases_of, made
-from tests.support.processes import asked, ended, eventually, first_line, said, started
+from tests.support.databases import POSTGRESQL, databases_of, make_database
+from tests.support.processes import eventually, exit_code_and_errors, first_line, json_of, run_noughts, started
 
 from .compose import NODES, SERVICES, Host
 
@@ -54,7 +54,7 @@ def _healthy(url: str) -> bool:
 
 def test_two_servers_and_two_referees_play_under_one_name(tmp_path: Path, bus: str) -> None:
     with databases_of(POSTGRESQL), ExitStack() as stack:
-        places = {DATABASE: made(tmp_path / "league"), BUS: bus}
+        places = {DATABASE: make_database(tmp_path / "league"), BUS: bus}
         # Each container has its own ports; a client of `server` finds the first of them here.
         hosts = {f"{name}-{number}": Host(tmp_path) for name in NODES for number in (1, 2)}
         for host in hosts.values():
@@ -65,7 +65,7 @@ def test_two_servers_and_two_referees_play_under_one_name(tmp_path: Path, bus: s
             service, host = name.partition("-")[0], hosts[name]
             running[name] = stack.enter_context(started(host.command(service), host.environment(service)))
             assert "serves at" in (line := first_line(running[name])) or "plays" in line, line
-            said(_check(service, host), host.environment(service))
+            run_noughts(_check(service, host), host.environment(service))
         running["site"] = stack.enter_context(started(front.command("site"), front.environment("site")))
         assert "http://" in first_line(running["site"])
         probe = [sys.executable, *(front.value(word) for word in SERVICES["site"]["healthcheck"]["test"][2:])]
@@ -73,26 +73,26 @@ def test_two_servers_and_two_referees_play_under_one_name(tmp_path: Path, bus: s
 
         beside = front.environment("member")
         owner = ["token", "create", "--owner", "me", f"--db={places[DATABASE]}", "--format", "json"]
-        token = asked(" ".join(owner[:-2]), beside)["token"]
-        nodes = asked(f"nodes --db={places[DATABASE]}", beside)["nodes"]
+        token = json_of(" ".join(owner[:-2]), beside)["token"]
+        nodes = json_of(f"nodes --db={places[DATABASE]}", beside)["nodes"]
         assert [node["kind"] for node in nodes] == ["server", "server", "referee", "referee"]
         for bot in ("random", "minimax"):
             front.variables["NOUGHTS_TOKEN"] = token
             running[bot] = stack.enter_context(started(front.command(bot), front.environment(bot)))
             assert first_line(running[bot]) == f"online as bots/{bot}/versions/1\n"
         me = {**beside, "NOUGHTS_TOKEN": token}
-        asked("tournament create cup --games 20", me)
+        json_of("tournament create cup --games 20", me)
         for bot in ("random", "minimax"):
-            asked(f"tournament join cup --bot {bot}", me)
-        asked("tournament start cup", me)
+            json_of(f"tournament join cup --bot {bot}", me)
+        json_of("tournament start cup", me)
         # By the other server.
         other = hosts["member-2"].environment("member")
-        eventually(lambda: asked("tournament show cup", other)["state"], lambda state: state == "finished")
+        eventually(lambda: json_of("tournament show cup", other)["state"], lambda state: state == "finished")
 
         for process in running.values():
             process.send_signal(signal.SIGTERM)
         began = time.monotonic()
-        codes = {name: ended(process) for name, process in running.items()}
+        codes = {name: exit_code_and_errors(process) for name, process in running.items()}
         assert {name: code for name, (code, _) in codes.items()} == dict.fromkeys(running, 0), codes
         assert time.monotonic() - began < 60
 

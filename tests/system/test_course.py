@@ -15,7 +15,7 @@ from noughts_server.leagues.course_folder import CourseFolder
 from noughts_server.leagues.nights import play_night
 from noughts_server.openings.settings import Openings
 from tests.support.authority import Authority
-from tests.support.processes import asked, environment, eventually, first_line, said, started, told
+from tests.support.processes import environment, eventually, first_line, json_of, run_here, run_noughts, started
 
 NOW = datetime(2026, 11, 24, 2, tzinfo=UTC)
 BOT = "from noughts_bots import Bot\n\n\nclass Mine(Bot):\n    def choose(self, position):\n        return {}\n"
@@ -27,7 +27,7 @@ def test_a_course_from_the_class_list_to_the_reports(tmp_path: Path) -> None:
     class_list = tmp_path / "class.csv"
     class_list.write_text("login;Name;email\nada;Ada L.;a@x\nbob;=cmd();b@x\neve;Eve;e@x\n")
     line = f"course init {folder} --class {class_list} --variant tictactoe --games 2 --closes +1h --time none"
-    made = asked(line, data)
+    made = json_of(line, data)
     assert made["students"] == 3
     tokens = {row["login"]: row for row in csv.DictReader((folder / "tokens.csv").read_text().splitlines())}
     assert list(tokens) == ["ada", "bob", "eve"]
@@ -55,43 +55,46 @@ def test_a_course_from_the_class_list_to_the_reports(tmp_path: Path) -> None:
         server = stack.enter_context(started(serving, data))
         env = {**data, "NOUGHTS_SERVER": json.loads(first_line(server))["grpc"]}
         assert "the standard library and numpy" in (folder / "INSTRUCTIONS.md").read_text()
-        early = said(["course", "night", str(folder)], env, code=1)
+        early = run_noughts(["course", "night", str(folder)], env, code=1)
         assert "expected at least two" in early.stderr
         for login, cell in (("ada", "position.free[0]"), ("bob", "position.free[-1]")):
             bot = tmp_path / f"{login}.py"
             bot.write_text("import numpy\n" + BOT.format(cell))
-            asked(f"bot submit {bot} --name {login}-bot", {**env, "NOUGHTS_TOKEN": tokens[login]["token"]})
+            json_of(f"bot submit {bot} --name {login}-bot", {**env, "NOUGHTS_TOKEN": tokens[login]["token"]})
         # A student can neither organise nor submit under the name of another student's bot.
         student = {**env, "NOUGHTS_TOKEN": tokens["eve"]["token"]}
-        assert "organise" in said(["tournament", "create", "mine"], student, code=1).stderr
+        assert "organise" in run_noughts(["tournament", "create", "mine"], student, code=1).stderr
         assert (
-            "ada-bot" in said(["bot", "submit", str(tmp_path / "ada.py"), "--name", "ada-bot"], student, code=1).stderr
+            "ada-bot"
+            in run_noughts(["bot", "submit", str(tmp_path / "ada.py"), "--name", "ada-bot"], student, code=1).stderr
         )
         for name in ("ada", "Ada-two", "bob_x"):
-            refused = told(["bot", "submit", str(tmp_path / "ada.py"), "--name", name], student, code=1).stderr
+            refused = run_here(["bot", "submit", str(tmp_path / "ada.py"), "--name", name], student, code=1).stderr
             assert f"bots/{name} is not yours" in refused
             assert "your own login" in refused
-        asked(f"bot submit {tmp_path / 'ada.py'} --name five", {**env, "NOUGHTS_TOKEN": tokens["ada"]["token"]})
-        begun = said(["course", "night", str(folder), "--format", "json"], env)
+        json_of(f"bot submit {tmp_path / 'ada.py'} --name five", {**env, "NOUGHTS_TOKEN": tokens["ada"]["token"]})
+        begun = run_noughts(["course", "night", str(folder), "--format", "json"], env)
         assert "token" not in begun.stderr
         night = json.loads(begun.stdout)
         assert sorted(night["entries"]) == ["ada-bot", "bob-bot", "five"]
         assert (night["estimate"]["bots"], night["estimate"]["games"]) == (3, 6)
         first = night["tournament"].removeprefix("tournaments/")
-        eventually(lambda: asked(f"tournament show {first}", env)["state"], lambda state: state == "finished")
-        assert asked(f"course night {folder} --dry-run", env)["eta_basis"] == "night"
-        again = asked(f"course night {folder} --openings random:2", env)
+        eventually(lambda: json_of(f"tournament show {first}", env)["state"], lambda state: state == "finished")
+        assert json_of(f"course night {folder} --dry-run", env)["eta_basis"] == "night"
+        again = json_of(f"course night {folder} --openings random:2", env)
         assert again["tournament"].startswith(night["tournament"].rpartition("-")[0])
         assert again["tournament"] != night["tournament"]
-        asked(f"course add {folder} zoe", env)
+        json_of(f"course add {folder} zoe", env)
         (zoe,) = [line for line in (folder / "tokens.csv").read_text().splitlines() if line.startswith("zoe,")]
         late = {**env, "NOUGHTS_TOKEN": zoe.rpartition(",")[2]}
-        asked(f"bot submit {tmp_path / 'ada.py'} --name zoe-bot", late)
-        assert "ADA: got a student who has a token" in told(["course", "add", str(folder), "ADA"], env, code=1).stderr
+        json_of(f"bot submit {tmp_path / 'ada.py'} --name zoe-bot", late)
+        assert (
+            "ADA: got a student who has a token" in run_here(["course", "add", str(folder), "ADA"], env, code=1).stderr
+        )
         slug = again["tournament"].removeprefix("tournaments/")
-        over = eventually(lambda: asked(f"tournament show {slug}", env), lambda shown: shown["state"] == "finished")
+        over = eventually(lambda: json_of(f"tournament show {slug}", env), lambda shown: shown["state"] == "finished")
         assert over["openings"]["plies"] == 2
-        reports = asked(f"course report {folder}", env)
+        reports = json_of(f"course report {folder}", env)
         assert len(reports["reports"]) == 4
         server.terminate()
         assert server.wait(20) == 0
@@ -123,7 +126,7 @@ def test_what_makes_no_course_is_refused(tmp_path: Path, content: str, options: 
     (tmp_path / "class.csv").write_text(content)
     line = ["course", "init", str(tmp_path / "c"), "--class", str(tmp_path / "class.csv"), *options.split()]
     code = 1 if not options else 2
-    assert complaint in told(line, environment(), code=code).stderr
+    assert complaint in run_here(line, environment(), code=code).stderr
     assert not (tmp_path / "c").exists()
 
 
@@ -131,11 +134,11 @@ def test_a_course_is_served_beyond_this_machine_only_with_protection(tmp_path: P
     folder, data = tmp_path / "c", environment(XDG_DATA_HOME=str(tmp_path / "data"))
     (tmp_path / "class.csv").write_text("ada\nbob\n")
     site = "--site https://games.example --variant tictactoe --time none"
-    asked(f"course init {folder} --class {tmp_path / 'class.csv'} {site}", data)
+    json_of(f"course init {folder} --class {tmp_path / 'class.csv'} {site}", data)
     assert "--name LOGIN-bot --server games.example:7450 --tls\n" in (folder / "INSTRUCTIONS.md").read_text()
     serving = ["course", "serve", str(folder), "--listen", "0.0.0.0:0"]
-    assert "expected a loopback address" in told([*serving, "--web", "127.0.0.1:0"], data, code=2).stderr
-    refused = told(["course", "serve", str(folder), "--listen", "127.0.0.1:0", "--web", "0.0.0.0:0"], data, code=2)
+    assert "expected a loopback address" in run_here([*serving, "--web", "127.0.0.1:0"], data, code=2).stderr
+    refused = run_here(["course", "serve", str(folder), "--listen", "127.0.0.1:0", "--web", "0.0.0.0:0"], data, code=2)
     assert "others could read tokens in transit" in refused.stderr
     authority = Authority(tmp_path)
     identity = authority.identity("server", names=("games.example", "127.0.0.1"))
@@ -146,9 +149,9 @@ def test_a_course_is_served_beyond_this_machine_only_with_protection(tmp_path: P
         for row in csv.DictReader((folder / "tokens.csv").read_text().splitlines()):
             (tmp_path / "bot.py").write_text(BOT.format("position.free[0]"))
             student = {**env, "NOUGHTS_TOKEN": row["token"]}
-            asked(f"bot submit {tmp_path / 'bot.py'} --name {row['login']}-bot", student)
+            json_of(f"bot submit {tmp_path / 'bot.py'} --name {row['login']}-bot", student)
         eventually(
-            lambda: asked(f"bot list --online --server {env['NOUGHTS_SERVER']}", env)["bots"],
+            lambda: json_of(f"bot list --online --server {env['NOUGHTS_SERVER']}", env)["bots"],
             lambda bots: len(bots) == 2,
         )
         # As `course serve` does each night: by the certificate alone.
@@ -182,9 +185,11 @@ def _read(address: str) -> str:
 
 
 def test_a_folder_that_is_no_course_is_told_so(tmp_path: Path) -> None:
-    assert "noughts course init" in told(["course", "night", str(tmp_path)], environment(), code=1).stderr
+    assert "noughts course init" in run_here(["course", "night", str(tmp_path)], environment(), code=1).stderr
 
 
 def test_only_course_commands_that_call_a_server_offer_encryption() -> None:
-    offered = {line: "--tls-ca" in told(["course", line, "--help"], environment()).stdout for line in ("init", "night")}
+    offered = {
+        line: "--tls-ca" in run_here(["course", line, "--help"], environment()).stdout for line in ("init", "night")
+    }
     assert offered == {"init": False, "night": True}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.processes import asked, environment, eventually, first_line, said, started
+from tests.support.processes import environment, eventually, first_line, json_of, run_noughts, started
 from tests.support.root import ROOT
 from tests.support.tools import compiler, run
 
@@ -43,7 +43,7 @@ elif sys.argv[1:] == ["dial"]:
 def test_a_bot_plays_the_same_game_in_each_of_its_six_forms(tmp_path: Path) -> None:
     source = tmp_path / "source"
     shutil.copytree(EXAMPLES, source)
-    header = said(["bot", "header", "--folder"], environment()).stdout.strip()
+    header = run_noughts(["bot", "header", "--folder"], environment()).stdout.strip()
     made = ("lowest.so", "pbrain-lowest")
     run("make", "-s", f"INCLUDE={header}", f"CC={shlex.join(compiler('cc'))}", *made, cwd=source)
     plugin = tmp_path / "lowest" / "lowest.py"
@@ -53,7 +53,7 @@ def test_a_bot_plays_the_same_game_in_each_of_its_six_forms(tmp_path: Path) -> N
     with ExitStack() as stack:
         server = stack.enter_context(started(["serve", "--no-web", "--listen", "127.0.0.1:0", "--format", "json"], env))
         env["NOUGHTS_SERVER"] = json.loads(first_line(server))["grpc"]
-        env["NOUGHTS_TOKEN"] = asked("token create --owner ada", env)["token"]
+        env["NOUGHTS_TOKEN"] = json_of("token create --owner ada", env)["token"]
         specs = {
             "library": f"dll:{source / 'lowest.so'}",
             "engine": f"gomocup:{source / 'pbrain-lowest'}",
@@ -63,19 +63,21 @@ def test_a_bot_plays_the_same_game_in_each_of_its_six_forms(tmp_path: Path) -> N
         for name, spec in specs.items():
             stack.enter_context(started(["bot", "run", spec, "--name", name], env))
         stack.enter_context(started(["dial"], {**env, "PYTHONUNBUFFERED": "1"}, (sys.executable, str(plugin))))
-        eventually(lambda: {bot["name"] for bot in asked("bot list --online", env)["bots"]}, lambda on: on >= {*FORMS})
-        asked("tournament create forms --variant gomoku --games 2", env)
+        eventually(
+            lambda: {bot["name"] for bot in json_of("bot list --online", env)["bots"]}, lambda on: on >= {*FORMS}
+        )
+        json_of("tournament create forms --variant gomoku --games 2", env)
         for name in FORMS:
-            asked(f"tournament join forms --bot {name}", env)
-        asked("tournament start forms", env)
+            json_of(f"tournament join forms --bot {name}", env)
+        json_of("tournament start forms", env)
         pairs = len(FORMS) * (len(FORMS) - 1) // 2
-        eventually(lambda: asked("tournament show forms", env)["games"], lambda games: games == 2 * pairs, 60)
-        lines = said(["game", "list", "forms", "--format", "json"], env).stdout.splitlines()
+        eventually(lambda: json_of("tournament show forms", env)["games"], lambda games: games == 2 * pairs, 60)
+        lines = run_noughts(["game", "list", "forms", "--format", "json"], env).stdout.splitlines()
     assert len(lines) == 2 * pairs
     # Referees start the sixth form: the program that connected to the server now gets the address from the referee.
     called = f"exec{{dial=true}}:{sys.executable} {plugin} dial"
     there = tmp_path / "called.jsonl"
-    said(["match", called, specs["program"], "--variant", "gomoku", "-o", str(there)], environment())
+    run_noughts(["match", called, specs["program"], "--variant", "gomoku", "-o", str(there)], environment())
     games = [json.loads(line) for line in (*lines, *there.read_text().splitlines())]
     assert len(games) == 2 * pairs + 2
     assert {game["termination"] for game in games} == {"line"}

@@ -7,8 +7,17 @@ from typing import Any
 
 import pytest
 
-from tests.support.hosting import C_EXAMPLES, compiled_wasm
-from tests.support.processes import asked, asked_apart, environment, eventually, first_line, said, started, told
+from tests.support.hosting import C_EXAMPLES, compile_wasm
+from tests.support.processes import (
+    environment,
+    eventually,
+    first_line,
+    json_of,
+    json_of_process,
+    run_here,
+    run_noughts,
+    started,
+)
 
 SPINS = """
 #include "noughts_bot.h"
@@ -33,7 +42,7 @@ OPTIONS = ("--games", "20", "--seed", "5", "--fuel", "100000", "--variant", "mnk
 def modules(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("modules")
     sources: dict[str, str | Path] = {"lots": C_EXAMPLES / "lots.c", "spins": SPINS}
-    return {name: compiled_wasm(source, folder, name) for name, source in sources.items()}
+    return {name: compile_wasm(source, folder, name) for name, source in sources.items()}
 
 
 @pytest.mark.at_length
@@ -43,7 +52,7 @@ def test_the_same_seed_gives_the_same_games_here_and_at_a_server(modules: dict[s
         files.append(tmp_path / f"games{concurrency}.jsonl")
         specs = [f"{name}=wasm:{module}" for name, module in modules.items()]
         options = [*OPTIONS, "--concurrency", concurrency, "-o", str(files[-1])]
-        said(["tournament", "run", *specs, "random", *options], environment())
+        run_noughts(["tournament", "run", *specs, "random", *options], environment())
     here, again = (file.read_bytes() for file in files)
     assert here == again
     lost = [game["fault"] for game in map(json.loads, here.splitlines()) if game["termination"] == "timeout"]
@@ -54,23 +63,23 @@ def test_the_same_seed_gives_the_same_games_here_and_at_a_server(modules: dict[s
     words = ["serve", "--no-web", "--accept", "wasm", "--listen", "127.0.0.1:0", "--format", "json"]
     with ExitStack() as stack:
         env["NOUGHTS_SERVER"] = json.loads(first_line(stack.enter_context(started(words, env))))["grpc"]
-        env["NOUGHTS_TOKEN"] = asked_apart(
+        env["NOUGHTS_TOKEN"] = json_of_process(
             "token create --owner ada --scope play --scope organise --scope submit", env
         )["token"]
         for name, module in modules.items():
-            said(["bot", "submit", str(module), "--name", name], env)
+            run_noughts(["bot", "submit", str(module), "--name", name], env)
         stack.enter_context(started(["bot", "run", "random"], env))
-        eventually(lambda: len(asked("bot list --online", env)["bots"]), lambda bots: bots == 3)
-        refused = told(["tournament", "create", "cup", *OPTIONS, "--time", "1/move"], env, code=2)
+        eventually(lambda: len(json_of("bot list --online", env)["bots"]), lambda bots: bots == 3)
+        refused = run_here(["tournament", "create", "cup", *OPTIONS, "--time", "1/move"], env, code=2)
         assert "--fuel 100000: the clock 1/move depends on the machine" in refused.stderr
         assert (
-            json.loads(told(["tournament", "create", "cup", *OPTIONS, "--format", "json"], env).stdout)["fuel"]
+            json.loads(run_here(["tournament", "create", "cup", *OPTIONS, "--format", "json"], env).stdout)["fuel"]
             == 100_000
         )
-        told(["tournament", "join", "cup", "--bot", "lots", "--bot", "spins", "--bot", "random"], env)
-        told(["tournament", "start", "cup"], env)
-        told(["tournament", "wait", "cup"], env)
-        there = told(["game", "list", "cup", "--format", "json"], env).stdout
+        run_here(["tournament", "join", "cup", "--bot", "lots", "--bot", "spins", "--bot", "random"], env)
+        run_here(["tournament", "start", "cup"], env)
+        run_here(["tournament", "wait", "cup"], env)
+        there = run_here(["game", "list", "cup", "--format", "json"], env).stdout
     assert played(there) == played(here.decode())
 
 
@@ -90,4 +99,4 @@ def played(lines: str) -> list[tuple[Any, ...]]:
 )
 def test_what_would_depend_on_the_machine_is_refused(options: list[str], complaint: str) -> None:
     line = ["tournament", "run", "random", "first-free", "--fuel", "1000", *options]
-    assert complaint in told(line, environment(), code=2).stderr
+    assert complaint in run_here(line, environment(), code=2).stderr

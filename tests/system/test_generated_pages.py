@@ -14,7 +14,7 @@ import noughts_bots
 from noughts_referee.rules import OWN_NAMES, Termination
 from noughts_server.cli.config_file import COMMANDS
 from noughts_server.core.limits import Limits
-from tests.support.command_line import commands_and_groups, invoked
+from tests.support.command_line import commands_and_groups, invoke
 from tests.support.root import ROOT
 from tools.generated_pages import PARTS, has_parts, with_pictures, with_texts
 from tools.generated_pages.errors import KINDS
@@ -83,7 +83,7 @@ def test_description_of_a_command_has_usage_panels_and_example() -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_configuration_lists_each_key_that_the_command_prints(command: str) -> None:
-    printed = re.findall(r"(?m)^(?:# )?([\w-]+) = ", invoked([command, "--print-config"]).stdout)
+    printed = re.findall(r"(?m)^(?:# )?([\w-]+) = ", invoke([command, "--print-config"]).stdout)
     assert sorted(first_cells(PARTS["settings"](command))) == sorted(printed)
 
 

@@ -20,8 +20,8 @@ from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.store.people.tokens import create_token
 from noughts_server.store.tournaments.tournaments import NewTournament
 from tests.support.arena import NOW, make_tournament, open_arena
-from tests.support.loopback import until
-from tests.support.processes import PROGRAM, environment, told
+from tests.support.loopback import wait_until
+from tests.support.processes import PROGRAM, environment, run_here
 
 pytestmark = pytest.mark.at_length
 
@@ -128,7 +128,7 @@ class House:
 
     async def plies(self, plies: int) -> None:
         """Returns when so many are committed."""
-        await until(lambda: len((journaled(self.path) or Row(b"", [], ())).moves) >= plies)
+        await wait_until(lambda: len((journaled(self.path) or Row(b"", [], ())).moves) >= plies)
 
     def _start(self, name: str, command: list[str]) -> "subprocess.Popen[str]":
         process = subprocess.Popen(
@@ -168,10 +168,10 @@ async def test_a_game_killed_five_times_keeps_its_moves_and_clocks(tmp_path: Pat
             if "server" in victims:
                 house.serve()
             if len(victims) == 3:
-                shown = json.loads(told(["game", "show", "long/1", "--format", "json"], house.env).stdout)
+                shown = json.loads(run_here(["game", "show", "long/1", "--format", "json"], house.env).stdout)
                 assert (bytes(shown["moves"]), shown["termination"]) == (row.moves, "going_on")
             house.play(*(name for name in victims if name != "server"))
-        await until(lambda: read(house.path, "SELECT moves, times FROM games") is not None)
+        await wait_until(lambda: read(house.path, "SELECT moves, times FROM games") is not None)
         house.kill("server")
     game = read(house.path, "SELECT moves, times FROM games")
     assert game is not None

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.mounts import Disk, small_disk
-from tests.support.processes import PROGRAM, asked, environment, eventually, first_line, started, told
+from tests.support.processes import PROGRAM, environment, eventually, first_line, json_of, run_here, started
 
 from .test_store_troubles import events, fill, one_line
 
@@ -41,13 +41,13 @@ def test_full_temporary_folder_refuses_an_upload_in_words(disk: Disk, tmp_path: 
     program = (*disk.enter, *logging_to(log), *PROGRAM)
     with started([*SERVE, str(database), "--accept", "py"], env, program) as server:
         address = json.loads(first_line(server))["grpc"]
-        token = asked(f"token create --owner ada --scope submit --db {database}", environment())["token"]
+        token = json_of(f"token create --owner ada --scope submit --db {database}", environment())["token"]
         env = environment(NOUGHTS_SERVER=address, NOUGHTS_TOKEN=token)
         fill(ballast)
-        refused = one_line(told(["bot", "submit", str(bot)], env, code=1).stderr)
+        refused = one_line(run_here(["bot", "submit", str(bot)], env, code=1).stderr)
         assert "the server cannot do this now: a disk of its machine is full" in refused
         ballast.unlink()
-        told(["bot", "submit", str(bot)], env)
+        run_here(["bot", "submit", str(bot)], env)
     text = log.read_text()
     assert "Traceback" not in text
     assert [each["problem"] for each in events(text, "machine_trouble")] == ["a disk of its machine is full"]
@@ -65,7 +65,7 @@ def test_server_without_files_logs_it_and_accepts_calls_again(tmp_path: Path) ->
             (said,) = eventually(lambda: events(log.read_text(), "files_exhausted"), bool)
             assert said["problem"] == "it has opened as many files as it can"
         eventually(lambda: events(log.read_text(), "files_available"), bool)
-        assert asked("health", environment(NOUGHTS_SERVER=address))["status"] == "serving"
+        assert json_of("health", environment(NOUGHTS_SERVER=address))["status"] == "serving"
 
 
 def test_server_without_files_closes_idle_connections_that_stay(tmp_path: Path) -> None:
@@ -78,4 +78,4 @@ def test_server_without_files_closes_idle_connections_that_stay(tmp_path: Path) 
             connections.enter_context(socket.create_connection((host, int(port))))
         assert eventually(lambda: events(log.read_text(), "idle_connections_closed"), bool)
         eventually(lambda: events(log.read_text(), "files_available"), bool)
-        assert asked("health", environment(NOUGHTS_SERVER=address))["status"] == "serving"
+        assert json_of("health", environment(NOUGHTS_SERVER=address))["status"] == "serving"

@@ -8,7 +8,7 @@ import pytest
 from noughts_bots import Bot, GameInfo, OpeningChoice, Position, Put, Resign, Take
 from noughts_referee.rules import Choice
 from noughts_server.testing import serving
-from tests.support.command_line import invoked
+from tests.support.command_line import invoke
 
 
 class Chooser(Bot):
@@ -72,7 +72,7 @@ def test_agreed_openings_are_in_the_files_at_any_concurrency(tmp_path: Path) -> 
     for concurrency in (1, 6):
         file = tmp_path / f"{concurrency}.jsonl"
         words = f"match random fives --variant mnk:15,15,5 --opening-rule swap2 --games 12 --seed 4 -o {file}"
-        invoked([*words.split(), "--concurrency", str(concurrency)])
+        invoke([*words.split(), "--concurrency", str(concurrency)])
         files.append(file.read_text())
     assert files[0] == files[1]
     games = [json.loads(line) for line in files[0].splitlines()]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from noughts_server.testing import ServerUnderTest, serving
-from tests.support.processes import environment, first_line, said, started
+from tests.support.processes import environment, first_line, run_noughts, started
 from tests.support.root import ROOT
 
 from .terminal import CTRL_C, DOWN, ENTER, RIGHT, Terminal, running, terminal
@@ -470,7 +470,7 @@ def test_what_cannot_be_played_is_refused_before_the_screen_opens(server: Server
 
 
 def test_without_a_terminal_it_says_what_to_do() -> None:
-    refused = said(["play", "random"], environment(), code=1).stderr
+    refused = run_noughts(["play", "random"], environment(), code=1).stderr
     assert "needs a terminal" in refused
     assert "noughts bot ask" in refused
 

@@ -29,7 +29,7 @@ from noughts_server.services.status import StatusServicer
 from noughts_server.web.event_streams import LiveSettings
 from tests.chaos import http2
 from tests.support.client import Client, client_of
-from tests.support.loopback import until
+from tests.support.loopback import wait_until
 from tests.support.proxy import free_port, proxy_before
 from tests.support.site import site_of
 
@@ -126,7 +126,7 @@ async def test_connections_beyond_those_of_the_page_are_refused_by_the_proxy(tmp
         finally:
             for channel in channels:
                 await channel.close()
-        await until(lambda: not client.server.feed.counts.watchers)
+        await wait_until(lambda: not client.server.feed.counts.watchers)
 
 
 @pytest.mark.parametrize("frames", [http2.continuations, http2.pings, http2.resets])

@@ -8,7 +8,15 @@ import urllib.request
 from contextlib import ExitStack
 from pathlib import Path
 
-from tests.support.processes import asked, ended, environment, eventually, first_line, said, started
+from tests.support.processes import (
+    environment,
+    eventually,
+    exit_code_and_errors,
+    first_line,
+    json_of,
+    run_noughts,
+    started,
+)
 
 
 def test_draining_server_is_not_serving_until_its_running_games_are_stored(tmp_path: Path) -> None:
@@ -21,35 +29,35 @@ def test_draining_server_is_not_serving_until_its_running_games_are_stored(tmp_p
         )
         ready = json.loads(first_line(server))
         address = ready["grpc"]
-        token = asked("token create --owner ada", data)["token"]
+        token = json_of("token create --owner ada", data)["token"]
         env = {**data, "NOUGHTS_SERVER": address, "NOUGHTS_TOKEN": token}
         for name in ("left", "right"):
             bot = stack.enter_context(started(["bot", "run", "random", "--name", name], env))
             first_line(bot)
-        asked("tournament create long --games 1000000 --time 600+0", env)
+        json_of("tournament create long --games 1000000 --time 600+0", env)
         for name in ("left", "right"):
-            asked(f"tournament join long --bot {name}", env)
-        asked("tournament start long", env)
-        eventually(lambda: asked("status", env)["games"], lambda games: games > 0)
+            json_of(f"tournament join long --bot {name}", env)
+        json_of("tournament start long", env)
+        eventually(lambda: json_of("status", env)["games"], lambda games: games > 0)
         bot.send_signal(signal.SIGSTOP)  # a game that is running now does not end
         try:
             # Whatever did not need that bot any more is over when nothing moves for the time of two calls.
-            eventually(lambda: [asked("status", env)["plies"] for _ in range(2)], lambda plies: plies[0] == plies[1])
+            eventually(lambda: [json_of("status", env)["plies"] for _ in range(2)], lambda plies: plies[0] == plies[1])
             server.send_signal(signal.SIGTERM)
-            eventually(lambda: asked("status", env)["draining"], bool)
-            refusal = said(["health"], env, code=1)
+            eventually(lambda: json_of("status", env)["draining"], bool)
+            refusal = run_noughts(["health"], env, code=1)
             assert "not serving" in refusal.stderr
             # A disk may be slow to take what was over before.
             eventually(lambda: _unstored(ready["metrics"]), lambda games: games == 0)
-            before = asked("status", env)
+            before = json_of("status", env)
             assert before["games_in_flight"] == 1
         finally:
             bot.send_signal(signal.SIGCONT)
-        code, errors = ended(server)
+        code, errors = exit_code_and_errors(server)
         assert code == 0, errors
     with started(["serve", "--no-web", "--listen", "127.0.0.1:0", "--format", "json"], data) as server:
         env["NOUGHTS_SERVER"] = json.loads(first_line(server))["grpc"]
-        assert asked("tournament show long", env)["games"] == before["games"] + 1
+        assert json_of("tournament show long", env)["games"] == before["games"] + 1
 
 
 def test_stopping_server_does_not_wait_for_disconnected_bots(tmp_path: Path) -> None:
@@ -58,20 +66,22 @@ def test_stopping_server_does_not_wait_for_disconnected_bots(tmp_path: Path) -> 
     with ExitStack() as stack:
         server = stack.enter_context(started(serve, data))
         address = json.loads(first_line(server))["grpc"]
-        env = {**data, "NOUGHTS_SERVER": address, "NOUGHTS_TOKEN": asked("token create --owner ada", data)["token"]}
+        env = {**data, "NOUGHTS_SERVER": address, "NOUGHTS_TOKEN": json_of("token create --owner ada", data)["token"]}
         bots = [stack.enter_context(started(["bot", "run", "random", "--name", name], env)) for name in ("amy", "ben")]
         for bot in bots:
             first_line(bot)
-        asked("tournament create cup --games 1000000", env)
+        json_of("tournament create cup --games 1000000", env)
         for name in ("amy", "ben"):
-            asked(f"tournament join cup --bot {name}", env)
-        asked("tournament start cup", env)
-        eventually(lambda: asked("status", env)["games"], lambda games: games > 0)
+            json_of(f"tournament join cup --bot {name}", env)
+        json_of("tournament start cup", env)
+        eventually(lambda: json_of("status", env)["games"], lambda games: games > 0)
         for bot in bots:
             bot.kill()
-        eventually(lambda: asked("status", env), lambda status: not status["bots_online"] and status["games_in_flight"])
+        eventually(
+            lambda: json_of("status", env), lambda status: not status["bots_online"] and status["games_in_flight"]
+        )
         server.send_signal(signal.SIGTERM)
-        code, log = ended(server)
+        code, log = exit_code_and_errors(server)
     assert code == 0, log
     assert "disconnected_games_aborted" in log
     assert "termination=disconnected" not in log
@@ -109,21 +119,21 @@ def test_log_names_games_and_bots_and_no_secret(tmp_path: Path) -> None:
     with ExitStack() as stack:
         server = stack.enter_context(started(line, data))
         address = json.loads(first_line(server))["grpc"]
-        token = asked("token create --owner ada", data)["token"]
+        token = json_of("token create --owner ada", data)["token"]
         env = {**data, "NOUGHTS_SERVER": address, "NOUGHTS_TOKEN": token}
         bot = stack.enter_context(started(["bot", "run", "random", "--name", "fair"], env))
         first_line(bot)
         off = stack.enter_context(started([str(author)], env, program=[sys.executable]))
-        eventually(lambda: asked("status", env)["bots_online"], lambda bots: bots == 2)
-        asked("tournament create cup --games 2", env)
+        eventually(lambda: json_of("status", env)["bots_online"], lambda bots: bots == 2)
+        json_of("tournament create cup --games 2", env)
         for name in ("fair", "off"):
-            asked(f"tournament join cup --bot {name}", env)
-        asked("tournament start cup", env)
-        eventually(lambda: asked("tournament show cup", env)["state"], lambda state: state == "finished")
+            json_of(f"tournament join cup --bot {name}", env)
+        json_of("tournament start cup", env)
+        eventually(lambda: json_of("tournament show cup", env)["state"], lambda state: state == "finished")
         off.kill()
-        said(["tournament", "create", "other"], {**env, "NOUGHTS_TOKEN": "nou_not-a-token"}, code=1)
+        run_noughts(["tournament", "create", "other"], {**env, "NOUGHTS_TOKEN": "nou_not-a-token"}, code=1)
         server.terminate()
-        code, log = ended(server)
+        code, log = exit_code_and_errors(server)
     assert code == 0
     assert token not in log
     assert "nou_" not in log

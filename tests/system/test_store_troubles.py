@@ -16,9 +16,18 @@ import pytest
 
 from noughts_proto.transport import TOKEN_KEY
 from noughts_proto.v1 import tournaments_pb2, tournaments_pb2_grpc
-from tests.support.background import online
+from tests.support.background import bots_online
 from tests.support.mounts import Disk, small_disk
-from tests.support.processes import PROGRAM, asked, ended, environment, eventually, first_line, started, told
+from tests.support.processes import (
+    PROGRAM,
+    environment,
+    eventually,
+    exit_code_and_errors,
+    first_line,
+    json_of,
+    run_here,
+    started,
+)
 from tests.support.root import ROOT
 from tests.support.tools import compiler, run
 
@@ -52,25 +61,29 @@ def played_there(database: Path, program: tuple[str, ...]) -> Iterator[tuple["su
         )
         token = json.loads(made.stdout)["token"]
         env = environment(NOUGHTS_SERVER=address, NOUGHTS_TOKEN=token)
-        stack.enter_context(online(address, token, left="random", right="first-free"))
-        asked("tournament create long --games 1000000 --concurrency 16", env)
+        stack.enter_context(bots_online(address, token, left="random", right="first-free"))
+        json_of("tournament create long --games 1000000 --concurrency 16", env)
         for name in ("left", "right"):
-            asked(f"tournament join long --bot {name}", env)
-        asked("tournament start long", env)
-        eventually(lambda: asked("status", env)["games"], lambda games: games > 0, PATIENCE)
+            json_of(f"tournament join long --bot {name}", env)
+        json_of("tournament start long", env)
+        eventually(lambda: json_of("status", env)["games"], lambda games: games > 0, PATIENCE)
         yield server, env
 
 
 def in_trouble(env: dict[str, str]) -> dict[str, Any]:
     """The status of a server that holds its games."""
-    return eventually(lambda: asked("status", env), lambda now: now["database_trouble"] and not now["games_in_flight"])
+    return eventually(
+        lambda: json_of("status", env), lambda now: now["database_trouble"] and not now["games_in_flight"]
+    )
 
 
 def goes_on(env: dict[str, str], games: int) -> None:
     """Waits until the server stores more games than that, and says that it serves."""
     begun = games + 100
-    eventually(lambda: asked("status", env), lambda now: not now["database_trouble"] and now["games"] > begun, PATIENCE)
-    assert asked("health", env)["status"] == "serving"
+    eventually(
+        lambda: json_of("status", env), lambda now: not now["database_trouble"] and now["games"] > begun, PATIENCE
+    )
+    assert json_of("health", env)["status"] == "serving"
 
 
 def fill(ballast: Path) -> None:
@@ -98,33 +111,33 @@ def test_full_disk_holds_games_is_told_and_goes_on_when_there_is_room(disk: Disk
         fill(ballast)
         held = in_trouble(env)
         assert held["database_trouble"] == "its disk is full"
-        refused = told(["health"], env, code=1).stderr
+        refused = run_here(["health"], env, code=1).stderr
         assert "its disk is full" in one_line(refused)
         # What cannot be stored is not acknowledged.
-        refused = told(["tournament", "create", "other"], env, code=1).stderr
+        refused = run_here(["tournament", "create", "other"], env, code=1).stderr
         assert "its disk is full" in one_line(refused)
-        assert asked("status", env)["games"] == held["games"]
+        assert json_of("status", env)["games"] == held["games"]
         ballast.unlink()
         goes_on(env, held["games"])
-        assert len(asked("tournament list", env)["tournaments"]) == 1
+        assert len(json_of("tournament list", env)["tournaments"]) == 1
         fill(ballast)
         held = in_trouble(env)
         server.kill()
-        _, log = ended(server)
+        _, log = exit_code_and_errors(server)
     assert [each["reason"] for each in events(log, "database_unavailable")] == ["DATABASE_FULL", "DATABASE_FULL"]
     assert len(events(log, "database_available")) == 1
     assert "Traceback" not in log
     ballast.unlink()
     with started([*SERVE, str(database)], environment(), program) as server:
         env["NOUGHTS_SERVER"] = json.loads(first_line(server))["grpc"]
-        assert asked("tournament show long", env)["games"] == held["games"]
+        assert json_of("tournament show long", env)["games"] == held["games"]
 
 
 def test_full_disk_is_told_at_the_start(disk: Disk) -> None:
     database = disk.folder / "noughts.db"
     fill(disk.here / "ballast")
     with started([*SERVE, str(database)], environment(), (*disk.enter, *PROGRAM)) as server:
-        code, errors = ended(server)
+        code, errors = exit_code_and_errors(server)
     assert code == 1
     assert f"database {database}: its disk is full" in one_line(errors)
     assert [file.name for file in disk.here.iterdir()] == ["ballast"]
@@ -137,7 +150,7 @@ def test_read_only_disk_is_told_at_the_start(disk: Disk) -> None:
     subprocess.run(made, check=True, capture_output=True)
     disk.remount("ro")
     with started([*SERVE, str(database)], environment(), program) as server:
-        code, errors = ended(server)
+        code, errors = exit_code_and_errors(server)
     assert code == 1
     assert f"database {database}:" in one_line(errors)
     assert "read-only" in errors.lower()
@@ -153,7 +166,7 @@ def test_disk_that_fails_holds_games_is_told_and_goes_on(tmp_path: Path) -> None
         resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         goes_on(env, held["games"])
         server.send_signal(signal.SIGTERM)
-        code, log = ended(server)
+        code, log = exit_code_and_errors(server)
     assert code == 0, log
     assert [each["reason"] for each in events(log, "database_unavailable")] == ["DATABASE_FAILING"]
 
@@ -168,12 +181,12 @@ def test_disk_that_becomes_read_only_holds_games_and_goes_on(tmp_path: Path) -> 
         flag.touch()
         held = in_trouble(env)
         assert held["database_trouble"] == "its disk reports an error"
-        refused = told(["tournament", "create", "other"], env, code=1).stderr
+        refused = run_here(["tournament", "create", "other"], env, code=1).stderr
         assert "its disk reports an error" in one_line(refused)
         flag.unlink()
         goes_on(env, held["games"])
         server.send_signal(signal.SIGTERM)
-        code, log = ended(server)
+        code, log = exit_code_and_errors(server)
     assert code == 0, log
     assert len(events(log, "database_available")) == 1
     assert "Traceback" not in log
@@ -201,9 +214,9 @@ def test_server_without_memory_loses_nothing_that_it_stored(tmp_path: Path) -> N
             list(callers.map(ask, range(80)))
         # It ends, or refuses what it has no memory for; supervisors start it again.
         server.kill()
-        ended(server)
-    checked = json.loads(told(["db", "check", "--db", str(database), "--format", "json"], environment()).stdout)
+        exit_code_and_errors(server)
+    checked = json.loads(run_here(["db", "check", "--db", str(database), "--format", "json"], environment()).stdout)
     assert checked["errors"] in (0, [])
     with started([*SERVE, str(database)], environment()) as server:
         env["NOUGHTS_SERVER"] = json.loads(first_line(server))["grpc"]
-        assert asked("tournament show long", env)["games"] == checked["games"] > 0
+        assert json_of("tournament show long", env)["games"] == checked["games"] > 0

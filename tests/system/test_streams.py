@@ -11,8 +11,16 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.support.background import served
-from tests.support.processes import PROGRAM, ended, environment, first_line, said, started, told
+from tests.support.background import server_in_thread
+from tests.support.processes import (
+    PROGRAM,
+    environment,
+    exit_code_and_errors,
+    first_line,
+    run_here,
+    run_noughts,
+    started,
+)
 
 LINES = (
     "--version",
@@ -71,7 +79,7 @@ def test_serve_works_with_a_closed_stream(tmp_path: Path, redirection: str) -> N
         with urlopen(site, timeout=60) as page:
             assert page.status == 200
         process.terminate()
-        code, errors = ended(process)
+        code, errors = exit_code_and_errors(process)
     assert code == 0
     assert "website_restarted" not in errors
 
@@ -86,20 +94,20 @@ def test_narrow_output_keeps_every_number_whole(tmp_path: Path, columns: int) ->
     games = tmp_path / "games.csv"
     games.write_text("white,black,result\n" + "ada,bob,1-0\nbob,ada,1/2-1/2\nada,bob,0-1\n" * 40)
     for line in (["rate", str(games)], ["variants"]):
-        wide, narrow = (told(line, environment(COLUMNS=str(width))).stdout for width in (200, columns))
+        wide, narrow = (run_here(line, environment(COLUMNS=str(width))).stdout for width in (200, columns))
         assert numbers(wide)
         assert sorted(numbers(narrow)) == sorted(numbers(wide))
 
 
 def test_zero_columns_mean_that_the_width_is_unknown(tmp_path: Path) -> None:
     for line in (["variants"], ["--help"]):
-        zero, usual = (said(line, environment(COLUMNS=columns)).stdout for columns in ("0", "80"))
+        zero, usual = (run_noughts(line, environment(COLUMNS=columns)).stdout for columns in ("0", "80"))
         assert zero == usual
 
 
 def test_status_prints_once_on_a_dumb_terminal(tmp_path: Path) -> None:
     leader, follower = pty.openpty()
-    with served(f"sqlite:///{tmp_path / 'games.db'}") as address:
+    with server_in_thread(f"sqlite:///{tmp_path / 'games.db'}") as address:
         line = [*PROGRAM, "status", "--server", address]
         done = subprocess.run(line, env=environment(TERM="dumb"), stdout=follower, timeout=60, check=False)
     os.close(follower)

@@ -18,7 +18,7 @@ from noughts_server.store.games.games import ExportedGame
 from tests.support.children.field import Field
 from tests.support.node import NODE
 from tests.support.root import ROOT
-from tests.support.shared import made_once
+from tests.support.shared import make_once
 from tests.support.tools import NOT_TRIED, cargo, compiler, run
 
 EXAMPLES = ROOT / "bots" / "examples"
@@ -79,7 +79,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> str:
     def play(folder: Path) -> None:
         (folder / "games").write_text(repr(asyncio.run(games_of("first-free", Field(folder)))))
 
-    return (made_once(tmp_path_factory, "lowest", play) / "games").read_text()
+    return (make_once(tmp_path_factory, "lowest", play) / "games").read_text()
 
 
 @pytest.mark.at_length

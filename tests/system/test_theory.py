@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.learnt import learnt
-from tests.support.processes import environment, told
+from tests.support.processes import environment, run_here
 
 pytestmark = pytest.mark.at_length
 
@@ -18,7 +18,7 @@ STANDARD_ERRORS = 4
 
 
 def noughts(*arguments: str) -> dict[str, Any]:
-    done = told([*arguments, "--format", "json"], environment(PYTHONWARNINGS="error"))
+    done = run_here([*arguments, "--format", "json"], environment(PYTHONWARNINGS="error"))
     return dict(json.loads(done.stdout))
 
 

@@ -16,7 +16,16 @@ import pytest
 
 from noughts_proto.security import Dialling, Identity, SecurityProblem
 from tests.support.authority import Authority
-from tests.support.processes import asked, asked_apart, ended, environment, eventually, first_line, started, told
+from tests.support.processes import (
+    environment,
+    eventually,
+    exit_code_and_errors,
+    first_line,
+    json_of,
+    json_of_process,
+    run_here,
+    started,
+)
 
 from .node import installed_bot, node_bot
 
@@ -71,23 +80,23 @@ def server(identity: Identity, data: dict[str, str]) -> Iterator[str]:
     with started(serve_line(identity), data) as process:
         yield str(json.loads(first_line(process))["grpc"])
         process.terminate()
-        assert ended(process)[0] == 0
+        assert exit_code_and_errors(process)[0] == 0
 
 
 def test_match_is_played_over_tls(server: str, authority: Authority, data: dict[str, str]) -> None:
-    token = asked("token create --owner ada", data)["token"]
+    token = json_of("token create --owner ada", data)["token"]
     env = environment(NOUGHTS_SERVER=server, NOUGHTS_TOKEN=token, NOUGHTS_TLS_CA=str(authority.certificate))
     with ExitStack() as stack:
         for name in ("left", "right"):
             bot = stack.enter_context(started(["bot", "run", "random", "--name", name], env))
             assert "online" in first_line(bot)
-        asked("tournament create cup --games 20", env)
+        json_of("tournament create cup --games 20", env)
         for name in ("left", "right"):
-            asked(f"tournament join cup --bot {name}", env)
-        asked("tournament start cup", env)
-        cup = eventually(lambda: asked("tournament show cup", env), lambda shown: shown["state"] == "finished")
-        challenge = asked("challenge bot:left --with random --games 6", env)
-        lines = told(["watch", "cup", "--format", "json"], env).stdout.splitlines()
+            json_of(f"tournament join cup --bot {name}", env)
+        json_of("tournament start cup", env)
+        cup = eventually(lambda: json_of("tournament show cup", env), lambda shown: shown["state"] == "finished")
+        challenge = json_of("challenge bot:left --with random --games 6", env)
+        lines = run_here(["watch", "cup", "--format", "json"], env).stdout.splitlines()
     assert (cup["games"], challenge["games"]) == (20, 6)
     assert json.loads(lines[-1])
 
@@ -95,7 +104,7 @@ def test_match_is_played_over_tls(server: str, authority: Authority, data: dict[
 async def test_bot_in_node_plays_over_tls(
     server: str, authority: Authority, data: dict[str, str], tmp_path: Path
 ) -> None:
-    token = asked_apart("token create --owner ada", data)["token"]
+    token = json_of_process("token create --owner ada", data)["token"]
     bot = installed_bot(tmp_path)
     async with node_bot(bot, server, token, "--tls-ca", str(authority.certificate)) as playing:
         await playing.until("playing as bots/node")
@@ -113,14 +122,14 @@ def test_each_address_is_called_with_its_own_certificate(
             ports.append(json.loads(first_line(process))["grpc"].rpartition(":")[2])
         server = f"localhost:{ports[0]},127.0.0.1:{ports[1]},localhost:{ports[2]}"
         ca = ["--server", server, "--tls-ca", str(authority.certificate), "--format", "json"]
-        assert json.loads(told(["status", "--once", *ca], data).stdout)["address"] == f"127.0.0.1:{ports[1]}"
+        assert json.loads(run_here(["status", "--once", *ca], data).stdout)["address"] == f"127.0.0.1:{ports[1]}"
         with started(["bot", "run", "random", *ca], {**data, "NOUGHTS_TOKEN": "nou_none"}) as bot:
             _, errors = bot.communicate(timeout=30)
     assert "the server refused the bot" in errors
 
 
 def test_plaintext_where_tls_is_spoken_gets_a_hint(server: str) -> None:
-    assert "--tls-ca" in told(["health", "--server", server], environment(), code=1).stderr
+    assert "--tls-ca" in run_here(["health", "--server", server], environment(), code=1).stderr
     with started(["bot", "run", "random"], environment(NOUGHTS_SERVER=server, NOUGHTS_TOKEN="nou_none")) as bot:
         assert "perhaps the server speaks TLS" in first_line(bot)
 
@@ -130,20 +139,20 @@ def test_a_certificate_that_was_renewed_is_served_without_a_restart(authority: A
     with started(serve_line(mine), data) as process:
         server = json.loads(first_line(process))["grpc"]
         line = ["health", "--server", server, "--tls-ca", str(authority.certificate)]
-        assert "expired" in told(line, environment(), code=1).stderr
+        assert "expired" in run_here(line, environment(), code=1).stderr
         mine.key.write_bytes(b"half a key")
-        assert "expired" in told(line, environment(), code=1).stderr
+        assert "expired" in run_here(line, environment(), code=1).stderr
         authority.identity("renewed")
-        assert "serving" in told(line, environment()).stdout
+        assert "serving" in run_here(line, environment()).stdout
         process.terminate()
-        code, log = ended(process)
+        code, log = exit_code_and_errors(process)
         assert code == 0
         assert "the old one is kept" in log
         assert "was read again" in log
 
 
 def test_health_is_asked_over_tls(server: str, authority: Authority) -> None:
-    answer = asked(f"health --server {server} --tls-ca {authority.certificate}", environment())
+    answer = json_of(f"health --server {server} --tls-ca {authority.certificate}", environment())
     assert answer == {"server": server, "status": "serving"}
 
 
@@ -151,7 +160,7 @@ def test_health_is_asked_over_tls(server: str, authority: Authority) -> None:
 def test_certificate_of_another_authority_is_a_clear_error(server: str, tmp_path: Path, line: str) -> None:
     other = Authority(tmp_path, "other")
     env = environment(NOUGHTS_SERVER=server, NOUGHTS_TOKEN="nou_none")
-    errors = told([*line.split(), "--tls-ca", str(other.certificate)], env, code=1).stderr
+    errors = run_here([*line.split(), "--tls-ca", str(other.certificate)], env, code=1).stderr
     assert "got a certificate that no authority trusted here has signed" in errors
     assert "--tls-ca" in errors
     assert "Traceback" not in errors
@@ -162,31 +171,31 @@ def test_certificate_for_another_name_is_a_clear_error(authority: Authority, dat
     with started(serve_line(elsewhere), data) as process:
         server = json.loads(first_line(process))["grpc"]
         line = ["health", "--server", server, "--tls-ca", str(authority.certificate)]
-        assert "got a certificate for another host name" in told(line, environment(), code=1).stderr
+        assert "got a certificate for another host name" in run_here(line, environment(), code=1).stderr
 
 
 def test_certificate_that_has_expired_is_not_called_untrusted(authority: Authority, data: dict[str, str]) -> None:
     with started(serve_line(authority.identity("expired", days=-1)), data) as process:
         server = json.loads(first_line(process))["grpc"]
         line = ["health", "--server", server, "--tls-ca", str(authority.certificate)]
-        assert "got a certificate that has expired" in told(line, environment(), code=1).stderr
+        assert "got a certificate that has expired" in run_here(line, environment(), code=1).stderr
 
 
 def test_client_certificate_without_its_key_is_named(authority: Authority) -> None:
     env = environment(NOUGHTS_TLS_CERT=str(authority.certificate))
-    assert "NOUGHTS_TLS_KEY: got nothing" in told(["health"], env, code=1).stderr
+    assert "NOUGHTS_TLS_KEY: got nothing" in run_here(["health"], env, code=1).stderr
 
 
 def test_authority_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     line = ["health", "--tls-ca", str(tmp_path / "missing.pem")]
-    assert "missing.pem: got No such file" in told(line, environment(), code=1).stderr
+    assert "missing.pem: got No such file" in run_here(line, environment(), code=1).stderr
 
 
 def test_tls_where_plaintext_is_spoken_is_a_clear_error(authority: Authority, data: dict[str, str]) -> None:
     with started(["serve", "--no-web", "--listen", "127.0.0.1:0", "--format", "json"], data) as process:
         server = json.loads(first_line(process))["grpc"]
         line = ["bot", "list", "--server", server, "--tls-ca", str(authority.certificate)]
-        assert "got plaintext, expected TLS" in told(line, environment(), code=1).stderr
+        assert "got plaintext, expected TLS" in run_here(line, environment(), code=1).stderr
 
 
 def test_server_may_want_certificates_of_its_clients(
@@ -196,9 +205,9 @@ def test_server_may_want_certificates_of_its_clients(
     with started(serve_line(identity, "--tls-client-ca", str(authority.certificate)), data) as process:
         server = json.loads(first_line(process))["grpc"]
         stranger = environment(NOUGHTS_SERVER=server, NOUGHTS_TLS_CA=str(authority.certificate))
-        assert "NOUGHTS_TLS_CERT" in told(["bot", "list", "--online"], stranger, code=1).stderr
+        assert "NOUGHTS_TLS_CERT" in run_here(["bot", "list", "--online"], stranger, code=1).stderr
         known = {**stranger, "NOUGHTS_TLS_CERT": str(client.certificate), "NOUGHTS_TLS_KEY": str(client.key)}
-        assert asked("bot list --online", known) == {"bots": []}
+        assert json_of("bot list --online", known) == {"bots": []}
 
 
 def test_everything_works_with_certificates_of_both_sides(
@@ -211,7 +220,7 @@ def test_everything_works_with_certificates_of_both_sides(
         process = stack.enter_context(started(serve_line(identity, *wanted), data))
         server = json.loads(first_line(process))["grpc"]
         scopes = "--scope play --scope submit --scope organise"
-        token = asked(f"token create --owner ada {scopes}", data)["token"]
+        token = json_of(f"token create --owner ada {scopes}", data)["token"]
         env = environment(
             NOUGHTS_SERVER=server,
             NOUGHTS_TOKEN=token,
@@ -221,18 +230,18 @@ def test_everything_works_with_certificates_of_both_sides(
         )
         bot = stack.enter_context(started(["bot", "run", "random", "--name", "left"], env))
         assert "online" in first_line(bot)
-        asked(f"bot submit {tmp_path / 'first.py'} --name right", env)
-        asked("tournament create cup --games 20", env)
+        json_of(f"bot submit {tmp_path / 'first.py'} --name right", env)
+        json_of("tournament create cup --games 20", env)
         for name in ("left", "right"):
-            asked(f"tournament join cup --bot {name}", env)
+            json_of(f"tournament join cup --bot {name}", env)
         (tmp_path / "token").write_text(token)
         line = ["web", "--listen", "127.0.0.1:0", "--token-file", str(tmp_path / "token"), "--format", "json"]
         site = json.loads(first_line(stack.enter_context(started(line, env))))["web"]
-        asked("tournament start cup", env)
-        cup = eventually(lambda: asked("tournament show cup", env), lambda shown: shown["state"] == "finished")
+        json_of("tournament start cup", env)
+        cup = eventually(lambda: json_of("tournament show cup", env), lambda shown: shown["state"] == "finished")
         assert cup["games"] == 20
-        assert json.loads(told(["watch", "cup", "--format", "json"], env).stdout.splitlines()[-1])
-        assert asked("health", env)["status"] == "serving"
+        assert json.loads(run_here(["watch", "cup", "--format", "json"], env).stdout.splitlines()[-1])
+        assert json_of("health", env)["status"] == "serving"
         for path in ("/", "/tournaments/cup", "/api/v1/tournaments"):
             with urlopen(f"{site}{path}", timeout=30) as page:
                 assert b"cup" in page.read(), path
@@ -284,7 +293,7 @@ def test_unauthenticated_and_outdated_clients_get_no_connection(
             with suppress(ConnectionError):
                 assert plain.recv(64)[:1] in (b"", b"\x15")
         process.terminate()
-        code, log = ended(process)
+        code, log = exit_code_and_errors(process)
     assert code == 0
     assert "Traceback" not in log
 
@@ -293,7 +302,7 @@ def test_key_of_another_certificate_stops_the_server_at_once(
     authority: Authority, identity: Identity, data: dict[str, str]
 ) -> None:
     other = authority.identity("another")
-    errors = told(serve_line(Identity(identity.certificate, other.key)), data, code=1).stderr
+    errors = run_here(serve_line(Identity(identity.certificate, other.key)), data, code=1).stderr
     assert "got the key of another certificate" in errors
     assert "openssl" in errors
 
@@ -303,10 +312,10 @@ def test_what_is_no_certificate_or_cannot_be_read_is_named(
 ) -> None:
     nonsense = tmp_path / "nonsense.pem"
     nonsense.write_text("not a certificate")
-    errors = told(serve_line(Identity(nonsense, identity.key)), data, code=1).stderr
+    errors = run_here(serve_line(Identity(nonsense, identity.key)), data, code=1).stderr
     assert "nonsense.pem" in errors
     assert "PEM" in errors
-    errors = told(serve_line(Identity(identity.certificate, tmp_path / "missing.key")), data, code=1).stderr
+    errors = run_here(serve_line(Identity(identity.certificate, tmp_path / "missing.key")), data, code=1).stderr
     assert "missing.key: got No such file" in errors
 
 
@@ -324,13 +333,13 @@ def test_serve_says_how_clients_trust_it_and_that_no_website_starts(identity: Id
 
 def test_certificate_without_a_key_is_a_usage_error(identity: Identity, data: dict[str, str]) -> None:
     line = ["serve", "--no-web", "--listen", "127.0.0.1:0", "--tls-cert", str(identity.certificate)]
-    assert "--tls-key" in told(line, data, code=2).stderr
+    assert "--tls-key" in run_here(line, data, code=2).stderr
 
 
 @pytest.mark.parametrize("line", ["tournament create cup", "bot run random"])
 def test_token_is_not_sent_to_another_machine_in_plaintext(line: str) -> None:
     env = environment(NOUGHTS_SERVER="referee.invalid:7450", NOUGHTS_TOKEN="nou_secret")
-    errors = told(line.split(), env, code=1).stderr
+    errors = run_here(line.split(), env, code=1).stderr
     assert "got a connection in plaintext, expected TLS" in errors
     assert "--insecure" in errors
     assert "nou_secret" not in errors

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.processes import asked_apart, environment, install_package, said, with_packages
+from tests.support.processes import environment, install_package, json_of_process, run_noughts, with_packages
 from tests.support.root import ROOT
-from tests.support.shared import made_once
+from tests.support.shared import make_once
 
 pytestmark = pytest.mark.at_length
 
@@ -62,7 +62,7 @@ class Centre(Bot):
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The environment of a user who has installed the example, and a package full of faults."""
-    return with_packages(made_once(tmp_path_factory, "variants", install))
+    return with_packages(make_once(tmp_path_factory, "variants", install))
 
 
 def install(target: Path) -> None:
@@ -80,7 +80,7 @@ def install(target: Path) -> None:
 def test_a_plugins_variant_is_played_through_a_server_to_its_end(installed: dict[str, str], tmp_path: Path) -> None:
     games = tmp_path / "games.jsonl"
     line = f"match random first-free --variant square-four --games 40 --concurrency 8 --seed 3 -o {games}"
-    match = asked_apart(line, installed)
+    match = json_of_process(line, installed)
     assert (match["games"], match["variant"]) == (40, "square-four")
     assert set(match["terminations"]) <= {"line", "board_full"}
     played = [json.loads(text) for text in games.read_text().splitlines()]
@@ -117,22 +117,24 @@ def test_a_bot_that_searches_finds_the_last_corner(installed: dict[str, str]) ->
 def test_a_forbidden_move_is_no_candidate_and_loses_whoever_makes_it(installed: dict[str, str], tmp_path: Path) -> None:
     games = tmp_path / "games.jsonl"
     line = f"match random fives --variant {FORBIDDING} --games 100 --concurrency 16 --seed 3 -o {games}"
-    assert set(asked_apart(line, installed)["terminations"]) <= {"line", "board_full"}
+    assert set(json_of_process(line, installed)["terminations"]) <= {"line", "board_full"}
     assert 4 not in {json.loads(text)["moves"][0] for text in games.read_text().splitlines()}
 
     bot = tmp_path / "centre.py"
     bot.write_text(TAKES_THE_CENTRE)
-    match = asked_apart(f"match py:{bot}:Centre random --variant {FORBIDDING} --games 2 --seed 3 -o {games}", installed)
+    match = json_of_process(
+        f"match py:{bot}:Centre random --variant {FORBIDDING} --games 2 --seed 3 -o {games}", installed
+    )
     first, second = (json.loads(text) for text in games.read_text().splitlines())
     assert (first["moves"], first["result"], first["termination"]) == ([], "0-1", "illegal_move")
     assert (len(second["moves"]) > 1, match["terminations"]["illegal_move"]) == (True, 1)
 
-    refused = said(["match", "minimax", "random", "--variant", FORBIDDING], installed, code=2)
+    refused = run_noughts(["match", "minimax", "random", "--variant", FORBIDDING], installed, code=2)
     assert "which forbids moves" in refused.stderr
 
 
 def test_variants_are_listed_with_plugins_and_their_faults(installed: dict[str, str]) -> None:
-    listed = asked_apart("variants", installed)
+    listed = json_of_process("variants", installed)
     ours = {row["name"]: row for row in listed["variants"]}
     assert ours["square-four"]["plugin"] == "noughts-square-four"
     # 30 squares with sides along the board, 20 turned ones.
@@ -149,18 +151,20 @@ def test_variants_are_listed_with_plugins_and_their_faults(installed: dict[str, 
     assert "leaves the first side no move" in reasons["no-moves"]
     assert "name of a built-in variant" in reasons["connect4"]
     assert "lowercase letters" in reasons["Upper"]
-    text = said(["variants"], installed)
+    text = run_noughts(["variants"], installed)
     assert "noughts-square-four" in text.stdout
     assert "Warning: variant 'broken' is left out" in text.stderr
 
 
 def test_a_faulty_plugin_is_refused_by_its_name_and_breaks_no_other(installed: dict[str, str]) -> None:
-    refused = said(["match", "random", "random", "--variant", "raises"], installed, code=2)
+    refused = run_noughts(["match", "random", "random", "--variant", "raises"], installed, code=2)
     assert "noughts-faulty" in refused.stderr
     assert "out of squares" in refused.stderr
-    assert asked_apart("match random random --variant connect4 --games 2 --seed 1", installed)["variant"] == "connect4"
+    assert (
+        json_of_process("match random random --variant connect4 --games 2 --seed 1", installed)["variant"] == "connect4"
+    )
 
 
 def test_who_has_not_installed_the_plugin_is_told_what_there_is() -> None:
-    refused = said(["match", "random", "random", "--variant", "square-four"], environment(), code=2)
+    refused = run_noughts(["match", "random", "random", "--variant", "square-four"], environment(), code=2)
     assert "expected one of `tictactoe`, " in refused.stderr

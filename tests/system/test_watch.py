@@ -6,8 +6,8 @@ from contextlib import ExitStack
 import pytest
 
 from noughts_server.testing import ServerUnderTest, serving
-from tests.support.background import online
-from tests.support.processes import environment, said
+from tests.support.background import bots_online
+from tests.support.processes import environment, run_noughts
 
 from .terminal import CTRL_C, Terminal, terminal
 
@@ -30,13 +30,13 @@ def server() -> Iterator[ServerUnderTest]:
 def test_a_tournament_is_watched_to_its_end_and_its_standings_remain(server: ServerUnderTest) -> None:
     token = server.token("ada")
     env = environment(NOUGHTS_SERVER=server.address, NOUGHTS_TOKEN=token)
-    said(["tournament", "create", "spring", "--games", "20"], env)
+    run_noughts(["tournament", "create", "spring", "--games", "20"], env)
     with terminal(f"watch spring --server {server.address}") as screen:
         screen.until("spring: open, 0 of")
-        with online(server.address, token, ada="random", bob="random"):
+        with bots_online(server.address, token, ada="random", bob="random"):
             for name in ("ada", "bob"):
-                said(["tournament", "join", "spring", "--bot", name], env)
-            said(["tournament", "start", "spring"], env)
+                run_noughts(["tournament", "join", "spring", "--bot", name], env)
+            run_noughts(["tournament", "start", "spring"], env)
             assert screen.ended() == 0
         assert screen.mode() == screen.mode_before
     afterwards = printed_afterwards(screen)

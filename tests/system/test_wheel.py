@@ -19,10 +19,10 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tests.support.processes import asked, ended, eventually, first_line, started
 from tests.support.processes import environment as without_settings
+from tests.support.processes import eventually, exit_code_and_errors, first_line, json_of, started
 from tests.support.root import ROOT
-from tests.support.shared import made_once
+from tests.support.shared import make_once
 from tests.support.tools import run
 
 pytestmark = pytest.mark.at_length
@@ -55,7 +55,7 @@ def build(folder: Path, env: dict[str, str] | None = None) -> None:
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel."""
-    (built,) = made_once(tmp_path_factory, "wheel", build).glob("noughts-*.whl")
+    (built,) = make_once(tmp_path_factory, "wheel", build).glob("noughts-*.whl")
     return built
 
 
@@ -74,7 +74,7 @@ def scripts(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     that folder are not read; our editable install is one of those, so it stays out of sight. Nothing is
     downloaded.
     """
-    return made_once(tmp_path_factory, "environment", partial(install, wheel)) / "bin"
+    return make_once(tmp_path_factory, "environment", partial(install, wheel)) / "bin"
 
 
 def install(wheel: Path, home: Path) -> None:
@@ -99,7 +99,7 @@ def light(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     What the wheel requires, and what that requires, is linked from this environment, file by file: nothing is
     downloaded, and nothing else can be seen.
     """
-    return made_once(tmp_path_factory, "light", partial(install_with_requirements, wheel)) / "bin"
+    return make_once(tmp_path_factory, "light", partial(install_with_requirements, wheel)) / "bin"
 
 
 def install_with_requirements(wheel: Path, home: Path) -> None:
@@ -214,7 +214,7 @@ def author(light: Path, environment: dict[str, str]) -> dict[str, str]:
 def served(author: dict[str, str], tmp_path: Path) -> Iterator[dict[str, str]]:
     """The same, with the address of a server elsewhere, and a token for it."""
     database, there = str(tmp_path / "games.db"), without_settings(XDG_DATA_HOME=str(tmp_path))
-    token = asked(f"token create --owner ada --db {database}", there)["token"]
+    token = json_of(f"token create --owner ada --db {database}", there)["token"]
     serve = [
         "serve",
         "--no-web",
@@ -231,7 +231,7 @@ def served(author: dict[str, str], tmp_path: Path) -> Iterator[dict[str, str]]:
     with started(serve, there) as server:
         yield {**author, "NOUGHTS_SERVER": json.loads(first_line(server))["grpc"], "NOUGHTS_TOKEN": token}
         server.terminate()
-        ended(server)
+        exit_code_and_errors(server)
 
 
 def test_package_without_extras_is_at_most_18_packages(light: Path, author: dict[str, str], tmp_path: Path) -> None:
@@ -269,7 +269,7 @@ def test_package_without_extras_plays_at_a_server_elsewhere(
         assert "centre" in say("leaderboard")
         for process in (reference, own):
             process.terminate()
-            ended(process)
+            exit_code_and_errors(process)
 
 
 def test_commands_for_authors_work_without_extras(light: Path, author: dict[str, str], tmp_path: Path) -> None:

@@ -15,7 +15,16 @@ from noughts_proto.feed_view import View
 from noughts_proto.transport import CLIENT_OPTIONS
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_proto.v1 import feed_pb2_grpc
-from tests.support.processes import PROGRAM, asked_apart, ended, environment, eventually, first_line, said, started
+from tests.support.processes import (
+    PROGRAM,
+    environment,
+    eventually,
+    exit_code_and_errors,
+    first_line,
+    json_of_process,
+    run_noughts,
+    started,
+)
 
 from .node import NodeBot, installed_bot, node_bot
 
@@ -121,7 +130,7 @@ async def test_the_whole_story(tmp_path: Path) -> None:
 
     # The operator makes tokens.
     tokens = {
-        owner: asked_apart(f"token create --owner {owner} --db {database} --scope {scope}", quiet)
+        owner: json_of_process(f"token create --owner {owner} --db {database} --scope {scope}", quiet)
         for owner, scope in (("ada", "play"), ("bob", "play:node"), ("carol", "play"), ("olga", "organise"))
     }
     secrets = {owner: made["token"] for owner, made in tokens.items()}
@@ -134,7 +143,7 @@ async def test_the_whole_story(tmp_path: Path) -> None:
 
         def at_server(line: str, owner: str = "") -> object:
             variables = {"NOUGHTS_SERVER": address, **({"NOUGHTS_TOKEN": secrets[owner]} if owner else {})}
-            return asked_apart(line, environment(**variables))
+            return json_of_process(line, environment(**variables))
 
         variables = {"NOUGHTS_SERVER": address}
         async with (
@@ -167,7 +176,7 @@ async def test_the_whole_story(tmp_path: Path) -> None:
 
             # The leaderboard and the history answer.
             shown = await asyncio.to_thread(
-                eventually, lambda: asked_apart("tournament show league", environment(**variables)),
+                eventually, lambda: json_of_process("tournament show league", environment(**variables)),
                 lambda document: document["state"] == "finished", PATIENCE,
             )  # fmt: skip
             assert shown["games"] == 3 * GAMES
@@ -186,21 +195,21 @@ async def test_the_whole_story(tmp_path: Path) -> None:
             assert results([duel["total"]["first"], duel["total"]["second"]]) == GAMES
 
             # A token is revoked: the stream closes, and its bot says why and stops.
-            said(["token", "revoke", str(tokens["bob"]["id"]), "--db", database], quiet)
+            run_noughts(["token", "revoke", str(tokens["bob"]["id"]), "--db", database], quiet)
             assert await javascript.exit_code() != 0
             assert "TOKEN_REVOKED" in javascript.said or "revoked" in javascript.said
             online = at_server("bot list --online")
             assert isinstance(online, dict)
             assert "node" not in json.dumps(online)
             assert "careful" in json.dumps(online)
-            refused = said(
+            refused = run_noughts(
                 ["bot", "run", "random", "--name", "node"],
                 environment(NOUGHTS_TOKEN=secrets["bob"], **variables),
                 code=1,
             )
             assert "revoked" in refused.stderr
         server.terminate()
-        code, log = ended(server)
+        code, log = exit_code_and_errors(server)
     assert code == 0
     assert not [secret for secret in secrets.values() if secret in log]
     assert "league" in log

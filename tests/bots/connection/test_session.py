@@ -24,7 +24,16 @@ from noughts_referee.rules import Position, Result, Termination, Variant, game_s
 from noughts_referee.work_units import FinishedGame, GameConditions, Slot, unpack_moves
 from tests.bots.drawn import ArrayDrawn, AsyncDrawn, BatchDrawn, Drawn, SlowDrawn, login, work_hard
 from tests.support.games import conditions, unit
-from tests.support.loopback import PATIENCE, Loopback, PlayContext, link_to, loopback, raw_bot, scripted_server, until
+from tests.support.loopback import (
+    PATIENCE,
+    Loopback,
+    PlayContext,
+    link_to,
+    loopback,
+    raw_bot,
+    scripted_server,
+    wait_until,
+)
 
 KINDS: list[type[Bot]] = [Drawn, SlowDrawn, AsyncDrawn, BatchDrawn, ArrayDrawn]
 
@@ -133,7 +142,7 @@ async def test_a_bot_says_who_it_is_and_what_it_can(server: Loopback) -> None:
 
     async with playing(server.port, bot_1=Modest(), bot_2=Drawn()) as events:
         server.referee.add(unit(conditions(), 5))
-        await until(lambda: len(events) == 2)
+        await wait_until(lambda: len(events) == 2)
         assert sorted(map(str, events)) == ["online as bots/bot-1/versions/1", "online as bots/bot-2/versions/1"]
         await server.played(5)
         assert "Modest" in server.agents[1]
@@ -179,7 +188,7 @@ async def test_a_bot_reads_in_its_own_log_what_it_lost_by(server: Loopback, capl
     said = "the bot lost game 1 of 1 at ply 2 (tictactoe): it placed a stone on b2 (cell 4), which is occupied"
     async with playing(server.port, bot_1=Stubborn(), bot_2=Drawn()):
         server.referee.add(unit(conditions(), 1))
-        await until(lambda: said in caplog.text)
+        await wait_until(lambda: said in caplog.text)
     assert caplog.text.count("the bot lost") == 1
 
 
@@ -299,7 +308,7 @@ async def test_a_bot_hears_of_starts_and_ends(server: Loopback, kind: type[Liste
     async with playing(server.port, bot_1=bots[0], bot_2=bots[1]):
         server.referee.add(unit(shared, 2))
         games = await server.played(2)
-        await until(lambda: [len(bot.told) for bot in bots] == [4, 4])
+        await wait_until(lambda: [len(bot.told) for bot in bots] == [4, 4])
     for key, bot in enumerate(bots):
         infos = [
             GameInfo(f"tournaments/9/games/{number}", shared.variant, side, f"bot-{2 - key}")
@@ -321,7 +330,7 @@ async def test_the_end_names_the_moves_that_were_played_and_no_illegal_one(serve
     async with playing(server.port, bot_1=bots[0], bot_2=bots[1]):
         server.referee.add(unit(conditions(), 1))
         (game,) = await server.played(1)
-        await until(lambda: [len(bot.told) for bot in bots] == [2, 2])
+        await wait_until(lambda: [len(bot.told) for bot in bots] == [2, 2])
     for bot in bots:
         end = bot.told[1][1]
         assert end is not None
@@ -342,7 +351,7 @@ async def test_a_bot_that_fails_to_listen_is_logged_and_plays_on(
     async with playing(server.port, bot_1=Deaf(), bot_2=Drawn()):
         server.referee.add(unit(conditions(), 3))
         games = await server.played(3)
-        await until(lambda: caplog.text.count("heard nothing of the end") >= 3)
+        await wait_until(lambda: caplog.text.count("heard nothing of the end") >= 3)
     assert {game.termination for game in games} <= {Termination.LINE, Termination.BOARD_FULL}
     assert caplog.text.count("heard nothing of the start") >= 3
 
@@ -380,11 +389,11 @@ async def test_answers_leave_while_the_bot_ponders_on_the_next_one() -> None:
         bot = Pondering(side_seed(game_seed(shared.seed, 15), 0))
         async with playing(server.port, bot_1=bot, bot_2=Drawn()):
             server.referee.add(unit(shared, [Slot(ordinal, 0, 1) for ordinal in range(1, 21)]))
-            await until(lambda: len(server.finished) == 14)
+            await wait_until(lambda: len(server.finished) == 14)
             assert bot.pondering.is_set()
             # It acknowledges and echoes all the while: other games are not held back, and it is not taken for gone.
             frames = server.counts.frames_up
-            await until(lambda: server.counts.frames_up > frames + 3)
+            await wait_until(lambda: server.counts.frames_up > frames + 3)
             assert (len(server.finished), server.wire(1).online) == (14, True)
             bot.released.set()
             await server.played(20)
@@ -396,11 +405,11 @@ async def test_a_frame_is_acknowledged_while_the_bot_ponders(server: Loopback) -
     async with raw_bot(server, 2) as opponent, playing(server.port, bot_1=bot):
         server.referee.add(unit(shared, [Slot(1, 0, 1), Slot(2, 0, 1)]))
         assert (await opponent.asked())[0].game == 1
-        await until(bot.pondering.is_set)
+        await wait_until(bot.pondering.is_set)
         await opponent.send((1, 1, 1))
         # The question is sent, although the bot still thinks about the other game.
-        await until(lambda: server.referee.player(1).games[1].ply == 2)
-        await until(lambda: not server.referee.player(1).outbox)
+        await wait_until(lambda: server.referee.player(1).games[1].ply == 2)
+        await wait_until(lambda: not server.referee.player(1).outbox)
         assert server.referee.player(1).games[2].ply == 0
         bot.released.set()
         await opponent.asked()
@@ -500,9 +509,9 @@ async def test_a_bot_comes_back_when_its_server_was_started_again(kind: type[Bot
         async with asyncio.TaskGroup() as tasks:
             sessions = [tasks.create_task(play(kind(), login(port, key), events.append)) for key in (1, 2)]
             server.referee.add(unit(conditions("mnk:4,4,4"), 400))
-            await until(lambda: server.referee.plies > 0)
+            await wait_until(lambda: server.referee.plies > 0)
             await server.stop()
-            await until(lambda: len([event for event in events if isinstance(event, ConnectionLost)]) >= 2)
+            await wait_until(lambda: len([event for event in events if isinstance(event, ConnectionLost)]) >= 2)
             async with loopback(port=port) as restarted:
                 restarted.referee.add(unit(conditions(), 3))
                 await restarted.played(3)
@@ -516,11 +525,11 @@ async def test_bot_that_was_online_reconnects_without_limit() -> None:
         events: list[SessionEvent] = []
         async with asyncio.TaskGroup() as tasks:
             session = tasks.create_task(play(Drawn(), replace(login(port, 1), wait=0.0), events.append))
-            await until(lambda: any(isinstance(event, Online) for event in events))
+            await wait_until(lambda: any(isinstance(event, Online) for event in events))
             await server.stop()
-            await until(lambda: len([event for event in events if isinstance(event, ConnectionLost)]) >= 2)
+            await wait_until(lambda: len([event for event in events if isinstance(event, ConnectionLost)]) >= 2)
             async with loopback(port=port):
-                await until(lambda: len([event for event in events if isinstance(event, Online)]) == 2)
+                await wait_until(lambda: len([event for event in events if isinstance(event, Online)]) == 2)
                 session.cancel()
 
 
@@ -533,7 +542,7 @@ async def test_bot_moves_to_the_next_address() -> None:
                 tasks.create_task(play(Drawn(), both, events.append)),
                 tasks.create_task(play(Drawn(), login(second.port, 2))),
             ]
-            await until(lambda: any(isinstance(event, Online) for event in events))
+            await wait_until(lambda: any(isinstance(event, Online) for event in events))
             await first.stop()
             second.referee.add(unit(conditions(), 3))
             await second.played(3)
@@ -550,9 +559,9 @@ async def test_a_cut_connection_changes_no_game(server: Loopback, kind: type[Bot
     async with link_to(server.port) as link, playing(link.port, bot_1=kind(), bot_2=kind()) as events:
         server.referee.add(unit(shared, slots))
         for share in (50, 200, 400):
-            await until(lambda share=share: server.referee.plies >= share)  # type: ignore[misc]
+            await wait_until(lambda share=share: server.referee.plies >= share)  # type: ignore[misc]
             link.cut()
-        await until(lambda: len(server.finished) == 40)
+        await wait_until(lambda: len(server.finished) == 40)
         assert len([event for event in events if isinstance(event, ConnectionLost)]) >= 2
     assert {game.ordinal: moves_of(game, shared.variant) for game in server.finished} == {
         slot.ordinal: drawn_moves(shared, slot) for slot in slots
@@ -564,11 +573,11 @@ async def test_a_slow_bot_never_thinks_about_two_things_at_once(server: Loopback
     bot = Pondering(side_seed(game_seed(shared.seed, 3), 0))
     async with link_to(server.port) as link, playing(link.port, bot_1=bot, bot_2=Drawn()) as events:
         server.referee.add(unit(shared, [Slot(ordinal, 0, 1) for ordinal in range(1, 7)]))
-        await until(bot.pondering.is_set)
+        await wait_until(bot.pondering.is_set)
         await server.played(2)
         link.cut()
-        await until(lambda: len([event for event in events if isinstance(event, Online)]) == 4)
-        await until(lambda: not server.referee.player(1).outbox)
+        await wait_until(lambda: len([event for event in events if isinstance(event, Online)]) == 4)
+        await wait_until(lambda: not server.referee.player(1).outbox)
         assert bot.most_thinking == 1
         bot.released.set()
         await server.played(6)
@@ -578,7 +587,7 @@ async def test_a_slow_bot_never_thinks_about_two_things_at_once(server: Loopback
 async def test_a_bot_that_shall_not_come_back_says_that_the_server_is_gone(server: Loopback) -> None:
     async with link_to(server.port) as link, asyncio.TaskGroup() as tasks:
         session = tasks.create_task(refused(Drawn(), login(link.port, 1, reconnect=False)))
-        await until(lambda: server.wire(1).online)
+        await wait_until(lambda: server.wire(1).online)
         link.cut()
         assert (await session).code is grpc.StatusCode.UNAVAILABLE
 
@@ -603,7 +612,7 @@ async def test_a_refused_login_raises_with_the_words_of_the_server(server: Loopb
 async def test_a_bot_replaced_by_a_newer_session_stays_away(server: Loopback, kind: type[Bot]) -> None:
     async with asyncio.TaskGroup() as tasks:
         session = tasks.create_task(refused(kind(), login(server.port, 1)))
-        await until(lambda: server.wire(1).online)
+        await wait_until(lambda: server.wire(1).online)
         async with raw_bot(server, 1):
             refusal = await session
         assert refusal.code is grpc.StatusCode.ABORTED
@@ -626,7 +635,7 @@ async def test_of_ten_logins_at_once_nine_learn_that_they_were_replaced() -> Non
         for _ in range(40):
             async with asyncio.TaskGroup() as tasks:
                 sessions = [tasks.create_task(session(server.port)) for _ in range(10)]
-                await until(lambda: sum(each.done() for each in sessions) == 9)  # noqa: B023
+                await wait_until(lambda: sum(each.done() for each in sessions) == 9)  # noqa: B023
                 [left] = [each for each in sessions if not each.done()]
                 left.cancel()
             assert {each.result() for each in sessions if each is not left} == {grpc.StatusCode.ABORTED}
@@ -638,7 +647,7 @@ async def test_nobody_there_is_no_reason_to_give_up(caplog: pytest.LogCaptureFix
         port = server.port
     caplog.set_level(logging.INFO)
     async with playing(port, bot_1=Drawn(), bot_2=Drawn()) as events:
-        await until(lambda: len(events) >= 2)
+        await wait_until(lambda: len(events) >= 2)
         assert all("rying again in" in str(event) for event in events)
         async with loopback(port=port) as server:
             server.referee.add(unit(conditions(), 1))

@@ -9,7 +9,16 @@ import pytest
 from noughts_bots.hosts.dll import HEADER
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.rules import parse_variant
-from tests.support.hosting import C99, C_EXAMPLES, CXX11, Hosted, built_by_cargo, compiled, plays_like_random, refused
+from tests.support.hosting import (
+    C99,
+    C_EXAMPLES,
+    CXX11,
+    Hosted,
+    build_with_cargo,
+    compile_library,
+    load_error,
+    plays_like_random,
+)
 from tests.support.tools import compiler, run
 
 # A flat board, gravity, layers, and lines that can be spoiled.
@@ -37,11 +46,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("standard", [C99, CXX11])
 def test_a_hundred_games_of_the_c_bot_are_those_of_ours(folder: Path, standard: str, variant: str) -> None:
-    plays_like_random("dll", compiled(C_EXAMPLES / "lots.c", folder, standard, "lots"), variant)
+    plays_like_random("dll", compile_library(C_EXAMPLES / "lots.c", folder, standard, "lots"), variant)
 
 
 def test_a_hundred_games_of_the_rust_bot_are_those_of_ours(folder: Path) -> None:
-    library = built_by_cargo(folder)
+    library = build_with_cargo(folder)
     for variant in VARIANTS:
         plays_like_random("dll", library, variant)
 
@@ -52,7 +61,7 @@ def test_every_example_in_c_compiles_without_a_warning_and_plays(folder: Path, s
     sources = sorted(source for source in C_EXAMPLES.glob("*.c") if source.stem != "engine")
     assert [source.stem for source in sources] == ["lots", "lowest", "reach"]
     for source in sources:
-        with Hosted("dll", compiled(source, folder, standard, source.stem)) as child:
+        with Hosted("dll", compile_library(source, folder, standard, source.stem)) as child:
             assert child.hello().bot.startswith(source.stem)
             assert child.first_move() is not None
             assert child.close() == 0
@@ -64,7 +73,7 @@ def test_a_machine_without_a_compiler_compiles_nevertheless(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, standard: str
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with Hosted("dll", compiled(C_EXAMPLES / "lowest.c", tmp_path, standard, "lowest")) as child:
+    with Hosted("dll", compile_library(C_EXAMPLES / "lowest.c", tmp_path, standard, "lowest")) as child:
         assert child.hello().bot == "lowest"
         assert child.first_move() == 0
         assert child.close() == 0
@@ -76,10 +85,10 @@ def test_without_cargo_the_test_of_rust_is_reported_as_not_tried(
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("NOUGHTS_REQUIRE", raising=False)
     with pytest.raises(pytest.skip.Exception, match=r"not tried: .* Rust"):
-        built_by_cargo(tmp_path)
+        build_with_cargo(tmp_path)
     monkeypatch.setenv("NOUGHTS_REQUIRE", "rust")
     with pytest.raises(pytest.fail.Exception, match="no cargo here"):
-        built_by_cargo(tmp_path)
+        build_with_cargo(tmp_path)
 
 
 def test_the_makefile_builds_the_examples(tmp_path: Path) -> None:
@@ -103,7 +112,7 @@ def test_the_makefile_builds_the_examples(tmp_path: Path) -> None:
 def test_what_a_library_is_told_of_a_variant_is_enough_to_win(
     folder: Path, variant: str, moves: tuple[int, ...], cell: int
 ) -> None:
-    with Hosted("dll", compiled(C_EXAMPLES / "reach.c", folder, name="reach")) as child:
+    with Hosted("dll", compile_library(C_EXAMPLES / "reach.c", folder, name="reach")) as child:
         child.hello()
         assert child.ask(variant, {1: moves}, seeds={1: 1})[1] == cell
 
@@ -122,7 +131,7 @@ def test_the_rules_handed_over_are_those_of_the_variant(tmp_path: Path) -> None:
     printf("| %u %s %lld\\n", turn->side, turn->seed == 77 ? "seed" : "?", (long long)turn->own_clock_ms);
     return NOUGHTS_RESIGN;
     """
-    with Hosted("dll", compiled(HEAD % told + PLAIN, tmp_path)) as child:
+    with Hosted("dll", compile_library(HEAD % told + PLAIN, tmp_path)) as child:
         child.hello()
         for variant, moves in (
             ("connect4", (38, 31)), ("gomoku:exact", (0, 1)), ("tictactoe3d", (5, 6)), ("caro", (2, 3)), ("renju", ()),
@@ -149,7 +158,7 @@ def beside_cells(name: str) -> int:
 
 def test_clocks_are_told_in_milliseconds(tmp_path: Path) -> None:
     told = "return turn->own_clock_ms == 1500 && turn->opponent_clock_ms == 2000 ? 5 : 6;"
-    with Hosted("dll", compiled(HEAD % told + PLAIN, tmp_path)) as child:
+    with Hosted("dll", compile_library(HEAD % told + PLAIN, tmp_path)) as child:
         child.hello()
         assert child.first_move() == 6
         frame = pb.PlayResponse()
@@ -160,7 +169,7 @@ def test_clocks_are_told_in_milliseconds(tmp_path: Path) -> None:
 
 def test_of_a_bank_and_the_limit_of_a_move_the_less_is_the_librarys_clock(tmp_path: Path) -> None:
     told = "return turn->own_clock_ms == 30000 && turn->opponent_clock_ms == 170000 ? 5 : 6;"
-    with Hosted("dll", compiled(HEAD % told + PLAIN, tmp_path)) as child:
+    with Hosted("dll", compile_library(HEAD % told + PLAIN, tmp_path)) as child:
         child.hello()
         frame = pb.PlayResponse()
         frame.starts.add(
@@ -189,7 +198,7 @@ static int32_t play(void *bot, const noughts_turn *turn) { (void)turn; return *(
 """
         + API % 'sizeof(noughts_bot_api), NOUGHTS_BOT_VERSION, play, create, destroy, "seven", "tictactoe mnk:7,6,4"'
     )
-    with Hosted("dll", compiled(source, tmp_path), "depth=3", "book=a=b") as child:
+    with Hosted("dll", compile_library(source, tmp_path), "depth=3", "book=a=b") as child:
         hello = child.hello()
         assert (hello.bot, list(hello.variants)) == ("seven", ["tictactoe", "mnk:7,6,4"])
         assert child.ask("tictactoe", {1: (), 2: (3, 4)}, seeds={1: 1, 2: 2}) == {1: 7, 2: 7}
@@ -200,7 +209,7 @@ static int32_t play(void *bot, const noughts_turn *turn) { (void)turn; return *(
 
 
 def test_a_library_that_cannot_play_so_resigns_and_says_it_once(folder: Path) -> None:
-    with Hosted("dll", compiled(C_EXAMPLES / "reach.c", folder, name="reach"), "choice=best") as child:
+    with Hosted("dll", compile_library(C_EXAMPLES / "reach.c", folder, name="reach"), "choice=best") as child:
         child.hello()
         assert child.ask("tictactoe", {1: (), 2: ()}, seeds={1: 1, 2: 2}) == {1: None, 2: None}
         assert child.close() == 0
@@ -212,7 +221,7 @@ def test_a_library_that_cannot_play_so_resigns_and_says_it_once(folder: Path) ->
 
 def test_a_library_that_prints_and_reads_spoils_no_frame(tmp_path: Path) -> None:
     body = 'printf("thinking\\n"); puts("of 3"); fflush(stdout); return getchar() == EOF ? 3 : 8;'
-    with Hosted("dll", compiled(HEAD % body + PLAIN, tmp_path)) as child:
+    with Hosted("dll", compile_library(HEAD % body + PLAIN, tmp_path)) as child:
         child.hello()
         assert child.first_move() == 3
         assert child.close() == 0
@@ -223,7 +232,7 @@ def test_a_library_that_prints_and_reads_spoils_no_frame(tmp_path: Path) -> None
 def test_negative_cells_resign_and_cells_off_the_board_are_passed_on(
     tmp_path: Path, cell: int, answered: int | None
 ) -> None:
-    with Hosted("dll", compiled(HEAD % f"return {cell};" + PLAIN, tmp_path)) as child:
+    with Hosted("dll", compile_library(HEAD % f"return {cell};" + PLAIN, tmp_path)) as child:
         child.hello()
         assert child.first_move() == answered
 
@@ -238,7 +247,7 @@ def test_negative_cells_resign_and_cells_off_the_board_are_passed_on(
 )
 def test_a_table_that_cannot_be_used_is_refused_on_one_line(tmp_path: Path, table: str, complaint: str) -> None:
     source = (HEAD % "return 0;") + (API % table) + "int32_t (*used)(void *, const noughts_turn *) = play;\n"
-    said = refused("dll", compiled(source, tmp_path))
+    said = load_error("dll", compile_library(source, tmp_path))
     assert said.startswith("bot 'dll:")
     assert complaint in said
 
@@ -256,21 +265,23 @@ NOUGHTS_EXPORT const noughts_bot_api *noughts_bot(void) { return &table.known; }
 """
     )
     for source, name, cell in ((older, "", 6), (newer, "newer", 7)):
-        with Hosted("dll", compiled(source, tmp_path, name=f"bot{cell}")) as child:
+        with Hosted("dll", compile_library(source, tmp_path, name=f"bot{cell}")) as child:
             assert child.hello().bot == name
             assert child.first_move() == cell
 
 
 def test_a_file_that_is_no_library_is_refused_on_one_line(tmp_path: Path) -> None:
-    assert "which is not a file" in refused("dll", tmp_path / "nothing.so")
+    assert "which is not a file" in load_error("dll", tmp_path / "nothing.so")
     text = tmp_path / "text.so"
     text.write_text("#!/bin/sh\n")
-    assert "a file that begins with b'#!/bin/s', expected a shared library (ELF)" in refused("dll", text)
+    assert "a file that begins with b'#!/bin/s', expected a shared library (ELF)" in load_error("dll", text)
     broken = tmp_path / "broken.so"
-    broken.write_bytes(compiled(HEAD % "return 0;" + PLAIN, tmp_path).read_bytes()[:200])
-    assert "expected a library that can be loaded" in refused("dll", broken)
-    no_symbol = compiled("int something_else(void);\nint something_else(void) { return 1; }\n", tmp_path, name="other")
-    assert "got no symbol noughts_bot" in refused("dll", no_symbol)
+    broken.write_bytes(compile_library(HEAD % "return 0;" + PLAIN, tmp_path).read_bytes()[:200])
+    assert "expected a library that can be loaded" in load_error("dll", broken)
+    no_symbol = compile_library(
+        "int something_else(void);\nint something_else(void) { return 1; }\n", tmp_path, name="other"
+    )
+    assert "got no symbol noughts_bot" in load_error("dll", no_symbol)
     null = (
         HEAD % "return 0;"
         + """
@@ -278,12 +289,12 @@ int32_t (*used)(void *, const noughts_turn *) = play;
 NOUGHTS_EXPORT const noughts_bot_api *noughts_bot(void) { return 0; }
 """
     )
-    assert "got NULL from noughts_bot()" in refused("dll", compiled(null, tmp_path, name="null"))
+    assert "got NULL from noughts_bot()" in load_error("dll", compile_library(null, tmp_path, name="null"))
 
 
 def test_relative_paths_are_looked_for_in_the_folder_of_the_environment(folder: Path, tmp_path: Path) -> None:
-    library = compiled(C_EXAMPLES / "lowest.c", folder, name="lowest")
+    library = compile_library(C_EXAMPLES / "lowest.c", folder, name="lowest")
     environment = {"NOUGHTS_FOLDER": str(library.parent)}
     with Hosted("dll", f"./{library.name}", env=environment, cwd=tmp_path) as child:
         assert child.hello().bot == "lowest"
-    assert "which is not a file" in refused("dll", f"./{library.name}", cwd=tmp_path)
+    assert "which is not a file" in load_error("dll", f"./{library.name}", cwd=tmp_path)

@@ -12,7 +12,7 @@ from noughts_bots.sdk.bot import Resign
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.rules import parse_variant
 from tests.support.children.field import PROGRAMS
-from tests.support.hosting import Hosted, refused
+from tests.support.hosting import Hosted, load_error
 
 GOMOKU = parse_variant("gomoku")
 
@@ -131,5 +131,5 @@ def _asking_again() -> pb.PlayResponse:
 
 
 def test_what_cannot_be_started_is_refused(tmp_path: Path) -> None:
-    assert "expected a program that can be run" in refused("gtp", str(tmp_path / "nothing"))
-    assert "check its quotes" in refused("gtp", "'unclosed")
+    assert "expected a program that can be run" in load_error("gtp", str(tmp_path / "nothing"))
+    assert "check its quotes" in load_error("gtp", "'unclosed")

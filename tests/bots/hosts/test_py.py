@@ -9,7 +9,7 @@ import pytest
 
 from noughts_bots.hosts import bot_for
 from noughts_bots.sdk.errors import BotSpecError
-from tests.support.hosting import Hosted, refused
+from tests.support.hosting import Hosted, load_error
 
 CENTRE = """
 from noughts_bots import Bot
@@ -103,13 +103,13 @@ def test_options_are_converted_where_annotations_say_so(tmp_path: Path) -> None:
         child.hello()
         assert child.close() == 0
         assert child.said() == "{'any': '1'}\n(1, 1.5, False, '', '')\n"
-    assert refused("py", "typed:Typed", "depth=x", cwd=tmp_path).endswith(
+    assert load_error("py", "typed:Typed", "depth=x", cwd=tmp_path).endswith(
         "option depth: got x, expected a whole number; write depth=VALUE"
     )
-    assert "got yes, expected true or false" in refused("py", "typed:Typed", "depth=1", "quick=yes", cwd=tmp_path)
-    assert "got no option depth" in refused("py", "typed:Typed", cwd=tmp_path)
-    assert "write py{depth=VALUE}:typed:Typed" in refused("py", "typed:Typed", cwd=tmp_path)
-    assert "did you mean depth?" in refused("py", "typed:Typed", "dept=1", "depth=1", cwd=tmp_path)
+    assert "got yes, expected true or false" in load_error("py", "typed:Typed", "depth=1", "quick=yes", cwd=tmp_path)
+    assert "got no option depth" in load_error("py", "typed:Typed", cwd=tmp_path)
+    assert "write py{depth=VALUE}:typed:Typed" in load_error("py", "typed:Typed", cwd=tmp_path)
+    assert "did you mean depth?" in load_error("py", "typed:Typed", "dept=1", "depth=1", cwd=tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -136,14 +136,14 @@ def test_options_are_converted_where_annotations_say_so(tmp_path: Path) -> None:
 def test_what_names_no_bot_is_refused_on_one_line(centre: Path, target: str, complaint: str) -> None:
     (centre / "two.py").write_text("from noughts_bots import Bot\nclass A(Bot): pass\nclass B(Bot): pass\n")
     (centre / "none.py").write_text("from noughts_bots import Bot\n")
-    said = refused("py", target, cwd=centre)
+    said = load_error("py", target, cwd=centre)
     assert said.startswith(f"bot 'py:{target}': got ")
     assert complaint in said
 
 
 def test_file_in_the_users_folder_is_named_as_it_was_typed(centre: Path) -> None:
     (centre / "none.py").write_text("from noughts_bots import Bot\n")
-    said = refused("py", centre.resolve() / "none.py", cwd=centre.resolve())
+    said = load_error("py", centre.resolve() / "none.py", cwd=centre.resolve())
     assert said.startswith("bot 'py:none.py': got 0 classes that are bots, expected one in none.py;")
     assert said.endswith("or name a function that returns a bot: py:none.py:FUNCTION")
 
@@ -271,7 +271,7 @@ def test_a_kind_without_a_host_is_refused() -> None:
 
 @pytest.mark.parametrize("arguments", [(), ("py",), ("py", "a:B", "depth")])
 def test_arguments_that_are_none_are_refused(arguments: tuple[str, ...]) -> None:
-    assert "expected KIND TARGET [key=value ...]" in refused(*arguments)
+    assert "expected KIND TARGET [key=value ...]" in load_error(*arguments)
 
 
 @pytest.mark.parametrize("kind", ["py", "dll"])

@@ -9,7 +9,7 @@ from wasmtime import wat2wasm
 
 from noughts_bots.hosts.sandbox import LARGEST_MODULE
 from noughts_proto.v1 import play_pb2 as pb
-from tests.support.hosting import C_EXAMPLES, Hosted, compiled, compiled_wasm, plays_like_random, refused
+from tests.support.hosting import C_EXAMPLES, Hosted, compile_library, compile_wasm, load_error, plays_like_random
 from tests.support.root import ROOT
 from tests.support.settings import THOROUGH
 from tests.support.tools import run, zig
@@ -79,7 +79,7 @@ def question(variant: str = "tictactoe") -> pb.PlayResponse:
 
 @pytest.fixture(scope="module")
 def lots(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compiled_wasm(C_EXAMPLES / "lots.c", tmp_path_factory.mktemp("modules"), name="lots")
+    return compile_wasm(C_EXAMPLES / "lots.c", tmp_path_factory.mktemp("modules"), name="lots")
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -88,7 +88,7 @@ def test_a_hundred_games_of_the_c_bot_equal_those_of_ours(lots: Path, variant: s
 
 
 def test_the_module_and_the_library_of_one_source_play_the_same_moves(lots: Path, tmp_path: Path) -> None:
-    library = compiled(C_EXAMPLES / "lots.c", tmp_path, name="lots")
+    library = compile_library(C_EXAMPLES / "lots.c", tmp_path, name="lots")
     positions = {number: tuple(range(number)) for number in range(0, 40, 2)}
     seeds = {number: 7 * number + 1 for number in positions}
     answers = []
@@ -107,7 +107,7 @@ def test_a_module_with_a_c_library_plays_as_the_shared_library(tmp_path: Path) -
     target = ("-target", "wasm32-wasi", "-mexec-model=reactor", "-Wl,--export-table", "-O2", "-s")
     run(*zig(), "cc", *target, "-I", include, "-o", module, source)
     answers = []
-    for kind, file in (("wasm", module), ("dll", compiled(source, tmp_path, name="reach"))):
+    for kind, file in (("wasm", module), ("dll", compile_library(source, tmp_path, name="reach"))):
         with Hosted(kind, file, "choice=lot") as child:
             child.hello()
             positions = {number: tuple(range(number)) for number in range(0, 60, 2)}
@@ -143,7 +143,7 @@ def test_a_module_with_a_c_library_plays_as_the_shared_library(tmp_path: Path) -
 def test_a_module_that_cannot_be_a_bot_is_refused_on_one_line(
     made: Made, parts: dict[str, str], complaint: str
 ) -> None:
-    said = refused("wasm", made(**parts))
+    said = load_error("wasm", made(**parts))
     assert said.startswith("bot 'wasm:")
     assert complaint in said
 
@@ -153,13 +153,13 @@ def test_a_file_that_is_no_module_is_refused_on_one_line(made: Made, tmp_path: P
     whole = made().read_bytes()
     for rubbish in (b"", b"\0asm", b"#!/bin/sh\n", os.urandom(1000), whole[:-9], b"\0asm\1\0\0\0" + os.urandom(5000)):
         file.write_bytes(rubbish)
-        said = refused("wasm", file)
+        said = load_error("wasm", file)
         assert said.startswith("bot 'wasm:")
         assert "expected" in said
-    assert "No such file" in refused("wasm", tmp_path / "nothing.wasm")
+    assert "No such file" in load_error("wasm", tmp_path / "nothing.wasm")
     with file.open("wb") as large:
         large.truncate(64 << 20)
-    assert f"expected at most {LARGEST_MODULE:,}" in refused("wasm", file)
+    assert f"expected at most {LARGEST_MODULE:,}" in load_error("wasm", file)
 
 
 def test_a_table_that_is_none_is_refused_on_one_line(tmp_path: Path) -> None:
@@ -175,11 +175,11 @@ def test_a_table_that_is_none_is_refused_on_one_line(tmp_path: Path) -> None:
         (whole.replace('(export "__indirect_function_table")', ""), "link with --export-table"),
     ):
         file.write_bytes(wat2wasm(written))
-        assert complaint in refused("wasm", file)
+        assert complaint in load_error("wasm", file)
 
 
 def test_fuel_that_is_no_number_is_refused(made: Made) -> None:
-    assert "option fuel: got much, expected a whole number" in refused("wasm", made(), "fuel=much")
+    assert "option fuel: got much, expected a whole number" in load_error("wasm", made(), "fuel=much")
 
 
 # Its answers to questions.

@@ -27,7 +27,7 @@ from noughts_bots.reference.three_stage import ThreeStage
 from noughts_bots.sdk.bot import Move
 from noughts_bots.sdk.errors import VariantRefused
 from noughts_referee.rules import Position, Variant, parse_variant
-from tests.support.settings import examples, part
+from tests.support.settings import every_nth, examples
 
 from .oracle import PLAYERS
 from .oracle.boards import every_question, reachable_questions
@@ -70,7 +70,7 @@ def test_bot_considers_what_its_article_does_on_every_board(spec: str) -> None:
     parsed = parse_spec(spec)
     options = {key: value == "true" if key == "faster" else int(value) for key, value in parsed.options.items()}
     oracle, bot = PLAYERS[parsed.target], bot_of(spec)
-    for board, me, position in part(every_position(), 20, SPECS.index(spec)):
+    for board, me, position in every_nth(every_position(), 20, SPECS.index(spec)):
         answer = oracle(board, me, **options)
         # The article's answer is one: free cells, each once, and a score for every free cell or none.
         assert answer.candidates
@@ -114,7 +114,7 @@ def test_pascal_holds_ratings_that_no_byte_could() -> None:
 @pytest.mark.long
 def test_nextstep_sees_no_more_at_depth_9_than_at_depth_8() -> None:
     shallow, deep = NextStep(8), NextStep(9)
-    assert all(shallow.consider(p) == deep.consider(p) for _, _, p in part(every_position(), 7))
+    assert all(shallow.consider(p) == deep.consider(p) for _, _, p in every_nth(every_position(), 7))
 
 
 def test_nextstep_scores_both_lines_at_once_with_40() -> None:
@@ -282,7 +282,7 @@ def test_depth_search_searches_no_position_twice(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(DepthSearch, "_search", counted)
     bot = bot_of(spec)
-    for _, _, position in part(every_position(), 7):
+    for _, _, position in every_nth(every_position(), 7):
         bot.consider(position)
     assert set(searched.values()) <= {1}
 

@@ -18,7 +18,7 @@ from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_bots.reference.winning_cells import Threats
 from noughts_bots.sdk.errors import VariantRefused
 from noughts_referee.rules import OWN_NAMES, Board, Position, Variant, parse_variant
-from tests.support.settings import often
+from tests.support.settings import repetitions
 
 FIN = Scale(lost=8, unknown=16, drawn=24, won=32, step=1)
 TEN = Scale(lost=-10, unknown=0, drawn=0, won=10, step=0)
@@ -115,7 +115,7 @@ def played(variant: Variant, chance: random.Random, fewest_free: int, most_free:
 def test_a_depth_search_scores_as_the_plain_recursion(variant: Variant, depth: int) -> None:
     chance = random.Random(f"{variant.name} {depth}")
     search, plain = DepthSearch(variant, depth, FIN), Plain(variant, FIN)
-    for _ in range(often((80, 40, 30, 6, 6)[depth - 1])):
+    for _ in range(repetitions((80, 40, 30, 6, 6)[depth - 1])):
         position = played(variant, chance, 1, min(variant.cells, (42, 42, 36, 10, 10)[depth - 1]))
         expected = plain.scores(position.own, position.opponent, depth)
         assert search.scores(position.own, position.opponent) == expected, position
@@ -126,7 +126,7 @@ def test_a_depth_search_scores_as_the_plain_recursion(variant: Variant, depth: i
 def test_a_depth_search_to_the_end_scores_as_the_plain_recursion(variant: Variant) -> None:
     chance = random.Random(variant.name)
     search, plain = DepthSearch(variant, variant.cells, FIN), Plain(variant, FIN)
-    for _ in range(often(12)):
+    for _ in range(repetitions(12)):
         position = played(variant, chance, 1, 8)
         expected = plain.scores(position.own, position.opponent, variant.cells)
         assert search.scores(position.own, position.opponent) == expected, position
@@ -137,7 +137,7 @@ def test_a_depth_search_to_the_end_scores_as_the_plain_recursion(variant: Varian
 def test_a_full_search_values_as_the_plain_recursion(variant: Variant) -> None:
     chance = random.Random(f"full {variant.name}")
     search, plain = FullSearch(variant), Plain(variant, TEN)
-    for _ in range(often(20)):
+    for _ in range(repetitions(20)):
         position = played(variant, chance, 1, 8)
         expected = plain.scores(position.own, position.opponent, variant.cells)
         assert search.scores(position.own, position.opponent) == expected, position

@@ -16,7 +16,7 @@ from noughts_bots.reference.table_file import TableFile, load, save
 from noughts_bots.sdk.errors import BotSpecError, TableError, VariantRefused
 from noughts_referee.rules import Position, parse_variant
 from tests.support.root import ROOT
-from tests.support.settings import part
+from tests.support.settings import every_nth
 
 from .oracle import pascal as pascal_oracle
 from .oracle import table as oracle
@@ -70,7 +70,7 @@ def test_a_table_chooses_what_its_bot_chooses_for_every_seed(spec: str, tmp_path
     file = tmp_path / "bot.table"
     save(file, built(spec))
     bot, table = make_bot(parse_spec(spec)), make_bot(parse_spec(f"table:file={file}"), TICTACTOE)
-    for position in part(positions(TICTACTOE), 4, BUILDABLE.index(spec)):
+    for position in every_nth(positions(TICTACTOE), 4, BUILDABLE.index(spec)):
         for seed in range(3):
             position.seed = seed * 0x9E3779B97F4A7C15 + 1
             assert table.choose(position) == bot.choose(position), position

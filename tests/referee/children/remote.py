@@ -22,7 +22,7 @@ from noughts_server.server import Server, running_server
 from noughts_server.settings import ServerSettings
 from noughts_server.store.games.games import ExportedGame, export
 from noughts_server.store.tournaments.tournaments import get_tournament
-from tests.support.loopback import Link, reason, until
+from tests.support.loopback import Link, reason, wait_until
 
 LABEL = "remote"
 BAD_PLIES = (2, 3)
@@ -70,7 +70,7 @@ class RemoteField:
             if habit in _REFUSED:
                 return
             if habit not in _STAYS:
-                await until(lambda: not self.running)
+                await wait_until(lambda: not self.running)
 
     @asynccontextmanager
     async def _port(self, habit: str) -> AsyncIterator[tuple[int, Link]]:
@@ -100,7 +100,7 @@ class _Life:
         field, habit = self._field, self._habit
         ticket = "wrong" if habit == "wrong ticket" else field.tournament.ticket(LABEL)
         if habit == "slow start":
-            await until(lambda: field.done)
+            await wait_until(lambda: field.done)
         async with grpc.aio.insecure_channel(f"127.0.0.1:{port}", options=_UNLIMITED) as channel:
             self._call = channel.stream_stream(_METHOD, response_deserializer=pb.PlayResponse.FromString)(
                 metadata=((TOKEN_KEY, f"Bearer {ticket}"),)
@@ -150,12 +150,12 @@ class _Life:
             case "hang":
                 await self._send(dialogue.reply())
                 self._field.tried.set()
-                await until(lambda: handle not in self._field.running)
+                await wait_until(lambda: handle not in self._field.running)
             case "stops reading":
-                await until(lambda: handle not in self._field.running)
+                await wait_until(lambda: handle not in self._field.running)
             case "half-open":
                 self._link.swallow()
-                await until(lambda: handle not in self._field.running)
+                await wait_until(lambda: handle not in self._field.running)
             case "endless output":
                 while handle in self._field.running:
                     await self._send(pb.PlayRequest())

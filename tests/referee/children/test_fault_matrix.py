@@ -15,8 +15,8 @@ from noughts_referee.rules import Position, parse_variant, side_seed
 from noughts_server.launching.launcher import Locking
 from noughts_server.store.games.games import ExportedGame
 from tests.support.children.field import PLAYER, PROGRAMS, Field
-from tests.support.hosting import compiled, compiled_wasm
-from tests.support.loopback import until
+from tests.support.hosting import compile_library, compile_wasm
+from tests.support.loopback import wait_until
 from tests.support.root import ROOT
 
 from .matrix import CHILDREN, FAULTS, KINDS, Fault, NotApplicable, Verdict, table
@@ -54,10 +54,10 @@ def bad(kind: str, habit: str, field: Field, ground: str) -> str:
             return f"py=py{{habit={habit},ground={ground}}}:{PROGRAMS / 'plugin.py'}:Misbehaving"
         case "dll":
             source = f'#define HABIT "{habit}"\n#define GROUND "{ground}"\n#include "{PROGRAMS / "library.c"}"\n'
-            return f"dll=dll:{compiled(source, field.folder, name='library')}"
+            return f"dll=dll:{compile_library(source, field.folder, name='library')}"
         case "wasm":
             source = f'#define HABIT "{habit}"\n#include "{PROGRAMS / "module.c"}"\n'
-            return f"wasm=wasm:{compiled_wasm(source, field.folder, name='module')}"
+            return f"wasm=wasm:{compile_wasm(source, field.folder, name='module')}"
         case _:
             # Nothing else in its command tells its processes from those of other tests.
             return f"gomocup=gomocup:{shlex.join([python, str(PROGRAMS / 'engine.py'), habit, ground])}"
@@ -131,7 +131,7 @@ async def test_a_remote_bot_that_misbehaves_loses_and_nobody_else_is_touched(tmp
     waits = verdict.termination == "waits"
     tells = waits or verdict.reason
     async with remote_field(f"sqlite:///{tmp_path / 'games.db'}", HONEST, fault.habit, fault.time) as field:
-        await until(lambda: field.done == (1 if waits else everybodys) and (field.tried.is_set() or not tells))
+        await wait_until(lambda: field.done == (1 if waits else everybodys) and (field.tried.is_set() or not tells))
         if waits:
             await asyncio.sleep(4 * GRACE)  # nothing comes of it, however long this is
         games = await field.games()

@@ -13,7 +13,7 @@ from noughts_referee.children.launcher import ChildCommand, Launcher, Started
 from noughts_referee.children.locked_launcher import LockedLauncher
 from noughts_referee.children.start_retry import REFUSALS, RetryingLauncher, StartRetry
 from noughts_referee.children.unlocked_launcher import UnlockedLauncher
-from tests.support.loopback import until
+from tests.support.loopback import wait_until
 from tests.support.mounts import small_disk
 
 
@@ -55,7 +55,7 @@ async def test_a_child_is_started_when_there_are_files_again(kind: type[LockedLa
             resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
             try:
                 starting = tasks.create_task(launcher.start(ChildCommand("exec", "sleep 600")))
-                await until(lambda: told)
+                await wait_until(lambda: told)
             finally:
                 resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         started = starting.result()
@@ -76,7 +76,7 @@ async def test_a_child_is_started_when_there_is_room_for_its_folder_again(
         taken = _fill(disk.here)
         async with asyncio.TaskGroup() as tasks:
             starting = tasks.create_task(launcher.start(ChildCommand("exec", "sleep 600")))
-            await until(lambda: told)
+            await wait_until(lambda: told)
             for path in taken[:20]:
                 path.unlink()
         assert "No space left on device" in told[0]

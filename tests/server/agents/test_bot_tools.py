@@ -10,17 +10,25 @@ from mcp import MCPError
 
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web import handbook
-from tests.support.agents import TIMED, Agent, ToolFailed, over_http, over_pipes, running_tools, tools_over_http
+from tests.support.agents import (
+    TIME_LIMIT_STEP,
+    Agent,
+    ToolFailed,
+    agent_over_http,
+    agent_over_pipes,
+    running_tools,
+    tools_over_http,
+)
 from tests.support.client import client_of
 
 
 async def test_a_new_bot_passes_the_check(server: ServerUnderTest) -> None:
-    async with over_pipes(server.address, "") as agent:
+    async with agent_over_pipes(server.address, "") as agent:
         files = await agent.call("new_bot", name="my-bot")
         checked = await agent.call("check_bot", content=files["bot.py"])
         assert (checked["faults"], checked["games"]) == ([], 10)
         assert len(checked["steps"]) > 25
-        assert {step["name"] for step in checked["steps"] if step["outcome"] == "failed"} <= {TIMED}
+        assert {step["name"] for step in checked["steps"] if step["outcome"] == "failed"} <= {TIME_LIMIT_STEP}
         assert "bot.js" in await agent.call("new_bot", name="my-bot", language="node")
 
 
@@ -32,7 +40,7 @@ async def test_a_check_says_why_a_file_is_no_bot_and_sandboxes_it(server: Server
         "AGFzbQEAAAA=": "no export 'noughts_bot'",
         "UEsDBA==": "expected Python source, or a WebAssembly module as base64",
     }
-    async with over_pipes(server.address, "") as agent:
+    async with agent_over_pipes(server.address, "") as agent:
         for content, reason in said.items():
             with pytest.raises(ToolFailed, match=reason):
                 await agent.call("check_bot", content=content)
@@ -43,10 +51,10 @@ async def test_a_check_says_why_a_file_is_no_bot_and_sandboxes_it(server: Server
 
 
 async def test_over_http_only_authors_can_have_code_run(server: ServerUnderTest, url: str) -> None:
-    async with over_http(url) as nobody:
+    async with agent_over_http(url) as nobody:
         with pytest.raises(ToolFailed, match="token"):
             await nobody.call("check_bot", content="print(1)")
-    async with over_http(url, server.token("ada")) as ada:
+    async with agent_over_http(url, server.token("ada")) as ada:
         with pytest.raises(ToolFailed, match="the token lacks the scope `submit`"):
             await ada.call("check_bot", content="print(1)")
         with pytest.raises(ToolFailed, match="the token lacks the scope `submit`"):
@@ -54,7 +62,7 @@ async def test_over_http_only_authors_can_have_code_run(server: ServerUnderTest,
 
 
 async def test_positions_are_shown_with_the_rules_of_their_variant(url: str) -> None:
-    async with over_http(url) as agent:
+    async with agent_over_http(url) as agent:
         shown = await agent.call("show_position", variant="tictactoe", moves=["a1", 3, "b1", 4, "c1"])
         assert (shown["result"], shown["to_move"], shown["legal"]) == ("1-0", None, [])
         assert shown["board"] == ["3 . . .", "2 O O .", "1 X X X", "  a b c"]
@@ -88,7 +96,7 @@ def url_with_docs(server: ServerUnderTest, tmp_path: Path, monkeypatch: pytest.M
 
 
 async def test_the_documentation_is_read_by_tool_and_as_resources(url_with_docs: str) -> None:
-    async with over_http(url_with_docs) as agent:
+    async with agent_over_http(url_with_docs) as agent:
         templates = (await agent.client.list_resource_templates()).resource_templates
         assert {each.uri_template for each in templates} == {"noughts://docs/{+page}", "noughts://rules/{variant}"}
         assert [each.name for each in (await agent.client.list_resources()).resources] == ["pages"]
@@ -104,7 +112,7 @@ async def test_the_documentation_is_read_by_tool_and_as_resources(url_with_docs:
 
 
 async def test_games_are_found_by_the_name_that_other_tools_return(server: ServerUnderTest, url: str) -> None:
-    async with over_http(url, server.token("ada")) as agent:
+    async with agent_over_http(url, server.token("ada")) as agent:
         (cup,) = {each["name"] for each in (await agent.call("list_tournaments"))["tournaments"]}
         games = (await agent.call("list_games_of_tournament", tournament=cup))["games"]
         name = games[0]["name"]
@@ -122,7 +130,7 @@ async def test_tokens_of_one_owner_share_one_turn_to_compute(tmp_path: Path) -> 
     async with client_of(tmp_path / "x.sqlite") as client, AsyncExitStack() as stack:
         url = await stack.enter_async_context(running_tools(client.server.address, ()))
         tokens = [await client.token(owner, "submit") for owner in ("eve", "eve", "bob")]
-        first, second, bob = [await stack.enter_async_context(over_http(url, token)) for token in tokens]
+        first, second, bob = [await stack.enter_async_context(agent_over_http(url, token)) for token in tokens]
 
         async def check(agent: Agent, content: str) -> None:
             with pytest.raises(ToolFailed, match="got 0 classes that are bots"):

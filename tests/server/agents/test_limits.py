@@ -22,7 +22,7 @@ from noughts_server.cli.explanations import explain
 from noughts_server.cli.options.server import HINTS
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.upstream import GUEST, Upstream
-from tests.support.agents import Agent, ToolFailed, over_http, tools_over_http
+from tests.support.agents import Agent, ToolFailed, agent_over_http, tools_over_http
 
 PROXY = "127.0.0.1"
 SLOW = 70
@@ -116,14 +116,18 @@ async def test_positions_are_set_up_outside_the_event_loop(url: str, monkeypatch
         return set_up(*arguments)
 
     monkeypatch.setattr(rules_tools, "_position", noted)
-    async with over_http(url) as agent:
+    async with agent_over_http(url) as agent:
         await agent.call("show_position", variant="tictactoe", moves=[4])
     assert [name.partition("_")[0] for name in threads] == ["positions"]
 
 
 async def test_waits_of_one_token_are_limited(server: ServerUnderTest, url: str) -> None:
     token, other = server.token("ada"), server.token("eve")
-    async with over_http(url, token) as agent, over_http(url, other) as neighbour, asyncio.TaskGroup() as tasks:
+    async with (
+        agent_over_http(url, token) as agent,
+        agent_over_http(url, other) as neighbour,
+        asyncio.TaskGroup() as tasks,
+    ):
         await agent.call("connect_player", bot="waiting")
         waits = [tasks.create_task(_waited(agent)) for _ in range(TOKEN_CALLS + 1)]
         done, waiting = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)

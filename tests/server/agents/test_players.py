@@ -12,8 +12,8 @@ from noughts_server.agents.tool_calls import Backend
 from noughts_server.cli.explanations import explain
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.upstream import Failure, Upstream
-from tests.support.agents import Agent, ToolFailed, over_http, over_pipes
-from tests.support.background import online
+from tests.support.agents import Agent, ToolFailed, agent_over_http, agent_over_pipes
+from tests.support.background import bots_online
 
 
 async def first_legal(agent: Agent, state: dict[str, Any]) -> str:
@@ -37,14 +37,14 @@ async def play_all(agent: Agent, bot: str, games: int) -> list[dict[str, Any]]:
 @pytest.fixture(scope="module")
 def rival(server: ServerUnderTest) -> Iterator[str]:
     """A bot that is online."""
-    with online(server.address, server.token("eve"), rival="random"):
+    with bots_online(server.address, server.token("eve"), rival="random"):
         yield "bots/rival"
 
 
 @pytest.mark.parametrize("transport", ["http", "pipes"])
 async def test_an_agent_plays_whole_games(server: ServerUnderTest, url: str, rival: str, transport: str) -> None:
     token, bot = server.token("ada"), f"agent-{transport}"
-    async with over_http(url, token) if transport == "http" else over_pipes(server.address, token) as agent:
+    async with agent_over_http(url, token) if transport == "http" else agent_over_pipes(server.address, token) as agent:
         assert (await agent.call("connect_player", bot=bot))["online"]
         made = await agent.call("create_challenge", challenger=bot, opponent=rival, games=2, time="300+1")
         ends = await play_all(agent, bot, 2)
@@ -58,7 +58,7 @@ async def test_an_agent_plays_whole_games(server: ServerUnderTest, url: str, riv
 
 
 async def test_a_turn_shows_the_board_the_moves_and_the_clocks(server: ServerUnderTest, url: str) -> None:
-    async with over_http(url, server.token("ada")) as ada, over_http(url, server.token("ben")) as ben:
+    async with agent_over_http(url, server.token("ada")) as ada, agent_over_http(url, server.token("ben")) as ben:
         for agent, bot in ((ada, "of-ada"), (ben, "of-ben")):
             await agent.call("connect_player", bot=bot)
         await ada.call("create_challenge", challenger="of-ada", opponent="of-ben", games=1, time="60+1")
@@ -86,13 +86,13 @@ async def test_a_turn_shows_the_board_the_moves_and_the_clocks(server: ServerUnd
 
 
 async def test_a_player_needs_a_token_and_connects_once(server: ServerUnderTest, url: str) -> None:
-    async with over_http(url) as nobody:
+    async with agent_over_http(url) as nobody:
         with pytest.raises(ToolFailed, match="the call has no token"):
             await nobody.call("connect_player", bot="agent")
-    async with over_http(url, "wrong") as nobody:
+    async with agent_over_http(url, "wrong") as nobody:
         with pytest.raises(ToolFailed, match=r"token is unknown. Fix: Check the token of this client"):
             await nobody.call("connect_player", bot="agent")
-    async with over_http(url, server.token("ada")) as ada:
+    async with agent_over_http(url, server.token("ada")) as ada:
         for number in range(4):
             await ada.call("connect_player", bot=f"agent-{number}")
         with pytest.raises(ToolFailed, match="agent-1 is connected already"):
@@ -104,7 +104,7 @@ async def test_a_player_needs_a_token_and_connects_once(server: ServerUnderTest,
 
 
 async def test_a_waiting_call_reports_that_the_player_was_disconnected(server: ServerUnderTest, url: str) -> None:
-    async with over_http(url, server.token("ada")) as ada:
+    async with agent_over_http(url, server.token("ada")) as ada:
         await ada.call("connect_player", bot="leaving")
 
         async def wait() -> None:

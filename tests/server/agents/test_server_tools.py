@@ -9,8 +9,8 @@ import httpx2
 import pytest
 
 from noughts_server.testing import ServerUnderTest
-from tests.support.agents import Agent, ToolFailed, over_http, over_pipes
-from tests.support.background import online
+from tests.support.agents import Agent, ToolFailed, agent_over_http, agent_over_pipes
+from tests.support.background import bots_online
 from tests.support.root import ROOT
 
 READING: dict[str, dict[str, Any]] = {
@@ -60,11 +60,11 @@ async def read_all(agent: Agent) -> dict[str, Any]:
 
 
 async def test_every_reading_tool_answers_over_both_transports(server: ServerUnderTest, url: str) -> None:
-    async with over_http(url) as agent:
+    async with agent_over_http(url) as agent:
         known = await agent.tools()
         await judged(agent)
         over_web = await read_all(agent)
-    async with over_pipes(server.address, server.token()) as agent:
+    async with agent_over_pipes(server.address, server.token()) as agent:
         assert await agent.tools() == known
         assert {**await read_all(agent), "get_status": {}} == {**over_web, "get_status": {}}
     assert {name for name, tool in known.items() if tool.annotations.read_only_hint} >= {*READING, "get_test"}
@@ -75,21 +75,21 @@ async def test_every_reading_tool_answers_over_both_transports(server: ServerUnd
 
 
 async def test_clients_of_the_older_protocol_are_served(url: str) -> None:
-    async with over_http(url, mode="legacy") as agent:
+    async with agent_over_http(url, mode="legacy") as agent:
         assert (await agent.call("get_bot", bot="random"))["name"] == "bots/random"
 
 
 async def test_the_documentation_names_every_tool(url: str) -> None:
     page = (ROOT / "docs" / "how-to" / "agents.md").read_text(encoding="utf-8")
     table = page.split("## Tools")[1].split("## Improve")[0]
-    async with over_http(url) as agent:
+    async with agent_over_http(url) as agent:
         tools = await agent.tools()
     assert set(re.findall(r"`([a-z]+_[a-z_]+|play)`", table)) - {"next_page_token", "page_token"} == {*tools}
     assert all(tool.description for tool in tools.values())
 
 
 async def test_tools_describe_themselves_and_their_arguments(url: str) -> None:
-    async with over_http(url) as agent:
+    async with agent_over_http(url) as agent:
         tools = await agent.tools()
     tool = tools["list_games_of_tournament"]
     assert tool.description == "List the games of a tournament that are over, in numerical order."
@@ -101,7 +101,7 @@ async def test_tools_describe_themselves_and_their_arguments(url: str) -> None:
 
 
 async def test_every_argument_has_a_description(url: str) -> None:
-    async with over_http(url) as agent:
+    async with agent_over_http(url) as agent:
         tools = await agent.tools()
     shown = {name: tool.input_schema["properties"] for name, tool in tools.items()}
     assert not [(tool, name) for tool, given in shown.items() for name in given if not given[name].get("description")]
@@ -134,7 +134,7 @@ async def test_every_argument_has_a_description(url: str) -> None:
 async def test_errors_say_what_is_wrong_and_what_to_do(
     server: ServerUnderTest, url: str, tool: str, given: dict[str, Any], said: str
 ) -> None:
-    async with over_http(url, server.token("ada")) as ada:
+    async with agent_over_http(url, server.token("ada")) as ada:
         with pytest.raises(ToolFailed) as failed:
             await ada.call(tool, **given)
     assert said in str(failed.value)
@@ -144,12 +144,12 @@ async def test_errors_say_what_is_wrong_and_what_to_do(
 def pair(server: ServerUnderTest) -> Iterator[str]:
     """The token of ada, two of whose bots are online: `one` and `two`."""
     token = server.token("ada")
-    with online(server.address, token, one="random", two="random"):
+    with bots_online(server.address, token, one="random", two="random"):
         yield token
 
 
 async def test_tournaments_and_tests_are_organised_by_tools(url: str, pair: str) -> None:
-    async with over_http(url, pair) as ada:
+    async with agent_over_http(url, pair) as ada:
         cup = {"tournament": "spring"}
         made = await ada.call(
             "create_tournament", **cup, title="Spring", variant="mnk:5,5,4", time="60+0.5", schedule="round_robin",
@@ -182,7 +182,7 @@ async def test_tournaments_and_tests_are_organised_by_tools(url: str, pair: str)
 
 
 async def test_tools_create_and_stop_a_weekly_league(server: ServerUnderTest, url: str) -> None:
-    async with over_http(url, server.token("ada")) as ada:
+    async with agent_over_http(url, server.token("ada")) as ada:
         league = {"tournament": "thursdays"}
         made = await ada.call("create_tournament", **league, games_per_pair=2, repeat="weekly")
         assert (made["tournament"]["repeat"], made["tournament"]["season"]) == ("weekly", 1)
@@ -200,22 +200,22 @@ async def test_tools_create_and_stop_a_weekly_league(server: ServerUnderTest, ur
 
 async def test_each_caller_has_the_permissions_of_its_own_token(server: ServerUnderTest, url: str) -> None:
     tournament = "of-ada"
-    async with over_http(url, server.token("ada")) as ada:
+    async with agent_over_http(url, server.token("ada")) as ada:
         assert (await ada.call("create_tournament", tournament=tournament))["tournament"]["owner"] == "ada"
-        async with over_http(url, server.token("ben")) as ben:
+        async with agent_over_http(url, server.token("ben")) as ben:
             with pytest.raises(ToolFailed, match="is not yours"):
                 await ben.call("cancel_tournament", tournament=tournament)
-        async with over_http(url) as nobody:
+        async with agent_over_http(url) as nobody:
             with pytest.raises(ToolFailed, match=r"the call has no token.*over HTTP the header `Authorization"):
                 await nobody.call("cancel_tournament", tournament=tournament)
-        async with over_http(url, "wrong token") as wrong:
+        async with agent_over_http(url, "wrong token") as wrong:
             with pytest.raises(ToolFailed, match="Bearer TOKEN"):
                 await wrong.call("get_bot", bot="random")
         assert (await ada.call("cancel_tournament", tournament=tournament))["tournament"]["state"] == "cancelled"
 
 
 async def test_a_server_that_is_away_is_reported_as_on_the_command_line() -> None:
-    async with over_pipes("127.0.0.1:1", "abc") as agent:
+    async with agent_over_pipes("127.0.0.1:1", "abc") as agent:
         for tool in ("get_status", "connect_player"):
             with pytest.raises(ToolFailed, match="cannot be reached"):
                 await agent.call(tool, **({"bot": "agent"} if tool == "connect_player" else {}))

@@ -17,8 +17,8 @@ from noughts_server.bot_check.conformance import ConformancePlan
 from noughts_server.bot_check.inviting import inviting
 from noughts_server.launching.launcher import Locking, launching
 from tests.support.children.field import PROGRAMS
-from tests.support.hosting import C_EXAMPLES, compiled, compiled_wasm
-from tests.support.processes import environment, said
+from tests.support.hosting import C_EXAMPLES, compile_library, compile_wasm
+from tests.support.processes import environment, run_noughts
 from tests.support.root import ROOT
 
 HEAD = "from noughts_bots import Bot, Resign\nimport time\n"
@@ -56,9 +56,9 @@ async def test_a_good_bot_of_each_kind_passes_all_steps(tmp_path: Path, kind: st
             )
             spec = f"py:{tmp_path}/good.py:Good"
         case "dll":
-            spec = f"dll:{compiled(C_EXAMPLES / 'lots.c', tmp_path, name='lots')}"
+            spec = f"dll:{compile_library(C_EXAMPLES / 'lots.c', tmp_path, name='lots')}"
         case "wasm":
-            spec = f"wasm:{compiled_wasm(C_EXAMPLES / 'lots.c', tmp_path, 'lots')}"
+            spec = f"wasm:{compile_wasm(C_EXAMPLES / 'lots.c', tmp_path, 'lots')}"
         case "exec":
             spec = f"exec{{frames=json}}:{sys.executable} {JSON}"
         case "dial":
@@ -130,7 +130,7 @@ async def test_what_does_not_start_is_asked_nothing_else(tmp_path: Path) -> None
 
 
 def said_of(line: str, code: int = 0) -> str:
-    return said(shlex.split(line), environment(), code=code).stdout
+    return run_noughts(shlex.split(line), environment(), code=code).stdout
 
 
 def test_ci_gets_an_exit_code_json_and_junit(tmp_path: Path) -> None:

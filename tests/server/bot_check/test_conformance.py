@@ -16,7 +16,7 @@ from noughts_referee.rules import Position, PositionError, parse_variant
 from noughts_server.bot_check.child_session import ChildSession, child_session, moves_to
 from noughts_server.bot_check.conformance import ConformancePlan, ConformanceReport, check
 from noughts_server.launching.launcher import Locking, launching
-from tests.support.hosting import C_EXAMPLES, compiled
+from tests.support.hosting import C_EXAMPLES, compile_library
 
 TIMES = ChildSettings(start=20)
 TICTACTOE = parse_variant("tictactoe")
@@ -47,7 +47,7 @@ async def asked(spec: BotSpec) -> AsyncIterator[ChildSession]:
 
 @pytest.mark.parametrize("variant", ["tictactoe", "connect4", "tictactoe3d"])
 async def test_a_good_library_has_no_fault_and_repeats_its_games(tmp_path: Path, variant: str) -> None:
-    library = compiled(C_EXAMPLES / "reach.c", tmp_path, name="reach")
+    library = compile_library(C_EXAMPLES / "reach.c", tmp_path, name="reach")
     found = await checked(parse_spec(f"dll{{choice=lot}}:{library}"), 20, variant)
     assert found.faults == []
     assert found.repeats

@@ -18,8 +18,8 @@ import structlog
 from typer.testing import Result
 
 from tests.support import processes
-from tests.support.background import served
-from tests.support.command_line import command_words, invoked
+from tests.support.background import server_in_thread
+from tests.support.command_line import command_words, invoke
 from tests.support.golden import Golden
 from tests.support.root import ROOT
 
@@ -46,7 +46,7 @@ def noughts() -> Noughts:
     """The command line in this process."""
 
     def run(line: str, *, code: int = 0, stdin: str | None = None, env: Mapping[str, str] | None = None) -> Result:
-        return invoked(shlex.split(line), code=code, stdin=stdin, env=env)
+        return invoke(shlex.split(line), code=code, stdin=stdin, env=env)
 
     return run
 
@@ -101,7 +101,7 @@ def database(tmp_path: Path) -> str:
 def server(database: str) -> Iterator[str]:
     """HOST:PORT of a server on that database, in a thread of this process: `serve` has tests of its own."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
-    with served(database) as address:
+    with server_in_thread(database) as address:
         yield address
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(0))
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.command_line import commands_and_groups, invoked
-from tests.support.processes import environment, told
+from tests.support.command_line import commands_and_groups, invoke
+from tests.support.processes import environment, run_here
 
 HUGE = "99999999999999999999"
 NOT_UTF_8 = "caf\udce9"
@@ -38,7 +38,7 @@ def test_every_integer_option_refuses_a_huge_number() -> None:
     lines = [line for line, option in integer_options() if option != "--seed"]  # a seed is checked when it is used
     assert len(lines) > 40
     for line in lines:
-        errors = told(line, environment(COLUMNS="200"), code=2).stderr
+        errors = run_here(line, environment(COLUMNS="200"), code=2).stderr
         assert f"Invalid value for '{line[-2]}'" in errors, line
 
 
@@ -46,7 +46,7 @@ def test_every_integer_option_refuses_a_huge_number() -> None:
 def test_wrong_value_of_every_integer_option_is_refused_in_plain_words(wrong: str) -> None:
     for line, option in integer_options():
         if option != "--seed":  # it is a text, which is checked when it is used
-            errors = invoked([*line[:-1], wrong], code=2).stderr
+            errors = invoke([*line[:-1], wrong], code=2).stderr
             assert f"got {wrong!r}, expected a whole number" in errors, line
 
 
@@ -82,6 +82,6 @@ def test_name_that_is_not_utf_8_is_refused(line: list[str], tmp_path: Path, monk
     monkeypatch.chdir(tmp_path)
     bot = "from noughts_bots import Bot\n\n\nclass Mine(Bot):\n    def choose(self, position):\n        return 0\n"
     (tmp_path / f"{NOT_UTF_8}.py").write_text(bot)
-    errors = told(line, environment(XDG_DATA_HOME=str(tmp_path)), code=2).stderr
+    errors = run_here(line, environment(XDG_DATA_HOME=str(tmp_path)), code=2).stderr
     assert any(sign in errors for sign in ("not UTF-8", "U+DCE9", r"\udce9"))
     assert "Traceback" not in errors

@@ -12,7 +12,7 @@ import pytest
 
 from noughts_server.cli import times
 from tests.server.cli.conftest import Refusal
-from tests.support.background import online
+from tests.support.background import bots_online
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_file_of_a_token_is_private_and_never_replaced(noughts: Any, refusal: Re
 def test_words_for_results_are_the_same_in_files_and_at_a_server(
     noughts: Any, env: dict[str, str], server: str, token: str
 ) -> None:
-    with online(server, token, best="minimax", worst="random"):
+    with bots_online(server, token, best="minimax", worst="random"):
         for line in ("create cup --games 6 --seed 1", "join cup --bot best --bot worst", "start cup", "wait cup"):
             noughts(f"tournament {line}", env=env)
     noughts("records convert tournaments/cup cup.jsonl", env=env)
@@ -73,7 +73,7 @@ def test_words_for_results_are_the_same_in_files_and_at_a_server(
 def test_show_and_explain_take_a_game_in_the_same_forms(
     noughts: Any, refusal: Refusal, server: str, env: dict[str, str], token: str
 ) -> None:
-    with online(server, token, one="random", two="random"):
+    with bots_online(server, token, one="random", two="random"):
         for line in ("create pair --games 2 --seed 1", "join pair --bot one --bot two", "start pair", "wait pair"):
             noughts(f"tournament {line}", env=env)
     for command in ("show", "explain"):

@@ -14,7 +14,7 @@ import pytest
 from noughts_server.cli.command import hide_former_names
 from noughts_server.core import version as noughts_version
 from tests.server.cli.conftest import Refusal
-from tests.support.command_line import commands_and_groups, invoked
+from tests.support.command_line import commands_and_groups, invoke
 from tests.support.examples import OF_A_CLUSTER, examples_of_help, matches, part_of, playground
 from tests.support.root import ROOT
 
@@ -38,9 +38,7 @@ def groups() -> list[str]:
 @pytest.fixture(scope="module")
 def help_texts() -> dict[str, str]:
     """The help of each command and group, which takes a while to draw."""
-    return {
-        line: invoked([*line.split(), "--help"], env={"COLUMNS": "200"}).stdout for line in (*commands(), *groups())
-    }
+    return {line: invoke([*line.split(), "--help"], env={"COLUMNS": "200"}).stdout for line in (*commands(), *groups())}
 
 
 def test_every_command_of_this_step_is_there() -> None:

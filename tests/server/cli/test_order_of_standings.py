@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.agents import over_http, tools_over_http
-from tests.support.background import served
-from tests.support.settings import often
+from tests.support.agents import agent_over_http, tools_over_http
+from tests.support.background import server_in_thread
+from tests.support.settings import repetitions
 from tests.support.site import Site, site_of
 
 Places = list[tuple[str, int]]
@@ -33,7 +33,7 @@ def places(rows: list[dict[str, Any]], name: str = "name") -> Places:
     return [(row[name], int(row["rank"])) for row in rows]
 
 
-@pytest.mark.parametrize("seed", range(3, 3 + often(1)))
+@pytest.mark.parametrize("seed", range(3, 3 + repetitions(1)))
 @pytest.mark.parametrize(
     "schedule",
     ["swiss --rounds 3", *(pytest.param(each, marks=pytest.mark.at_length) for each in ("round-robin", "knockout"))],
@@ -44,7 +44,7 @@ def test_all_show_one_order_and_what_broke_its_ties(tmp_path: Path, noughts: Any
     expected = json.loads(run.stdout)["standings"]
     order, ties = places(expected), [row["tie_break"] for row in expected]
     assert any(ties) or seed > 3
-    with served(f"sqlite:///{database}") as server, site_of(server) as site, tools_over_http(server) as tools:
+    with server_in_thread(f"sqlite:///{database}") as server, site_of(server) as site, tools_over_http(server) as tools:
 
         def ask(line: str) -> Any:
             return json.loads(noughts(f"{line} --server {server} --format json").stdout)
@@ -84,7 +84,7 @@ def test_all_show_one_order_and_what_broke_its_ties(tmp_path: Path, noughts: Any
 
 
 async def _tool(url: str, name: str) -> list[dict[str, Any]]:
-    async with over_http(url) as agent:
+    async with agent_over_http(url) as agent:
         found = await agent.call("get_tournament", tournament=name)
         return list(found["standings"])
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.server.cli.conftest import Refusal
-from tests.support.background import online
+from tests.support.background import bots_online
 from tests.support.processes import eventually
 
 pytestmark = pytest.mark.processes
@@ -202,7 +202,7 @@ def test_a_tournament_at_a_server_is_read_over_the_network(
     noughts: Any, refusal: Refusal, server: str, token: str
 ) -> None:
     env = {"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": token}
-    with online(server, token, one="random", other="minimax"):
+    with bots_online(server, token, one="random", other="minimax"):
         noughts("tournament create cup --games 1100 --seed 4", env=env)
         for bot in ("one", "other"):
             noughts(f"tournament join cup --bot {bot}", env=env)
@@ -223,7 +223,7 @@ def test_pairings_and_withdrawals_of_a_tournament_at_a_server_are_shown(noughts:
     def shown(line: str) -> Any:
         return json.loads(noughts(f"tournament {line} --format json", env=env).stdout)
 
-    with online(server, token, one="random", two="random", three="random"):
+    with bots_online(server, token, one="random", two="random", three="random"):
         noughts("tournament create cup --schedule swiss --rounds 2 --games 100000 --concurrency 1", env=env)
         noughts("tournament join cup --all-online", env=env)
         noughts("tournament start cup", env=env)

@@ -20,7 +20,7 @@ from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.tournaments.join_window import Joining
 from noughts_server.store.tournaments.tournaments import NewTournament, create_tournament, get_tournament
 from tests.support.arena import open_arena
-from tests.support.loopback import until
+from tests.support.loopback import wait_until
 
 
 async def test_leading_server_starts_what_another_one_scheduled(tmp_path: Path) -> None:
@@ -34,7 +34,7 @@ async def test_leading_server_starts_what_another_one_scheduled(tmp_path: Path) 
                 now = store.now_ms()
                 new = NewTournament("late", joining=Joining(start_at=now + 100))
                 late = await store.write(partial(create_tournament, new=new, owner_id=1, now_ms=now))
-                await until(lambda: changed == [late.id])
+                await wait_until(lambda: changed == [late.id])
         # Nobody has entered.
         state = await store.read(lambda connection: get_tournament(connection, "late").state)
         assert state is TournamentState.CANCELLED
@@ -55,6 +55,6 @@ async def test_bot_that_cannot_start_loses_a_game_of_another_server(tmp_path: Pa
                 asks = pb.BotAsks(version=1, starts=[starts], game=[5], ply=[0], cell=[0], spent_us=[1_000])
                 await asyncio.sleep(0)  # it listens
                 bus.publish(f"{TO_SERVER}:server", pb.ClusterAsks(referee="referee", bots=[asks]))
-                await until(lambda: bool(answers))
+                await wait_until(lambda: bool(answers))
         (bot,) = answers[0].bots
         assert (bot.version, bot.forfeit, bot.fault) == (1, Termination.CRASHED, "could not be started")

@@ -26,7 +26,7 @@ from noughts_server.runtime.tournament_play import CHANGED
 from noughts_server.store.games.results import CommitReport, TournamentProgress
 from tests.cluster.ground import Nats
 from tests.support.authority import Authority
-from tests.support.loopback import until
+from tests.support.loopback import wait_until
 
 pytestmark = pytest.mark.processes
 
@@ -74,7 +74,7 @@ async def test_a_message_reaches_each_subscriber_once(nats: Nats) -> None:
         for number in range(1, 1001):
             here.publish(CHANGED, number)
         assert near == list(range(1, 1001))
-        await until(lambda: 1000 in far)
+        await wait_until(lambda: 1000 in far)
         assert [number for number in far if number] == list(range(1, 1001))
 
 
@@ -103,11 +103,11 @@ async def test_messages_pass_again_after_nats_was_killed(nats: Nats) -> None:
         there.on_connected.append(lambda: told.append("there"))
         await heard(here, CHANGED, 1, there)
         await asyncio.to_thread(nats.kill)
-        await until(lambda: not here.connected and not there.connected)
+        await wait_until(lambda: not here.connected and not there.connected)
         here.publish(CHANGED, 2)
         assert here.lost == 1
         await asyncio.to_thread(nats.start)
-        await until(lambda: sorted(told) == ["here", "there"])
+        await wait_until(lambda: sorted(told) == ["here", "there"])
         assert set(await heard(here, CHANGED, 3, there)) == {3}
 
 

@@ -11,7 +11,7 @@ from noughts_server.cluster.remote_referee import RemoteReferee
 from noughts_server.feed.observer import PLAYED, GameEvent, SlotKey
 from noughts_server.runtime.bus import MemoryBus
 from noughts_server.store.engine.database import Store
-from tests.support.databases import made
+from tests.support.databases import make_database
 
 SLOT = SlotKey(1, 7)
 NAME = "tournaments/cup/games/7"
@@ -43,7 +43,7 @@ class Watched:
 @pytest.fixture
 async def watched(tmp_path: Path) -> AsyncIterator[Watched]:
     """A server's observer, without referees but those that the test speaks for."""
-    store = await Store.open(made(tmp_path / "league.sqlite"))
+    store = await Store.open(make_database(tmp_path / "league.sqlite"))
     watching = Watched(store)
     with watching.hearing:
         yield watching

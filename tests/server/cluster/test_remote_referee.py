@@ -16,7 +16,7 @@ from noughts_server.runtime.bus import MemoryBus
 from noughts_server.runtime.endless_work import running
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.store.engine.database import Store
-from tests.support.databases import made
+from tests.support.databases import make_database
 
 PATIENCE = 20.0
 
@@ -30,7 +30,7 @@ async def test_asks_that_wait_are_bounded_and_made_good(tmp_path: Path, monkeypa
             begun_anew.set()
 
     bus.subscribe(f"{TO_REFEREE}:far", hear)
-    store = await Store.open(made(tmp_path / "league.sqlite"))
+    store = await Store.open(make_database(tmp_path / "league.sqlite"))
     remote = RemoteReferee(store, bus, "here", margin_us=0)
     remote.player(5)
     sessions = Sessions(remote, bus, WireSettings())

@@ -17,7 +17,7 @@ from noughts_server.runtime.bus import MemoryBus
 from noughts_server.runtime.endless_work import running
 from noughts_server.runtime.sessions import OnlineBot, Sessions
 from tests.support.arena import Arena, open_arena
-from tests.support.loopback import until
+from tests.support.loopback import wait_until
 
 
 class Here:
@@ -58,7 +58,7 @@ async def here(tmp_path: Path) -> AsyncIterator[Here]:
             asks = pb.ClusterAsks(referee="far")
             asks.bots.add(version=1).starts.add(tournament=1, first=[0], second=[1])
             here.remote._hear(asks)  # so that it reads the tournament
-            await until(lambda: here.remote._conditions)
+            await wait_until(lambda: here.remote._conditions)
             yield here
 
 
@@ -71,9 +71,9 @@ async def test_a_referee_that_was_silent_is_asked_for_its_games(here: Here) -> N
 
     here.bus.subscribe(f"{TO_REFEREE}:far", hear)
     here.bus.publish(REFEREES, pb.RefereePresence(referee="far"))
-    await until(lambda: "far" not in here.remote.referees)
+    await wait_until(lambda: "far" not in here.remote.referees)
     here.bus.publish(REFEREES, pb.RefereePresence(referee="far"))
-    await until(lost.is_set)
+    await wait_until(lost.is_set)
 
 
 async def test_a_game_that_differs_at_its_referee_begins_again(here: Here) -> None:

@@ -16,7 +16,7 @@ from noughts_referee.children.stamped_pipes import TICK_US
 from noughts_server.launching.launcher import Locking
 from noughts_server.runtime.endless_work import running
 from tests.support.children.field import PROGRAMS, Field
-from tests.support.loopback import until
+from tests.support.loopback import wait_until
 
 TIMES = ChildSettings(start=20.0, silence=20.0, stop=0.2)
 THINKING_US = 100_000
@@ -46,7 +46,7 @@ async def stalled(seconds: float, times: int, begins: Callable[[], object]) -> A
     """Stop the event loop that often for so long, once `begins` is true."""
 
     async def stop() -> None:
-        await until(begins)
+        await wait_until(begins)
         for _ in range(times):
             await asyncio.sleep(0.05)
             time.sleep(seconds)  # noqa: ASYNC251  # this is the stall

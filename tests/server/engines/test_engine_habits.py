@@ -19,7 +19,7 @@ from noughts_server.engines.engine_connection import EngineConnection
 from noughts_server.launching.launcher import Locking
 from noughts_server.local.plan import LocalError
 from tests.support.children.field import PROGRAMS, Field
-from tests.support.command_line import invoked
+from tests.support.command_line import invoke
 
 TIMES = ChildSettings(start=10.0, silence=5.0, stop=0.2, restart=1.0)
 HALF_MARGIN_MS = 25
@@ -282,7 +282,7 @@ async def test_an_error_of_ours_in_what_the_loop_calls_ends_the_run(
 def test_scores_of_an_engine_are_in_the_games_of_a_run(tmp_path: Path) -> None:
     games, command = tmp_path / "games.jsonl", engine("scores")
     words = ["match", command, "random", "--variant", "mnk:7,7,5", "--games", "2", "--no-lock", "-o", str(games)]
-    invoked(words)
+    invoke(words)
     for first, line in zip((True, False), games.read_text().splitlines(), strict=True):
         scores = json.loads(line)["scores"]
         own, other = scores[not first :: 2], scores[first::2]

@@ -11,7 +11,7 @@ from noughts_referee.children.launcher import ChildCommand
 from noughts_referee.monotonic import microseconds
 from noughts_server.engines.engine_process import _LINE_COST, _MESSAGES_A_SECOND, _MESSAGES_AT_ONCE, EngineProcess
 from noughts_server.launching.launcher import Locking, launching
-from tests.support.loopback import until
+from tests.support.loopback import wait_until
 
 IN_A_PIPE = 1 << 14
 """Bytes that are read at once; each line has more than one."""
@@ -48,7 +48,7 @@ async def test_a_talkative_engine_is_heard_at_a_bounded_rate(together: bool) -> 
     async with launching(Locking.OFF, lambda line: None, 0) as launcher:
         began = microseconds()
         process = EngineProcess(await launcher.start(command), listener, microseconds)
-        await until(lambda: listener.lines + listener.together >= 1.5 * _MESSAGES_AT_ONCE / cost)
+        await wait_until(lambda: listener.lines + listener.together >= 1.5 * _MESSAGES_AT_ONCE / cost)
         seconds = (microseconds() - began) / 1_000_000
         await process.stop("talked", 0.1)
     assert listener.failures == []
@@ -72,7 +72,7 @@ async def test_lines_reach_the_listener_in_order_whether_alone_or_together() -> 
     command = ChildCommand("exec", shlex.join([sys.executable, "-c", f"print({chr(10).join(lines)!r})"]))
     async with launching(Locking.OFF, lambda line: None, 0) as launcher:
         process = EngineProcess(await launcher.start(command), Keeping(), microseconds)
-        await until(lambda: received[-1:] == ["8,8"])
+        await wait_until(lambda: received[-1:] == ["8,8"])
         await process.stop("ended", 1)
     assert received == lines
 
@@ -86,7 +86,7 @@ async def test_commands_larger_than_a_small_pipe_reach_the_engine() -> None:
         fcntl.fcntl(started.stdin, fcntl.F_SETPIPE_SZ, 8_192)
         process = EngineProcess(started, listener, microseconds)
         process.send(commands)
-        await until(lambda: listener.lines == 3_600)
+        await wait_until(lambda: listener.lines == 3_600)
         await process.stop("", 1.0)
     assert listener.reasons == []
 
@@ -99,6 +99,6 @@ async def test_engine_that_reads_nothing_has_ended() -> None:
         process = EngineProcess(started, listener, microseconds)
         for _ in range(5):
             process.send(b"INFO time_left 0\n" * 1_000)
-        await until(lambda: listener.reasons)
+        await wait_until(lambda: listener.reasons)
         await process.stop("", 0.1)
     assert listener.reasons == ["does not read its commands"]

@@ -21,7 +21,7 @@ from noughts_server.feed.channel import FeedSettings
 from noughts_server.server import running_server
 from noughts_server.settings import ServerSettings
 from tests.support.client import Client
-from tests.support.databases import made
+from tests.support.databases import make_database
 
 GAME = "tournaments/cup/games/1"
 CUP = "tournaments/cup"
@@ -134,7 +134,7 @@ class Cinema:
 
 @asynccontextmanager
 async def cinema_of(database: Path, feed: FeedSettings = QUICK, **chosen: Any) -> AsyncIterator[Cinema]:
-    settings = ServerSettings(listen="127.0.0.1:0", database=made(database), feed=feed, **chosen)
+    settings = ServerSettings(listen="127.0.0.1:0", database=make_database(database), feed=feed, **chosen)
     async with (
         running_server(settings) as server,
         grpc.aio.insecure_channel(server.address, options=CLIENT_OPTIONS) as channel,

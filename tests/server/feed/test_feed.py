@@ -23,8 +23,8 @@ from noughts_server.feed.tournament_channel import TournamentsChannel
 from noughts_server.runtime.bus import listening
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.runtime.tournament_play import CHANGED
-from tests.support.client import bearing, refused
-from tests.support.loopback import until
+from tests.support.client import bearer, refusal_of
+from tests.support.loopback import wait_until
 
 from .cinema import CUP, GAME, Cinema, cinema_of
 
@@ -415,7 +415,7 @@ async def test_featured_leaves_challenges_out(cinema: Cinema, token: str) -> Non
         challenger="bots/ada", opponent="bots/bob", variant="tictactoe", games=1
     )
     async with cinema.bots(token):
-        made = await cinema.client.challenges.CreateChallenge(wanted, metadata=bearing(token))
+        made = await cinema.client.challenges.CreateChallenge(wanted, metadata=bearer(token))
         game = f"{made.tournament.name}/games/1"
         private = cinema.watch(game)
         while private.view.games.get(game, pb.WatchedGame()).state != pb.GAME_STATE_RUNNING:
@@ -463,7 +463,7 @@ async def test_featured_boards_are_shared_by_tournaments(cinema: Cinema, token: 
 )
 async def test_unknown_names_are_refused(cinema: Cinema, token: str, name: str, reason: str) -> None:
     async with cinema.playing(token, gated=True, games_per_pair=2):
-        assert (await refused(cinema.watch(name).call.read())).reason == reason
+        assert (await refusal_of(cinema.watch(name).call.read())).reason == reason
     assert cinema.client.server.feed.counts.watchers == 0
 
 
@@ -471,10 +471,10 @@ async def test_one_watcher_too_many_is_refused_until_another_leaves(tmp_path: Pa
     async with cinema_of(tmp_path / "x.sqlite", FeedSettings(interval=0.02), limits=Limits(watchers=1)) as cinema:
         first = cinema.watch("featured")
         await first.must()
-        refusal = await refused(cinema.watch("featured").call.read())
+        refusal = await refusal_of(cinema.watch("featured").call.read())
         assert (refusal.code, refusal.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
         first.call.cancel()
-        await until(lambda: not cinema.client.server.feed.counts.watchers)
+        await wait_until(lambda: not cinema.client.server.feed.counts.watchers)
         await cinema.watch("featured").must()
 
 
@@ -483,9 +483,9 @@ async def test_a_stopping_server_says_so_and_watchers_may_come_back(tmp_path: Pa
         watching = cinema.watch("featured")
         await watching.must()
         cinema.client.server.feed.close()
-        refusal = await refused(watching.call.read())
+        refusal = await refusal_of(watching.call.read())
         assert (refusal.code, refusal.reason) == (grpc.StatusCode.UNAVAILABLE, "DRAINING")
-        assert (await refused(cinema.watch("featured").call.read())).reason == "DRAINING"
+        assert (await refusal_of(cinema.watch("featured").call.read())).reason == "DRAINING"
 
 
 async def test_nobody_watching_means_nobody_looks(tmp_path: Path) -> None:
@@ -499,7 +499,7 @@ async def test_nobody_watching_means_nobody_looks(tmp_path: Path) -> None:
                 await watching.must()
             assert observers.now() is not None
             watching.call.cancel()
-            await until(lambda: observers.now() is None)
+            await wait_until(lambda: observers.now() is None)
 
 
 async def test_a_fault_of_the_feed_ends_its_streams_and_no_game(
@@ -517,7 +517,7 @@ async def test_a_fault_of_the_feed_ends_its_streams_and_no_game(
         monkeypatch.setattr(GameChannel, "played", broken)
         for _ in range(9):
             cinema.gate.release()
-        refusal = await refused(watching.call.read())
+        refusal = await refusal_of(watching.call.read())
         assert (refusal.code, refusal.reason) == (grpc.StatusCode.UNAVAILABLE, "UNAVAILABLE")
         await cinema.client.until(lambda cup: cup.games_done == 1)
         monkeypatch.undo()

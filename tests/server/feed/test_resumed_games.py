@@ -6,7 +6,7 @@ from pathlib import Path
 
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_proto.v1 import types_pb2
-from tests.support.loopback import until
+from tests.support.loopback import wait_until
 
 from .cinema import GAME, cinema_of
 
@@ -27,7 +27,7 @@ async def test_a_watcher_sees_a_resumed_game_from_its_ply(tmp_path: Path) -> Non
         async with cinema.playing(token, gated=True, games_per_pair=1, time=time):
             for _ in range(3):
                 cinema.gate.release()
-            await until(lambda: crash(tmp_path / "noughts.db", 3))
+            await wait_until(lambda: crash(tmp_path / "noughts.db", 3))
     async with cinema_of(tmp_path / "left.db") as cinema:
         game = await cinema.game()
         assert (list(game.moves), game.result, game.termination) == ([0, 1, 2], 0, 0)

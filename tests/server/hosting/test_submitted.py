@@ -34,11 +34,11 @@ from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.schema import bots, programs, submissions
 from noughts_server.store.people.submissions import Submission, Upload, needed_submissions
 from noughts_server.store.people.tokens import authenticate, create_owner, revoke_token
-from tests.support.client import Client, bearing, client_of, refused
+from tests.support.client import Client, bearer, client_of, refusal_of
 from tests.support.databases import change
-from tests.support.hosting import C_EXAMPLES, compiled_wasm
-from tests.support.loopback import until
-from tests.support.shared import made_once
+from tests.support.hosting import C_EXAMPLES, compile_wasm
+from tests.support.loopback import wait_until
+from tests.support.shared import make_once
 
 BOT = "from noughts_bots import Bot\n\n\nclass Mine(Bot):\n    def choose(self, position):\n        {}\n"
 GOOD = BOT.format("return position.rng().choice(position.free)")
@@ -48,9 +48,7 @@ ALL = ("play", "organise", "submit")
 
 @pytest.fixture(scope="session")
 def lots(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    folder = made_once(
-        tmp_path_factory, "lots-wasm", lambda to: compiled_wasm(C_EXAMPLES / "lots.c", _made(to), "lots")
-    )
+    folder = make_once(tmp_path_factory, "lots-wasm", lambda to: compile_wasm(C_EXAMPLES / "lots.c", _made(to), "lots"))
     return (folder / "lots.wasm").read_bytes()
 
 
@@ -93,7 +91,7 @@ async def submit(
         for start in range(0, len(data), 50_000):
             yield pb.SubmitBotRequest(chunk=data[start : start + 50_000])
 
-    return await client.bots.SubmitBot(requests(), metadata=bearing(token), timeout=60)
+    return await client.bots.SubmitBot(requests(), metadata=bearer(token), timeout=60)
 
 
 async def stored(client: Client) -> tuple[int, int, int]:
@@ -178,20 +176,20 @@ async def test_a_bot_is_handed_in_tried_played_replaced_and_retired(client: Clie
     assert (second.version.name, second.unchanged) == ("bots/mine/versions/2", False)
     listed = await client.bots.GetBot(pb.GetBotRequest(name="bots/mine"))
     assert [version.submission.version for version in listed.versions] == ["2", "1"]
-    await client.bots.RetireBot(pb.RetireBotRequest(name="bots/mine"), metadata=bearing(token))
-    assert (await refused(submit(client, token, "mine", FIRST))).info.reason == "WRONG_STATE"
+    await client.bots.RetireBot(pb.RetireBotRequest(name="bots/mine"), metadata=bearer(token))
+    assert (await refusal_of(submit(client, token, "mine", FIRST))).info.reason == "WRONG_STATE"
 
 
 async def test_fuel_excludes_submitted_bots_of_other_kinds_and_clocks(client: Client, lots: bytes) -> None:
     token = await client.token("alice", *ALL)
     await submit(client, token, "lots", lots, "wasm")
     await submit(client, token, "mine", FIRST)
-    refusal = await refused(client.create(token, fuel=10**15, time={"move_us": 5_000_000}))
+    refusal = await refusal_of(client.create(token, fuel=10**15, time={"move_us": 5_000_000}))
     assert "tournament.fuel: got '1000000000000000', expected 0: the clock 5/move depends on" in refusal.trailing
     await client.create(token, fuel=10**15)
     assert (await client.get()).fuel == 10**15
     await client.join(token, "lots")
-    refusal = await refused(client.join(token, "mine"))
+    refusal = await refusal_of(client.join(token, "mine"))
     assert "bot: got 'bots/mine/versions/1', expected a bot whose moves fuel can limit" in refusal.trailing
 
 
@@ -206,7 +204,7 @@ async def test_only_folders_of_playing_bots_stay(tmp_path: Path, monkeypatch: py
             await client.join(token, name)
         await client.start(token)
         await client.until(lambda cup: cup.games_done == 2)
-        await until(lambda: not here.playing())
+        await wait_until(lambda: not here.playing())
         [folder] = _folders(tmp_path)
         assert os.listdir(folder) == ["programs"]
 
@@ -226,7 +224,7 @@ async def test_submitted_bot_is_online_until_it_is_retired(
     for bot in ("one", "two"):
         await submit(client, token, bot, GOOD)
         assert f"bots/{bot}" in await online(client)
-    retired = await client.bots.RetireBot(pb.RetireBotRequest(name="bots/one"), metadata=bearing(token))
+    retired = await client.bots.RetireBot(pb.RetireBotRequest(name="bots/one"), metadata=bearer(token))
     assert (retired.bot.online, await online(client)) == (False, ["bots/two"])
 
 
@@ -236,10 +234,10 @@ async def test_a_submitted_bot_can_be_challenged_and_leaves_afterwards(tmp_path:
         await submit(client, token, "mine", FIRST)
         await submit(client, token, "other", GOOD)
         request = challenges_pb2.CreateChallengeRequest(challenger="bots/mine", opponent="bots/other", games=4)
-        made = await client.challenges.CreateChallenge(request, metadata=bearing(token))
+        made = await client.challenges.CreateChallenge(request, metadata=bearer(token))
         slug = made.tournament.name.removeprefix("tournaments/")
         await eventually(lambda: client.get(slug), lambda tournament: tournament.games_done == 4)
-        await until(lambda: not here.playing())
+        await wait_until(lambda: not here.playing())
 
 
 DECLARING = GOOD.replace("    def", '    variants = ("connect4",)\n\n    def')
@@ -264,16 +262,16 @@ async def test_submitted_bot_is_refused_where_it_does_not_declare_the_variant(tm
 async def _all_refuse(client: Client, token: str) -> None:
     """The server refuses games of tictactoe with the bots, also with versions that are not the newest."""
     for bot in ("mine", "mine/versions/1", "mine/versions/2", "other"):
-        assert "expected a bot that plays tictactoe" in (await refused(client.join(token, bot))).trailing
+        assert "expected a bot that plays tictactoe" in (await refusal_of(client.join(token, bot))).trailing
     test = tests_pb2.Test(new_version="bots/other", base_version="bots/mine/versions/1")
     test.tournament.variant = "tictactoe"
     request = tests_pb2.CreateTestRequest(test=test)
-    refusal = await refused(client.tests.CreateTest(request, metadata=bearing(token)))
+    refusal = await refusal_of(client.tests.CreateTest(request, metadata=bearer(token)))
     assert "expected a bot that plays tictactoe" in refusal.trailing
     challenge = challenges_pb2.CreateChallengeRequest(
         challenger="bots/mine", opponent="bots/other", variant="tictactoe", games=2
     )
-    refusal = await refused(client.challenges.CreateChallenge(challenge, metadata=bearing(token)))
+    refusal = await refusal_of(client.challenges.CreateChallenge(challenge, metadata=bearer(token)))
     assert "expected a bot that plays tictactoe" in refusal.trailing
 
 
@@ -283,7 +281,9 @@ async def test_submitted_bot_declines_challenges_before_its_first_game(tmp_path:
     async def refuses(client: Client) -> None:
         for opponent in ("bots/mine", "bots/mine/versions/same-file"):
             made = challenges_pb2.CreateChallengeRequest(challenger="bots/other", opponent=opponent, games=2)
-            assert "declin" in (await refused(client.challenges.CreateChallenge(made, metadata=bearing(bob)))).trailing
+            assert (
+                "declin" in (await refusal_of(client.challenges.CreateChallenge(made, metadata=bearer(bob)))).trailing
+            )
 
     async with hosting(tmp_path) as (client, _):
         alice, bob = await client.token("alice", *ALL), await client.token("bob", *ALL)
@@ -298,7 +298,7 @@ async def test_submitted_bot_declines_challenges_before_its_first_game(tmp_path:
 async def test_another_class_of_a_submitted_file_has_a_trial(client: Client) -> None:
     token, both = await client.token("alice", *ALL), GOOD + OTHER
     await submit(client, token, "mine", both, entry=":Mine")
-    assert "illegal move" in (await refused(submit(client, token, "mine", both, entry=":Other"))).trailing
+    assert "illegal move" in (await refusal_of(submit(client, token, "mine", both, entry=":Other"))).trailing
 
 
 async def test_database_is_read_for_submitted_bots_only_after_news(
@@ -323,11 +323,11 @@ async def test_database_is_read_for_submitted_bots_only_after_news(
             stand_by(bots)
 
         monkeypatch.setattr(client.server.sessions, "stand_by", ticked)
-        await until(lambda: ticks["stand by"] >= 10)
+        await wait_until(lambda: ticks["stand by"] >= 10)
         assert reads["needed"] == before
-        await client.bots.RetireBot(pb.RetireBotRequest(name="bots/mine"), metadata=bearing(token))
+        await client.bots.RetireBot(pb.RetireBotRequest(name="bots/mine"), metadata=bearer(token))
         await eventually(lambda: online(client), lambda names: not names)
-        await until(lambda: reads["needed"] == before + 1)
+        await wait_until(lambda: reads["needed"] == before + 1)
 
 
 @pytest.mark.parametrize(
@@ -336,7 +336,7 @@ async def test_database_is_read_for_submitted_bots_only_after_news(
 )
 async def test_without_the_scope_nothing_is_taken(client: Client, scopes: tuple[str, ...], reason: str) -> None:
     token = await client.token("alice", *scopes) if scopes else "nou_nobody"
-    assert (await refused(submit(client, token, "mine", GOOD))).info.reason == reason
+    assert (await refusal_of(submit(client, token, "mine", GOOD))).info.reason == reason
     assert await stored(client) == (0, 0, 0)
 
 
@@ -353,11 +353,11 @@ async def test_a_file_that_is_no_bot_is_refused_and_not_stored(client: Client) -
         ("import socket\n" + GOOD, "py", {}, "socket at bot.py:1"),
         (b"\0asm\1\0\0\0", "wasm", {}, "no export 'noughts_bot'"),
     ):
-        refusal = await refused(submit(client, token, "mine", content, kind, **fields))
+        refusal = await refusal_of(submit(client, token, "mine", content, kind, **fields))
         assert complaint in refusal.trailing, refusal
     # A stream that says nothing, or the wrong thing first.
     for requests in ([], [pb.SubmitBotRequest(chunk=b"x")]):
-        refusal = await refused(client.bots.SubmitBot(iter(requests), metadata=bearing(token)))
+        refusal = await refusal_of(client.bots.SubmitBot(iter(requests), metadata=bearer(token)))
         assert "in the first message" in refusal.trailing
     assert await stored(client) == (0, 0, 0)
 
@@ -377,7 +377,7 @@ async def test_token_revoked_during_a_trial_stores_nothing(tmp_path: Path, monke
             return await try_out(upload, variant, owner)
 
         monkeypatch.setattr(hosted, "try_out", revoked_meanwhile)
-        refusal = await refused(submit(client, token, "mine", GOOD))
+        refusal = await refusal_of(submit(client, token, "mine", GOOD))
         assert refusal.code is grpc.StatusCode.UNAUTHENTICATED
         assert await stored(client) == (0, 0, 0)
 
@@ -393,7 +393,7 @@ async def test_token_revoked_during_a_trial_stores_nothing(tmp_path: Path, monke
 )
 async def test_refusals_tell_no_paths_of_the_server(client: Client, program: str) -> None:
     token = await client.token("alice", *ALL)
-    refusal = await refused(submit(client, token, "mine", program))
+    refusal = await refusal_of(submit(client, token, "mine", program))
     assert "bot.py" in refusal.trailing
     for path in (tempfile.gettempdir(), sys.prefix, sys.base_prefix, *filter(None, sys.path)):
         assert not re.search(rf"{re.escape(path)}(?![\w.-])", refusal.trailing), refusal.trailing
@@ -420,14 +420,14 @@ async def test_hostile_code_is_refused_with_what_it_did(
 ) -> None:
     monkeypatch.setattr("noughts_server.hosting.trials._MOVE_SECONDS", 1.0)
     token = await client.token("alice", *ALL)
-    refusal = await refused(submit(client, token, "mine", BOT.format(body)))
+    refusal = await refusal_of(submit(client, token, "mine", BOT.format(body)))
     assert HOSTILE[body] in refusal.trailing, refusal
     assert await stored(client) == (0, 0, 0)
 
 
 async def test_trial_reads_the_hello_of_a_bot_within_its_limits(client: Client) -> None:
     many = BOT.format("return position.free[0]\n\n    variants = tuple(map(str, range(10_000)))")
-    refusal = await refused(submit(client, await client.token("alice", *ALL), "mine", many))
+    refusal = await refusal_of(submit(client, await client.token("alice", *ALL), "mine", many))
     assert "a hello with 10000 names, expected at most 100" in refusal.trailing
 
 
@@ -437,7 +437,7 @@ async def test_a_trial_that_takes_too_long_is_refused_in_the_words_of_its_author
     monkeypatch.setattr(trials, "_TRIAL_SECONDS", 12.0)
     token = await client.token("alice", *ALL)
     slow = BOT.format("import time; time.sleep(5); return position.free[0]")
-    refusal = await refused(submit(client, token, "mine", slow))
+    refusal = await refusal_of(submit(client, token, "mine", slow))
     told = r"The bot was not accepted: its trial took longer than 12 s; it had reached (its start|game 1 of 4)\."
     assert re.search(told, refusal.trailing)
     assert "noughts bot check SPEC --time 0.1/move" in refusal.trailing
@@ -448,13 +448,13 @@ async def test_quotas_of_an_owner_are_kept(tmp_path: Path) -> None:
     async with hosting(tmp_path, limits=limits) as (client, _):
         token, other = await client.token("alice", *ALL), await client.token("bob", *ALL)
         await submit(client, token, "one", GOOD)
-        refusal = await refused(submit(client, token, "one", GOOD + "#" * 2 * len(GOOD) + "#" * 100))
+        refusal = await refusal_of(submit(client, token, "one", GOOD + "#" * 2 * len(GOOD) + "#" * 100))
         assert "bytes of your submitted bots" in refusal.trailing
         await submit(client, token, "two", GOOD + "# 2")
-        assert "bots of yours" in (await refused(submit(client, token, "three", GOOD + "# 3"))).trailing
-        assert "permission" in (await refused(submit(client, other, "one", GOOD))).trailing.lower()
+        assert "bots of yours" in (await refusal_of(submit(client, token, "three", GOOD + "# 3"))).trailing
+        assert "permission" in (await refusal_of(submit(client, other, "one", GOOD))).trailing.lower()
         await submit(client, token, "two", GOOD + "# 4")
-        assert "within an hour" in (await refused(submit(client, token, "two", GOOD + "# 5"))).trailing
+        assert "within an hour" in (await refusal_of(submit(client, token, "two", GOOD + "# 5"))).trailing
         assert await stored(client) == (2, 3, 3)
 
 
@@ -470,7 +470,7 @@ async def test_whoever_has_used_up_the_day_is_not_played(tmp_path: Path) -> None
             await client.join(token, bot)
         await client.start(token)
         await eventually(lambda: online(client), lambda names: not names)
-        await until(lambda: not here.playing())
+        await wait_until(lambda: not here.playing())
         assert (await client.get()).games_done < 1000
 
 
@@ -503,9 +503,11 @@ async def test_a_bot_that_computes_in_its_opponents_time_gives_way_and_pays(tmp_
         for bot in ("restless", "slow"):
             await client.join(token, bot)
         await client.start(token)
-        await until(lambda: sorted(map(niceness, here._playing.values())) == [nice_above_own(0), nice_above_own(15)])
+        await wait_until(
+            lambda: sorted(map(niceness, here._playing.values())) == [nice_above_own(0), nice_above_own(15)]
+        )
         charged = here._time._used.total()
-        await until(lambda: here._time._used.total() > charged)
+        await wait_until(lambda: here._time._used.total() > charged)
 
 
 def niceness(playing: "submitted._Playing") -> int:
@@ -522,11 +524,11 @@ async def test_time_after_the_last_look_is_charged(tmp_path: Path) -> None:
                 await client.join(token, bot)
             before = here._time._used.total()
             await client.start(token)
-            await until(lambda: any(each.process for each in here._playing.values()))
+            await wait_until(lambda: any(each.process for each in here._playing.values()))
             [playing] = here._playing.values()
             assert playing.process is not None
             process = playing.process.started
-            await until(lambda: processor_seconds(process.pid) > playing.seconds + 0.2)
+            await wait_until(lambda: processor_seconds(process.pid) > playing.seconds + 0.2)
     assert process.processor_seconds > 0.2
     charged = (here._time._used.total() - before) / 1000
     assert charged == pytest.approx(process.processor_seconds, abs=0.05)
@@ -545,7 +547,7 @@ async def test_bots_that_crash_between_looks_are_charged_all_the_same(tmp_path: 
             await client.join(token, bot)
         await client.start(token)
         await eventually(lambda: online(client), lambda names: not names)
-        await until(lambda: not here.playing())
+        await wait_until(lambda: not here.playing())
         assert 1 <= (await client.get()).games_done < 100
 
 
@@ -556,7 +558,7 @@ async def test_a_bomb_of_source_does_not_grow_the_server(client: Client) -> None
         archive.writestr("bot.py", GOOD + "bomb = (" + "0," * (1 << 20) + ")\n")
     assert len(packed.getvalue()) < 10_000
     before = memory_peak_from_now()
-    assert "at most 262,144 per file" in (await refused(submit(client, token, "bomb", packed.getvalue()))).trailing
+    assert "at most 262,144 per file" in (await refusal_of(submit(client, token, "bomb", packed.getvalue()))).trailing
     assert memory_peak() - before < 100 << 20
 
 
@@ -574,7 +576,7 @@ def memory_peak() -> int:
 
 async def test_source_that_cannot_be_parsed_within_limits_is_refused(client: Client) -> None:
     token = await client.token("alice", *ALL)
-    refusal = await refused(submit(client, token, "deep", GOOD + "x = " + "-" * 200_000 + "1\n"))
+    refusal = await refusal_of(submit(client, token, "deep", GOOD + "x = " + "-" * 200_000 + "1\n"))
     assert "one that can be read in 10 s of processor time and 512 MiB of memory" in refusal.trailing
 
 
@@ -582,8 +584,8 @@ async def test_refused_trials_count_as_attempts(tmp_path: Path) -> None:
     async with hosting(tmp_path, limits=Limits(submissions=2)) as (client, _):
         token = await client.token("alice", *ALL)
         for _ in range(2):
-            assert "invalid syntax" in (await refused(submit(client, token, "mine", "def"))).trailing
-        assert "within an hour" in (await refused(submit(client, token, "mine", GOOD))).trailing
+            assert "invalid syntax" in (await refusal_of(submit(client, token, "mine", "def"))).trailing
+        assert "within an hour" in (await refusal_of(submit(client, token, "mine", GOOD))).trailing
         await submit(client, await client.token("bob", *ALL), "other", GOOD)
 
 
@@ -593,8 +595,8 @@ async def test_refused_trials_are_charged_beyond_a_restart_of_the_server(tmp_pat
         async with hosting(tmp_path, limits=Limits(processor_seconds=1)) as (client, _):
             token = await client.token("alice", *ALL)
             busy = BOT.format("sum(range(100_000_000)); raise ValueError('too late')")
-            assert tried or "too late" in (await refused(submit(client, token, "mine", busy))).trailing
-            assert "processor time" in (await refused(submit(client, token, "mine", GOOD))).trailing
+            assert tried or "too late" in (await refusal_of(submit(client, token, "mine", busy))).trailing
+            assert "processor time" in (await refusal_of(submit(client, token, "mine", GOOD))).trailing
             await submit(client, await client.token("bob", *ALL), f"other-{tried}", GOOD)
 
 
@@ -636,7 +638,7 @@ async def test_trials_give_way_to_games(client: Client) -> None:
     token = await client.token("alice", *ALL)
     async with asyncio.TaskGroup() as tasks:
         trial = tasks.create_task(submit(client, token, "mine", slow))
-        await until(lambda: nice_above_own(10) in nice_values_of_children())
+        await wait_until(lambda: nice_above_own(10) in nice_values_of_children())
         trial.cancel()
 
 
@@ -660,7 +662,7 @@ async def test_an_owner_has_one_trial_at_a_time(tmp_path: Path, monkeypatch: pyt
         alice, bob = await client.token("alice", *ALL), await client.token("bob", *ALL)
         for bot in ("first", "second"):
             tasks.create_task(send(alice, bot))
-        await until(lambda: sum(map(len, here._trials._attempts.values())) == 2)
+        await wait_until(lambda: sum(map(len, here._trials._attempts.values())) == 2)
         tasks.create_task(send(bob, "other"))
     assert ended in (["first", "other", "second"], ["second", "other", "first"])
 
@@ -671,7 +673,7 @@ async def test_a_bot_of_a_kind_that_is_not_taken_any_more_waits(tmp_path: Path, 
         await submit(client, token, "mine", GOOD)
     async with hosting(tmp_path, ("wasm",)) as (client, _):
         assert await online(client) == []
-        assert "accepting bots of kind wasm" in (await refused(submit(client, token, "mine", FIRST))).trailing
+        assert "accepting bots of kind wasm" in (await refusal_of(submit(client, token, "mine", FIRST))).trailing
         await submit(client, token, "lots", lots, "wasm")
 
 
@@ -686,7 +688,7 @@ async def test_an_unreadable_program_ends_no_server_and_plays_later(tmp_path: Pa
             await client.join(token, bot)
         with capture_logs() as logs:
             await client.start(token)
-            await until(lambda: any(line["event"] == "submission_start_failed" for line in logs))
+            await wait_until(lambda: any(line["event"] == "submission_start_failed" for line in logs))
         change(tmp_path / "x.sqlite", "UPDATE programs SET content = substr(content, 1, length(content) - 1)")
         await client.until(lambda cup: cup.games_done == 2)
 
@@ -726,8 +728,8 @@ async def test_unpacked_programs_of_an_owner_have_a_limit(tmp_path: Path) -> Non
             for bot in ("one", "two"):
                 await client.join(token, bot)
             await client.start(token)
-            await until(lambda: any(entry["event"] == "submission_not_accepted" for entry in logs))
+            await wait_until(lambda: any(entry["event"] == "submission_not_accepted" for entry in logs))
         (refusal,) = (entry for entry in logs if entry["event"] == "submission_not_accepted")
         assert "unpacked_mib" in refusal["error"], refusal
-        await until(lambda: not here._playing)
+        await wait_until(lambda: not here._playing)
         assert not here._unpacked._bytes

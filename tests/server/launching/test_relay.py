@@ -20,7 +20,7 @@ from noughts_server.launching.launcher import Locking
 from noughts_server.launching.relay import RelayEvent, RelayPlan, relay
 from tests.support.children.field import PLAYER
 from tests.support.ground import Ground, ground_at
-from tests.support.loopback import Link, until
+from tests.support.loopback import Link, wait_until
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ async def test_when_one_of_several_processes_ends_all_begin_anew(ground: Ground,
     async with relayed(ground, notes, "honest", processes=2) as events:
         first, _ = map(int, notes.read_text().split())
         os.kill(first, signal.SIGKILL)
-        await until(lambda: len(notes.read_text().split()) == 4)
+        await wait_until(lambda: len(notes.read_text().split()) == 4)
         await ground.until_online("mine")
         async with ground.opponent("first-free"):
             await ground.start("cup", "mine", "first-free", games_per_pair=6, concurrency=4, seed=5)
@@ -124,7 +124,7 @@ async def test_program_that_was_online_reconnects_without_limit(ground: Ground, 
     async with relayed(ground, notes, "honest", address=address, wait=0.0) as events:
         listener.close()
         os.kill(int(notes.read_text()), signal.SIGKILL)
-        await until(lambda: len([event for event in events if isinstance(event, ConnectionLost)]) >= 2)
+        await wait_until(lambda: len([event for event in events if isinstance(event, ConnectionLost)]) >= 2)
         async with await asyncio.start_server(link.carry, "127.0.0.1", int(address.rpartition(":")[2])):
-            await until(lambda: events.count(Online("bots/mine/versions/1")) == 2)
+            await wait_until(lambda: events.count(Online("bots/mine/versions/1")) == 2)
             link.cut()

@@ -38,8 +38,8 @@ from noughts_server.store.engine.database import Store
 from noughts_server.store.engine.sqlite import url_of
 from noughts_server.store.people.tokens import list_tokens
 from noughts_server.testing import serving
-from tests.support.background import online
-from tests.support.processes import environment, eventually, started, told
+from tests.support.background import bots_online
+from tests.support.processes import environment, eventually, run_here, started
 
 COURSE = Course("ai", "connect4", 4, "60+0.5", "02:00", "", "py", "http://127.0.0.1:7480")
 PLIES = Openings(OpeningsKind.RANDOM, plies=2)
@@ -67,7 +67,7 @@ def test_a_night_is_a_rated_round_robin_as_the_course_has_it() -> None:
 def test_a_second_night_is_refused_while_one_runs() -> None:
     with serving() as server, connected(server.address, server.token(ORGANISER), Dialling()) as client:
         token = server.token(ORGANISER)
-        with online(server.address, token, one=Unhurried(Random(), 60), two=Unhurried(Random(), 60)):
+        with bots_online(server.address, token, one=Unhurried(Random(), 60), two=Unhurried(Random(), 60)):
             begun = play_night(client, COURSE, NOW, PLIES, pytest.fail)
             assert begun.estimate == NightEstimate(2, 4, 556.0, "limits")
             with pytest.raises(LeagueProblem, match="still runs") as refused:
@@ -94,7 +94,7 @@ def test_a_lost_answer_leaves_no_bot_out_of_a_night(monkeypatch: pytest.MonkeyPa
     with serving() as server, ExitStack() as stack:
         client = stack.enter_context(connected(server.address, server.token(ORGANISER), Dialling()))
         slow = {name: Unhurried(Random(), 60) for name in ("one", "two")}
-        stack.enter_context(online(server.address, server.token(ORGANISER), **slow))
+        stack.enter_context(bots_online(server.address, server.token(ORGANISER), **slow))
         monkeypatch.setattr(Client, "call", lossy)
         begun = play_night(client, COURSE, NOW, PLIES, pytest.fail)
         request = GetTournamentRequest(name=begun.name)
@@ -109,7 +109,7 @@ def test_one_of_two_simultaneous_nights_is_refused(tmp_path: Path) -> None:
     with serving() as server, ExitStack() as stack:
         folder.organiser.write_text(server.token(ORGANISER))
         slow = {name: Unhurried(Random(), 60) for name in ("one", "two")}
-        stack.enter_context(online(server.address, server.token(ORGANISER), **slow))
+        stack.enter_context(bots_online(server.address, server.token(ORGANISER), **slow))
         line = ["course", "night", str(tmp_path), "--server", server.address]
         runs = [stack.enter_context(started(line, environment())) for _ in range(2)]
         said = [run.communicate(timeout=120)[1] for run in runs]
@@ -125,7 +125,7 @@ def test_plan_of_a_night_is_refused_as_the_night_is() -> None:
     with serving() as server, ExitStack() as stack:
         client = stack.enter_context(connected(server.address, server.token(ORGANISER), Dialling()))
         slow = {name: Unhurried(Random(), 60) for name in ("one", "two")}
-        stack.enter_context(online(server.address, server.token(ORGANISER), **slow))
+        stack.enter_context(bots_online(server.address, server.token(ORGANISER), **slow))
         assert plan_night(client, settings).games == 4
         stranger = stack.enter_context(connected(server.address, "noughts_of-another-server", Dialling()))
         with pytest.raises(CallFailed):
@@ -140,7 +140,7 @@ def test_a_night_is_estimated_from_the_last_one() -> None:
     with serving() as server, connected(server.address, server.token(ORGANISER), Dialling()) as client:
         settings = course.night(NOW, PLIES)
         assert estimate_of(client, settings, 10).basis == "assumption"
-        with online(server.address, server.token(ORGANISER), one="random", two="random"):
+        with bots_online(server.address, server.token(ORGANISER), one="random", two="random"):
             begun = play_night(client, course, NOW, PLIES, pytest.fail)
             request = GetTournamentRequest(name=begun.name)
             eventually(
@@ -195,7 +195,7 @@ def test_a_wrong_key_of_course_json_is_named(tmp_path: Path, key: str, value: ob
 def test_serving_a_course_names_the_wrong_key(tmp_path: Path, key: str, value: str, expected: str) -> None:
     folder = CourseFolder(tmp_path)
     folder.settings.write_text(json.dumps({**asdict(COURSE), key: value}))
-    refused = told(["course", "serve", str(tmp_path)], environment(), code=1).stderr
+    refused = run_here(["course", "serve", str(tmp_path)], environment(), code=1).stderr
     assert f"{folder.settings}: {expected}" in " ".join(refused.split())
     assert "\nFix: " in refused
 

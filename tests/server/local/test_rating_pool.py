@@ -11,16 +11,16 @@ from scipy.optimize import brentq
 from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_referee.rules import parse_variant
 from noughts_server.local.reference_pools import REFERENCE_POOLS
-from tests.support.processes import asked, environment, said
+from tests.support.processes import environment, json_of, run_noughts
 
 pytestmark = pytest.mark.at_length
 
 
 def estimate(line: str, code: int = 0) -> Any:
     return (
-        asked(f"estimate {line}", environment())
+        json_of(f"estimate {line}", environment())
         if not code
-        else said(["estimate", *line.split()], environment(), code=code)
+        else run_noughts(["estimate", *line.split()], environment(), code=code)
     )
 
 
@@ -75,7 +75,7 @@ def test_an_estimate_names_the_weakest_variant_and_draws_a_picture(tmp_path: Pat
     root = ElementTree.parse(picture).getroot()
     assert "Mine in the reference pool" in "".join(root.itertext())
     assert "minimax:depth=4" in picture.read_text()
-    shown = said(["estimate", *line.split()], environment()).stdout
+    shown = run_noughts(["estimate", *line.split()], environment()).stdout
     assert "in the reference pool of connect4" in shown
 
 
@@ -83,16 +83,18 @@ def test_what_cannot_be_exercised_is_refused(tmp_path: Path) -> None:
     assert "--variants chess: expected one or more of tictactoe" in estimate("random --variants chess", code=2).stderr
     assert "Choose others" in estimate("three-stage --variants connect4 --games 2", code=1).stderr
     found = json.loads(
-        said(["gym", "first-free", "--variants", "tictactoe", "--games", "2", "--format", "json"], environment()).stdout
+        run_noughts(
+            ["gym", "first-free", "--variants", "tictactoe", "--games", "2", "--format", "json"], environment()
+        ).stdout
     )
     assert found["weakest"] is None
 
 
 def test_the_former_name_gym_works_the_same_and_no_help_lists_it() -> None:
     line = ["first-free", "--variants", "tictactoe", "--games", "2", "--seed", "1", "--format", "json"]
-    documents = [json.loads(said([name, *line], environment()).stdout) for name in ("estimate", "gym")]
+    documents = [json.loads(run_noughts([name, *line], environment()).stdout) for name in ("estimate", "gym")]
     for document in documents:
         for variant in document["variants"]:
             del variant["seconds"], variant["slowest"]
     assert documents[0] == documents[1]
-    assert " gym " not in said(["--help"], environment()).stdout
+    assert " gym " not in run_noughts(["--help"], environment()).stdout

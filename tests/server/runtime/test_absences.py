@@ -11,8 +11,8 @@ from noughts_proto.v1 import play_pb2, tournaments_pb2
 from noughts_referee.referee import Referee
 from noughts_server.runtime.absences import Absences
 from noughts_server.server import Server
-from tests.support.client import Client, bearing, client_of, hello
-from tests.support.loopback import until
+from tests.support.client import Client, bearer, client_of, hello
+from tests.support.loopback import wait_until
 
 FINISHED = tournaments_pb2.TOURNAMENT_STATE_FINISHED
 
@@ -27,7 +27,7 @@ async def client(tmp_path: Path) -> AsyncIterator[Client]:
 @asynccontextmanager
 async def mute(client: Client, token: str, name: str) -> AsyncIterator[None]:
     """A bot that takes every frame in hand, sends heartbeats back, and never moves."""
-    call = client.play.Play(metadata=bearing(token))
+    call = client.play.Play(metadata=bearer(token))
     await call.write(hello(bot=name))
 
     async def listen() -> None:
@@ -110,14 +110,14 @@ async def test_short_absences_do_not_add_up(tmp_path: Path) -> None:
             await client.join(token, name)
         # Both are away together: a bot that is online on a busy machine may keep a question open for long.
         await client.start(token)
-        await until(lambda: is_waiting_for_absent_bots_only(server))
+        await wait_until(lambda: is_waiting_for_absent_bots_only(server))
         for _ in range(3):
             await looks(absences, 15)
             assert not [row.withdraw_reason for row in (await client.get()).standings if row.withdraw_reason]
             async with client.online(token, "ada", "eve"):
-                await until(lambda: not any(question == (0, 0) for _, question in waiting(server)))
+                await wait_until(lambda: not any(question == (0, 0) for _, question in waiting(server)))
                 await looks(absences, 1)
-            await until(lambda: is_waiting_for_absent_bots_only(server))
+            await wait_until(lambda: is_waiting_for_absent_bots_only(server))
         await looks(absences, 21)
         assert any(row.withdraw_reason for row in (await client.get()).standings)
 

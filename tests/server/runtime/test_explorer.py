@@ -16,7 +16,7 @@ from noughts_server.runtime.endless_work import running
 from noughts_server.runtime.explorer import exploring
 from noughts_server.store.games.explorer import count_unexplored
 from tests.support.arena import Arena, open_arena
-from tests.support.client import Client, client_of, refused
+from tests.support.client import Client, client_of, refusal_of
 
 
 async def openings(client: Client, *moves: int) -> leaderboards_pb2.GetOpeningMovesResponse:
@@ -117,7 +117,7 @@ async def test_a_server_without_the_explorer_counts_nothing_and_says_so(tmp_path
     path = tmp_path / "x.sqlite"
     await play(path, "cup")
     async with client_of(path, explorer=False) as client:
-        refusal = await refused(openings(client))
+        refusal = await refusal_of(openings(client))
     assert (refusal.code, refusal.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "WRONG_STATE")
     assert refusal.status.message == "the opening explorer is off, expected on"
     async with open_arena(path) as arena:
@@ -126,6 +126,6 @@ async def test_a_server_without_the_explorer_counts_nothing_and_says_so(tmp_path
 
 async def test_moves_that_are_not_legal_are_refused(tmp_path: Path) -> None:
     async with client_of(tmp_path / "x.sqlite") as client:
-        refusal = await refused(openings(client, 4, 4))
+        refusal = await refusal_of(openings(client, 4, 4))
     assert refusal.code == grpc.StatusCode.INVALID_ARGUMENT
     assert refusal.fields() == ["moves"]

@@ -31,7 +31,7 @@ from noughts_server.store.games.results import CommitReport, commit_games
 from noughts_server.store.tournaments.claims import claim_unit
 from noughts_server.store.tournaments.tournaments import cancel_tournament
 from tests.support.arena import NOW, Arena, open_arena
-from tests.support.loopback import until
+from tests.support.loopback import wait_until
 
 LONG = parse_time_control("120+1")
 FAST = parse_time_control("10+0.1")
@@ -197,7 +197,7 @@ async def test_after_a_crash_bots_are_asked_only_what_was_not_committed(tmp_path
     for number in range(3):
         async with life(path, 20) as (_, referee, over):
             await over.wait()
-            await until(lambda: rows(path, "SELECT length(moves) FROM journal") == [(20 * (number + 1),)])  # noqa: B023
+            await wait_until(lambda: rows(path, "SELECT length(moves) FROM journal") == [(20 * (number + 1),)])  # noqa: B023
             copied(path, copy := tmp_path / f"{number}.db")
             (game,) = referee.running(1)
             asked.append(game.ply)

@@ -6,14 +6,14 @@ import pytest
 
 from noughts_proto.v1 import bots_pb2
 from noughts_server.runtime import sessions
-from tests.support.client import Client, bearing, client_of, hello
-from tests.support.loopback import until
+from tests.support.client import Client, bearer, client_of, hello
+from tests.support.loopback import wait_until
 
 
 async def visit(client: Client, token: str, bot: str) -> None:
     """The bot logs in and leaves again."""
-    await client.first_frame(hello(bot=bot), bearing(token))
-    await until(lambda: not client.server.sessions.present())
+    await client.first_frame(hello(bot=bot), bearer(token))
+    await wait_until(lambda: not client.server.sessions.present())
 
 
 async def test_wires_of_bots_that_have_long_been_away_are_forgotten(
@@ -28,7 +28,7 @@ async def test_wires_of_bots_that_have_long_been_away_are_forgotten(
         async with client.online(token, "ada"):
             assert len(client.server.sessions._wires) == 1
             assert list(client.server.sessions.present()) == ["bots/ada/versions/1"]
-            await client.first_frame(hello(bot="bot-0"), bearing(token))  # nobody misses what was forgotten
+            await client.first_frame(hello(bot="bot-0"), bearer(token))  # nobody misses what was forgotten
 
 
 async def test_a_bot_that_a_tournament_waits_for_is_not_forgotten(

@@ -20,7 +20,7 @@ from noughts_server.settings import ServerSettings
 from noughts_server.store.tournaments.tournaments import Tournament, get_tournament
 from tests.support.arena import open_arena
 from tests.support.databases import change, rows_of, url_of
-from tests.support.loopback import until
+from tests.support.loopback import wait_until
 
 HOOK = (
     "INSERT INTO webhooks (owner_id, url, format, secret, events, created_at, tried_at, failures, dropped)"
@@ -51,7 +51,7 @@ async def test_tournament_of_an_unknown_variant_resumes_when_it_is_known(tmp_pat
             stopped = await cup(server, lambda found: bool(found.reason))
             assert "unheard-of" in stopped.reason
             assert stopped.retry_at is not None
-            await until(lambda: sum(entry["event"] == "tournament_stopped" for entry in logs) >= 3)
+            await wait_until(lambda: sum(entry["event"] == "tournament_stopped" for entry in logs) >= 3)
             change(path, "UPDATE tournaments SET variant = 'tictactoe'")
             async with asyncio.TaskGroup() as tasks:
                 bots = [tasks.create_task(_play(server, name)) for name in ("ada", "bob")]
@@ -81,7 +81,7 @@ async def test_reason_that_is_not_stored_yet_is_told_everywhere(tmp_path: Path) 
             other.execute("BEGIN IMMEDIATE")  # now nothing can be stored
             async with grpc.aio.insecure_channel(server.address) as channel:
                 before = len(logs)
-                await until(lambda: any(entry["event"] == "tournament_stopped" for entry in logs[before:]))
+                await wait_until(lambda: any(entry["event"] == "tournament_stopped" for entry in logs[before:]))
                 tournaments = tournaments_pb2_grpc.TournamentServiceStub(channel)
                 status = await status_pb2_grpc.StatusServiceStub(channel).GetStatus(status_pb2.GetStatusRequest())
                 reason = status.tournaments[0].problem
@@ -105,12 +105,12 @@ async def test_running_tournament_says_that_its_results_cannot_be_stored(tmp_pat
             bots = [tasks.create_task(_play(server, name)) for name in ("ada", "bob")]
             await cup(server, lambda found: found.games_done > 0)
             other.execute("BEGIN IMMEDIATE")  # now nothing can be stored
-            await until(lambda: server.store.trouble is not None)
+            await wait_until(lambda: server.store.trouble is not None)
             tournaments = tournaments_pb2_grpc.TournamentServiceStub(channel)
             shown = await tournaments.GetTournament(pb.GetTournamentRequest(name="tournaments/cup"))
             status = await status_pb2_grpc.StatusServiceStub(channel).GetStatus(status_pb2.GetStatusRequest())
             other.execute("ROLLBACK")
-            await until(lambda: server.store.trouble is None)
+            await wait_until(lambda: server.store.trouble is None)
             later = await tournaments.GetTournament(pb.GetTournamentRequest(name="tournaments/cup"))
             for bot in bots:
                 bot.cancel()

@@ -28,7 +28,7 @@ from noughts_server.store.engine import database
 from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.people.tokens import create_owner
 from noughts_server.store.tournaments.tournaments import get_tournament
-from tests.support.loopback import until
+from tests.support.loopback import wait_until
 
 PATIENCE = 60.0
 
@@ -58,7 +58,7 @@ async def playing(path: Path, games: int, **settings: float) -> AsyncIterator[tu
             ]
             await tournament.all_online(lambda: None)
             await server.director.start(tournament.slug)
-            await until(lambda: server.counters.games > 0)
+            await wait_until(lambda: server.counters.games > 0)
             try:
                 yield server, tournament.slug
             finally:
@@ -78,7 +78,7 @@ async def test_games_wait_while_another_process_holds_the_database(tmp_path: Pat
     with capture_logs() as logs, closing(sqlite3.connect(path, isolation_level=None)) as other:
         async with playing(path, 50_000) as (server, slug):
             other.execute("BEGIN IMMEDIATE")
-            await until(lambda: server.store.trouble is not None and server.referee.in_flight() == 0)
+            await wait_until(lambda: server.store.trouble is not None and server.referee.in_flight() == 0)
             held = server.recorder.backlog
             assert server.referee.queued() > 0
             assert await health(server) == health_pb2.HealthCheckResponse.NOT_SERVING
@@ -90,9 +90,9 @@ async def test_games_wait_while_another_process_holds_the_database(tmp_path: Pat
             assert server.recorder.backlog == held
             other.execute("ROLLBACK")
             stored = server.counters.games
-            await until(lambda: server.counters.games > stored + held + 1000)
-            await until(lambda: server.store.trouble is None)
-            await until(lambda: server.referee.in_flight() > 0)
+            await wait_until(lambda: server.counters.games > stored + held + 1000)
+            await wait_until(lambda: server.store.trouble is None)
+            await wait_until(lambda: server.referee.in_flight() > 0)
             assert await health(server) == health_pb2.HealthCheckResponse.SERVING
             await server.director.cancel(slug)
             tournament = await server.store.read(lambda connection: get_tournament(connection, slug))
@@ -133,7 +133,7 @@ async def test_server_ends_within_its_patience_while_the_database_is_held(
     async def end(held: ExitStack) -> None:
         async with playing(path, 1_000_000, store_patience=0.3) as (server, _):
             held.enter_context(holding(path))
-            await until(lambda: server.recorder.backlog > 0 and server.store.trouble is not None)
+            await wait_until(lambda: server.recorder.backlog > 0 and server.store.trouble is not None)
             async with asyncio.timeout(PATIENCE):
                 await server.drain()
 

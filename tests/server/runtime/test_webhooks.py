@@ -25,7 +25,7 @@ from noughts_server.store.people.webhooks import EVENTS, Webhook, create_webhook
 from noughts_server.store.tournaments.entries import withdraw_entry
 from tests.support.arena import NOW, Arena, open_arena
 from tests.support.authority import Authority
-from tests.support.receiver import Receiver, receiving
+from tests.support.receiver import Receiver, webhook_receiver
 
 START, END, LEFT, DECIDED, *_ = EVENTS
 HOUR = 3_600_000
@@ -41,7 +41,7 @@ async def arena(tmp_path: Path) -> AsyncIterator[Arena]:
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    with receiving() as opened:
+    with webhook_receiver() as opened:
         yield opened
 
 
@@ -118,7 +118,7 @@ async def test_one_request_a_second_and_fewer_after_failures(arena: Arena, recei
 
 async def test_a_webhook_that_hangs_delays_no_other(arena: Arena, receiver: Receiver) -> None:
     await hook(arena, receiver.url)
-    with receiving() as dead:
+    with webhook_receiver() as dead:
         dead.status = None
         await hook(arena, dead.url)
         await arena.tournament()
@@ -172,7 +172,7 @@ async def test_a_receiver_that_is_away_gets_its_events_when_it_is_back(arena: Ar
         await deliver(arena)
         assert (await now(arena, webhook)).failures == 1
     pass_time(arena)
-    with receiving() as back:
+    with webhook_receiver() as back:
         arena.execute(f"UPDATE webhooks SET url = '{back.url}'")
         await deliver(arena)
         assert [each.headers["Noughts-Event"] for each in back.good()] == [START]
@@ -244,7 +244,7 @@ async def test_certificate_of_the_name_is_needed(
     authority = Authority(tmp_path)
     if trusted:
         monkeypatch.setenv("SSL_CERT_FILE", str(authority.certificate))
-    with receiving(identity=authority.identity("hooks")) as receiver:
+    with webhook_receiver(identity=authority.identity("hooks")) as receiver:
         webhook = await hook(arena, receiver.url)
         await arena.tournament()
         await deliver(arena)

@@ -38,7 +38,7 @@ from noughts_server.services.tokens import TokenServicer
 from noughts_server.services.tournaments import TournamentServicer
 from noughts_server.services.webhooks import WebhookServicer
 from noughts_server.store.people.tokens import authenticate, revoke_token
-from tests.support.client import Client, bearing, client_of, hello, refused
+from tests.support.client import Client, bearer, client_of, hello, refusal_of
 from tests.support.root import ROOT
 
 SERVICERS: dict[Any, type] = {
@@ -121,7 +121,7 @@ async def client(tmp_path: Path) -> AsyncIterator[Client]:
         await opened.create(token)
         await opened.join(token, "ada")
         request = tests_pb2.CreateTestRequest(test=tests_pb2.Test(**_TEST))
-        await opened.tests.CreateTest(request, metadata=bearing(token))
+        await opened.tests.CreateTest(request, metadata=bearer(token))
         await opened.webhook("http://127.0.0.1:1/")
         yield opened
 
@@ -131,7 +131,7 @@ async def called(channel: grpc.aio.Channel, rpc: Rpc, secret: str | None) -> Any
     request = GetMessageClass(rpc.method.input_type)(**_REQUESTS.get(rpc.name, {}))
     path = f"/{rpc.method.containing_service.full_name}/{rpc.name}"
     parse = GetMessageClass(rpc.method.output_type).FromString
-    metadata = () if secret is None else bearing(secret)
+    metadata = () if secret is None else bearer(secret)
     if rpc.name != "Play":
         unary: Any = channel.unary_unary(path, response_deserializer=parse)
         return await unary(request.SerializeToString(), metadata=metadata)
@@ -169,7 +169,7 @@ async def test_no_method_that_wants_a_token_is_answered_without_a_good_one(clien
     async with grpc.aio.insecure_channel(client.server.address) as channel:
         for secret, reason in (*secrets.items(), (revoked, "TOKEN_REVOKED"), (expired, "TOKEN_EXPIRED")):
             for rpc in CLOSED:
-                refusal = await refused(called(channel, rpc, secret))
+                refusal = await refusal_of(called(channel, rpc, secret))
                 expected = (rpc.name, grpc.StatusCode.UNAUTHENTICATED, reason)
                 assert (rpc.name, refusal.code, refusal.reason) == expected
 
@@ -188,7 +188,7 @@ async def test_no_method_is_answered_to_a_token_of_another_scope(client: Client)
                 continue
             assert rpc.access is not None
             for secret in wrong[rpc.access]:
-                refusal = await refused(called(channel, rpc, secret))
+                refusal = await refusal_of(called(channel, rpc, secret))
                 expected = (rpc.name, grpc.StatusCode.PERMISSION_DENIED, "SCOPE_MISSING")
                 assert (rpc.name, refusal.code, refusal.reason) == expected
 
@@ -199,7 +199,7 @@ async def test_no_method_does_anything_to_what_belongs_to_another_owner(client: 
         for rpc in CLOSED:
             if rpc.name in (*_OWN, *_NEW):
                 continue
-            refusal = await refused(called(channel, rpc, mallory))
+            refusal = await refusal_of(called(channel, rpc, mallory))
             assert (rpc.name, refusal.code) == (rpc.name, grpc.StatusCode.PERMISSION_DENIED)
 
 
@@ -209,4 +209,4 @@ async def test_a_method_that_declares_nothing_is_open_to_nobody(
     monkeypatch.delattr(StatusServicer.GetStatus, access_module._DECLARATION)
     [rpc] = [rpc for rpc in RPCS if rpc.name == "GetStatus"]
     async with grpc.aio.insecure_channel(client.server.address) as channel:
-        assert (await refused(called(channel, rpc, await client.token("root", "admin")))).reason == "INTERNAL"
+        assert (await refusal_of(called(channel, rpc, await client.token("root", "admin")))).reason == "INTERNAL"

@@ -15,7 +15,7 @@ from noughts_server.core.limits import BURST_SECONDS, Limits
 from noughts_server.services import answers, games
 from noughts_server.services.bills import ROW_BYTES
 from noughts_server.store.games.games import StoredGame
-from tests.support.client import Client, bearing, client_of, refused
+from tests.support.client import Client, bearer, client_of, refusal_of
 
 LIST = games_pb2.ListGamesRequest(parent="tournaments/cup", page_size=1000)
 
@@ -36,7 +36,7 @@ async def test_pages_are_smaller_without_a_token(visitor: Client, monkeypatch: p
     monkeypatch.setattr(answers, "PAGE_WITHOUT_TOKEN", 3)
     page = await visitor.games.ListGames(LIST)
     assert (len(page.games), bool(page.next_page_token)) == (3, True)
-    assert len((await visitor.games.ListGames(LIST, metadata=bearing(await visitor.token()))).games) > 3
+    assert len((await visitor.games.ListGames(LIST, metadata=bearer(await visitor.token()))).games) > 3
 
 
 async def test_answers_are_charged_by_rows_and_bytes(tmp_path: Path) -> None:
@@ -44,22 +44,22 @@ async def test_answers_are_charged_by_rows_and_bytes(tmp_path: Path) -> None:
     limits = Limits(address_answer_bytes=100 * ROW_BYTES // BURST_SECONDS, token_answer_bytes=1)
     async with client_of(tmp_path / "x.sqlite", limits=limits) as client:
         await client.register(*(f"bot-{number}" for number in range(120)))
-        token = bearing(await client.token())
+        token = bearer(await client.token())
         for _ in range(20):
             await client.bots.ListBots(bots_pb2.ListBotsRequest(page_size=1))
         everything = bots_pb2.ListBotsRequest(page_size=200)
         assert len((await client.bots.ListBots(everything)).bots) == 120
-        refusal = await refused(client.bots.ListBots(bots_pb2.ListBotsRequest(page_size=1)))
+        refusal = await refusal_of(client.bots.ListBots(bots_pb2.ListBotsRequest(page_size=1)))
         assert (refusal.code, refusal.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
         assert refusal.info.metadata["limit"] == "address_answer_bytes"
         # A token has a limit of its own.
         await client.bots.ListBots(everything, metadata=token)
-        refusal = await refused(client.bots.ListBots(everything, metadata=token))
+        refusal = await refusal_of(client.bots.ListBots(everything, metadata=token))
         assert refusal.info.metadata["limit"] == "token_answer_bytes"
 
 
 async def test_page_of_any_size_is_charged_for_the_rows_it_can_have(visitor: Client) -> None:
-    token = bearing(await visitor.token())
+    token = bearer(await visitor.token())
     huge = games_pb2.ListGamesRequest(parent="tournaments/cup", page_size=(1 << 31) - 1)
     # While they are answered, each is charged for a whole page.
     await asyncio.gather(*(visitor.games.ListGames(huge, metadata=token) for _ in range(5)))
@@ -74,7 +74,7 @@ async def test_first_messages_of_feed_streams_are_charged(tmp_path: Path) -> Non
     ):
         feed: Any = feed_pb2_grpc.FeedServiceStub(channel)
         assert await feed.Watch(watch).read()
-        refusal = await refused(feed.Watch(watch).read())
+        refusal = await refusal_of(feed.Watch(watch).read())
         assert refusal.info.metadata["limit"] == "address_answer_bytes"
         # A website follows everything once, for all its visitors.
         site = ((SITE_KEY, await client.token("site", "site")),)
@@ -87,11 +87,11 @@ async def test_each_visitor_of_a_website_has_a_limit(tmp_path: Path) -> None:
         await client.register("one")
         request = bots_pb2.ListBotsRequest()
         await client.bots.ListBots(request, metadata=(site, (GUEST_KEY, "192.0.2.1")))
-        await refused(client.bots.ListBots(request, metadata=(site, (GUEST_KEY, "192.0.2.1"))))
+        await refusal_of(client.bots.ListBots(request, metadata=(site, (GUEST_KEY, "192.0.2.1"))))
         await client.bots.ListBots(request, metadata=(site, (GUEST_KEY, "192.0.2.2")))
         # Without the token of a website, nobody can name another visitor.
         await client.bots.ListBots(request)
-        await refused(client.bots.ListBots(request, metadata=((GUEST_KEY, "192.0.2.3"),)))
+        await refusal_of(client.bots.ListBots(request, metadata=((GUEST_KEY, "192.0.2.3"),)))
 
 
 async def test_only_a_token_with_the_scope_site_names_visitors(tmp_path: Path) -> None:
@@ -100,4 +100,4 @@ async def test_only_a_token_with_the_scope_site_names_visitors(tmp_path: Path) -
         await client.register("one")
         request = bots_pb2.ListBotsRequest()
         await client.bots.ListBots(request, metadata=(site, (GUEST_KEY, "192.0.2.1")))
-        await refused(client.bots.ListBots(request, metadata=(site, (GUEST_KEY, "192.0.2.2"))))
+        await refusal_of(client.bots.ListBots(request, metadata=(site, (GUEST_KEY, "192.0.2.2"))))

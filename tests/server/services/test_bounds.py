@@ -37,8 +37,8 @@ from noughts_server.services.batch_ratings import MOST_BOTS
 from noughts_server.services.connections import peer_of
 from noughts_server.services.limiter import Limiter
 from noughts_server.store.engine.database import ANSWERERS
-from tests.support.client import Client, bearing, client_of, creation, hello, refused
-from tests.support.loopback import until
+from tests.support.client import Client, bearer, client_of, create_request, hello, refusal_of
+from tests.support.loopback import wait_until
 
 
 class Clock:
@@ -60,7 +60,7 @@ async def bounded(folder: Path, **limits: int) -> AsyncIterator[Client]:
 
 async def reached(call: Awaitable[object], name: str) -> None:
     """The call is refused for the bound of this name, and told when to come again."""
-    refusal = await refused(call)
+    refusal = await refusal_of(call)
     assert (refusal.code, refusal.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
     assert refusal.info.metadata["limit"] == name
     assert f"--set-limit {name}=NUMBER" in refusal.info.metadata["hint"]
@@ -142,21 +142,21 @@ async def test_calls_of_an_address_and_of_a_token_are_bounded_by_the_second(tmp_
         await reached_in_time(lambda: listing(client), "address_rate")
         assert client.server.counters.refused == {"address_rate": 1}
     async with bounded(tmp_path, token_rate=1) as client:
-        metadata = bearing(await client.token())
+        metadata = bearer(await client.token())
         await reached_in_time(lambda: listing(client, metadata=metadata), "token_rate")
-        await listing(client, metadata=bearing(await client.token("bob")))
+        await listing(client, metadata=bearer(await client.token("bob")))
 
 
 async def test_a_ticket_frees_only_the_login_from_limits(tmp_path: Path) -> None:
     async with bounded(tmp_path, address_rate=1) as client:
-        metadata = bearing(client.server.sessions.issue_ticket(Ticket(1, "ada")))
+        metadata = bearer(client.server.sessions.issue_ticket(Ticket(1, "ada")))
         await reached_in_time(lambda: listing(client, metadata=metadata), "address_rate")
 
 
 async def test_calls_and_connections_at_once_are_bounded(tmp_path: Path) -> None:
     for name, token in (("address_calls", False), ("token_calls", True)):
         async with bounded(tmp_path, **{name: 2}) as client:
-            metadata = bearing(await client.token()) if token else ()
+            metadata = bearer(await client.token()) if token else ()
             async with watching(client, 2, metadata):
                 await reached(listing(client, metadata=metadata), name)
             await again(lambda: listing(client, metadata=metadata))  # noqa: B023  # awaited here
@@ -215,18 +215,18 @@ async def test_health_and_reflection_streams_count_as_watchers(tmp_path: Path) -
 async def test_an_owner_has_bounded_bots_versions_sessions_and_tokens(tmp_path: Path) -> None:
     async with bounded(tmp_path, bots=2, versions=3, sessions=1, tournaments=1, tokens=2) as client:
         token = await client.token()
-        metadata = bearing(token)
+        metadata = bearer(token)
         for bot in ("ada", "bob"):
             await again(lambda: client.first_frame(hello(bot=bot), metadata))  # noqa: B023  # awaited here
-        await until(lambda: not client.server.sessions.present())
+        await wait_until(lambda: not client.server.sessions.present())
         await reached(client.first_frame(hello(bot="eve"), metadata), "bots")
-        await until(lambda: not client.server.sessions.present())
+        await wait_until(lambda: not client.server.sessions.present())
         await client.first_frame(hello(bot="bob", version="2"), metadata)
-        await until(lambda: not client.server.sessions.present())
+        await wait_until(lambda: not client.server.sessions.present())
         await reached(client.first_frame(hello(bot="bob", version="3"), metadata), "versions")
-        await until(lambda: not client.server.sessions.present())
+        await wait_until(lambda: not client.server.sessions.present())
         await client.first_frame(hello(bot="bob", version="2"), metadata)  # known already
-        await until(lambda: not client.server.sessions.present())
+        await wait_until(lambda: not client.server.sessions.present())
         stream = client.play.Play(metadata=metadata)
         await stream.write(hello(bot="ada"))
         assert isinstance(await stream.read(), play_pb2.PlayResponse)
@@ -245,14 +245,14 @@ async def test_bytes_of_strangers_and_of_tokens_are_bounded_by_the_second(tmp_pa
     padding = "x" * 30_000
     for name, token in (("address_bytes", False), ("token_bytes", True)):
         async with bounded(tmp_path, **{name: 4_000}) as client:
-            metadata = bearing(await client.token()) if token else ()
+            metadata = bearer(await client.token()) if token else ()
             request = bots_pb2.ListBotsRequest(page_token=padding)
             await reached_in_time(lambda: client.bots.ListBots(request, metadata=metadata), name)  # noqa: B023
 
 
 async def test_a_bot_that_sends_more_than_its_token_may_is_sent_away(tmp_path: Path) -> None:
     async with bounded(tmp_path, token_bytes=1_000) as client:
-        stream = client.play.Play(metadata=bearing(await client.token()))
+        stream = client.play.Play(metadata=bearer(await client.token()))
         await stream.write(hello())
         assert isinstance(await stream.read(), play_pb2.PlayResponse)
 
@@ -265,13 +265,13 @@ async def test_a_bot_that_sends_more_than_its_token_may_is_sent_away(tmp_path: P
 
         with pytest.raises((grpc.aio.AioRpcError, asyncio.InvalidStateError)):
             await flood()
-        await until(lambda: client.server.counters.refused["token_bytes"])
+        await wait_until(lambda: client.server.counters.refused["token_bytes"])
 
 
 async def test_a_bot_that_finds_no_room_comes_again_when_the_server_says(tmp_path: Path) -> None:
     async with bounded(tmp_path, sessions=1) as client:
         token = await client.token()
-        first = client.play.Play(metadata=bearing(token))
+        first = client.play.Play(metadata=bearer(token))
         await first.write(hello(bot="ada"))
         assert isinstance(await first.read(), play_pb2.PlayResponse)
         news: asyncio.Queue[SessionEvent] = asyncio.Queue()
@@ -292,7 +292,7 @@ async def test_frames_that_were_refused_are_not_kept(tmp_path: Path) -> None:
     rows = [1] * 10_000
     flood = play_pb2.PlayRequest(moves=play_pb2.Moves(game=rows, ply=rows, cell=rows))
     async with bounded(tmp_path) as client:
-        metadata = bearing(await client.token())
+        metadata = bearer(await client.token())
         gc.collect()
         gc.disable()
         try:
@@ -302,7 +302,7 @@ async def test_frames_that_were_refused_are_not_kept(tmp_path: Path) -> None:
                 for _ in ("welcome", "heartbeat"):
                     assert isinstance(await stream.read(), play_pb2.PlayResponse)
                 await stream.write(flood)
-                assert (await refused(stream.read())).reason == "TOO_MANY_ANSWERS"
+                assert (await refusal_of(stream.read())).reason == "TOO_MANY_ANSWERS"
             frames = [each for each in gc.get_objects() if isinstance(each, play_pb2.PlayRequest)]
             kept = [each for each in frames if len(each.moves.game) == len(rows)]
         finally:
@@ -340,8 +340,8 @@ async def test_a_request_that_never_comes_ends_its_call(tmp_path: Path, monkeypa
 async def test_a_broken_message_is_the_callers_fault(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async with bounded(tmp_path) as client, grpc.aio.insecure_channel(client.server.address) as channel:
         listed: Any = channel.unary_unary("/noughts.v1.BotService/ListBots")
-        assert (await refused(listed(b"\xff\xff"))).reason == "INVALID_ARGUMENT"
-        metadata = bearing(await client.token())
+        assert (await refusal_of(listed(b"\xff\xff"))).reason == "INVALID_ARGUMENT"
+        metadata = bearer(await client.token())
         for frames in ([b"rubbish"], [hello().SerializeToString(), b"rubbish"]):
             stream: Any = channel.stream_stream("/noughts.v1.PlayService/Play")(metadata=metadata)
             for frame in frames[:-1]:
@@ -349,7 +349,7 @@ async def test_a_broken_message_is_the_callers_fault(tmp_path: Path, caplog: pyt
                 for _ in ("welcome", "heartbeat"):
                     assert await stream.read()
             await stream.write(frames[-1])
-            refusal = await refused(stream.read())
+            refusal = await refusal_of(stream.read())
             assert (refusal.code, refusal.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_ARGUMENT")
         assert not client.server.counters.errors["INTERNAL"]
 
@@ -371,23 +371,25 @@ async def test_titles_and_labels_are_printable(tmp_path: Path) -> None:
     async with bounded(tmp_path) as client:
         token = await client.token()
         for title in ("a\x1b[31mb", "two\nlines", "left\u202eright", "zero\u200bwidth", "\u2066x"):
-            refusal = await refused(client.create(token, "cup", title=title))
+            refusal = await refusal_of(client.create(token, "cup", title=title))
             assert refusal.fields() == ["tournament.title"]
         assert (await client.create(token, "cup", title="Größe — 大会 №1")).title == "Größe — 大会 №1"
         request = tokens_pb2.CreateTokenRequest(token=tokens_pb2.Token(label="\x07"))
-        assert (await refused(client.tokens.CreateToken(request, metadata=bearing(token)))).fields() == ["token.label"]
-        refusal = await refused(client.first_frame(hello(agent="x\x1b"), bearing(token)))
+        assert (await refusal_of(client.tokens.CreateToken(request, metadata=bearer(token)))).fields() == [
+            "token.label"
+        ]
+        refusal = await refusal_of(client.first_frame(hello(agent="x\x1b"), bearer(token)))
         assert refusal.fields() == ["hello"]
 
 
 async def test_tokens_of_one_owner_share_its_limits(tmp_path: Path) -> None:
     async with bounded(tmp_path, token_answer_bytes=1) as client:
         await client.register("one")
-        await listing(client, metadata=bearing(await client.token()))
-        await reached(listing(client, metadata=bearing(await client.token())), "token_answer_bytes")
-        await listing(client, metadata=bearing(await client.token("bob")))
-    async with bounded(tmp_path, token_calls=2) as client, watching(client, 2, bearing(await client.token())):
-        await reached(listing(client, metadata=bearing(await client.token())), "token_calls")
+        await listing(client, metadata=bearer(await client.token()))
+        await reached(listing(client, metadata=bearer(await client.token())), "token_answer_bytes")
+        await listing(client, metadata=bearer(await client.token("bob")))
+    async with bounded(tmp_path, token_calls=2) as client, watching(client, 2, bearer(await client.token())):
+        await reached(listing(client, metadata=bearer(await client.token())), "token_calls")
 
 
 async def test_calls_that_wait_for_their_turn_keep_no_other_address_out(tmp_path: Path) -> None:
@@ -399,8 +401,8 @@ async def test_calls_that_wait_for_their_turn_keep_no_other_address_out(tmp_path
         first, other = ((("x-real-ip", f"192.0.2.{number}"),) for number in (1, 2))
         for number in range(ANSWERERS):
             await places.enter_async_context(client.server.store._turns.turn(number))
-        refusal = tasks.create_task(refused(listing(client, metadata=first)))
-        await until(lambda: client.server.store._turns.busy)
+        refusal = tasks.create_task(refusal_of(listing(client, metadata=first)))
+        await wait_until(lambda: client.server.store._turns.busy)
         tasks.create_task(again(lambda: listing(client, metadata=first)))
         await asyncio.sleep(0.1)
         tasks.create_task(again(lambda: listing(client, metadata=other)))
@@ -411,27 +413,27 @@ async def test_calls_that_wait_for_their_turn_keep_no_other_address_out(tmp_path
 
 
 async def test_large_requests_are_refused_before_they_are_read(client: Client) -> None:
-    token = bearing(await client.token())
+    token = bearer(await client.token())
     renamed = bots_pb2.UpdateBotRequest(name="bots/one", new_name="x" * SMALL_REQUEST)
-    refusal = await refused(client.bots.UpdateBot(renamed, metadata=token))
+    refusal = await refusal_of(client.bots.UpdateBot(renamed, metadata=token))
     assert (refusal.code, refusal.fields()) == (grpc.StatusCode.INVALID_ARGUMENT, ["request"])
-    created = creation("cup", title="x" * LARGE_REQUEST)
-    refusal = await refused(client.tournaments.CreateTournament(created, metadata=token))
+    created = create_request("cup", title="x" * LARGE_REQUEST)
+    refusal = await refusal_of(client.tournaments.CreateTournament(created, metadata=token))
     assert refusal.fields() == ["request"]
 
 
 async def test_bytes_of_requests_that_can_be_large_cost_more(tmp_path: Path) -> None:
     async with bounded(tmp_path, token_bytes=10_000) as client:
-        token = bearing(await client.token())
-        await refused(client.bots.ListBots(bots_pb2.ListBotsRequest(page_token="x" * 10_000), metadata=token))
-        created = creation("cup", title="x" * 10_000)
+        token = bearer(await client.token())
+        await refusal_of(client.bots.ListBots(bots_pb2.ListBotsRequest(page_token="x" * 10_000), metadata=token))
+        created = create_request("cup", title="x" * 10_000)
         await reached(client.tournaments.CreateTournament(created, metadata=token), "token_bytes")
 
 
 async def test_calls_that_change_something_are_limited_by_owner(tmp_path: Path) -> None:
     for limits in ({"changes": 1}, {"daily_changes": 2}):
         async with bounded(tmp_path, **limits) as client:
-            tokens = cycle([bearing(await client.token()) for _ in range(2)])
+            tokens = cycle([bearer(await client.token()) for _ in range(2)])
             request = bots_pb2.RetireBotRequest(name="bots/nobody")
 
             def change() -> Awaitable[object]:
@@ -440,13 +442,13 @@ async def test_calls_that_change_something_are_limited_by_owner(tmp_path: Path) 
             await reached_in_time(change, *limits)
             await client.tokens.ListTokens(tokens_pb2.ListTokensRequest(), metadata=next(tokens))
             for _ in range(2 * BURST_SECONDS):
-                admin = bearing(await client.token("eve", "admin"))
-                assert (await refused(client.bots.RetireBot(request, metadata=admin))).reason == "NOT_FOUND"
+                admin = bearer(await client.token("eve", "admin"))
+                assert (await refusal_of(client.bots.RetireBot(request, metadata=admin))).reason == "NOT_FOUND"
 
 
 async def test_many_anchors_are_refused_before_they_are_read(client: Client) -> None:
     anchors = {f"bots/bot{number}": 1.0 for number in range(MOST_BOTS + 1)}
-    refusal = await refused(
+    refusal = await refusal_of(
         client.leaderboards.GetBatchRatings(leaderboards_pb2.GetBatchRatingsRequest(anchors=anchors))
     )
     assert "at most 2,000" in refusal.status.message

@@ -11,7 +11,7 @@ import pytest
 from noughts_proto.transport import PROTOCOL, TOKEN_KEY
 from noughts_proto.v1 import bots_pb2, play_pb2, tournaments_pb2
 from noughts_server.store.people.tokens import create_token, revoke_token
-from tests.support.client import Client, Metadata, bearing, creation, hello, refused
+from tests.support.client import Client, Metadata, bearer, create_request, hello, refusal_of
 
 
 @pytest.mark.parametrize("streams", [False, True])
@@ -19,16 +19,16 @@ async def test_a_method_that_does_not_exist_is_refused_like_any_other_wrong_call
     async with grpc.aio.insecure_channel(client.server.address) as channel:
         if streams:
             call: Any = channel.stream_stream("/noughts.v1.PlayService/Win")()
-            refusal = await refused(call.read())
+            refusal = await refusal_of(call.read())
         else:
             win: Any = channel.unary_unary("/noughts.v2.LuckService/Win")
-            refusal = await refused(win(b""))
+            refusal = await refusal_of(win(b""))
     assert (refusal.code, refusal.reason) == (grpc.StatusCode.UNIMPLEMENTED, "UNKNOWN_METHOD")
     assert refusal.info.metadata["got"].endswith("Service/Win")
 
 
 async def test_a_bot_is_welcomed_under_its_name_and_version(client: Client) -> None:
-    answer = await client.first_frame(hello(version="2"), bearing(await client.token()))
+    answer = await client.first_frame(hello(version="2"), bearer(await client.token()))
     assert (answer.frame, answer.welcome.protocol) == (0, PROTOCOL)
     assert (answer.welcome.bot, answer.welcome.version) == ("bots/ada", "bots/ada/versions/2")
     bot = (await client.bots.GetBot(bots_pb2.GetBotRequest(name="bots/ada"))).bot
@@ -38,7 +38,7 @@ async def test_a_bot_is_welcomed_under_its_name_and_version(client: Client) -> N
 async def test_another_protocol_is_refused_with_those_that_are_spoken(client: Client) -> None:
     token = await client.token()
     for protocol in (0, 2, 4_000_000_000):
-        refusal = await refused(client.first_frame(hello(protocol=protocol), bearing(token)))
+        refusal = await refusal_of(client.first_frame(hello(protocol=protocol), bearer(token)))
         assert (refusal.code, refusal.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "PROTOCOL_UNSUPPORTED")
         assert (refusal.info.metadata["minimum"], refusal.info.metadata["maximum"]) == ("1", "1")
 
@@ -46,29 +46,29 @@ async def test_another_protocol_is_refused_with_those_that_are_spoken(client: Cl
 async def test_a_stream_that_does_not_begin_with_hello_is_refused(client: Client) -> None:
     token = await client.token()
     for first in (play_pb2.PlayRequest(done_through=1), play_pb2.PlayRequest(), None):
-        refusal = await refused(client.first_frame(first, bearing(token)))
+        refusal = await refusal_of(client.first_frame(first, bearer(token)))
         assert (refusal.code, refusal.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_ARGUMENT")
         assert refusal.fields() == ["hello"]
 
 
 async def test_a_bot_of_another_owner_is_not_let_in(client: Client) -> None:
     await client.register("ada", owner="alice")
-    refusal = await refused(client.first_frame(hello(), bearing(await client.token("bob"))))
+    refusal = await refusal_of(client.first_frame(hello(), bearer(await client.token("bob"))))
     assert (refusal.code, refusal.reason) == (grpc.StatusCode.PERMISSION_DENIED, "PERMISSION_DENIED")
 
 
 @pytest.mark.parametrize(
     "metadata",
-    [(), bearing(""), bearing("nou_unknown"), ((TOKEN_KEY, "Basic YTpi"),), (("x-token", "nou_unknown"),)],
+    [(), bearer(""), bearer("nou_unknown"), ((TOKEN_KEY, "Basic YTpi"),), (("x-token", "nou_unknown"),)],
     ids=["no token", "empty token", "unknown token", "another scheme", "another key"],
 )
 async def test_callers_without_a_known_token_are_unauthenticated(client: Client, metadata: Metadata) -> None:
     calls: Sequence[Awaitable[object]] = (
-        client.tournaments.CreateTournament(creation("cup"), metadata=metadata),
+        client.tournaments.CreateTournament(create_request("cup"), metadata=metadata),
         client.first_frame(hello(), metadata),
     )
     for call in calls:
-        refusal = await refused(call)
+        refusal = await refusal_of(call)
         assert (refusal.code, refusal.reason) == (grpc.StatusCode.UNAUTHENTICATED, "UNAUTHENTICATED")
     assert await client.slugs() == []
 
@@ -80,10 +80,10 @@ async def test_a_revoked_token_is_worth_nothing_from_then_on(client: Client) -> 
     await client.server.store.write(partial(revoke_token, token_id=made.token.id, now_ms=now))
     calls: Sequence[Awaitable[object]] = (
         client.create(made.secret, "after"),
-        client.first_frame(hello(), bearing(made.secret)),
+        client.first_frame(hello(), bearer(made.secret)),
     )
     for call in calls:
-        refusal = await refused(call)
+        refusal = await refusal_of(call)
         assert (refusal.code, refusal.reason) == (grpc.StatusCode.UNAUTHENTICATED, "TOKEN_REVOKED")
         assert made.secret not in refusal.trailing
     assert await client.slugs() == ["before"]
@@ -94,7 +94,7 @@ async def test_every_method_that_changes_something_wants_a_token(client: Client)
     await client.create(await client.token())
     stub, name = client.tournaments, "tournaments/cup"
     calls: Sequence[Awaitable[object]] = (
-        stub.CreateTournament(creation("plate")),
+        stub.CreateTournament(create_request("plate")),
         stub.JoinTournament(tournaments_pb2.JoinTournamentRequest(name=name, bot="bots/ada")),
         stub.WithdrawTournament(tournaments_pb2.WithdrawTournamentRequest(name=name, label="ada")),
         stub.StartTournament(tournaments_pb2.StartTournamentRequest(name=name)),
@@ -102,7 +102,7 @@ async def test_every_method_that_changes_something_wants_a_token(client: Client)
         stub.CancelTournament(tournaments_pb2.CancelTournamentRequest(name=name)),
     )
     for call in calls:
-        assert (await refused(call)).code is grpc.StatusCode.UNAUTHENTICATED
+        assert (await refusal_of(call)).code is grpc.StatusCode.UNAUTHENTICATED
 
 
 async def test_nobody_starts_or_cancels_the_tournament_of_another_owner(client: Client) -> None:
@@ -112,7 +112,7 @@ async def test_nobody_starts_or_cancels_the_tournament_of_another_owner(client: 
     for bot in ("ada", "bert"):
         await client.join(alice, bot)
     for change in (client.start, client.pause, client.cancel):
-        refusal = await refused(change(bob))
+        refusal = await refusal_of(change(bob))
         assert (refusal.code, refusal.reason) == (grpc.StatusCode.PERMISSION_DENIED, "PERMISSION_DENIED")
         assert refusal.info.metadata["subject"] == "tournaments/cup"
     assert (await client.get()).state == tournaments_pb2.TOURNAMENT_STATE_OPEN
@@ -122,5 +122,5 @@ async def test_the_bot_of_another_owner_cannot_be_entered(client: Client) -> Non
     await client.register("ada", owner="alice")
     bob = await client.token("bob")
     await client.create(bob)
-    assert (await refused(client.join(bob, "ada"))).code is grpc.StatusCode.PERMISSION_DENIED
+    assert (await refusal_of(client.join(bob, "ada"))).code is grpc.StatusCode.PERMISSION_DENIED
     assert not (await client.get()).standings

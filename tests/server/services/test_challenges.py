@@ -14,7 +14,7 @@ from noughts_bots.connection.session import Login, play
 from noughts_bots.reference.random_ import Random
 from noughts_proto.v1 import challenges_pb2, games_pb2, leaderboards_pb2, tournaments_pb2
 from noughts_server.core.limits import Limits
-from tests.support.client import Client, bearing, client_of, hello, refused
+from tests.support.client import Client, bearer, client_of, hello, refusal_of
 
 from .players import Undecided
 
@@ -56,7 +56,7 @@ async def challenge(
     request = challenges_pb2.CreateChallengeRequest(
         challenger=f"bots/{challenger}", opponent=f"bots/{opponent}", **fields
     )
-    return (await client.challenges.CreateChallenge(request, metadata=bearing(token))).tournament
+    return (await client.challenges.CreateChallenge(request, metadata=bearer(token))).tournament
 
 
 async def until(client: Client, name: str, state: int) -> tournaments_pb2.Tournament:
@@ -98,7 +98,7 @@ async def test_challenging_twice_under_one_request_id_plays_once(client: Client)
 
 async def test_the_newest_version_that_is_online_plays_unless_one_is_named(client: Client) -> None:
     token = await client.token()
-    await client.first_frame(hello(bot="bob", version="3"), bearing(token))  # has left again
+    await client.first_frame(hello(bot="bob", version="3"), bearer(token))  # has left again
     async with (
         client.online(token, "ada"),
         playing(client, token, "bob", Random(), "1"),
@@ -109,7 +109,7 @@ async def test_the_newest_version_that_is_online_plays_unless_one_is_named(clien
             shown = await until(client, made.name, FINISHED)
             played = {row.bot_version for row in shown.standings}
             assert played == {"bots/ada/versions/1", f"bots/bob/versions/{version}"}
-        refusal = await refused(challenge(client, token, opponent="bob/versions/3"))
+        refusal = await refusal_of(challenge(client, token, opponent="bob/versions/3"))
         assert refusal.info.metadata["subject"] == "bots/bob/versions/3"
 
 
@@ -117,20 +117,20 @@ async def test_who_is_offline_or_unknown_or_oneself_cannot_be_challenged(client:
     token = await client.token()
     await client.register("bob")
     async with client.online(token, "ada"):
-        refusal = await refused(challenge(client, token))
+        refusal = await refusal_of(challenge(client, token))
         assert (refusal.code, refusal.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "WRONG_STATE")
         assert (refusal.info.metadata["subject"], refusal.info.metadata["got"]) == ("bots/bob", "offline")
-        assert (await refused(challenge(client, token, opponent="nobody"))).reason == "NOT_FOUND"
-        assert (await refused(challenge(client, token, opponent="ada"))).fields() == ["opponent"]
-    assert (await refused(challenge(client, token, "bob", "ada"))).info.metadata["subject"] == "bots/bob"
+        assert (await refusal_of(challenge(client, token, opponent="nobody"))).reason == "NOT_FOUND"
+        assert (await refusal_of(challenge(client, token, opponent="ada"))).fields() == ["opponent"]
+    assert (await refusal_of(challenge(client, token, "bob", "ada"))).info.metadata["subject"] == "bots/bob"
 
 
 async def test_a_challenger_belongs_to_the_caller_and_its_token(client: Client) -> None:
     alice, bob = await client.token("alice"), await client.token("bob")
     async with client.online(alice, "ada"), client.online(bob, "bob"):
-        assert (await refused(challenge(client, bob))).reason == "PERMISSION_DENIED"
+        assert (await refusal_of(challenge(client, bob))).reason == "PERMISSION_DENIED"
         organiser = await client.token("alice", "organise")
-        assert (await refused(challenge(client, organiser))).reason == "SCOPE_MISSING"
+        assert (await refusal_of(challenge(client, organiser))).reason == "SCOPE_MISSING"
         player = await client.token("alice", "play:ada")
         made = await challenge(client, player)
         assert (await until(client, made.name, FINISHED)).games_done == 2
@@ -140,7 +140,7 @@ async def test_a_challenger_belongs_to_the_caller_and_its_token(client: Client) 
 async def test_more_games_than_allowed_or_an_unknown_variant_are_invalid(client: Client, fields: Any) -> None:
     token = await client.token()
     async with client.online(token, "ada", "bob"):
-        refusal = await refused(challenge(client, token, **fields))
+        refusal = await refusal_of(challenge(client, token, **fields))
     assert refusal.code is grpc.StatusCode.INVALID_ARGUMENT
     assert refusal.info.metadata["subject"] == next(iter(fields))
 
@@ -148,7 +148,7 @@ async def test_more_games_than_allowed_or_an_unknown_variant_are_invalid(client:
 async def test_a_bot_that_declines_is_not_challenged_but_may_challenge(client: Client) -> None:
     alice, bob = await client.token("alice"), await client.token("bob")
     async with client.online(alice, "ada", "eve"), playing(client, bob, "bob", Shy()):
-        refusal = await refused(challenge(client, alice))
+        refusal = await refusal_of(challenge(client, alice))
         assert (refusal.reason, refusal.info.metadata["got"]) == ("WRONG_STATE", "declining challenges")
         made = await challenge(client, bob, "bob", "ada")
         assert (await until(client, made.name, FINISHED)).games_done == 2
@@ -176,7 +176,7 @@ async def test_a_challenge_with_an_opening_that_there_is_not_is_refused(client: 
     async with client.online(token, "ada", "bob"):
         for text in ("4 4", "0 3 1 4 2", "99", "x"):
             openings = tournaments_pb2.Openings(kind="list", text=text)
-            assert (await refused(challenge(client, token, openings=openings))).code is INVALID, text
+            assert (await refusal_of(challenge(client, token, openings=openings))).code is INVALID, text
 
 
 async def test_a_bot_with_many_open_challenges_gets_no_more(client: Client) -> None:
@@ -184,7 +184,7 @@ async def test_a_bot_with_many_open_challenges_gets_no_more(client: Client) -> N
     names = [f"ada-{number}" for number in range(Limits().bot_challenges + 1)]
     async with client.online(alice, *names), playing(client, bob, "bob", Undecided()):
         made = [await challenge(client, alice, name) for name in names[:-1]]
-        refusal = await refused(challenge(client, alice, names[-1]))
+        refusal = await refusal_of(challenge(client, alice, names[-1]))
         assert (refusal.code, refusal.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
         assert refusal.info.metadata["subject"] == "open challenges of bots/bob"
         # Giving up takes no more than the right to challenge.
@@ -204,10 +204,10 @@ async def an_owner_begins_no_more(client: Client) -> None:
     token = await client.token()
     async with client.online(token, "ada"), playing(client, token, "bob", Undecided()):
         made = await challenge(client, token)
-        refusal = await refused(challenge(client, token))
+        refusal = await refusal_of(challenge(client, token))
         assert refusal.info.metadata["subject"] == "open challenges of yours"
         # Nor by putting one aside for a while.
-        refusal = await refused(client.pause(token, made.name.removeprefix("tournaments/")))
+        refusal = await refusal_of(client.pause(token, made.name.removeprefix("tournaments/")))
         assert (refusal.reason, refusal.info.metadata["got"]) == ("WRONG_STATE", "a challenge")
         await client.cancel(token, made.name.removeprefix("tournaments/"))
 
@@ -217,7 +217,7 @@ async def test_token_of_a_website_begins_challenges_beyond_the_limit_of_an_owner
         token, site = await client.token("shop"), await client.token("shop", "play", "site")
         async with client.online(token, "ada"), playing(client, token, "bob", Undecided()):
             made = [await challenge(client, site) for _ in range(2)]
-            assert (await refused(challenge(client, token))).info.metadata["subject"] == "open challenges of yours"
+            assert (await refusal_of(challenge(client, token))).info.metadata["subject"] == "open challenges of yours"
             for each in made:
                 await client.cancel(token, each.name.removeprefix("tournaments/"))
 
@@ -241,13 +241,13 @@ class OnlyThree(Random):
 async def test_a_bot_is_entered_only_in_variants_that_it_plays(client: Client) -> None:
     token = await client.token()
     async with client.online(token, "ada"), playing(client, token, "bob", OnlyThree()):
-        refusal = await refused(challenge(client, token, variant="mnk:5,5,4"))
+        refusal = await refusal_of(challenge(client, token, variant="mnk:5,5,4"))
         assert (refusal.code, refusal.fields()) == (grpc.StatusCode.INVALID_ARGUMENT, ["opponent"])
         assert "which plays tictactoe, mnk:7,6,4" in refusal.info.metadata["got"]
         for variant in ("mnk:3,3,3", "mnk:7,6,4"):
             made = await challenge(client, token, variant=variant)
             assert (await until(client, made.name, FINISHED)).games_done == 2
         await client.create(token, "cup", variant="mnk:5,5,4")
-        refusal = await refused(client.join(token, "bob"))
+        refusal = await refusal_of(client.join(token, "bob"))
         assert refusal.fields() == ["bot"]
         await client.join(token, "ada")

@@ -15,7 +15,7 @@ from noughts_server.convert import settings as settings_conversions
 from noughts_server.convert.times import time_control
 from noughts_server.core.computing import compute
 from noughts_server.openings import settings
-from tests.support.client import Client, bearing, refused
+from tests.support.client import Client, bearer, refusal_of
 
 SLOW: dict[str, Any] = {"variant": "mnk:30,30,5", "openings": Openings(kind="balanced", plies=1)}
 """No such opening is balanced, which is known only after 200 searches."""
@@ -25,7 +25,7 @@ async def test_writes_continue_while_openings_are_checked(client: Client) -> Non
     token, store = await client.token(), client.server.store
     writes = 0
     async with asyncio.TaskGroup() as tasks:
-        check = tasks.create_task(refused(client.create(token, **SLOW)))
+        check = tasks.create_task(refusal_of(client.create(token, **SLOW)))
         while not check.done():
             await store.write(lambda connection: None)
             writes += 1
@@ -37,7 +37,7 @@ async def test_writes_continue_while_openings_are_checked(client: Client) -> Non
 async def test_one_owner_has_eight_checks_of_openings_at_once(client: Client) -> None:
     token = await client.token()
     async with asyncio.TaskGroup() as tasks:
-        calls = [tasks.create_task(refused(client.create(token, f"cup-{number}", **SLOW))) for number in range(9)]
+        calls = [tasks.create_task(refusal_of(client.create(token, f"cup-{number}", **SLOW))) for number in range(9)]
         done, waiting = await asyncio.wait(calls, return_when=asyncio.FIRST_COMPLETED)
         for call in waiting:
             call.cancel()
@@ -60,7 +60,7 @@ async def test_long_settings_are_read_outside_the_event_loop(client: Client, mon
     monkeypatch.setattr(settings, "_listed", noted)
     monkeypatch.setattr(settings_conversions, "time_control", timed)
     token, bad = await client.token(), Openings(kind="list", text="1 x")
-    assert (await refused(client.create(token, openings=bad))).fields() == ["tournament.openings"]
+    assert (await refusal_of(client.create(token, openings=bad))).fields() == ["tournament.openings"]
     await client.create(token, own_times={"ada": types_pb2.TimeControl(move_us=1)})
     assert {name.partition("_")[0] for name in threads} == {"openings"}
 
@@ -68,7 +68,7 @@ async def test_long_settings_are_read_outside_the_event_loop(client: Client, mon
 async def test_challenge_has_times_of_two_bots_at_most(client: Client) -> None:
     times = {f"bot{number}": types_pb2.TimeControl(move_us=1) for number in range(3)}
     request = challenges_pb2.CreateChallengeRequest(challenger="bots/ada", opponent="bots/bob", own_times=times)
-    refusal = await refused(client.challenges.CreateChallenge(request, metadata=bearing(await client.token())))
+    refusal = await refusal_of(client.challenges.CreateChallenge(request, metadata=bearer(await client.token())))
     assert refusal.fields() == ["own_times"]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from noughts_proto.v1 import games_pb2, tournaments_pb2, types_pb2
 from tests.server.services.test_tests import Slow
-from tests.support.client import Client, bearing, refused
+from tests.support.client import Client, bearer, refusal_of
 
 CANCELLED = tournaments_pb2.TOURNAMENT_STATE_CANCELLED
 
@@ -37,7 +37,7 @@ async def test_organiser_who_stops_a_running_game_of_its_own_bot_loses_it(client
         await playing(client, alice)
         if pauses:
             request = tournaments_pb2.PauseTournamentRequest(name="tournaments/cup", now=True)
-            await client.tournaments.PauseTournament(request, metadata=bearing(alice))
+            await client.tournaments.PauseTournament(request, metadata=bearer(alice))
         else:
             assert (await client.cancel(alice)).state == CANCELLED
         ((first, result),) = await results(client)
@@ -60,11 +60,11 @@ async def test_organiser_cannot_win_rated_games_by_withdrawing_the_opponent(clie
 
     def withdraw(token: str) -> Awaitable[object]:
         request = tournaments_pb2.WithdrawTournamentRequest(name="tournaments/cup", label="ben")
-        return client.tournaments.WithdrawTournament(request, metadata=bearing(token))
+        return client.tournaments.WithdrawTournament(request, metadata=bearer(token))
 
     async with client.online(alice, "ada", bot=Slow(3_600)), client.online(bob, "ben", bot=Slow(3_600)):
         await playing(client, alice)
-        refusal = await refused(withdraw(alice))
+        refusal = await refusal_of(withdraw(alice))
         assert refusal.code == grpc.StatusCode.PERMISSION_DENIED
         assert "rated wins that nobody played" in refusal.trailing
         assert await results(client) == []
@@ -79,4 +79,4 @@ async def test_organiser_without_own_bots_withdraws_rated_entries(client: Client
         await client.join(bob, "ben")
         await client.start(alice)
         request = tournaments_pb2.WithdrawTournamentRequest(name="tournaments/cup", label="ben")
-        await client.tournaments.WithdrawTournament(request, metadata=bearing(alice))
+        await client.tournaments.WithdrawTournament(request, metadata=bearer(alice))

@@ -11,7 +11,7 @@ from noughts_proto.v1.tournaments_pb2 import Openings, Tournament
 from noughts_server.core.errors import LimitReached
 from noughts_server.core.limits import Limits
 from noughts_server.services.limiter import Limiter
-from tests.support.client import Client, bearing, client_of, refused
+from tests.support.client import Client, bearer, client_of, refusal_of
 
 LIST = Openings(kind="list", name="long.txt", text="\n".join(f"{a} {b}" for a in range(9) for b in range(9) if a != b))
 """Stored in 431 bytes and some more."""
@@ -25,7 +25,7 @@ async def client(tmp_path: Path) -> AsyncIterator[Client]:
 
 async def challenge(client: Client, token: str, **fields: Any) -> Tournament:
     request = challenges_pb2.CreateChallengeRequest(challenger="bots/ada", opponent="bots/ada-2", **fields)
-    return (await client.challenges.CreateChallenge(request, metadata=bearing(token))).tournament
+    return (await client.challenges.CreateChallenge(request, metadata=bearer(token))).tournament
 
 
 async def check_is_full(client: Client, token: str) -> None:
@@ -37,10 +37,10 @@ async def check_is_full(client: Client, token: str) -> None:
     for call in (
         client.create(token, "more", openings=LIST),
         client.create(token, "league", **weekly),
-        client.tests.CreateTest(tests_pb2.CreateTestRequest(test=test), metadata=bearing(token)),
+        client.tests.CreateTest(tests_pb2.CreateTestRequest(test=test), metadata=bearer(token)),
         challenge(client, token, openings=LIST),
     ):
-        refusal = await refused(call)
+        refusal = await refusal_of(call)
         assert (refusal.reason, refusal.info.metadata["limit"]) == ("LIMIT_REACHED", "settings_bytes")
         assert "Send fewer openings, or name random:N or balanced:N" in refusal.info.metadata["hint"]
     await client.create(token, "short", openings=Openings(kind="random", plies=2))
@@ -63,13 +63,13 @@ async def test_repeated_and_failed_requests_cost_nothing(client: Client) -> None
     token = await client.token()
     for _ in range(4):
         await client.create(token, "a", request_id="once", openings=LIST)
-        assert (await refused(client.create(token, "a", openings=LIST))).reason == "ALREADY_EXISTS"
+        assert (await refusal_of(client.create(token, "a", openings=LIST))).reason == "ALREADY_EXISTS"
     await client.create(token, "b", openings=LIST)
 
 
 async def test_league_counts_for_the_seasons_that_cancelling_opens(client: Client) -> None:
     call = client.create(await client.token(), "league", openings=LIST, repeat=tournaments_pb2.REPEAT_WEEKLY)
-    assert (await refused(call)).info.metadata["limit"] == "settings_bytes"
+    assert (await refusal_of(call)).info.metadata["limit"] == "settings_bytes"
 
 
 def test_limit_of_a_day_returns_evenly() -> None:

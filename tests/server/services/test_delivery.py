@@ -16,8 +16,8 @@ from noughts_proto.v1 import bots_pb2, feed_pb2, feed_pb2_grpc
 from noughts_server.core.limits import Limits
 from noughts_server.services.delivery import ANSWER_BYTES
 from tests.chaos.http2 import Deaf, deaf
-from tests.support.client import Client, bearing, client_of, hello, refused
-from tests.support.loopback import until
+from tests.support.client import Client, bearer, client_of, hello, refusal_of
+from tests.support.loopback import wait_until
 
 PATIENCE = 20
 SHORT = 0.2
@@ -46,7 +46,7 @@ async def test_unread_answers_hold_no_place_of_other_callers(tmp_path: Path) -> 
     async with with_deaf(tmp_path, strangers=2, address_strangers=2) as (client, other):
         for _ in range(2):
             other.call(LIST)
-        await until(lambda: other.answered == 2)
+        await wait_until(lambda: other.answered == 2)
         await listed(client)
 
 
@@ -68,17 +68,17 @@ async def test_unread_bytes_of_one_caller_are_limited(tmp_path: Path) -> None:
     async with with_deaf(tmp_path, caller_unread_bytes=2 * ANSWER_BYTES + 1) as (client, other):
         for _ in range(2):
             other.call(LIST)
-        await until(lambda: other.answered == 2)
-        assert (await refused(listed(client))).info.metadata["limit"] == "caller_unread_bytes"
-        await listed(client, metadata=bearing(await client.token()))
+        await wait_until(lambda: other.answered == 2)
+        assert (await refusal_of(listed(client))).info.metadata["limit"] == "caller_unread_bytes"
+        await listed(client, metadata=bearer(await client.token()))
 
 
 async def test_the_caller_with_the_most_unread_bytes_makes_room(tmp_path: Path) -> None:
     async with with_deaf(tmp_path, unread_bytes=2 * ANSWER_BYTES + 1) as (client, other):
         for _ in range(2):
             other.call(LIST)
-        await until(lambda: other.answered == 2)
-        await listed(client, metadata=bearing(await client.token()))
+        await wait_until(lambda: other.answered == 2)
+        await listed(client, metadata=bearer(await client.token()))
         async with asyncio.timeout(PATIENCE):
             await other.closed.wait()
 
@@ -95,9 +95,9 @@ async def test_a_website_has_places_that_strangers_cannot_take(tmp_path: Path) -
 async def test_idle_connections_of_one_address_are_limited(tmp_path: Path) -> None:
     async with with_deaf(tmp_path, address_connections=4) as (client, busy), AsyncExitStack() as stack:
         busy.call("FeedService/Watch", WATCH)
-        await until(lambda: busy.answered)
+        await wait_until(lambda: busy.answered)
         idle = [await stack.enter_async_context(deaf(client.server.address)) for _ in range(12)]
-        await until(lambda: sum(not other.closed.is_set() for other in idle) <= 3)
+        await wait_until(lambda: sum(not other.closed.is_set() for other in idle) <= 3)
         assert not busy.closed.is_set()
 
 
@@ -112,7 +112,7 @@ with open(sys.argv[1], "r+b") as shared:
 async def test_closing_connections_keeps_the_locks_of_the_database(tmp_path: Path) -> None:
     async with client_of(tmp_path / "x.sqlite", limits=Limits(address_connections=1)) as client:
         async with deaf(client.server.address) as first, deaf(client.server.address) as second:
-            await until(lambda: first.closed.is_set() or second.closed.is_set())
+            await wait_until(lambda: first.closed.is_set() or second.closed.is_set())
         lock = [sys.executable, "-P", "-c", LOCKED, str(tmp_path / "x.sqlite-shm")]
         taken = await asyncio.to_thread(subprocess.run, lock, capture_output=True, text=True)
         assert "BlockingIOError" in taken.stderr
@@ -120,14 +120,14 @@ async def test_closing_connections_keeps_the_locks_of_the_database(tmp_path: Pat
 
 async def test_websites_and_owners_have_streams_of_their_own(tmp_path: Path) -> None:
     async with with_deaf(tmp_path, watchers=1, owner_watchers=1) as (client, _):
-        site, owner = (SITE_KEY, await client.token("site", "site")), bearing(await client.token())[0]
+        site, owner = (SITE_KEY, await client.token("site", "site")), bearer(await client.token())[0]
         async with grpc.aio.insecure_channel(client.server.address) as channel:
             stub: Any = feed_pb2_grpc.FeedServiceStub(channel)
             for metadata in ((), (site,), (owner,)):
                 request = feed_pb2.WatchRequest(name="featured")
                 open_stream = stub.Watch(request, metadata=metadata)
                 assert isinstance(await open_stream.read(), feed_pb2.WatchResponse)
-                assert (await refused(stub.Watch(request, metadata=metadata).read())).reason == "LIMIT_REACHED"
+                assert (await refusal_of(stub.Watch(request, metadata=metadata).read())).reason == "LIMIT_REACHED"
 
 
 async def test_calls_that_send_no_request_make_room_for_others(tmp_path: Path) -> None:
@@ -147,6 +147,6 @@ async def test_callers_that_are_cut_off_leave_nothing_in_the_log(
             other.call("FeedService/Watch", WATCH)
         async with asyncio.timeout(PATIENCE):
             await other.closed.wait()
-        await until(lambda: not client.server.feed.counts.watchers)
+        await wait_until(lambda: not client.server.feed.counts.watchers)
         assert not client.server.counters.errors
     assert not [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]

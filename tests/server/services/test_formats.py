@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from noughts_bots.connection.session import Login, play
 from noughts_bots.reference.random_ import Random
 from noughts_proto.v1 import tournaments_pb2 as pb
-from tests.support.client import Client, bearing, client_of, refused
+from tests.support.client import Client, bearer, client_of, refusal_of
 
 from .players import until_online
 
@@ -58,7 +58,7 @@ def finished(tournament: pb.Tournament) -> bool:
 
 async def extend(client: Client, token: str, **fields: Any) -> pb.Tournament:
     request = pb.ExtendTournamentRequest(name=CUP, **fields)
-    return (await client.tournaments.ExtendTournament(request, metadata=bearing(token))).tournament
+    return (await client.tournaments.ExtendTournament(request, metadata=bearer(token))).tournament
 
 
 async def begun(client: Client, token: str, bots: tuple[str, ...], **fields: Any) -> None:
@@ -169,14 +169,14 @@ async def test_what_a_format_cannot_have_more_of_is_refused(
     token = await client.token()
     await client.register("ada", "bob", "cleo", "dora")
     await begun(client, token, ("ada", "bob", "cleo", "dora"), schedule=schedule)
-    refusal = await refused(extend(client, token, **fields))
+    refusal = await refusal_of(extend(client, token, **fields))
     assert refusal.fields() == [field]
 
 
 async def test_only_the_organiser_extends(client: Client) -> None:
     await client.register("ada", "bob")
     await begun(client, await client.token(), ("ada", "bob"))
-    refusal = await refused(extend(client, await client.token("eve"), games_per_pair=2))
+    refusal = await refusal_of(extend(client, await client.token("eve"), games_per_pair=2))
     assert refusal.reason == "PERMISSION_DENIED"
 
 
@@ -187,7 +187,7 @@ async def test_who_leaves_a_running_tournament_loses_the_rest_and_it_ends(client
         await begun(client, token, bots, games_per_pair=4)
         await shown(client, lambda cup: cup.games_done == 4)
         leaving = pb.WithdrawTournamentRequest(name=CUP, label="cleo")
-        await client.tournaments.WithdrawTournament(leaving, metadata=bearing(token))
+        await client.tournaments.WithdrawTournament(leaving, metadata=bearer(token))
         over = await shown(client, finished)
     [row] = [row for row in over.standings if row.label == "cleo"]
     assert (row.wins, row.draws, row.losses, row.withdraw_reason) == (0, 0, 8, "on request")
@@ -202,7 +202,7 @@ async def test_a_ladder_goes_on_until_it_is_cancelled_and_takes_who_comes_late(c
         await client.join(token, "dora")
         running = await shown(client, lambda cup: any(row.label == "dora" and row.wins > 2 for row in cup.standings))
         assert running.state == pb.TOURNAMENT_STATE_RUNNING
-        await client.tournaments.CancelTournament(pb.CancelTournamentRequest(name=CUP), metadata=bearing(token))
+        await client.tournaments.CancelTournament(pb.CancelTournamentRequest(name=CUP), metadata=bearer(token))
         over = await shown(client, lambda cup: cup.state == pb.TOURNAMENT_STATE_CANCELLED)
     assert over.games_done > 20
 
@@ -213,7 +213,7 @@ async def test_a_ladder_that_had_nobody_to_pair_goes_on_with_a_newcomer(client: 
         await begun(client, token, bots[:2], schedule=pb.SCHEDULE_LADDER)
         await shown(client, lambda cup: cup.games_done > 4)
         leaving = pb.WithdrawTournamentRequest(name=CUP, label="bob")
-        await client.tournaments.WithdrawTournament(leaving, metadata=bearing(token))
+        await client.tournaments.WithdrawTournament(leaving, metadata=bearer(token))
         stalled = await shown(client, lambda cup: cup.games_done == cup.games_total)
         await asyncio.sleep(0.1)
         await client.join(token, "cleo")

@@ -7,7 +7,7 @@ import grpc.aio
 import pytest
 from grpc_health.v1 import health, health_pb2_grpc
 
-from tests.support.client import Client, client_of, refused
+from tests.support.client import Client, client_of, refusal_of
 
 SERVICES = (
     "noughts.v1.PlayService",
@@ -37,7 +37,7 @@ async def test_a_health_method_without_an_answer_is_unimplemented(
 ) -> None:
     monkeypatch.setattr(health.aio.HealthServicer, "Check", health_pb2_grpc.HealthServicer.Check)
     async with client_of(tmp_path / "x.sqlite") as other:
-        refusal = await refused(other.serving(""))
+        refusal = await refusal_of(other.serving(""))
     assert (refusal.code, refusal.reason) == (grpc.StatusCode.UNIMPLEMENTED, "UNKNOWN_METHOD")
 
 

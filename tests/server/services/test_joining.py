@@ -18,7 +18,7 @@ from noughts_server.core.errors import InvalidArgument
 from noughts_server.services.new_tournaments import check_joining
 from noughts_server.store.tournaments.join_window import Joining
 from tests.support.arena import NOW
-from tests.support.client import Client, bearing, client_of, hello, refused
+from tests.support.client import Client, bearer, client_of, hello, refusal_of
 
 from .players import Undecided, until_online
 
@@ -87,7 +87,7 @@ async def test_what_was_chosen_is_shown(client: Client) -> None:
 
 
 async def test_a_moment_that_cannot_be_is_an_invalid_argument(client: Client) -> None:
-    refusal = await refused(client.create(await client.token(), start_at=Timestamp(seconds=4_000_000_000, nanos=-5)))
+    refusal = await refusal_of(client.create(await client.token(), start_at=Timestamp(seconds=4_000_000_000, nanos=-5)))
     assert refusal.code is grpc.StatusCode.INVALID_ARGUMENT
     assert refusal.fields() == ["tournament.start_at"]
 
@@ -99,7 +99,7 @@ async def test_nobody_joins_before_the_window_and_the_refusal_names_it(client: C
     token = await client.token()
     await client.register("ada")
     await client.create(token, join_from=moment(4_102_444_800_000))
-    refusal = await refused(client.join(token, "ada"))
+    refusal = await refusal_of(client.join(token, "ada"))
     assert (refusal.code, refusal.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "WRONG_STATE")
     assert "2100-01-01 00:00:00 UTC" in refusal.status.message
     assert refusal.info.metadata["expected"] == "the join window (from 2100-01-01 00:00:00 UTC until the start)"
@@ -112,14 +112,14 @@ async def test_after_the_joining_window_bots_only_leave(client: Client) -> None:
     await client.create(token, join_until=moment(until))
     for bot in ("ada", "bob", "cleo"):
         await client.join(token, bot)
-    refusal = await refused(client.start(token))
+    refusal = await refusal_of(client.start(token))
     assert (refusal.reason, "join window" in refusal.status.message) == ("WRONG_STATE", True)
     client.server.store.now_ms = lambda: until
-    refusal = await refused(client.join(token, "dora"))
+    refusal = await refusal_of(client.join(token, "dora"))
     assert "closed for entries since" in refusal.status.message
-    await client.tournaments.WithdrawTournament(withdrawal("cleo"), metadata=bearing(token))
+    await client.tournaments.WithdrawTournament(withdrawal("cleo"), metadata=bearer(token))
     assert (await client.start(token)).games_total == 2
-    refusal = await refused(client.join(token, "dora"))
+    refusal = await refusal_of(client.join(token, "dora"))
     assert refusal.reason == "WRONG_STATE"
 
 
@@ -129,11 +129,11 @@ async def test_leaving_takes_the_scope_of_that_by_which_one_is_concerned(client:
     await client.create(organiser)
     await client.join(owner, "bot")
     for token in (await client.token("ada", "organise"), await client.token("olga", "play"), await client.token("eve")):
-        refusal = await refused(client.tournaments.WithdrawTournament(withdrawal("bot"), metadata=bearing(token)))
+        refusal = await refusal_of(client.tournaments.WithdrawTournament(withdrawal("bot"), metadata=bearer(token)))
         assert refusal.code is grpc.StatusCode.PERMISSION_DENIED
     for name, scope in (("ada", "play:bot"), ("olga", "organise"), ("root", "admin")):
         token = await client.token(name, scope)
-        await client.tournaments.WithdrawTournament(withdrawal("bot"), metadata=bearing(token))
+        await client.tournaments.WithdrawTournament(withdrawal("bot"), metadata=bearer(token))
         await client.join(owner, "bot")
 
 
@@ -143,9 +143,9 @@ async def test_a_full_tournament_takes_another_when_one_has_left(client: Client)
     await client.create(token, entries_max=2)
     await client.join(token, "ada")
     await client.join(token, "bob")
-    refusal = await refused(client.join(token, "cleo"))
+    refusal = await refusal_of(client.join(token, "cleo"))
     assert (refusal.reason, refusal.info.metadata["expected"]) == ("TOO_MANY_ENTRIES", "at most 2")
-    await client.tournaments.WithdrawTournament(withdrawal("ada"), metadata=bearing(token))
+    await client.tournaments.WithdrawTournament(withdrawal("ada"), metadata=bearer(token))
     assert (await client.join(token, "cleo")).label == "cleo"
 
 
@@ -155,7 +155,7 @@ async def test_a_start_by_hand_wants_the_entries_that_were_asked_for(client: Cli
     await client.create(token, entries_min=3)
     for bot in ("ada", "bob"):
         await client.join(token, bot)
-    refusal = await refused(client.start(token))
+    refusal = await refusal_of(client.start(token))
     assert (refusal.reason, refusal.info.metadata["expected"]) == ("WRONG_STATE", "at least 3")
     await client.join(token, "cleo")
     assert (await client.start(token)).state == tournaments_pb2.TOURNAMENT_STATE_RUNNING
@@ -172,7 +172,7 @@ async def test_a_scheduled_tournament_starts_by_itself_and_is_played(client: Cli
         await client.create(token, start_at=moment(at))
         for bot in ("ada", "bob"):
             await client.join(token, bot)
-        refusal = await refused(client.start(token))
+        refusal = await refusal_of(client.start(token))
         assert "wait for its start" in refusal.status.message
         client.server.store.now_ms = lambda: at
         client.server.director.reschedule()
@@ -225,7 +225,7 @@ async def test_resuming_while_old_games_never_end_is_refused_after_a_while(
             await client.start(token)
             await bot.asked.wait()
         await client.pause(token)
-        refusal = await refused(client.start(token))
+        refusal = await refusal_of(client.start(token))
         assert refusal.code is grpc.StatusCode.UNAVAILABLE
         assert "from before the pause are still running" in refusal.status.message
         await client.cancel(token)
@@ -245,14 +245,14 @@ async def test_a_new_version_is_told_that_the_entry_is_pinned_to_the_old_one(cli
     await client.start(token)
     await client.start(token, "over")
     await client.cancel(token, "over")
-    old = await client.first_frame(hello(version="1"), bearing(token))
+    old = await client.first_frame(hello(version="1"), bearer(token))
     assert list(old.welcome.waits_for) == []
-    new = await client.first_frame(hello(version="2"), bearing(token))
+    new = await client.first_frame(hello(version="2"), bearer(token))
     assert list(new.welcome.waits_for) == ["tournaments/plate", "tournaments/cup"]
     # A version that is entered itself does not wait, even if another one is entered, too.
     request = tournaments_pb2.JoinTournamentRequest(name="tournaments/plate", bot="bots/ada/versions/2")
-    await client.tournaments.JoinTournament(request, metadata=bearing(token))
-    new = await client.first_frame(hello(version="2"), bearing(token))
+    await client.tournaments.JoinTournament(request, metadata=bearer(token))
+    new = await client.first_frame(hello(version="2"), bearer(token))
     assert list(new.welcome.waits_for) == ["tournaments/cup"]
 
 
@@ -276,12 +276,12 @@ async def test_a_bot_that_waits_says_so_in_one_line(client: Client) -> None:
 
 async def rename(client: Client, token: str, old: str, new: str) -> bots_pb2.Bot:
     request = bots_pb2.UpdateBotRequest(name=f"bots/{old}", new_name=new)
-    return (await client.bots.UpdateBot(request, metadata=bearing(token))).bot
+    return (await client.bots.UpdateBot(request, metadata=bearer(token))).bot
 
 
 async def retire(client: Client, token: str, bot: str, *, undo: bool = False) -> bots_pb2.Bot:
     request = bots_pb2.RetireBotRequest(name=f"bots/{bot}", undo=undo)
-    return (await client.bots.RetireBot(request, metadata=bearing(token))).bot
+    return (await client.bots.RetireBot(request, metadata=bearer(token))).bot
 
 
 async def names(client: Client, *, retired: bool = False) -> list[str]:
@@ -305,20 +305,20 @@ async def test_renamed_bot_keeps_its_label_and_its_old_name_stays_its_owners(cli
     }
     assert await names(client) == ["bots/bob", "bots/eve"]
     stranger = await client.token("mallory")
-    assert (await refused(client.first_frame(hello(), bearing(stranger)))).reason == "PERMISSION_DENIED"
-    assert (await client.first_frame(hello(), bearing(token))).welcome.bot == "bots/ada"
+    assert (await refusal_of(client.first_frame(hello(), bearer(stranger)))).reason == "PERMISSION_DENIED"
+    assert (await client.first_frame(hello(), bearer(token))).welcome.bot == "bots/ada"
 
 
 async def test_only_its_owner_renames_or_retires_a_bot(client: Client) -> None:
     await client.register("ada", "bob")
     token, stranger = await client.token(), await client.token("mallory")
     for call in (rename(client, stranger, "ada", "eve"), retire(client, stranger, "ada")):
-        assert (await refused(call)).reason == "PERMISSION_DENIED"
-    assert (await refused(rename(client, token, "ada", "bob"))).reason == "ALREADY_EXISTS"
-    assert (await refused(rename(client, token, "ada", "a b"))).fields() == ["new_name"]
-    assert (await refused(rename(client, token, "nobody", "eve"))).reason == "NOT_FOUND"
+        assert (await refusal_of(call)).reason == "PERMISSION_DENIED"
+    assert (await refusal_of(rename(client, token, "ada", "bob"))).reason == "ALREADY_EXISTS"
+    assert (await refusal_of(rename(client, token, "ada", "a b"))).fields() == ["new_name"]
+    assert (await refusal_of(rename(client, token, "nobody", "eve"))).reason == "NOT_FOUND"
     narrow = await client.token("alice", "play:ada")
-    assert (await refused(rename(client, narrow, "ada", "eve"))).reason == "SCOPE_MISSING"
+    assert (await refusal_of(rename(client, narrow, "ada", "eve"))).reason == "SCOPE_MISSING"
     assert await names(client) == ["bots/ada", "bots/bob"]
 
 
@@ -330,9 +330,9 @@ async def test_a_retired_bot_neither_logs_in_nor_enters_until_it_is_taken_back(c
     await client.join(token, "ada")
     assert (await retire(client, token, "ada")).HasField("retire_time")
     assert [row.label for row in (await client.get()).standings] == []
-    refusals = (client.first_frame(hello(), bearing(token)), client.join(token, "ada", "plate"))
+    refusals = (client.first_frame(hello(), bearer(token)), client.join(token, "ada", "plate"))
     for call in refusals:
-        refusal = await refused(call)
+        refusal = await refusal_of(call)
         assert (refusal.reason, refusal.info.metadata["got"]) == ("WRONG_STATE", "retired")
     assert await names(client) == ["bots/bob"]
     assert await names(client, retired=True) == ["bots/ada", "bots/bob"]
@@ -348,7 +348,7 @@ async def test_organiser_enters_a_bot_only_if_its_owner_agrees(client: Client) -
     organiser, author = await client.token("olga", "organise"), await client.token("ada", "play")
     await client.register("corner", owner="ada")
     await client.create(organiser)
-    refusal = await refused(client.join(organiser, "corner"))
+    refusal = await refusal_of(client.join(organiser, "corner"))
     assert (refusal.reason, "--open-to-organisers" in refusal.info.metadata["hint"]) == ("PERMISSION_DENIED", True)
     await consent(client, author, "corner", True)
     assert (await client.join(organiser, "corner")).label == "corner"
@@ -362,7 +362,7 @@ async def test_consent_ends_for_later_tournaments_only(client: Client) -> None:
     await consent(client, author, "corner", True)
     await client.join(organiser, "corner")
     await consent(client, author, "corner", False)
-    refusal = await refused(client.join(organiser, "corner", "late"))
+    refusal = await refusal_of(client.join(organiser, "corner", "late"))
     assert (refusal.reason, "--open-to-organisers" in refusal.info.metadata["hint"]) == ("PERMISSION_DENIED", True)
     assert [row.label for row in (await client.get()).standings] == ["corner"]
 
@@ -372,7 +372,7 @@ async def test_open_bot_is_entered_only_in_tournaments_of_the_caller(client: Cli
     await client.register("corner", owner="ada")
     await client.create(organiser)
     await consent(client, author, "corner", True)
-    assert (await refused(client.join(other, "corner"))).reason == "PERMISSION_DENIED"
+    assert (await refusal_of(client.join(other, "corner"))).reason == "PERMISSION_DENIED"
 
 
 async def test_owner_withdraws_an_entry_that_an_organiser_made(client: Client) -> None:
@@ -381,7 +381,7 @@ async def test_owner_withdraws_an_entry_that_an_organiser_made(client: Client) -
     await client.create(organiser)
     await consent(client, author, "corner", True)
     await client.join(organiser, "corner")
-    await client.tournaments.WithdrawTournament(withdrawal("corner"), metadata=bearing(author))
+    await client.tournaments.WithdrawTournament(withdrawal("corner"), metadata=bearer(author))
     assert not (await client.get()).standings
 
 
@@ -389,7 +389,7 @@ async def test_registering_again_adds_no_version_unless_one_is_named(client: Cli
     author = await client.token("ada")
     for version in ("2", ""):
         await client.bots.RegisterBot(
-            bots_pb2.RegisterBotRequest(name="bots/corner", version=version), metadata=bearing(author)
+            bots_pb2.RegisterBotRequest(name="bots/corner", version=version), metadata=bearer(author)
         )
     shown = await client.bots.GetBot(bots_pb2.GetBotRequest(name="bots/corner"))
     assert [each.name for each in shown.versions] == ["bots/corner/versions/2"]
@@ -397,7 +397,7 @@ async def test_registering_again_adds_no_version_unless_one_is_named(client: Cli
 
 async def consent(client: Client, token: str, bot: str, agrees: bool) -> None:
     request = bots_pb2.RegisterBotRequest(name=f"bots/{bot}", open_to_organisers=agrees)
-    registered = await client.bots.RegisterBot(request, metadata=bearing(token))
+    registered = await client.bots.RegisterBot(request, metadata=bearer(token))
     assert registered.bot.open_to_organisers == agrees
 
 
@@ -408,7 +408,7 @@ async def test_an_owner_takes_half_of_the_places_of_another_owner_at_most(client
     await client.create(alice, entries_max=4)
     for bot in ("b1", "b2"):
         await client.join(bob, bot)
-    refusal = await refused(client.join(bob, "b3"))
+    refusal = await refusal_of(client.join(bob, "b3"))
     assert (refusal.reason, refusal.info.metadata["limit"]) == ("LIMIT_REACHED", "owner_entries")
     for bot in ("a1", "a2"):
         await client.join(alice, bot)
@@ -418,14 +418,14 @@ async def test_an_owner_takes_half_of_the_places_of_another_owner_at_most(client
 
 
 async def test_label_that_looks_like_a_bot_or_entry_of_others_is_refused(client: Client) -> None:
-    organiser, mallory = await client.token(), bearing(await client.token("mallory"))
+    organiser, mallory = await client.token(), bearer(await client.token("mallory"))
     await client.register("cat", "winner")
     await client.register("rat", owner="mallory")
     await client.create(organiser)
     named = tournaments_pb2.JoinTournamentRequest(name="tournaments/cup", bot="bots/cat", label="first")
-    await client.tournaments.JoinTournament(named, metadata=bearing(organiser))
+    await client.tournaments.JoinTournament(named, metadata=bearer(organiser))
     for label in ("Winner", "wlnner", "f1rst", "First."):
         request = tournaments_pb2.JoinTournamentRequest(name="tournaments/cup", bot="bots/rat", label=label)
-        refusal = await refused(client.tournaments.JoinTournament(request, metadata=mallory))
+        refusal = await refusal_of(client.tournaments.JoinTournament(request, metadata=mallory))
         assert (label, refusal.code) == (label, grpc.StatusCode.ALREADY_EXISTS)
     assert (await client.join(mallory[0][1].removeprefix("Bearer "), "rat")).label == "rat"

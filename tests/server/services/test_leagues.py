@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from noughts_proto.v1 import tournaments_pb2
-from tests.support.client import Client, bearing, client_of, refused
+from tests.support.client import Client, bearer, client_of, refusal_of
 
 FINISHED = tournaments_pb2.TOURNAMENT_STATE_FINISHED
 WEEK_MS = 7 * 24 * 3600 * 1000
@@ -75,9 +75,9 @@ async def test_repeating_is_stopped_by_its_owner_only(client: Client) -> None:
         await begin(client, token)
         await client.server.director.open_seasons()
         request = tournaments_pb2.StopRepeatingRequest(name="tournaments/cup")
-        refusal = await refused(client.tournaments.StopRepeating(request, metadata=bearing(other)))
+        refusal = await refusal_of(client.tournaments.StopRepeating(request, metadata=bearer(other)))
         assert refusal.reason == "PERMISSION_DENIED"
-        answer = await client.tournaments.StopRepeating(request, metadata=bearing(token))
+        answer = await client.tournaments.StopRepeating(request, metadata=bearer(token))
     assert (answer.tournament.name, answer.tournament.reason) == ("tournaments/cup-2", "its league was stopped")
     assert (await client.get()).repeat == tournaments_pb2.REPEAT_UNSPECIFIED
     assert (await seasons(client)).stopped
@@ -88,10 +88,10 @@ async def test_repeating_is_stopped_by_its_owner_only(client: Client) -> None:
 async def test_what_cannot_repeat_is_refused(client: Client) -> None:
     token = await client.token()
     weekly, ladder = tournaments_pb2.REPEAT_WEEKLY, tournaments_pb2.SCHEDULE_LADDER
-    refusal = await refused(client.create(token, schedule=ladder, repeat=weekly))
+    refusal = await refusal_of(client.create(token, schedule=ladder, repeat=weekly))
     assert refusal.fields() == ["tournament.repeat"]
     await client.create(token, "once")
     assert (await seasons(client, "once")).league == ""
     stopping = tournaments_pb2.StopRepeatingRequest(name="tournaments/once")
-    refusal = await refused(client.tournaments.StopRepeating(stopping, metadata=bearing(token)))
+    refusal = await refusal_of(client.tournaments.StopRepeating(stopping, metadata=bearer(token)))
     assert refusal.reason == "NOT_FOUND"

@@ -9,7 +9,7 @@ import grpc.aio
 import pytest
 
 from noughts_proto.v1 import bots_pb2, games_pb2, leaderboards_pb2, tournaments_pb2
-from tests.support.client import Client, refused
+from tests.support.client import Client, refusal_of
 
 
 class Listing(NamedTuple):
@@ -79,7 +79,7 @@ async def test_a_page_token_of_another_list_is_refused(visitor: Client) -> None:
     for lister in LISTERS:
         for other, token in tokens:
             if other is not lister:
-                refusal = await refused(lister(visitor, 3, token))
+                refusal = await refusal_of(lister(visitor, 3, token))
                 assert (refusal.code, refusal.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_ARGUMENT")
                 assert refusal.fields() == ["page_token"]
 
@@ -88,12 +88,12 @@ async def test_a_torn_page_token_is_refused(visitor: Client) -> None:
     for lister in (*LISTERS, seasons_page):
         token = (await lister(visitor, 1, "")).next_page_token or "xx"
         for torn in (token[:-1], token + "x", "Ä", " ", "x" * 100_000):
-            assert (await refused(lister(visitor, 1, torn))).fields() == ["page_token"]
+            assert (await refusal_of(lister(visitor, 1, torn))).fields() == ["page_token"]
 
 
 async def test_a_negative_page_size_is_refused(visitor: Client) -> None:
     for lister in (*LISTERS, seasons_page):
-        refusal = await refused(lister(visitor, -1, ""))
+        refusal = await refusal_of(lister(visitor, -1, ""))
         assert refusal.code is grpc.StatusCode.INVALID_ARGUMENT
         assert refusal.fields() == ["page_size"]
 
@@ -101,4 +101,4 @@ async def test_a_negative_page_size_is_refused(visitor: Client) -> None:
 async def test_the_token_of_one_leaderboard_does_not_page_another(visitor: Client) -> None:
     token = (await leaderboard_page(visitor, 1, "")).next_page_token
     request = leaderboards_pb2.GetLeaderboardRequest(time_class="blitz", page_token=token)
-    assert (await refused(visitor.leaderboards.GetLeaderboard(request))).fields() == ["page_token"]
+    assert (await refusal_of(visitor.leaderboards.GetLeaderboard(request))).fields() == ["page_token"]

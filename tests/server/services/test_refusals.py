@@ -14,7 +14,7 @@ from noughts_proto.v1 import bots_pb2, games_pb2, tournaments_pb2
 from noughts_server.store.games.notes import GameNote, add_notes
 from noughts_server.store.people.tokens import create_owner
 from tests.support.arena import open_arena
-from tests.support.client import Client, bearing, client_of, refused
+from tests.support.client import Client, bearer, client_of, refusal_of
 
 from .test_lists import bots_page, leaderboard_page
 
@@ -23,7 +23,7 @@ async def test_a_tournament_in_the_wrong_state_says_which_state_was_needed(clien
     token = await client.token()
     await client.create(token)
     for change in (client.pause, client.start):  # it is open; it has no entries
-        refusal = await refused(change(token))
+        refusal = await refusal_of(change(token))
         assert (refusal.code, refusal.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "WRONG_STATE")
         (failure,) = refusal.details
         assert isinstance(failure, PreconditionFailure)
@@ -37,7 +37,7 @@ async def test_a_cancelled_tournament_cannot_be_started_again(client: Client) ->
     await client.create(token)
     assert (await client.cancel(token)).state == tournaments_pb2.TOURNAMENT_STATE_CANCELLED
     assert (await client.cancel(token)).state == tournaments_pb2.TOURNAMENT_STATE_CANCELLED
-    assert (await refused(client.start(token))).reason == "WRONG_STATE"
+    assert (await refusal_of(client.start(token))).reason == "WRONG_STATE"
 
 
 async def test_what_does_not_exist_is_not_found_and_named(client: Client) -> None:
@@ -47,7 +47,7 @@ async def test_what_does_not_exist_is_not_found_and_named(client: Client) -> Non
         "tournaments/none/games/1": client.games.GetGame(games_pb2.GetGameRequest(name="tournaments/none/games/1")),
     }
     for name, call in calls.items():
-        refusal = await refused(call)
+        refusal = await refusal_of(call)
         assert (refusal.code, refusal.reason) == (grpc.StatusCode.NOT_FOUND, "NOT_FOUND")
         assert name.startswith(refusal.info.metadata["subject"])
 
@@ -79,14 +79,14 @@ async def test_what_a_process_wrote_is_told_to_owner_and_organiser_only(tmp_path
         }
         for token, texts in told.items():
             request = games_pb2.GetGameRequest(name="tournaments/cup/games/1")
-            answer = await client.games.GetGame(request, metadata=bearing(token) if token else ())
+            answer = await client.games.GetGame(request, metadata=bearer(token) if token else ())
             assert [note.text for note in answer.notes] == texts
 
 
 async def test_a_name_that_is_none_is_refused(client: Client) -> None:
     game = "tournaments/cup/games/"
     for name in ("", "cup", "tournaments/", "x" * 10_000, game, f"{game}-1", f"{game}x", f"{game}1/", f"bots/{game}1"):
-        refusal = await refused(client.games.GetGame(games_pb2.GetGameRequest(name=name)))
+        refusal = await refusal_of(client.games.GetGame(games_pb2.GetGameRequest(name=name)))
         assert refusal.code is grpc.StatusCode.INVALID_ARGUMENT
         assert refusal.fields() == ["name"]
 
@@ -94,7 +94,7 @@ async def test_a_name_that_is_none_is_refused(client: Client) -> None:
 async def test_no_number_of_a_game_however_odd_is_an_internal_error(visitor: Client) -> None:
     for number in ("0", "9" * 18, "9" * 19, str(1 << 63), "1" + "0" * 63, "9" * 5_000, "٣", "²"):
         request = games_pb2.GetGameRequest(name=f"tournaments/cup/games/{number}")
-        refusal = await refused(visitor.games.GetGame(request))
+        refusal = await refusal_of(visitor.games.GetGame(request))
         assert refusal.code in (grpc.StatusCode.NOT_FOUND, grpc.StatusCode.INVALID_ARGUMENT), number
 
 
@@ -102,7 +102,7 @@ async def test_an_unexpected_error_is_internal_and_tells_nothing_of_ours(visitor
     # Another program changed the file: the server cannot know what happened.
     with closing(sqlite3.connect(visitor.database)) as connection, connection:
         connection.execute("ALTER TABLE ratings RENAME TO hidden")
-    refusal = await refused(leaderboard_page(visitor, 0, ""))
+    refusal = await refusal_of(leaderboard_page(visitor, 0, ""))
     assert (refusal.code, refusal.reason) == (grpc.StatusCode.INTERNAL, "INTERNAL")
     assert not refusal.details
     assert not refusal.info.metadata
@@ -114,7 +114,7 @@ async def test_an_unexpected_error_is_internal_and_tells_nothing_of_ours(visitor
 
 async def test_a_database_that_is_closed_already_sends_callers_away_for_a_while(client: Client) -> None:
     await client.server.store.close()
-    refusal = await refused(client.get())
+    refusal = await refusal_of(client.get())
     assert (refusal.code, refusal.reason) == (grpc.StatusCode.UNAVAILABLE, "DRAINING")
     (retry,) = refusal.details
     assert isinstance(retry, RetryInfo)

@@ -7,7 +7,7 @@ import grpc
 import grpc.aio
 
 from noughts_proto.v1 import tournaments_pb2
-from tests.support.client import Client, bearing, refused
+from tests.support.client import Client, bearer, refusal_of
 
 
 async def test_creating_twice_under_one_request_id_creates_once(client: Client) -> None:
@@ -33,10 +33,10 @@ async def test_another_request_under_a_used_request_id_is_a_conflict(client: Cli
     calls: Sequence[Awaitable[object]] = (
         client.create(token, "plate", "r1"),
         client.create(token, "cup", "r1", title="Cup"),
-        client.tournaments.JoinTournament(join, metadata=bearing(token)),
+        client.tournaments.JoinTournament(join, metadata=bearer(token)),
     )
     for call in calls:
-        refusal = await refused(call)
+        refusal = await refusal_of(call)
         assert (refusal.code, refusal.reason) == (grpc.StatusCode.ALREADY_EXISTS, "REQUEST_CONFLICT")
     assert await client.slugs() == ["cup"]
 
@@ -50,13 +50,13 @@ async def test_another_token_may_use_the_same_request_id_even_of_the_same_owner(
 async def test_without_a_request_id_a_second_creation_finds_the_name_taken(client: Client) -> None:
     token = await client.token()
     await client.create(token)
-    refusal = await refused(client.create(token))
+    refusal = await refusal_of(client.create(token))
     assert (refusal.code, refusal.reason) == (grpc.StatusCode.ALREADY_EXISTS, "ALREADY_EXISTS")
 
 
 async def test_a_request_that_failed_may_be_tried_again_under_its_request_id(client: Client) -> None:
     token = await client.token()
-    assert (await refused(client.create(token, request_id="r1", variant="chess"))).fields() == ["tournament.variant"]
+    assert (await refusal_of(client.create(token, request_id="r1", variant="chess"))).fields() == ["tournament.variant"]
     assert (await client.create(token, request_id="r1")).name == "tournaments/cup"
 
 
@@ -67,12 +67,12 @@ async def test_joining_twice_under_one_request_id_enters_once(client: Client) ->
 
     async def join(bot: str, by: str = token) -> tournaments_pb2.JoinTournamentResponse:
         request = tournaments_pb2.JoinTournamentRequest(name="tournaments/cup", bot=f"bots/{bot}", request_id="r1")
-        return await client.tournaments.JoinTournament(request, metadata=bearing(by))
+        return await client.tournaments.JoinTournament(request, metadata=bearer(by))
 
     first = await join("ada")
     assert (first.label, first.bot_version) == ("ada", "bots/ada/versions/1")
     assert await join("ada") == first
-    assert (await refused(join("bert"))).reason == "REQUEST_CONFLICT"
+    assert (await refusal_of(join("bert"))).reason == "REQUEST_CONFLICT"
     assert (await join("bert", other)).label == "bert"
     assert [row.label for row in (await client.get()).standings] == ["ada", "bert"]
     await client.start(token)

@@ -17,7 +17,7 @@ from noughts_proto.v1 import bots_pb2, play_pb2, tokens_pb2
 from noughts_server.core.errors import InvalidArgument
 from noughts_server.services.new_tokens import check_scopes
 from noughts_server.store.people.scopes import permits
-from tests.support.client import Client, bearing, client_of, hello, refused
+from tests.support.client import Client, bearer, client_of, hello, refusal_of
 
 from .players import Undecided, until_online
 
@@ -31,7 +31,7 @@ async def client(tmp_path: Path) -> AsyncIterator[Client]:
 
 async def own_token(client: Client, secret: str) -> tokens_pb2.Token:
     request = tokens_pb2.GetTokenRequest(name="tokens/self")
-    return (await client.tokens.GetToken(request, metadata=bearing(secret))).token
+    return (await client.tokens.GetToken(request, metadata=bearer(secret))).token
 
 
 async def make(client: Client, secret: str, *scopes: str, owner: str = "", seconds: int = 0) -> str:
@@ -39,12 +39,12 @@ async def make(client: Client, secret: str, *scopes: str, owner: str = "", secon
     token = tokens_pb2.Token(owner=owner, scopes=scopes)
     ttl = Duration(seconds=seconds) if seconds else None
     request = tokens_pb2.CreateTokenRequest(token=token, ttl=ttl)
-    return (await client.tokens.CreateToken(request, metadata=bearing(secret))).secret
+    return (await client.tokens.CreateToken(request, metadata=bearer(secret))).secret
 
 
 async def revoke(client: Client, secret: str, name: str = "tokens/self") -> tokens_pb2.Token:
     request = tokens_pb2.RevokeTokenRequest(name=name)
-    return (await client.tokens.RevokeToken(request, metadata=bearing(secret))).token
+    return (await client.tokens.RevokeToken(request, metadata=bearer(secret))).token
 
 
 # Words.
@@ -93,19 +93,19 @@ async def test_a_token_without_the_scope_is_told_which_one_is_missing(client: Cl
         "`play:bob`": client.join(player, "bob"),
     }
     for scope, call in refusals.items():
-        refusal = await refused(call)
+        refusal = await refusal_of(call)
         assert (refusal.code, refusal.reason) == (grpc.StatusCode.PERMISSION_DENIED, "SCOPE_MISSING")
         assert refusal.info.metadata["expected"] == scope
         assert scope.strip("`") in refusal.info.metadata["hint"]
     assert (await client.join(player, "ada")).label == "ada"
-    refusal = await refused(client.start(player))
+    refusal = await refusal_of(client.start(player))
     assert refusal.reason == "SCOPE_MISSING"
 
 
 async def test_a_token_for_one_bot_logs_in_as_that_bot_only(client: Client) -> None:
     token = await client.token("alice", "play:ada")
-    assert (await client.first_frame(hello(), bearing(token))).welcome.bot == "bots/ada"
-    refusal = await refused(client.first_frame(hello(bot="bob"), bearing(token)))
+    assert (await client.first_frame(hello(), bearer(token))).welcome.bot == "bots/ada"
+    refusal = await refusal_of(client.first_frame(hello(bot="bob"), bearer(token)))
     assert (refusal.code, refusal.reason) == (grpc.StatusCode.PERMISSION_DENIED, "SCOPE_MISSING")
 
 
@@ -117,19 +117,19 @@ async def test_an_admin_handles_the_tournaments_and_tokens_of_others(client: Cli
         await client.join(root, bot)
     await client.start(root)
     await client.cancel(root)
-    listed = await client.tokens.ListTokens(tokens_pb2.ListTokensRequest(), metadata=bearing(root))
+    listed = await client.tokens.ListTokens(tokens_pb2.ListTokensRequest(), metadata=bearer(root))
     assert [token.owner for token in listed.tokens] == ["alice", "root"]
     await revoke(client, root, listed.tokens[0].name)
-    assert (await refused(own_token(client, alice))).reason == "TOKEN_REVOKED"
+    assert (await refusal_of(own_token(client, alice))).reason == "TOKEN_REVOKED"
 
 
 async def test_everyone_else_sees_and_revokes_their_own_tokens_only(client: Client) -> None:
     alice, bob = await client.token("alice"), await client.token("bob")
-    listed = await client.tokens.ListTokens(tokens_pb2.ListTokensRequest(), metadata=bearing(alice))
+    listed = await client.tokens.ListTokens(tokens_pb2.ListTokensRequest(), metadata=bearer(alice))
     assert [token.owner for token in listed.tokens] == ["alice"]
     theirs = (await own_token(client, bob)).name
-    assert (await refused(revoke(client, alice, theirs))).reason == "PERMISSION_DENIED"
-    assert (await refused(revoke(client, alice, "tokens/999"))).reason == "NOT_FOUND"
+    assert (await refusal_of(revoke(client, alice, theirs))).reason == "PERMISSION_DENIED"
+    assert (await refusal_of(revoke(client, alice, "tokens/999"))).reason == "NOT_FOUND"
     assert (await own_token(client, bob)).owner == "bob"
 
 
@@ -137,11 +137,11 @@ async def test_a_token_knows_only_tokens_that_permit_no_more(client: Client) -> 
     full, narrow = await client.token("alice"), await client.token("alice", "play:ada")
     sibling = await client.token("alice", "play:ada")
     wider, same = (await own_token(client, full)).name, (await own_token(client, sibling)).name
-    listed = await client.tokens.ListTokens(tokens_pb2.ListTokensRequest(), metadata=bearing(narrow))
+    listed = await client.tokens.ListTokens(tokens_pb2.ListTokensRequest(), metadata=bearer(narrow))
     assert [token.name for token in listed.tokens] == [(await own_token(client, narrow)).name, same]
-    asked = client.tokens.GetToken(tokens_pb2.GetTokenRequest(name=wider), metadata=bearing(narrow))
-    assert (await refused(asked)).reason == "PERMISSION_DENIED"
-    listed = await client.tokens.ListTokens(tokens_pb2.ListTokensRequest(), metadata=bearing(full))
+    asked = client.tokens.GetToken(tokens_pb2.GetTokenRequest(name=wider), metadata=bearer(narrow))
+    assert (await refusal_of(asked)).reason == "PERMISSION_DENIED"
+    listed = await client.tokens.ListTokens(tokens_pb2.ListTokensRequest(), metadata=bearer(full))
     assert len(listed.tokens) == 3
 
 
@@ -157,13 +157,13 @@ async def test_a_token_makes_no_token_that_can_do_more_than_itself(client: Clien
         make(client, player, "play:ada", owner="bob"),
     )
     for call in calls:
-        assert (await refused(call)).reason == "SCOPE_MISSING"
+        assert (await refusal_of(call)).reason == "SCOPE_MISSING"
 
 
 async def test_a_token_revokes_none_that_can_do_more_than_itself(client: Client) -> None:
     wide, narrow = await client.token("alice"), await client.token("alice", "play:ada")
     name = (await own_token(client, wide)).name
-    assert (await refused(revoke(client, narrow, name))).reason == "SCOPE_MISSING"
+    assert (await refusal_of(revoke(client, narrow, name))).reason == "SCOPE_MISSING"
     assert (await revoke(client, narrow)).HasField("revoke_time")
 
 
@@ -173,15 +173,15 @@ async def test_a_token_lives_no_longer_than_the_one_that_made_it(client: Client)
     child = await own_token(client, await make(client, parent))
     assert child.expire_time.ToMilliseconds() == ends
     assert (await own_token(client, await make(client, parent, seconds=60))).expire_time.ToMilliseconds() < ends
-    assert (await refused(make(client, parent, seconds=7_200))).fields() == ["ttl"]
+    assert (await refusal_of(make(client, parent, seconds=7_200))).fields() == ["ttl"]
 
 
 async def test_an_expired_token_is_worthless_and_says_so(client: Client) -> None:
     token = await client.token("alice", life_ms=1)
     await asyncio.sleep(0.01)
-    calls: Sequence[Awaitable[object]] = (client.create(token), client.first_frame(hello(), bearing(token)))
+    calls: Sequence[Awaitable[object]] = (client.create(token), client.first_frame(hello(), bearer(token)))
     for call in calls:
-        refusal = await refused(call)
+        refusal = await refusal_of(call)
         assert (refusal.code, refusal.reason) == (grpc.StatusCode.UNAUTHENTICATED, "TOKEN_EXPIRED")
 
 
@@ -239,7 +239,7 @@ async def test_what_another_process_does_to_a_token_is_seen_within_seconds(
 async def test_revoking_a_token_ends_no_other_sessions(client: Client) -> None:
     one, other = await client.token(), await client.token()
     async with client.online(other, "ada"):
-        await client.first_frame(hello(bot="bob"), bearing(one))
+        await client.first_frame(hello(bot="bob"), bearer(one))
         await revoke(client, one)
         request = bots_pb2.GetBotRequest(name="bots/ada")
         assert (await client.bots.GetBot(request)).bot.online
@@ -247,12 +247,12 @@ async def test_revoking_a_token_ends_no_other_sessions(client: Client) -> None:
 
 async def test_a_stream_of_a_revoked_token_ends_with_the_reason(client: Client) -> None:
     token = await client.token()
-    call = client.play.Play(metadata=bearing(token))
+    call = client.play.Play(metadata=bearer(token))
     await call.write(hello())
     assert isinstance(await call.read(), play_pb2.PlayResponse)
     await until_online(client, "ada")
     await revoke(client, token)
-    refusal = await refused(ended(call.read))
+    refusal = await refusal_of(ended(call.read))
     assert (refusal.code, refusal.reason) == (grpc.StatusCode.UNAUTHENTICATED, "TOKEN_REVOKED")
 
 
@@ -275,5 +275,5 @@ async def test_a_stolen_token_leaves_none_behind_when_it_is_revoked(client: Clie
     stolen = await client.token("ada")
     made = await make(client, await make(client, stolen))
     await revoke(client, stolen)
-    refusal = await refused(own_token(client, made))
+    refusal = await refusal_of(own_token(client, made))
     assert (refusal.code, refusal.reason) == (grpc.StatusCode.UNAUTHENTICATED, "TOKEN_REVOKED")

@@ -7,7 +7,7 @@ import grpc
 from noughts_proto.v1 import leaderboards_pb2 as pb
 from tests.support.arena import open_arena
 from tests.support.arranged import ROUNDS, arrange
-from tests.support.client import bearing, client_of, refused
+from tests.support.client import bearer, client_of, refusal_of
 
 
 async def test_only_an_admin_gets_suspicious_results_with_their_figures(tmp_path: Path) -> None:
@@ -15,10 +15,10 @@ async def test_only_an_admin_gets_suspicious_results_with_their_figures(tmp_path
         await arrange(arena)
     async with client_of(tmp_path / "x.sqlite") as client:
         asked = client.leaderboards.FindSuspiciousResults
-        organiser = bearing(await client.token("alice"))
-        refusal = await refused(asked(pb.FindSuspiciousResultsRequest(), metadata=organiser))
+        organiser = bearer(await client.token("alice"))
+        refusal = await refusal_of(asked(pb.FindSuspiciousResultsRequest(), metadata=organiser))
         assert (refusal.code, refusal.reason) == (grpc.StatusCode.PERMISSION_DENIED, "SCOPE_MISSING")
-        admin = bearing(await client.token("root", "admin"))
+        admin = bearer(await client.token("root", "admin"))
         found = (await asked(pb.FindSuspiciousResultsRequest(), metadata=admin)).results
     assert {row.pattern for row in found} == set(pb.SuspiciousPattern.values()) - {0}
     (given_up,) = (row for row in found if row.pattern == pb.SUSPICIOUS_PATTERN_GIVEN_UP)

@@ -26,7 +26,7 @@ from noughts_server.store.people.tokens import create_owner
 from noughts_server.store.people.webhooks import get_webhook
 from noughts_server.store.tournaments.tournaments import cancel_tournament
 from tests.support.arena import NOW
-from tests.support.client import Client, Refusal, bearing, client_of, refused
+from tests.support.client import Client, Refusal, bearer, client_of, refusal_of
 
 FINISHED = tournaments_pb2.TOURNAMENT_STATE_FINISHED
 PAUSED = tournaments_pb2.TOURNAMENT_STATE_PAUSED
@@ -54,7 +54,7 @@ class Slow(Bot):
 
 async def open_to_tests(client: Client, token: str, name: str) -> None:
     request = bots_pb2.RegisterBotRequest(name=f"bots/{name}", open_to_tests=True)
-    await client.bots.RegisterBot(request, metadata=bearing(token))
+    await client.bots.RegisterBot(request, metadata=bearer(token))
 
 
 async def versions(client: Client, name: str, *names: str, owner: str = "alice") -> None:
@@ -71,7 +71,7 @@ async def create(
     tournament = tournaments_pb2.Tournament(**of)
     wanted = tests_pb2.Test(name=name, new_version=f"bots/{new}", base_version=f"bots/{base}", tournament=tournament)
     request = tests_pb2.CreateTestRequest(test=wanted, request_id=request_id)
-    return (await client.tests.CreateTest(request, metadata=bearing(token))).test
+    return (await client.tests.CreateTest(request, metadata=bearer(token))).test
 
 
 async def get(client: Client, name: str) -> tests_pb2.Test:
@@ -79,11 +79,11 @@ async def get(client: Client, name: str) -> tests_pb2.Test:
 
 
 async def stop(client: Client, token: str, name: str) -> tests_pb2.Test:
-    return (await client.tests.StopTest(tests_pb2.StopTestRequest(name=name), metadata=bearing(token))).test
+    return (await client.tests.StopTest(tests_pb2.StopTestRequest(name=name), metadata=bearer(token))).test
 
 
 async def resume(client: Client, token: str, name: str) -> tests_pb2.Test:
-    return (await client.tests.ResumeTest(tests_pb2.ResumeTestRequest(name=name), metadata=bearing(token))).test
+    return (await client.tests.ResumeTest(tests_pb2.ResumeTestRequest(name=name), metadata=bearer(token))).test
 
 
 async def until(client: Client, name: str, condition: Callable[[tests_pb2.Test], bool]) -> tests_pb2.Test:
@@ -184,7 +184,7 @@ async def test_queue_has_running_tests_first_and_pages(client: Client) -> None:
     assert (await resume(client, token, "tests/t1")).tournament.state == RUNNING
     assert await listed(client) == ["t0", "t1", "t2", "t4", "t3"]
     bad = tests_pb2.ListTestsRequest(page_token="x")
-    assert (await refused(client.tests.ListTests(bad))).fields() == ["page_token"]
+    assert (await refusal_of(client.tests.ListTests(bad))).fields() == ["page_token"]
 
 
 async def test_tests_that_are_over_are_sorted_by_their_end(client: Client) -> None:
@@ -231,7 +231,7 @@ async def test_stopped_test_plays_no_game_until_it_is_resumed(client: Client) ->
         await resume(client, token, made.name)
         over = await until(client, made.name, lambda test: test.tournament.state == FINISHED)
     assert over.tournament.games_done == 400
-    refusal = await refused(stop(client, token, made.name))
+    refusal = await refusal_of(stop(client, token, made.name))
     assert (refusal.reason, refusal.info.metadata["got"]) == ("WRONG_STATE", "finished")
 
 
@@ -258,7 +258,7 @@ async def test_test_that_stops_now_waits_for_no_game(client: Client) -> None:
         made = await create(client, token)
         await until(client, made.name, lambda test: client.server.referee.in_flight() == 2)
         request = tests_pb2.StopTestRequest(name=made.name, now=True)
-        stopped = (await client.tests.StopTest(request, metadata=bearing(token))).test
+        stopped = (await client.tests.StopTest(request, metadata=bearer(token))).test
         assert (stopped.tournament.state, client.server.referee.in_flight()) == (PAUSED, 0)
         await resume(client, token, made.name)
         await until(client, made.name, lambda test: client.server.referee.in_flight() == 2)
@@ -317,7 +317,7 @@ async def test_bot_of_another_owner_is_a_base_only_if_it_is_open_to_tests(tmp_pa
         await versions(client, "bob", "1", owner="bob")
 
         async def told(new: str = "ada", base: str = "bob") -> Refusal:
-            return await refused(create(client, alice, new, base))
+            return await refusal_of(create(client, alice, new, base))
 
         assert (await told()).info.metadata["got"] == "offline"
         async with asyncio.TaskGroup() as tasks:
@@ -332,7 +332,7 @@ async def test_bot_of_another_owner_is_a_base_only_if_it_is_open_to_tests(tmp_pa
         async with client.online(bob, "bob"):
             await open_to_tests(client, bob, "bob")
             hour = types_pb2.TimeControl(move_us=3_600_000_000)
-            refusal = await refused(create(client, alice, time=hour))
+            refusal = await refusal_of(create(client, alice, time=hour))
             assert refusal.fields() == ["tournament.time.move_us"]
             made = await create(client, alice)
             assert made.base_version == "bots/bob/versions/1"
@@ -350,10 +350,10 @@ async def test_test_against_a_bot_that_was_closed_to_tests_does_not_resume(clien
         made = await create(client, alice)
         await stop(client, alice, made.name)
         closed = bots_pb2.RegisterBotRequest(name="bots/bob", open_to_tests=False)
-        await client.bots.RegisterBot(closed, metadata=bearing(bob))
-        assert (await refused(resume(client, alice, made.name))).info.metadata["got"] == "closed to tests of others"
+        await client.bots.RegisterBot(closed, metadata=bearer(bob))
+        assert (await refusal_of(resume(client, alice, made.name))).info.metadata["got"] == "closed to tests of others"
         start = client.start(alice, made.name.removeprefix("tests/"))
-        assert (await refused(start)).info.metadata["got"] == "closed to tests of others"
+        assert (await refusal_of(start)).info.metadata["got"] == "closed to tests of others"
         await open_to_tests(client, bob, "bob")
         assert (await resume(client, alice, made.name)).tournament.state == RUNNING
 
@@ -379,16 +379,16 @@ async def test_what_cannot_be_tested_is_refused(client: Client) -> None:
     await client.register("ada", "bob")
     await client.create(token, "cup")
     refusals = {
-        "same": await refused(create(client, token, base="ada")),
-        "sprt": await refused(create(client, token, sprt="elo0=5")),
-        "name": await refused(create(client, token, name="tests/No way")),
-        "collection": await refused(create(client, token, name="tournaments/x")),
-        "taken": await refused(create(client, token, name="tests/cup")),
-        "version": await refused(create(client, token, base="bob/versions/7")),
-        "scope": await refused(create(client, play_only)),
-        "other play": await refused(create(client, await client.token("alice", "organise", "play:bob"))),
-        "missing": await refused(get(client, "tests/missing")),
-        "not a test": await refused(stop(client, token, "tests/cup")),
+        "same": await refusal_of(create(client, token, base="ada")),
+        "sprt": await refusal_of(create(client, token, sprt="elo0=5")),
+        "name": await refusal_of(create(client, token, name="tests/No way")),
+        "collection": await refusal_of(create(client, token, name="tournaments/x")),
+        "taken": await refusal_of(create(client, token, name="tests/cup")),
+        "version": await refusal_of(create(client, token, base="bob/versions/7")),
+        "scope": await refusal_of(create(client, play_only)),
+        "other play": await refusal_of(create(client, await client.token("alice", "organise", "play:bob"))),
+        "missing": await refusal_of(get(client, "tests/missing")),
+        "not a test": await refusal_of(stop(client, token, "tests/cup")),
     }
     assert {name: refusal.reason for name, refusal in refusals.items()} == {
         "same": "INVALID_ARGUMENT",
@@ -413,7 +413,7 @@ async def test_open_tests_count_as_tournaments_of_their_owner(tmp_path: Path) ->
         await client.register("ada", "bob")
         await client.create(token)
         await create(client, token)
-        refusal = await refused(create(client, token))
+        refusal = await refusal_of(create(client, token))
         assert (refusal.reason, refusal.info.metadata["got"]) == ("LIMIT_REACHED", "3")
 
 

@@ -10,14 +10,14 @@ import pytest
 
 from noughts_proto.v1 import webhooks_pb2 as pb
 from noughts_server.core.limits import Limits
-from tests.support.client import Client, bearing, client_of, refused
-from tests.support.receiver import Receiver, receiving
+from tests.support.client import Client, bearer, client_of, refusal_of
+from tests.support.receiver import Receiver, webhook_receiver
 from tests.support.root import ROOT
 
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    with receiving() as opened:
+    with webhook_receiver() as opened:
         yield opened
 
 
@@ -29,16 +29,16 @@ async def client(tmp_path: Path) -> AsyncIterator[Client]:
 
 async def create(client: Client, token: str, **fields: Any) -> pb.CreateWebhookResponse:
     request = pb.CreateWebhookRequest(webhook=pb.Webhook(**fields))
-    return await client.webhooks.CreateWebhook(request, metadata=bearing(token))
+    return await client.webhooks.CreateWebhook(request, metadata=bearer(token))
 
 
 async def outcome(client: Client, token: str, name: str) -> pb.Webhook:
     request = pb.TestWebhookRequest(name=name)
-    return (await client.webhooks.TestWebhook(request, metadata=bearing(token))).webhook
+    return (await client.webhooks.TestWebhook(request, metadata=bearer(token))).webhook
 
 
 async def listed(client: Client, token: str) -> list[pb.Webhook]:
-    return list((await client.webhooks.ListWebhooks(pb.ListWebhooksRequest(), metadata=bearing(token))).webhooks)
+    return list((await client.webhooks.ListWebhooks(pb.ListWebhooksRequest(), metadata=bearer(token))).webhooks)
 
 
 async def test_a_test_arrives_and_a_failed_one_says_why(client: Client, receiver: Receiver) -> None:
@@ -77,9 +77,11 @@ async def test_secrets_are_not_listed_and_owners_see_only_their_own(client: Clie
     assert (webhook.owner, webhook.format, list(webhook.events)) == ("alice", "slack", ["bot.withdrawn"])
     assert made.secret not in str(webhook)
     request = pb.DeleteWebhookRequest(name=webhook.name)
-    assert (await refused(client.webhooks.DeleteWebhook(request, metadata=bearing(bob)))).reason == "PERMISSION_DENIED"
-    await client.webhooks.DeleteWebhook(request, metadata=bearing(admin))
-    assert (await refused(client.webhooks.DeleteWebhook(request, metadata=bearing(admin)))).reason == "NOT_FOUND"
+    assert (
+        await refusal_of(client.webhooks.DeleteWebhook(request, metadata=bearer(bob)))
+    ).reason == "PERMISSION_DENIED"
+    await client.webhooks.DeleteWebhook(request, metadata=bearer(admin))
+    assert (await refusal_of(client.webhooks.DeleteWebhook(request, metadata=bearer(admin)))).reason == "NOT_FOUND"
 
 
 @pytest.mark.parametrize(
@@ -91,14 +93,14 @@ async def test_secrets_are_not_listed_and_owners_see_only_their_own(client: Clie
     ],
 )
 async def test_what_is_no_address_is_refused(client: Client, url: str) -> None:
-    refusal = await refused(create(client, await client.token(), url=url))
+    refusal = await refusal_of(create(client, await client.token(), url=url))
     assert (refusal.code, refusal.fields()) == (grpc.StatusCode.INVALID_ARGUMENT, ["webhook.url"])
 
 
 async def test_unknown_formats_and_events_are_refused(client: Client) -> None:
     token = await client.token()
     for wrong in ({"format": "xml"}, {"events": ["tournament.started", "rain"]}):
-        refusal = await refused(create(client, token, url="http://127.0.0.1:1/", **wrong))
+        refusal = await refusal_of(create(client, token, url="http://127.0.0.1:1/", **wrong))
         assert refusal.fields() == [f"webhook.{name}" for name in wrong]
 
 
@@ -106,7 +108,7 @@ async def test_private_addresses_are_refused_at_the_creation(tmp_path: Path) -> 
     async with client_of(tmp_path / "x.sqlite") as client:
         token = await client.token()
         for url in ("http://localhost/", "http://10.0.0.1/", "http://[::1]/", "http://169.254.169.254/"):
-            refusal = await refused(create(client, token, url=url))
+            refusal = await refusal_of(create(client, token, url=url))
             assert "has no public address" in refusal.status.message
             assert "--allow-private-webhooks" in refusal.info.metadata["hint"]
 

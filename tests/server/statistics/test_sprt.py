@@ -16,7 +16,7 @@ from scipy.optimize import minimize, minimize_scalar
 from noughts_server.statistics.sprt import Decision, Sprt, SprtError, SprtModel
 from noughts_server.statistics.sprt_plan import TrueStrength, plan
 from tests.support.root import ROOT
-from tests.support.settings import examples, part
+from tests.support.settings import every_nth, examples
 
 _SPEC = spec_from_file_location("sprt_benchmark", ROOT / "benchmarks" / "sprt.py")
 assert _SPEC is not None
@@ -103,7 +103,7 @@ def with_moments(cells: Floats, powers: list[object], moments: list[float]) -> f
     ids=str,
 )
 def test_llr_equals_that_of_a_general_minimiser(counts: tuple[int, ...], model: SprtModel) -> None:
-    for elo0, elo1 in part(HYPOTHESES, 3, len(str(counts)) + list(SprtModel).index(model)):
+    for elo0, elo1 in every_nth(HYPOTHESES, 3, len(str(counts)) + list(SprtModel).index(model)):
         expected = most_likely(counts, elo1, model) - most_likely(counts, elo0, model)
         assert Sprt(elo0, elo1, model=model).llr(counts) == pytest.approx(expected, abs=1e-3), (elo0, elo1)
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.databases import POSTGRESQL, SQLITE, databases_of
 from tests.support.guard import processes_allowed
-from tests.support.settings import often
+from tests.support.settings import repetitions
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -15,7 +15,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     One test of each module runs there in `make test`, the others in `make test-long`.
     """
-    if often(1) == 1:
+    if repetitions(1) == 1:
         tried: set[object] = set()
         items[:] = [item for item in items if _kind_of(item) != POSTGRESQL or _is_first_of_its_test(item, tried)]
     modules: set[Path] = set()

@@ -14,7 +14,7 @@ from noughts_server.store.games.bot_games import HeadToHead, ScoreBySide, head_t
 from noughts_server.store.games.games import StoredGame, get_game
 from noughts_server.store.tournaments.tournaments import Tournament, cancel_tournament
 from tests.support.arena import NOW, Arena
-from tests.support.settings import often
+from tests.support.settings import repetitions
 
 BOTS = ("ada", "bob", "cleo", "dora", "emil")
 
@@ -71,7 +71,7 @@ def stored(arena: Arena) -> list[tuple[Any, ...]]:
     )
 
 
-@pytest.fixture(params=range(often(2)))
+@pytest.fixture(params=range(repetitions(2)))
 async def mixed(arena: Arena, request: pytest.FixtureRequest) -> Arena:
     """A store with a random mixture of tournaments in which every bot has played."""
     await play_some(arena, Random(request.param), 7)

@@ -24,7 +24,7 @@ from noughts_server.tables.recorded_game import RecordedGame
 from noughts_server.tables.table import Table
 from noughts_server.tables.tally import Tally
 from tests.support.arena import open_arena
-from tests.support.settings import often
+from tests.support.settings import repetitions
 
 from .test_standings import BOTS, SETTINGS, play
 
@@ -46,7 +46,7 @@ def read(file: Path) -> list[RecordedGame]:
 
 
 @pytest.mark.at_length
-@pytest.mark.parametrize("seed", range(often(2)))
+@pytest.mark.parametrize("seed", range(repetitions(2)))
 @pytest.mark.parametrize("form", [str(each) for each in formats.FORMATS])
 async def test_tables_and_report_of_a_file_equal_those_of_its_database(tmp_path: Path, form: str, seed: int) -> None:
     async with open_arena(tmp_path / "test.db") as arena:

@@ -24,7 +24,7 @@ from noughts_server.store.nodes import (
 from noughts_server.store.tournaments.claims import FIRST_DELAY_MS, MOST_LOST, Claim, claim_next, give_up, hand_over
 from noughts_server.store.tournaments.stops import play_stopped, stopped_tournaments
 from noughts_server.store.tournaments.tournaments import Tournament, get_tournament, pause_tournament, start_tournament
-from tests.support.arena import NOW, Arena, made_up
+from tests.support.arena import NOW, Arena, made_up_game
 
 ANNA, BERT = Node("referee-anna", NodeKind.REFEREE, 4), Node("referee-bert", NodeKind.REFEREE, 2)
 SERVER = Node("server-carl", NodeKind.SERVER, 0)
@@ -120,9 +120,9 @@ async def test_what_a_referee_stores_after_others_have_taken_over_is_refused(are
     await die(arena, ANNA)
     (new,) = await claimed(arena, tournament, BERT)
     assert new.number == old.number
-    late = [made_up(tournament, old.attempt, slot) for slot in old.slots]
+    late = [made_up_game(tournament, old.attempt, slot) for slot in old.slots]
     assert (await arena.commit(late)).stale == len(late)
-    games = [made_up(tournament, new.attempt, slot) for slot in new.slots]
+    games = [made_up_game(tournament, new.attempt, slot) for slot in new.slots]
     report = await arena.commit(games)
     assert (report.stale, len(report.games)) == (0, len(games))
 
@@ -133,7 +133,7 @@ async def test_played_units_are_never_claimed_again(arena: Arena) -> None:
     played: list[int] = []
     while claims := await claimed(arena, tournament, ANNA, holding=(), played=tuple(played[-1:])):
         for claim in claims:
-            await arena.commit([made_up(tournament, claim.attempt, slot) for slot in claim.slots])
+            await arena.commit([made_up_game(tournament, claim.attempt, slot) for slot in claim.slots])
             played.append(claim.number)
     assert played == sorted(set(played))
     assert arena.rows("SELECT count(*), max(attempt) FROM units WHERE holder IS NULL") == [(len(played), 1)]
@@ -191,7 +191,7 @@ async def test_unit_that_waits_is_claimed_again_after_growing_delays(arena: Aren
     # A new game ends the delays.
     arena.execute("UPDATE units SET claimed_at = 0")
     (claim,) = await claimed(arena, tournament, ANNA)
-    await arena.commit([made_up(tournament, claim.attempt, claim.slots[0])])
+    await arena.commit([made_up_game(tournament, claim.attempt, claim.slots[0])])
     assert await reason(arena) == ""
     await die(arena, ANNA)
     assert [each.number for each in await claimed(arena, tournament, BERT)] == [0]
@@ -219,7 +219,7 @@ async def test_takeover_after_progress_counts_no_lost_referee(arena: Arena, jour
             await arena.store.write(commit)
             arena.state.confirm()
         else:
-            await arena.commit([made_up(tournament, claim.attempt, slot)])
+            await arena.commit([made_up_game(tournament, claim.attempt, slot)])
         await die(arena, node)
     (claim,) = await claimed(arena, tournament, ANNA)
     assert (claim.number, claim.attempt) == (0, 13)

@@ -20,7 +20,16 @@ from noughts_server.store.engine.schema import metadata
 from noughts_server.store.people.bots import list_bots, log_in
 from noughts_server.store.people.tokens import create_owner, list_tokens
 from tests.support.arena import Arena, open_arena
-from tests.support.databases import POSTGRESQL, SCHEMA_1_0, SQLITE, change, databases_of, make_place, restarted, url_of
+from tests.support.databases import (
+    POSTGRESQL,
+    SCHEMA_1_0,
+    SQLITE,
+    change,
+    databases_of,
+    make_database,
+    stopped_postgresql,
+    url_of,
+)
 from tests.support.guard import processes_allowed
 
 
@@ -51,7 +60,7 @@ async def test_a_database_that_does_not_exist_is_said_so(tmp_path: Path) -> None
 
 
 async def test_user_who_does_not_own_the_database_learns_how_to(tmp_path: Path) -> None:
-    make_place(tmp_path / "theirs", empty=True)
+    make_database(tmp_path / "theirs", empty=True)
     change(tmp_path / "theirs", "CREATE ROLE guest LOGIN")
     url = url_of(tmp_path / "theirs").replace("postgres@", "guest@")
     name = make_url(url).database
@@ -68,7 +77,7 @@ async def test_user_who_does_not_own_the_database_learns_how_to(tmp_path: Path) 
 
 
 async def test_user_who_can_only_connect_learns_how_to_use_the_database(tmp_path: Path) -> None:
-    make_place(tmp_path / "league")
+    make_database(tmp_path / "league")
     change(tmp_path / "league", "CREATE ROLE stranger LOGIN")
     url = url_of(tmp_path / "league").replace("postgres@", "stranger@")
     with pytest.raises(DatabaseUnusable, match="permission denied for table") as refused:
@@ -79,7 +88,7 @@ async def test_user_who_can_only_connect_learns_how_to_use_the_database(tmp_path
 
 
 async def test_an_empty_database_is_new_once(tmp_path: Path) -> None:
-    make_place(tmp_path / "new", empty=True)
+    make_database(tmp_path / "new", empty=True)
     for reading in (False, True):
         with pytest.raises(DatabaseUnusable, match="it exists, but has no tables of Noughts") as refused:
             await Store.open(url_of(tmp_path / "new"), create=False, reading=reading)
@@ -91,7 +100,7 @@ async def test_an_empty_database_is_new_once(tmp_path: Path) -> None:
 
 
 async def test_size_of_the_database_is_that_of_its_server(tmp_path: Path) -> None:
-    make_place(tmp_path / "league")
+    make_database(tmp_path / "league")
     store = await Store.open(url_of(tmp_path / "league"))
     assert await store.size_bytes() > 1_000_000
     assert store.last_size_bytes > 1_000_000
@@ -99,7 +108,7 @@ async def test_size_of_the_database_is_that_of_its_server(tmp_path: Path) -> Non
 
 
 def test_the_migrations_make_the_tables_of_the_code(tmp_path: Path) -> None:
-    make_place(tmp_path / "migrated", empty=True)
+    make_database(tmp_path / "migrated", empty=True)
     engine = create_engine(url_of(tmp_path / "migrated"))
     with engine.begin() as connection:
         connection.exec_driver_sql((SCHEMA_1_0 / "postgresql.sql").read_text())
@@ -109,7 +118,7 @@ def test_the_migrations_make_the_tables_of_the_code(tmp_path: Path) -> None:
         indexes = "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY 1"
         migrated = connection.execute(text(indexes)).all()
     engine.dispose()
-    make_place(tmp_path / "made")
+    make_database(tmp_path / "made")
     engine = create_engine(url_of(tmp_path / "made"))
     with engine.begin() as connection:
         assert connection.execute(text(indexes)).all() == migrated
@@ -174,7 +183,7 @@ async def test_only_one_server_opens_it_alone(arena: Arena) -> None:
 async def test_what_is_tried_while_it_is_away_is_done_when_it_is_back(arena: Arena) -> None:
     told = []
     arena.store.on_trouble = lambda: told.append(arena.store.trouble)
-    with restarted() as start:
+    with stopped_postgresql() as start:
         with pytest.raises(DatabaseUnreachable):
             await arena.store.write(partial(create_owner, name="ada"))
         start()

@@ -17,10 +17,10 @@ from noughts_server.store.nodes import Node, NodeKind, beat
 from noughts_server.store.ratings.rater import FoldingState
 from noughts_server.store.tournaments.claims import claim_next
 from noughts_server.store.tournaments.tournaments import NewTournament, Tournament, get_tournament
-from tests.support.arena import NOW, made_up, make_tournament
-from tests.support.databases import POSTGRESQL, change, databases_of, made, url_of
+from tests.support.arena import NOW, made_up_game, make_tournament
+from tests.support.databases import POSTGRESQL, change, databases_of, make_database, url_of
 from tests.support.guard import processes_allowed
-from tests.support.shared import made_once
+from tests.support.shared import make_once
 
 from .test_scale import BIG_TABLES, LARGE, QUERIES, RANKING, build_both
 
@@ -38,10 +38,10 @@ def database_kind() -> Iterator[str]:
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The address of a large store, with a tournament that is running."""
-    file = made_once(tmp_path_factory, "scale", build_both) / f"{LARGE[0]}.db"
+    file = make_once(tmp_path_factory, "scale", build_both) / f"{LARGE[0]}.db"
     path = tmp_path_factory.mktemp("large") / "league"
     with processes_allowed(True), databases_of(POSTGRESQL):
-        asyncio.run(_copied(f"sqlite:///{file}", made(path)))
+        asyncio.run(_copied(f"sqlite:///{file}", make_database(path)))
         change(path, "ANALYZE")
         return url_of(path)
 
@@ -106,6 +106,6 @@ def _claim_and_commit(connection: Connection) -> None:
     beat(connection, REFEREE)
     tournament: Tournament = get_tournament(connection, "fresh")
     claims = claim_next(connection, tournament.id, REFEREE.name, holding=(), played=(), most=2)
-    games = [made_up(tournament, each.attempt, slot) for each in claims for slot in each.slots]
+    games = [made_up_game(tournament, each.attempt, slot) for each in claims for slot in each.slots]
     report = commit_games(connection, games, FoldingState(), now_ms=NOW)
     assert report.games

@@ -21,7 +21,7 @@ from noughts_server.store.ratings.leaderboards import Filters, leaderboard
 from noughts_server.store.tournaments.challenges import open_challenges
 from noughts_server.store.tournaments.entries import pinned_elsewhere
 from tests.support.root import ROOT
-from tests.support.shared import made_once
+from tests.support.shared import make_once
 
 BENCHMARK = ROOT / "benchmarks" / "history.py"
 _SPEC = spec_from_file_location("history_benchmark", BENCHMARK)
@@ -71,7 +71,7 @@ def build_both(folder: Path) -> None:
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """The files of a small store and of a large one."""
-    folder = made_once(tmp_path_factory, "scale", build_both)
+    folder = make_once(tmp_path_factory, "scale", build_both)
     return [folder / f"{bots}.db" for bots, _ in (SMALL, LARGE)]
 
 
@@ -101,7 +101,7 @@ def build_careers(folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def built_careers(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made_once(tmp_path_factory, "careers", build_careers)
+    return make_once(tmp_path_factory, "careers", build_careers)
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from noughts_server.store.tournaments.tournaments import get_tournament, pause_t
 from noughts_server.tables.standings import RankedEntry, Standing, ranked
 from noughts_server.tables.tally import Tally
 from tests.support.arena import NOW, Arena, open_arena
-from tests.support.settings import often
+from tests.support.settings import repetitions
 
 BOTS = ("ada", "bob", "cleo", "dora", "emil", "fay", "gus")
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -54,7 +54,7 @@ def place(row: Standing | RankedEntry) -> tuple[Any, ...]:
 
 
 @pytest.mark.at_length
-@pytest.mark.parametrize("seed", range(often(3)))
+@pytest.mark.parametrize("seed", range(repetitions(3)))
 @pytest.mark.parametrize("form", [str(each) for each in formats.FORMATS])
 async def test_a_database_ranks_as_tables_rank_its_games(tmp_path: Path, form: str, seed: int) -> None:
     async with open_arena(tmp_path / "test.db") as arena:

@@ -16,7 +16,7 @@ from noughts_server.testing import ServerUnderTest
 from noughts_server.web.api_routes import PREFIX, ROUTES
 from noughts_server.web.documents import csv_text
 from noughts_server.web.openapi import openapi
-from tests.support.client import bearing
+from tests.support.client import bearer
 from tests.support.site import Site
 
 DOCUMENT = openapi()
@@ -25,7 +25,7 @@ DOCUMENT = openapi()
 @pytest.fixture(scope="module", autouse=True)
 def queued_test(server: ServerUnderTest) -> None:
     """A test of two bots that are not online: `tests/try`."""
-    metadata = bearing(server.token("tess"))
+    metadata = bearer(server.token("tess"))
     with grpc.insecure_channel(server.address) as channel:
         stubs = Stubs(channel)
         for name in ("new", "old"):

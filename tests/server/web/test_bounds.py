@@ -23,7 +23,7 @@ from noughts_server.web.event_streams import LiveSettings
 from noughts_server.web.upstream import GUEST, Upstream
 from noughts_server.web.visitors import SiteLimits, Visitors
 from tests.support.processes import eventually
-from tests.support.site import PATIENCE, Site, connected, live_game, site_of
+from tests.support.site import PATIENCE, Site, connection_to, live_game, site_of
 
 WON = (0, 3, 1, 4, 2)
 
@@ -51,7 +51,7 @@ def answer_to(connection: socket.socket) -> bytes:
     ids=["long", "many", "one"],
 )
 def test_endless_headers_are_cut_off(site: Site, endless: bytes) -> None:
-    with connected(site) as connection:
+    with connection_to(site) as connection:
         connection.sendall(b"POST /signin HTTP/1.1\r\nhost: here\r\n")
         sent = 0
         while sent < len(endless) and not peeked(connection):
@@ -79,7 +79,7 @@ def is_given_up(connection: socket.socket) -> bool:
 
 
 def test_a_request_has_so_many_headers(site: Site) -> None:
-    with connected(site) as connection:
+    with connection_to(site) as connection:
         connection.sendall(b"GET /signin HTTP/1.1\r\nhost: here\r\n" + b"a:\r\n" * 200)
         assert answer_to(connection).startswith(b"HTTP/1.1 431 ")
 
@@ -89,13 +89,13 @@ PAGE = b"GET /api/v1/openapi.json HTTP/1.1\r\nhost: here\r\n\r\n"
 
 
 def test_few_requests_wait_on_a_connection(site: Site) -> None:
-    with connected(site) as connection:
+    with connection_to(site) as connection:
         connection.sendall(STREAM + PAGE * 100)
         answer_to(connection)
 
 
 def test_streams_before_other_requests_end_with_their_connection(site: Site) -> None:
-    with connected(site) as connection:
+    with connection_to(site) as connection:
         connection.sendall(STREAM + PAGE)
         assert connection.recv(100).startswith(b"HTTP/1.1 200 ")
         eventually(lambda: site.hub.watchers == 1)
@@ -104,7 +104,7 @@ def test_streams_before_other_requests_end_with_their_connection(site: Site) -> 
 
 def test_answers_that_nobody_reads_are_given_up(server: ServerUnderTest) -> None:
     quick = SiteLimits(unread_seconds=0.2, pipelined=200)
-    with site_of(server.address, limits=quick) as site, connected(site, receive_bytes=4096) as connection:
+    with site_of(server.address, limits=quick) as site, connection_to(site, receive_bytes=4096) as connection:
         connection.sendall(PAGE * 200)
         assert connection.recv(1) == b"H"
         eventually(lambda: is_given_up(connection))
@@ -114,7 +114,7 @@ def test_answers_that_nobody_reads_are_given_up(server: ServerUnderTest) -> None
 def test_answers_that_wait_to_be_read_are_bounded(server: ServerUnderTest) -> None:
     # Less than the 64 KiB at which writing pauses.
     few = SiteLimits(address_unread_bytes=50_000, unread_seconds=1_000, pipelined=200)
-    with site_of(server.address, limits=few) as site, connected(site, receive_bytes=4096) as connection:
+    with site_of(server.address, limits=few) as site, connection_to(site, receive_bytes=4096) as connection:
         connection.sendall(PAGE * 200)
         assert connection.recv(1) == b"H"
         eventually(lambda: is_given_up(connection))
@@ -124,7 +124,7 @@ def test_answers_that_wait_to_be_read_are_bounded(server: ServerUnderTest) -> No
 def test_answers_that_are_read_leave_room_for_others(server: ServerUnderTest) -> None:
     # Room for a few times 64 KiB, at which writing pauses; together the answers are longer.
     some = SiteLimits(address_unread_bytes=300_000, pipelined=200)
-    with site_of(server.address, limits=some, send_bytes=8192) as site, connected(site) as connection:
+    with site_of(server.address, limits=some, send_bytes=8192) as site, connection_to(site) as connection:
         connection.sendall(PAGE * 19 + PAGE.replace(b"\r\n\r\n", b"\r\nconnection: close\r\n\r\n"))
         answers = answer_to(connection)
     assert len(answers) > 600_000
@@ -136,7 +136,7 @@ def test_one_address_has_so_many_requests(server: ServerUnderTest) -> None:
         statuses = [site.get("/signin").status for _ in range(4)]
         assert statuses == [200, 200, 200, 429]
         assert site.get("/static/none/none").status == 404
-        with connected(site, "127.0.0.2") as other:
+        with connection_to(site, "127.0.0.2") as other:
             other.sendall(b"GET /signin HTTP/1.0\r\n\r\n")
             assert answer_to(other).startswith(b"HTTP/1.1 200 ")
 
@@ -164,14 +164,14 @@ async def test_requests_of_one_address_are_answered_in_turn() -> None:
 
 
 def test_endless_trailers_are_cut_off(site: Site) -> None:
-    with connected(site) as connection:
+    with connection_to(site) as connection:
         connection.sendall(b"POST /signin HTTP/1.1\r\nhost: here\r\ntransfer-encoding: chunked\r\n\r\n0\r\n")
         with pytest.raises((BrokenPipeError, ConnectionResetError)):
             connection.sendall(b"x: y\r\n" * 5_000_000)
 
 
 def test_endless_addresses_are_cut_off(site: Site) -> None:
-    with connected(site) as connection:
+    with connection_to(site) as connection:
         connection.sendall(b"GET /" + b"x" * 40_000)
         assert answer_to(connection).startswith(b"HTTP/1.1 431 ")
 
@@ -189,13 +189,13 @@ def test_endless_addresses_are_cut_off(site: Site) -> None:
     ids=["nothing", "head", "form", "chunks", "file", "second"],
 )
 def test_half_requests_are_closed_after_a_while(server: ServerUnderTest, half: bytes) -> None:
-    with site_of(server.address, limits=QUICK) as site, connected(site) as connection:
+    with site_of(server.address, limits=QUICK) as site, connection_to(site) as connection:
         connection.sendall(half)
         answer_to(connection)
 
 
 def test_slow_whole_requests_are_answered(server: ServerUnderTest) -> None:
-    with site_of(server.address, limits=QUICK) as site, connected(site) as connection:
+    with site_of(server.address, limits=QUICK) as site, connection_to(site) as connection:
         for _ in range(3):
             for part in (b"HEAD /signin HTTP/1.1\r\n", b"host: here\r\n", b"\r\n"):
                 connection.sendall(part)
@@ -209,7 +209,7 @@ def test_aborted_forms_write_no_traceback(
     cookie = f"noughts_token={server.token()}".encode()
     with caplog.at_level(logging.DEBUG):
         for path, kind in (b"/signin", b""), (b"/me/bots", b"multipart/form-data; boundary=x"):
-            with connected(site) as connection:
+            with connection_to(site) as connection:
                 connection.sendall(head % (path, kind, cookie))
                 assert site.get("/signin").status == 200
                 assert peeked(connection) == b""
@@ -220,10 +220,10 @@ def test_aborted_forms_write_no_traceback(
 def test_one_address_has_so_many_connections(server: ServerUnderTest) -> None:
     with site_of(server.address, limits=SiteLimits(address_connections=3)) as site, ExitStack() as stack:
         for _ in range(3):
-            stack.enter_context(connected(site)).sendall(b"GET ")
-        with connected(site) as fourth:
+            stack.enter_context(connection_to(site)).sendall(b"GET ")
+        with connection_to(site) as fourth:
             assert answer_to(fourth) == b""
-        with connected(site, "127.0.0.2") as other:
+        with connection_to(site, "127.0.0.2") as other:
             other.sendall(b"GET /signin HTTP/1.0\r\n\r\n")
             assert answer_to(other).startswith(b"HTTP/1.1 200 ")
         stack.close()
@@ -246,7 +246,7 @@ def test_one_address_has_so_many_streams_of_events(server: ServerUnderTest) -> N
         third = site.get("/api/v1/featured/events")
         assert third.status == 429
         assert "--proxy" in third.document["error"]["hint"]
-        with connected(site, "127.0.0.2") as other:
+        with connection_to(site, "127.0.0.2") as other:
             other.sendall(b"GET /api/v1/featured/events HTTP/1.0\r\n\r\n")
             assert other.recv(100).startswith(b"HTTP/1.1 200 ")
 

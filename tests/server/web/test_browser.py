@@ -14,7 +14,7 @@ from noughts_server.testing import ServerUnderTest
 from noughts_server.web.app import static_files
 from noughts_server.web.signin import Visitor
 from tests.server.web.test_organising import beside
-from tests.support.background import online
+from tests.support.background import bots_online
 from tests.support.browser import PATIENCE_MS, chromium, page_in
 from tests.support.processes import eventually
 from tests.support.site import Site, live_game, site_of
@@ -203,7 +203,7 @@ def test_the_result_of_the_featured_game_is_held_before_the_next_one(
 
     featured = "document.getElementById('featured').dataset.live"
     token, bots = server.token("una"), {"una-one": Stepwise(), "una-two": Stepwise()}
-    with page_in(browser, site.address) as page, beside(online(server.address, token, **bots)):
+    with page_in(browser, site.address) as page, beside(bots_online(server.address, token, **bots)):
         with live_game(server, site) as first:
             eventually(lambda: f'data-live="{first.name}"' in site.get("/").text)
             page.clock.install()
@@ -367,7 +367,7 @@ def test_refresh_keeps_open_rounds_scroll_and_focus(server: ServerUnderTest, sit
     wanted = {**form, "id": "stages", "schedule": "swiss", "rounds": "3", "bank": "", "increment": ""}
     place = site.post("/organise", wanted, cookie=cookie).headers["location"]
     bots: dict[str, Bot | str] = {f"sue-{number}": "random" for number in range(7)}
-    with beside(online(server.address, token, slow=slow, **bots)), page_in(browser, site.address) as page:
+    with beside(bots_online(server.address, token, slow=slow, **bots)), page_in(browser, site.address) as page:
         for bot in ("slow", *bots):
             assert site.post(f"{place}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie).status == 303
         site.post(f"{place}/start", form, cookie=cookie)
@@ -464,7 +464,7 @@ def test_scores_of_a_live_game_survive_a_reload_and_other_sites_know_them(
     token, bots = server.token("tess"), {"tess-one": Talking(), "tess-two": Talking()}
     drawn = "document.querySelectorAll('#score-graph .line')[0].getAttribute('d').split('L').length"
     with (
-        beside(online(server.address, token, **bots)),
+        beside(bots_online(server.address, token, **bots)),
         site_of(server.address) as site,
         site_of(server.address) as another,
         page_in(browser, site.address) as page,

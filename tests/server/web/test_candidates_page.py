@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, expect
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.signin import Visitor
 from tests.server.web.test_organising import beside
-from tests.support.background import online
+from tests.support.background import bots_online
 from tests.support.browser import chromium, page_in
 from tests.support.site import Site
 
@@ -29,7 +29,7 @@ def test_page_follows_candidates_to_the_decision(server: ServerUnderTest, site: 
     assert (bad.status, "it decides which candidates are dropped" in bad.text) == (400, True)
     place = site.post("/organise", {**form, **wanted}, cookie=cookie).headers["location"]
     bots = {"lea-base": "random", "lea-one": "pascal", "lea-two": "first-free"}
-    with beside(online(server.address, token, **bots)):
+    with beside(bots_online(server.address, token, **bots)):
         for bot in bots:
             assert site.post(f"{place}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie).status == 303
         with page_in(browser, site.address) as page:

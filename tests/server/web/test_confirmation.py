@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.signin import Visitor
 from tests.server.web.test_organising import beside
-from tests.support.background import online
+from tests.support.background import bots_online
 from tests.support.browser import chromium, page_in
 from tests.support.site import Site
 
@@ -37,7 +37,10 @@ def refuse_then_agree(page: Page, button: str, question: str) -> None:
 def test_confirmed_action_stays_the_one_asked_about(server: ServerUnderTest, site: Site, browser: Browser) -> None:
     token, bots = server.token("dora"), ("dora-one", "dora-two")
     cookie, form = f"noughts_token={token}", {"csrf": Visitor(token).csrf}
-    with beside(online(server.address, token, **dict.fromkeys(bots, "random"))), page_in(browser, site.address) as page:
+    with (
+        beside(bots_online(server.address, token, **dict.fromkeys(bots, "random"))),
+        page_in(browser, site.address) as page,
+    ):
         page.context.add_cookies([{"name": "noughts_token", "value": token, "url": site.address}])
         wanted = {**form, "id": "dora-cup", "schedule": "round_robin", "games_per_pair": "1000000"}
         place = site.post("/organise", wanted, cookie=cookie).headers["location"]
@@ -57,7 +60,7 @@ def test_confirmed_action_stays_the_one_asked_about(server: ServerUnderTest, sit
 def test_cancel_retire_and_revoke_ask_first(server: ServerUnderTest, site: Site, browser: Browser) -> None:
     token, spare = server.token("cora"), server.token("cora")
     assert spare
-    with beside(online(server.address, token, **{"cora-bot": "random"})), page_in(browser, site.address) as page:
+    with beside(bots_online(server.address, token, **{"cora-bot": "random"})), page_in(browser, site.address) as page:
         page.context.add_cookies([{"name": "noughts_token", "value": token, "url": site.address}])
         page.goto("/organise")
         page.get_by_label("Address").fill("cora-cup")

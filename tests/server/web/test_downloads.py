@@ -14,7 +14,7 @@ from noughts_server.tables.tally import Tally
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web import downloads
 from noughts_server.web.signin import Visitor
-from tests.support.background import online
+from tests.support.background import bots_online
 from tests.support.processes import eventually
 from tests.support.site import Site
 
@@ -79,7 +79,7 @@ def test_files_of_a_tournament_have_its_byes_and_bracket(site: Site, server: Ser
     rounds = {} if schedule == "knockout" else {"rounds": "2"}
     made = site.post("/organise", {**form, "id": schedule, "schedule": schedule, **rounds}, cookie=cookie)
     place, bots = made.headers["location"], {f"{schedule}{number}": "random" for number in range(3)}
-    with online(server.address, token, **bots):
+    with bots_online(server.address, token, **bots):
         for bot in bots:
             assert site.post(f"{place}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie).status == 303
         assert site.post(f"{place}/start", form, cookie=cookie).status == 303
@@ -99,7 +99,7 @@ def test_lines_of_games_with_clocks_have_the_time_margins(site: Site, server: Se
     cookie, form = f"noughts_token={token}", {"csrf": Visitor(token).csrf}
     settings = {"id": "margins", "schedule": "round_robin", "games_per_pair": "2", "move": "1", "margin_ms": "1500"}
     place = site.post("/organise", {**form, **settings}, cookie=cookie).headers["location"]
-    with online(server.address, token, quick="random", slow="random"):
+    with bots_online(server.address, token, quick="random", slow="random"):
         for bot in ("quick", "slow"):
             assert site.post(f"{place}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie).status == 303
         assert site.post(f"{place}/start", form, cookie=cookie).status == 303

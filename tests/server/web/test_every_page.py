@@ -16,7 +16,7 @@ from noughts_server.web.pages import routes
 from noughts_server.web.signin import Visitor
 from tests.server.web.test_organising import beside
 from tests.server.web.test_tests_pages import begin_test, register_bots
-from tests.support.background import online
+from tests.support.background import bots_online
 from tests.support.browser import chromium, page_in
 from tests.support.processes import eventually
 from tests.support.site import Site, live_game, site_of
@@ -203,7 +203,7 @@ def long_names(server: ServerUnderTest, site: Site) -> tuple[str, str]:
     token = server.token("lena")
     cookie, form = f"noughts_token={token}", {"csrf": Visitor(token).csrf}
     bots, name = [letter * 63 for letter in "wxyz"], "t" * 63
-    with beside(online(server.address, token, **dict.fromkeys(bots, "random"))):
+    with beside(bots_online(server.address, token, **dict.fromkeys(bots, "random"))):
         wanted = {**form, "id": name, "schedule": "swiss", "rounds": "2", "rated": "on"}
         place = site.post("/organise", wanted, cookie=cookie).headers["location"]
         for bot in bots:

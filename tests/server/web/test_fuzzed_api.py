@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from noughts_server.web.api_routes import PREFIX
-from tests.support.settings import often
+from tests.support.settings import repetitions
 from tests.support.site import Site
 
 pytestmark = [pytest.mark.processes, pytest.mark.at_length]
@@ -17,8 +17,8 @@ def test_answers_to_requests_of_the_document_follow_it(site: Site, tmp_path: Pat
     found = subprocess.run(
         [
             *(sys.executable, "-m", "schemathesis.cli", "run", f"{site.address}{PREFIX}/openapi.json"),
-            *("--max-examples", str(often(5)), "--generation-deterministic", "--no-color"),
-            *("--phases", "coverage,fuzzing" if often(1) > 1 else "fuzzing"),
+            *("--max-examples", str(repetitions(5)), "--generation-deterministic", "--no-color"),
+            *("--phases", "coverage,fuzzing" if repetitions(1) > 1 else "fuzzing"),
             *("--exclude-path-regex", "events$"),  # streams without an end
             # A name or a page that could be there, and is not, is an error.
             *("--exclude-checks", "positive_data_acceptance"),

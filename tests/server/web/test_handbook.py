@@ -12,7 +12,7 @@ from playwright.sync_api import ConsoleMessage, expect
 from noughts_server.web import handbook
 from tests.support.browser import chromium, page_in
 from tests.support.root import ROOT
-from tests.support.shared import made_once
+from tests.support.shared import make_once
 from tests.support.site import Site
 
 BUILD_SECONDS = 400
@@ -31,7 +31,7 @@ def build(folder: Path) -> None:
 @pytest.fixture(scope="module", autouse=True)
 def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The documentation in a folder of its own, served in the place of the installed one."""
-    folder = made_once(tmp_path_factory, "documentation", build)
+    folder = make_once(tmp_path_factory, "documentation", build)
     handbook.contents.cache_clear()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(handbook, "FOLDER", folder / "html")

@@ -10,7 +10,7 @@ from noughts_bots import Bot, Move, Position
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.signin import Visitor
 from tests.server.web.test_organising import beside
-from tests.support.background import online
+from tests.support.background import bots_online
 from tests.support.browser import chromium, page_in
 from tests.support.processes import eventually
 from tests.support.site import Site
@@ -38,7 +38,7 @@ def test_kept_scores_are_shown_and_exported_after_the_game(server: ServerUnderTe
         **({"keep_scores": "on"} if keep else {}),
     }
     assert site.post("/organise", wanted, cookie=cookie).status == 303
-    with beside(online(server.address, token, **{"lea-one": Counting(), "lea-two": Counting()})):
+    with beside(bots_online(server.address, token, **{"lea-one": Counting(), "lea-two": Counting()})):
         for bot in ("lea-one", "lea-two"):
             joined = site.post(f"/tournaments/{name}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie)
             assert joined.status == 303

@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.support.browser import chromium, page_in
-from tests.support.processes import asked_apart, environment, eventually, first_line, said, started
+from tests.support.processes import environment, eventually, first_line, json_of_process, run_noughts, started
 
 pytestmark = [pytest.mark.processes, pytest.mark.at_length]
 
@@ -52,7 +52,7 @@ def league(folder: Path) -> Iterator[League]:
     database = f"sqlite:///{folder / 'games.sqlite'}"
     arguments = ["serve", "--db", database, "--web", "127.0.0.1:0", "--format", "json", "--log-level", "error"]
     with ExitStack() as stack:
-        token = asked_apart(f"token create --owner ada --db {database}", environment())["token"]
+        token = json_of_process(f"token create --owner ada --db {database}", environment())["token"]
         server = stack.enter_context(started([*arguments, "--listen", "127.0.0.1:0"], environment()))
         assert server.stdout is not None
         ready = json.loads(server.stdout.readline())
@@ -63,10 +63,10 @@ def league(folder: Path) -> Iterator[League]:
             assert bot.stdout is not None
             assert "online" in bot.stdout.readline()
         create = "tournament create slow --variant mnk:6,6,6 --games 1 --time 5/move --seed 1"
-        said(create.split(), env)
+        run_noughts(create.split(), env)
         for name in ("one", "two"):
-            said(["tournament", "join", "slow", "--bot", name], env)
-        said(["tournament", "start", "slow"], env)
+            run_noughts(["tournament", "join", "slow", "--bot", name], env)
+        run_noughts(["tournament", "start", "slow"], env)
         yield League(
             server, [*arguments, "--listen", ready["grpc"]], ready["grpc"], ready["web"], "tournaments/slow/games/1"
         )

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, expect
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.signin import Visitor
 from tests.server.web.test_organising import beside
-from tests.support.background import online
+from tests.support.background import bots_online
 from tests.support.browser import chromium, page_in
 from tests.support.site import Site
 
@@ -31,7 +31,7 @@ def test_page_follows_a_match_to_the_decision_of_its_test(
     bad = site.post("/organise", {**form, **wanted, "sprt": "elo0=9"}, cookie=cookie)
     assert (bad.status, "got no elo1" in bad.text) == (400, True)
     place = site.post("/organise", {**form, **wanted}, cookie=cookie).headers["location"]
-    with beside(online(server.address, token, **{"lea-new": "pascal", "lea-old": "random"})):
+    with beside(bots_online(server.address, token, **{"lea-new": "pascal", "lea-old": "random"})):
         for bot in ("lea-new", "lea-old"):
             assert site.post(f"{place}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie).status == 303
         with page_in(browser, site.address) as page:

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from noughts_server.testing import ServerUnderTest
-from tests.support.background import online
+from tests.support.background import bots_online
 from tests.support.browser import chromium, page_in
 from tests.support.site import Site
 
@@ -41,7 +41,7 @@ def test_a_tournament_is_made_and_run_from_the_browser(
     token = server.token(owner)
     bots = {f"{owner}-one": "random", f"{owner}-two": "first-free"}
     with (
-        beside(online(server.address, token, **bots)),
+        beside(bots_online(server.address, token, **bots)),
         page_in(browser, site.address, java_script_enabled=scripts) as page,
     ):
         page.goto("/organise")

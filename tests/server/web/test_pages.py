@@ -29,7 +29,7 @@ from noughts_server.web.score_interval import score_interval
 from noughts_server.web.signin import Visitor
 from noughts_server.web.upstream import Failure, Upstream
 from noughts_server.web.views import Views
-from tests.support.background import entered, online
+from tests.support.background import bots_online, open_in_thread
 from tests.support.processes import eventually
 from tests.support.site import PATIENCE, Site, live_game, site_of
 
@@ -449,7 +449,7 @@ def test_a_tournaments_page_has_faults_and_rounds(server: ServerUnderTest, site:
     made = site.post("/organise", {**form, "id": "open", "schedule": "swiss", "rounds": "2"}, cookie=cookie)
     place = made.headers["location"]
     bots = {"one": "random", "two": "first-free", "three": "pascal"}
-    with online(server.address, token, broken=Taken(), **bots):
+    with bots_online(server.address, token, broken=Taken(), **bots):
         for bot in (*bots, "broken"):
             assert site.post(f"{place}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie).status == 303
         assert site.post(f"{place}/start", form, cookie=cookie).status == 303
@@ -575,7 +575,7 @@ def test_whatever_a_server_answers_has_a_page(
     code: grpc.StatusCode | None, status: int, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(upstream_module, "DEADLINE_SECONDS", 0.5)
-    with entered(refusing(code)) as address, site_of(address) as site:
+    with open_in_thread(refusing(code)) as address, site_of(address) as site:
         page = site.get("/bots")
         document = site.get("/api/v1/bots")
     assert (page.status, document.status, document.document["error"]["status"]) == (status, status, status)

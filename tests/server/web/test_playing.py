@@ -249,10 +249,10 @@ def test_a_large_board_fits_on_a_phone(tables: Site, browser: Browser, variant: 
 
 def test_a_bot_that_is_online_is_played_by_a_click(tables: Site, browser: Browser, server: ServerUnderTest) -> None:
     from tests.server.web.test_organising import beside
-    from tests.support.background import online
+    from tests.support.background import bots_online
 
     with (
-        beside(online(server.address, server.token("ada"), **{"ada-bot": "first-free"})),
+        beside(bots_online(server.address, server.token("ada"), **{"ada-bot": "first-free"})),
         page_in(browser, tables.address) as page,
     ):
         sit_down(page, "bots/ada-bot", begins="they")

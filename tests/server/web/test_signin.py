@@ -6,7 +6,7 @@ import pytest
 
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.signin import Visitor, place_after
-from tests.support.background import online
+from tests.support.background import bots_online
 from tests.support.processes import eventually
 from tests.support.site import Answer, Site, site_of
 
@@ -173,7 +173,7 @@ def test_a_tournament_is_made_joined_run_and_extended_by_forms(server: ServerUnd
     visitor = As(site, token)
     place = cup_of(visitor, "by-forms", bank="", increment="", title="By forms", openings="balanced", plies="3")
     assert (state(site, place), site.get(f"/api/v1{place}").document["owner"]) == ("open", "grace")
-    with online(server.address, token, left="random", right="random"):
+    with bots_online(server.address, token, left="random", right="random"):
         for bot in ("left", "right"):
             assert visitor.post(f"{place}/join", {"bot": f"bots/{bot}"}).status == 303
         assert visitor.post(f"{place}/start").headers["location"] == place
@@ -192,7 +192,7 @@ def test_what_a_form_adds_follows_from_the_format(
     visitor = As(site, token)
     rounds = "1" if schedule == "danish" else ""
     place = cup_of(visitor, f"more-{schedule}", bank="", increment="", schedule=schedule, rounds=rounds)
-    with online(server.address, token, kima="random", kimb="random"):
+    with bots_online(server.address, token, kima="random", kimb="random"):
         for bot in ("kima", "kimb"):
             visitor.post(f"{place}/join", {"bot": f"bots/{bot}"})
         visitor.post(f"{place}/start")
@@ -227,7 +227,7 @@ def test_form_takes_fuel_without_a_clock(server: ServerUnderTest, site: Site) ->
 def test_forms_pause_and_cancel_a_tournament_and_its_buttons_follow(server: ServerUnderTest, site: Site) -> None:
     token = server.token("hal")
     visitor = As(site, token)
-    with online(server.address, token, up="random", down="random"):
+    with bots_online(server.address, token, up="random", down="random"):
         place = cup_of(visitor, "long", games_per_pair="1000000")
         for bot in ("up", "down"):
             visitor.post(f"{place}/join", {"bot": f"bots/{bot}"})
@@ -284,7 +284,7 @@ def test_a_token_is_made_shown_once_and_can_do_what_was_chosen(site: Site, ada: 
 
 def test_a_bot_is_retired_and_brought_back_by_its_owner_only(server: ServerUnderTest, site: Site, ada: str) -> None:
     token = server.token("ken")
-    with online(server.address, token, oldie="random"):
+    with bots_online(server.address, token, oldie="random"):
         pass
     assert As(site, ada).post("/bots/oldie/retire").status == 403
     visitor = As(site, token)
@@ -296,7 +296,7 @@ def test_a_bot_is_retired_and_brought_back_by_its_owner_only(server: ServerUnder
 
 def test_one_challenges_a_bot_with_ones_own(server: ServerUnderTest, site: Site) -> None:
     token = server.token("lea")
-    with online(server.address, token, mine="random", theirs="random"):
+    with bots_online(server.address, token, mine="random", theirs="random"):
         form = {"challenger": "bots/mine", "opponent": "bots/theirs", "games": "2", "variant": "tictactoe"}
         made = As(site, token).post("/challenges", form)
         assert made.status == 303, made.text

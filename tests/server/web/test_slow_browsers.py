@@ -13,7 +13,7 @@ from noughts_bots.connection.event_loop import run_loop
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.event_streams import LiveSettings
 from noughts_server.web.visitors import SiteLimits
-from tests.support.site import PATIENCE, Events, Site, connected, live_game, site_of
+from tests.support.site import PATIENCE, Events, Site, connection_to, live_game, site_of
 
 VARIANT = "mnk:30,30,30"
 CELLS = random.Random(1).sample(range(900), 900)
@@ -26,7 +26,7 @@ both_loops = pytest.mark.parametrize("run", [asyncio.run, run_loop], ids=["async
 @contextmanager
 def slow_browser(site: Site, path: str) -> Iterator[Events]:
     """A stream of events through small buffers."""
-    with connected(site, receive_bytes=SMALL_BUFFER) as connection:
+    with connection_to(site, receive_bytes=SMALL_BUFFER) as connection:
         connection.sendall(f"GET {path} HTTP/1.1\r\nhost: here\r\naccept-encoding: gzip\r\n\r\n".encode())
         with HTTPResponse(connection) as response:
             response.begin()

@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.support.browser import chromium, page_in
-from tests.support.hosting import C_EXAMPLES, compiled_wasm
-from tests.support.processes import asked_apart, environment, first_line, started
+from tests.support.hosting import C_EXAMPLES, compile_wasm
+from tests.support.processes import environment, first_line, json_of_process, started
 
 pytestmark = pytest.mark.processes
 
@@ -31,17 +31,17 @@ def browser() -> Iterator[Browser]:
 
 def test_a_bot_is_handed_in_from_the_browser(tmp_path: Path, browser: Browser) -> None:
     data = environment(XDG_DATA_HOME=str(tmp_path))
-    module = compiled_wasm(C_EXAMPLES / "lots.c", tmp_path, "lots")
+    module = compile_wasm(C_EXAMPLES / "lots.c", tmp_path, "lots")
     good, bad = tmp_path / "mine.py", tmp_path / "bad.py"
     good.write_text(BOT.format("position.free[0]"))
     bad.write_text(BOT.format("99"))
     line = ["serve", "--listen", "127.0.0.1:0", "--web", "127.0.0.1:0", "--accept", "wasm,py", "--format", "json"]
     with ExitStack() as stack:
         ready = json.loads(first_line(stack.enter_context(started(line, data))))
-        token = asked_apart("token create --owner ada --scope play --scope organise --scope submit", data)["token"]
-        poor = asked_apart("token create --owner bob", data)["token"]
+        token = json_of_process("token create --owner ada --scope play --scope organise --scope submit", data)["token"]
+        poor = json_of_process("token create --owner bob", data)["token"]
         env = {**data, "NOUGHTS_SERVER": ready["grpc"], "NOUGHTS_TOKEN": token}
-        asked_apart("tournament create cup --games 4", env)
+        json_of_process("tournament create cup --games 4", env)
         with page_in(browser, ready["web"]) as page:
             page.goto("/me?tab=upload")
             page.get_by_label("Your token").fill(token)

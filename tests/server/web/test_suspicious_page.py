@@ -13,7 +13,7 @@ from noughts_server.store.people.tokens import create_token
 from tests.server.web.test_every_page import hindrances
 from tests.support.arena import NOW, open_arena
 from tests.support.arranged import ROUNDS, arrange
-from tests.support.background import served
+from tests.support.background import server_in_thread
 from tests.support.browser import chromium, page_in
 from tests.support.site import Site, site_of
 
@@ -39,7 +39,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
             return admin.secret, (await arena.store.write(partial(new, owner="alice"))).secret
 
     secrets = asyncio.run(play())
-    with served(f"sqlite:///{path}") as address, site_of(address) as site:
+    with server_in_thread(f"sqlite:///{path}") as address, site_of(address) as site:
         yield Place(site, *secrets)
 
 

@@ -11,7 +11,7 @@ from noughts_server.testing import ServerUnderTest
 from noughts_server.web.pages import listing
 from noughts_server.web.signin import Visitor
 from tests.server.web.test_organising import beside
-from tests.support.background import online
+from tests.support.background import bots_online
 from tests.support.browser import chromium, page_in
 from tests.support.processes import eventually
 from tests.support.site import Site
@@ -34,7 +34,7 @@ def knockout(server: ServerUnderTest, site: Site) -> str:
     wanted = {**form, "id": "cup-of-kim", "title": "Cup of Kim", "schedule": "knockout", "rated": "on"}
     place = site.post("/organise", wanted, cookie=cookie).headers["location"]
     bots = {f"kim-{number}": "random" for number in range(5)}
-    with beside(online(server.address, token, **bots)):
+    with beside(bots_online(server.address, token, **bots)):
         for bot in bots:
             assert site.post(f"{place}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie).status == 303
         assert site.post(f"{place}/start", form, cookie=cookie).status == 303

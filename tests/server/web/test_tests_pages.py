@@ -12,7 +12,7 @@ from noughts_proto.transport import TOKEN_KEY
 from noughts_proto.v1 import tests_pb2, tests_pb2_grpc, tournaments_pb2
 from noughts_server.testing import ServerUnderTest
 from tests.server.web.test_organising import beside
-from tests.support.background import online
+from tests.support.background import bots_online
 from tests.support.browser import chromium, page_in
 from tests.support.site import Site
 
@@ -29,7 +29,9 @@ def browser() -> Iterator[Browser]:
 def register_bots(server: ServerUnderTest) -> str:
     """Return the token of mia, whose bots are offline."""
     token = server.token("mia")
-    with beside(online(server.address, token, **{"mia-new": "minimax", "mia-old": "random", "mia-away": "random"})):
+    with beside(
+        bots_online(server.address, token, **{"mia-new": "minimax", "mia-old": "random", "mia-away": "random"})
+    ):
         return token
 
 
@@ -60,7 +62,7 @@ def test_queue_and_page_follow_a_test_to_its_decision(server: ServerUnderTest, s
         expect(page).to_have_url(f"{site.address}/tournaments/faster")
         expect(page.get_by_text("with priority 5 and share 300 %")).to_be_visible()
         expect(page.get_by_role("heading", name="Not decided yet")).to_be_visible()
-        with beside(online(server.address, token, **{"mia-new": "minimax:depth=2", "mia-old": "random"})):
+        with beside(bots_online(server.address, token, **{"mia-new": "minimax:depth=2", "mia-old": "random"})):
             expect(page.get_by_role("heading", name="H1 accepted")).to_be_visible()
         expect(page.get_by_role("region", name="LLR over pairs of games").locator("svg")).to_be_visible()
         page.goto("/tests")

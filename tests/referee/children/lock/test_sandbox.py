@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from noughts_referee.children.sandbox import gaps
-from tests.support.shared import made_once
+from tests.support.shared import make_once
 
 from .drive import Outcome
 from .ground import ground
@@ -182,7 +182,7 @@ def tried(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
             children = [(kind, ",".join(probes), None) for kind, probes in plan]
             (folder / "outcomes.json").write_text(_drive(children, place, user))
 
-    folder = made_once(tmp_path_factory, f"lock-{STARTED_BY.index(request.param)}", drive)
+    folder = make_once(tmp_path_factory, f"lock-{STARTED_BY.index(request.param)}", drive)
     ended = _read((folder / "outcomes.json").read_text())
     outcomes: dict[tuple[str, str], Outcome] = {}
     for (kind, probes), child in zip(plan, ended, strict=True):

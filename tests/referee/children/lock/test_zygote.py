@@ -27,7 +27,7 @@ from noughts_referee.children.command import resolve
 from noughts_referee.children.launcher import ChildCommand
 from noughts_referee.children.locked_launcher import LockedChild, LockedLauncher
 from noughts_referee.children.sandbox import Limits, LockIncomplete, missing
-from tests.support.loopback import until
+from tests.support.loopback import wait_until
 from tests.support.processes import eventually
 
 from .drive import ENTRY, PATIENCE, command, outcome
@@ -116,7 +116,7 @@ async def test_a_fork_bomb_is_bounded_and_gone_with_its_leader(place: dict[str, 
         forked = int(ended.out.removeprefix("refused after ").partition(":")[0])
         # The limit of an ordinary user counts all tasks of that user, which begin and end meanwhile.
         assert 0 < forked <= (1_000 if os.getuid() else 40)
-        await until(lambda: not marked(place["marker"]))  # on a busy machine, some take longer to die
+        await wait_until(lambda: not marked(place["marker"]))  # on a busy machine, some take longer to die
 
 
 async def test_a_killed_program_leaves_no_process(place: dict[str, Any]) -> None:
@@ -187,7 +187,7 @@ async def test_scratch_folders_are_removed(place: dict[str, Any], monkeypatch: p
             ended = await outcome(await launcher.start(command("exec", "write_in_scratch", place)))
             assert ended.out.startswith("allowed"), ended
             (base,) = os.listdir(folder)
-            await until(lambda: os.listdir(os.path.join(folder, base)) == [])
+            await wait_until(lambda: os.listdir(os.path.join(folder, base)) == [])
         assert os.listdir(folder) == []
 
 
@@ -218,7 +218,7 @@ async def test_a_scratch_folder_a_thousand_deep_is_removed(
             digger = await outcome(await launcher.start(command("py", "dig", place)))
             assert digger.out == "allowed\n"
             (base,) = os.listdir(folder)
-            await until(lambda: len(os.listdir(os.path.join(folder, base))) == 1)
+            await wait_until(lambda: len(os.listdir(os.path.join(folder, base))) == 1)
             other.kill(signal.SIGTERM)
             assert (await outcome(other)).code == -signal.SIGTERM
         assert os.listdir(folder) == []
@@ -243,7 +243,7 @@ async def test_a_killed_zygote_takes_its_children_with_it_and_another_one_starts
         zygote.kill()
         outcomes = [await outcome(child) for child in children]
         assert [ended.code for ended in outcomes] == [-signal.SIGKILL] * 2
-        await until(lambda: not any(psutil.pid_exists(ended.pid) for ended in outcomes))
+        await wait_until(lambda: not any(psutil.pid_exists(ended.pid) for ended in outcomes))
         again = await outcome(await launcher.start(command("py", "tell_the_time", place)))
         assert again.out.startswith("allowed")
 
@@ -253,11 +253,11 @@ async def test_child_starts_though_the_one_that_waited_for_an_order_was_killed(p
         first = await launcher.start(command("py", "stay", place))
         await first_line(first)
         (zygote,) = zygotes()
-        await until(lambda: len(zygote.children()) == 2)
+        await wait_until(lambda: len(zygote.children()) == 2)
         (spare,) = (child for child in zygote.children() if child.pid != first.pid)
         zygote.suspend()  # it learns of the end together with the request
         spare.kill()
-        await until(lambda: spare.status() == psutil.STATUS_ZOMBIE)
+        await wait_until(lambda: spare.status() == psutil.STATUS_ZOMBIE)
         asyncio.get_running_loop().call_later(0.1, zygote.resume)
         assert (await outcome(await launcher.start(command("py", "tell_the_time", place)))).out.startswith("allowed")
         first.kill(signal.SIGKILL)
@@ -288,7 +288,7 @@ async def test_children_die_with_whoever_started_the_zygote(place: dict[str, Any
         started = psutil.Process(starter.pid).children(recursive=True)
         assert plugin in {process.pid for process in started}
         starter.kill()
-    await until(lambda: not any(process.is_running() for process in started))
+    await wait_until(lambda: not any(process.is_running() for process in started))
 
 
 @contextmanager

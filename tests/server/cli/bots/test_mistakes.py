@@ -11,8 +11,8 @@ import pytest
 
 from noughts_server.local.solving import Question, answer
 from tests.server.cli.conftest import Noughts
-from tests.support.background import online
-from tests.support.processes import asked, eventually
+from tests.support.background import bots_online
+from tests.support.processes import eventually, json_of
 
 GOOD = {"variant": "tictactoe", "position": "XX.OO....", "best": [2], "move": 8}
 EMPTY_MNK = {"variant": "mnk:4,4,3", "position": "." * 16, "best": [5, 6, 9, 10]}
@@ -22,12 +22,12 @@ EMPTY_MNK = {"variant": "mnk:4,4,3", "position": "." * 16, "best": [5, 6, 9, 10]
 def env(server: str, token: str) -> Iterator[dict[str, str]]:
     """Settings of a user whose bots have played thirty games."""
     settings = {"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": token}
-    with online(server, token, weak="random", strong="perfect"):
-        asked("tournament create cup --games 30 --seed 5", settings)
+    with bots_online(server, token, weak="random", strong="perfect"):
+        json_of("tournament create cup --games 30 --seed 5", settings)
         for bot in ("weak", "strong"):
-            asked(f"tournament join cup --bot {bot}", settings)
-        asked("tournament start cup", settings)
-        eventually(lambda: asked("tournament show cup", settings)["state"] == "finished")
+            json_of(f"tournament join cup --bot {bot}", settings)
+        json_of("tournament start cup", settings)
+        eventually(lambda: json_of("tournament show cup", settings)["state"] == "finished")
         yield settings
 
 

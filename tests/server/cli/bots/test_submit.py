@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.processes import asked, environment, first_line, started, told
+from tests.support.processes import environment, first_line, json_of, run_here, started
 
 pytestmark = pytest.mark.processes
 
@@ -21,26 +21,29 @@ def test_new_version_plays_a_match_against_an_earlier_one(tmp_path: Path) -> Non
         serving = "serve --listen 127.0.0.1:0 --no-web --accept py --format json"
         address = json.loads(first_line(stack.enter_context(started(serving.split(), data))))["grpc"]
         scopes = "--scope play --scope submit --scope organise"
-        token = asked(f"token create --owner ada {scopes}", data)["token"]
+        token = json_of(f"token create --owner ada {scopes}", data)["token"]
         env = {**data, "NOUGHTS_SERVER": address, "NOUGHTS_TOKEN": token}
-        assert asked(f"bot submit {file}", env)["test"] is None
+        assert json_of(f"bot submit {file}", env)["test"] is None
         testing = ["bot", "submit", str(file), "--test-against"]
-        refused = told([*testing, "1"], env, code=1).stderr
+        refused = run_here([*testing, "1"], env, code=1).stderr
         assert "--test-against 1: this file is mine, version 1, so there is no new version to test" in refused
         file.write_text(BOT.format("position.free[-1]"))
-        refused = told([*testing, "7"], env, code=1).stderr
+        refused = run_here([*testing, "7"], env, code=1).stderr
         assert "--test-against 7: mine has no such version" in refused
-        refused = told([*testing, "1", "--sprt", "elo0=1"], env, code=2).stderr
+        refused = run_here([*testing, "1", "--sprt", "elo0=1"], env, code=2).stderr
         assert "--sprt 'elo0=1': got no elo1" in refused
-        assert "--sprt '': got ''" in told([*testing, "1", "--sprt", ""], env, code=2).stderr
-        few = {**env, "NOUGHTS_TOKEN": asked("token create --owner ada --scope submit --scope organise", data)["token"]}
-        refused = told([*testing, "1"], few, code=1).stderr
+        assert "--sprt '': got ''" in run_here([*testing, "1", "--sprt", ""], env, code=2).stderr
+        few = {
+            **env,
+            "NOUGHTS_TOKEN": json_of("token create --owner ada --scope submit --scope organise", data)["token"],
+        }
+        refused = run_here([*testing, "1"], few, code=1).stderr
         assert "--test-against: the token lacks the scope `play`; it has submit organise" in refused
         # So different hypotheses are decided after a few pairs of games.
-        made = asked(f"bot submit {file} --test-against 1 --sprt elo0=-1000,elo1=-200", env)
+        made = json_of(f"bot submit {file} --test-against 1 --sprt elo0=-1000,elo1=-200", env)
         assert (made["bot_version"], made["unchanged"]) == ("bots/mine/versions/2", False)
         assert made["test"] == "tests/mine-2-vs-mine-1"
-        over = json.loads(told(["test", "wait", made["test"], "--format", "json"], env).stdout)
+        over = json.loads(run_here(["test", "wait", made["test"], "--format", "json"], env).stdout)
         assert over["match"]["sprt"]["decision"] == "H1"
         assert (over["new_version"], over["base_version"]) == ("bots/mine/versions/2", "bots/mine/versions/1")
         assert (over["title"], over["rated"]) == ("mine@2 against mine@1", False)
@@ -60,7 +63,7 @@ def test_refused_bot_is_reported_in_the_words_that_were_typed(tmp_path: Path) ->
     with ExitStack() as stack:
         serving = "serve --listen 127.0.0.1:0 --no-web --accept py --format json"
         address = json.loads(first_line(stack.enter_context(started(serving.split(), data))))["grpc"]
-        token = asked("token create --owner ada --scope submit", data)["token"]
+        token = json_of("token create --owner ada --scope submit", data)["token"]
         env = {**data, "NOUGHTS_SERVER": address, "NOUGHTS_TOKEN": token}
         for typed, complaint in {
             "none.py": "none.py: got '0 classes that are bots', expected one in none.py",
@@ -71,9 +74,9 @@ def test_refused_bot_is_reported_in_the_words_that_were_typed(tmp_path: Path) ->
             "none.py --name a/b": "--name: the bot's name: got 'a/b'",
         }.items():
             name, *options = typed.split()
-            refused = told(["bot", "submit", str(tmp_path / name), *options], env, code=2).stderr
+            refused = run_here(["bot", "submit", str(tmp_path / name), *options], env, code=2).stderr
             assert complaint.replace(name, str(tmp_path / name), 1) in refused or complaint in refused
-        made = json.loads(told(["bot", "submit", str(tmp_path / "a bot.py"), "--format", "json"], env).stdout)
+        made = json.loads(run_here(["bot", "submit", str(tmp_path / "a bot.py"), "--format", "json"], env).stdout)
         assert made["bot_version"] == "bots/a_bot/versions/1"
 
 
@@ -85,14 +88,14 @@ def test_version_is_tested_in_the_first_variant_that_it_declares(tmp_path: Path)
         serving = "serve --listen 127.0.0.1:0 --no-web --accept py --format json"
         address = json.loads(first_line(stack.enter_context(started(serving.split(), data))))["grpc"]
         scopes = "--scope play --scope submit --scope organise"
-        token = asked(f"token create --owner ada {scopes}", data)["token"]
+        token = json_of(f"token create --owner ada {scopes}", data)["token"]
         env = {**data, "NOUGHTS_SERVER": address, "NOUGHTS_TOKEN": token}
         file.write_text(bot.format("position.free[0]"))
-        asked(f"bot submit {file}", env)
+        json_of(f"bot submit {file}", env)
         for number, openings in enumerate(("", " --openings random:8")):
             file.write_text(bot.format(f"position.free[-1 - {number}]"))
-            made = asked(f"bot submit {file} --test-against 1 --sprt elo0=-1000,elo1=-200{openings}", env)
-            tested = asked(f"test show {made['test']}", env)
+            made = json_of(f"bot submit {file} --test-against 1 --sprt elo0=-1000,elo1=-200{openings}", env)
+            tested = json_of(f"test show {made['test']}", env)
             assert (tested["variant"], tested["openings"]["plies"]) == ("connect4", 8)
 
 
@@ -100,4 +103,4 @@ def test_sprt_without_a_version_to_test_against_is_refused(tmp_path: Path) -> No
     file = tmp_path / "mine.py"
     file.write_text(BOT.format("position.free[0]"))
     line = ["bot", "submit", str(file), "--sprt", "elo0=0,elo1=5", "--server", "127.0.0.1:1"]
-    assert "expected --test-against VERSION as well" in told(line, environment(), code=2).stderr
+    assert "expected --test-against VERSION as well" in run_here(line, environment(), code=2).stderr

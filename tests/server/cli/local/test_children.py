@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from tests.support.children.field import PLAYER, PROGRAMS
-from tests.support.hosting import compiled
-from tests.support.processes import PROGRAM, environment, told
+from tests.support.hosting import compile_library
+from tests.support.processes import PROGRAM, environment, run_here
 
 
 class Cli:
@@ -37,7 +37,7 @@ class Cli:
         )
 
     def run(self, *arguments: str, code: int = 0) -> tuple[str, str]:
-        done = told(arguments, self.environment, code=code)
+        done = run_here(arguments, self.environment, code=code)
         return done.stdout, done.stderr
 
     def json(self, *arguments: str) -> Any:
@@ -65,7 +65,7 @@ NOUGHTS_EXPORT const noughts_bot_api *noughts_bot(void) { return &api; }
 
 
 def test_crash_of_a_library_is_reported_with_the_moves_before_it(cli: Cli) -> None:
-    spec = f"dll:{compiled(CRASHES_AT_PLY_2, cli.folder)}"
+    spec = f"dll:{compile_library(CRASHES_AT_PLY_2, cli.folder)}"
     shown, _ = cli.run("bot", "check", spec, code=1)
     assert re.search(r"was ended by signal 6 \(SIGABRT\), expected a move after \[0, [1-8]\]\.", shown)
     _, said = cli.run("match", f"A={spec}", "first-free", "--games", "2")

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from tests.support.command_line import invoked
+from tests.support.command_line import invoke
 
 
 def document(words: str) -> dict[str, Any]:
-    return dict(json.loads(invoked([*words.split(), "--dry-run", "--format", "json"]).stdout))
+    return dict(json.loads(invoke([*words.split(), "--dry-run", "--format", "json"]).stdout))
 
 
 def test_timed_run_is_told_by_its_limits() -> None:
@@ -32,7 +32,7 @@ def test_timed_run_is_told_by_its_limits() -> None:
 
 def test_text_says_games_and_time_in_two_lines() -> None:
     words = "tournament run random fives first-free --variant gomoku --time 1/move --schedule knockout --dry-run"
-    assert invoked(words.split()).stdout.splitlines() == [
+    assert invoke(words.split()).stdout.splitlines() == [
         "Knockout: gomoku, time 1/move, nothing is played",
         "3 bots, 2 rounds, 4 to 20 games: about 4 min",
         "This assumes that all moves are as slow as allowed, 1 game at once, each of about 60 plies.",
@@ -70,4 +70,4 @@ def test_tournament_that_is_created_is_told_for_some_numbers_of_entries() -> Non
     ],
 )
 def test_what_cannot_be_played_is_refused(words: str, message: str) -> None:
-    assert message in " ".join(invoked([*words.split(), "--dry-run"], code=2).stderr.split())
+    assert message in " ".join(invoke([*words.split(), "--dry-run"], code=2).stderr.split())

@@ -13,7 +13,7 @@ import pytest
 
 from tests.server.cli.conftest import Refusal
 from tests.support.children.field import PROGRAMS
-from tests.support.hosting import compiled
+from tests.support.hosting import compile_library
 from tests.support.root import ROOT
 
 OPENING = [112, 113, 97, 0, 16]
@@ -31,7 +31,7 @@ def test_every_kind_of_player_goes_on_from_an_opening(noughts: Any, tmp_path: Pa
     # All of them take the lowest free cell: whatever they are, their games from one opening are one game.
     book = tmp_path / "book.txt"
     book.write_text(f"# one opening\n{OPENING}\n")
-    library = compiled(ROOT / "bots/examples/c/lowest.c", tmp_path)
+    library = compile_library(ROOT / "bots/examples/c/lowest.c", tmp_path)
     specs = {
         "remote": "first-free",
         "plugin": f"py:{PROGRAMS / 'plugin.py'}:Misbehaving",

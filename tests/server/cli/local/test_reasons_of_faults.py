@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.processes import PROGRAM, environment, told
+from tests.support.processes import PROGRAM, environment, run_here
 
 BOTS = """
 from noughts_bots import Bot, Move, run
@@ -72,7 +72,7 @@ class UserFolder:
     def run(self, line: str, *, code: int = 0, stdin: str = "") -> tuple[str, str]:
         """Return its output and its errors; in this process, because the tests run many commands."""
         with chdir(self.folder):
-            done = told(shlex.split(line), self.environment, code=code, stdin=stdin)
+            done = run_here(shlex.split(line), self.environment, code=code, stdin=stdin)
         return done.stdout, done.stderr
 
     def json(self, line: str) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tests.server.cli.conftest import Refusal
-from tests.support.background import online
+from tests.support.background import bots_online
 
 GAMES = [
     {"variant": "tictactoe", "first": "ada", "second": "bob", "seed": 1, "moves": [0, 3, 1, 4, 2], "result": "1-0",
@@ -363,7 +363,7 @@ def test_samples_for_numpy_are_the_same(noughts: Any, refusal: Refusal, file: Pa
 def cup(noughts: Any, server: str, token: str) -> dict[str, str]:
     """The environment of commands on a server where `cup` was played: more games than come at once."""
     env = {"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": token}
-    with online(server, token, one="random", other="first-free"):
+    with bots_online(server, token, one="random", other="first-free"):
         noughts("tournament create cup --games 1100 --seed 4 --title 'Spring cup'", env=env)
         for bot in ("one", "other"):
             noughts(f"tournament join cup --bot {bot}", env=env)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from noughts_referee.work_units import unpack_times
-from tests.support.processes import ended, environment, eventually, started, told
+from tests.support.processes import environment, eventually, exit_code_and_errors, run_here, started
 
 FORMATS = {
     "match": "match random three-stage --games 1200",
@@ -36,7 +36,7 @@ _ALWAYS = "--seed 5 --concurrency 16 --format json"
 
 
 def played(words: str, file: Path, env: dict[str, str]) -> list[str]:
-    told([*shlex.split(words), "-o", str(file)], env)
+    run_here([*shlex.split(words), "-o", str(file)], env)
     return file.read_text().splitlines()
 
 
@@ -119,14 +119,14 @@ def test_an_interrupted_run_names_the_command_that_resumes_it(tmp_path: Path) ->
         assert process.stderr is not None
         assert "10 of 3,000 games" in process.stderr.readline()
         process.send_signal(signal.SIGINT)
-        code, errors = ended(process)
+        code, errors = exit_code_and_errors(process)
     assert code == 130
     assert "Interrupted after" in errors
     [command] = [line.strip() for line in errors.splitlines() if line.strip().startswith("noughts match")]
     _, *given = shlex.split(command)
     assert given[:-3] == [*shlex.split(words), "--every", "10"]
     assert Path(given[-2]).is_relative_to(tmp_path)
-    resumed = told([*given, "--format", "json"], env)
+    resumed = run_here([*given, "--format", "json"], env)
     assert json.loads(resumed.stdout)["games"] == 3_000
     assert "Resuming after" in resumed.stderr
 
@@ -137,7 +137,7 @@ def test_the_next_run_in_a_database_tells_of_one_that_was_killed_there(tmp_path:
     with started(shlex.split(f"match random first-free --games 100000 {kept}"), env) as process:
         eventually(partial(stored, tmp_path / "kept.db"), bool)
         process.kill()
-    other = told(shlex.split(f"match random first-free --games 2 {kept}"), env)
+    other = run_here(shlex.split(f"match random first-free --games 2 {kept}"), env)
     assert "an earlier run (random - first-free) that ended after" in other.stderr
     assert "run its command again with --resume" in other.stderr
 
@@ -173,7 +173,7 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A database with a match of six games."""
     folder = tmp_path_factory.mktemp("begun")
     words = shlex.split(f"match random three-stage --games 6 --seed 5 --db {folder / 'kept.db'}")
-    told(words, environment(XDG_DATA_HOME=str(folder)))
+    run_here(words, environment(XDG_DATA_HOME=str(folder)))
     return folder / "kept.db"
 
 
@@ -188,14 +188,14 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
 )
 def test_only_what_was_begun_is_gone_on_with(tmp_path: Path, begun: Path, words: str, complaint: str) -> None:
     env = environment(XDG_DATA_HOME=str(tmp_path))
-    refused = told(shlex.split(f"{words} --db {begun} --resume"), env, code=2)
+    refused = run_here(shlex.split(f"{words} --db {begun} --resume"), env, code=2)
     assert complaint in refused.stderr
 
 
 def test_resuming_takes_a_database_with_a_run(tmp_path: Path) -> None:
     env = environment(XDG_DATA_HOME=str(tmp_path))
-    assert "expected --db FILE" in told(["match", "random", "random", "--resume"], env, code=2).stderr
-    missing = told(["match", "random", "random", "--resume", "--db", str(tmp_path / "no.db")], env, code=1)
+    assert "expected --db FILE" in run_here(["match", "random", "random", "--resume"], env, code=2).stderr
+    missing = run_here(["match", "random", "random", "--resume", "--db", str(tmp_path / "no.db")], env, code=1)
     assert "it does not exist" in missing.stderr
 
 
@@ -204,7 +204,9 @@ def test_the_named_run_of_a_database_is_resumed(tmp_path: Path) -> None:
     kept = f"--seed 5 --db {tmp_path / 'kept.db'}"
     few = played(f"match random three-stage --games 4 {kept}", tmp_path / "few.jsonl", env)
     played(f"match random first-free --games 2 {kept}", tmp_path / "other.jsonl", env)
-    resumed = told(shlex.split(f"match random three-stage --games 6 {kept} --resume -o {tmp_path / 'more.jsonl'}"), env)
+    resumed = run_here(
+        shlex.split(f"match random three-stage --games 6 {kept} --resume -o {tmp_path / 'more.jsonl'}"), env
+    )
     more = (tmp_path / "more.jsonl").read_text().splitlines()
     assert (games(more[:4]), len(more)) == (games(few), 6)
     assert "Resuming after 4 of 4 games, with more to play." in resumed.stderr

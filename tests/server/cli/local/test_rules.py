@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import invoked
+from tests.support.command_line import invoke
 
 DOUBLE_THREE = [110, 0, 111, 14, 82, 210, 97, 224, 112]
 ROW = [0, 30, 1, 31, 2, 32, 3, 33, 4]
@@ -26,10 +26,10 @@ def test_each_line_of_a_file_or_of_standard_input_is_answered(tmp_path: Path) ->
     file = tmp_path / "positions.jsonl"
     file.write_text(text)
     expected = [{"outcome": outcome, "kind": kind, "ply": ply} for _, (outcome, kind, ply) in LINES]
-    for result in (invoked(["rules", "check", str(file)]), invoked(["rules", "check", "-"], stdin=text)):
+    for result in (invoke(["rules", "check", str(file)]), invoke(["rules", "check", "-"], stdin=text)):
         assert [json.loads(line) for line in result.stdout.splitlines()] == expected
         assert result.stderr == ""
-    people = invoked(["rules", "check", str(file), "--format", "text"]).stdout.splitlines()
+    people = invoke(["rules", "check", str(file), "--format", "text"]).stdout.splitlines()
     assert people[:3] == ["ply 9: illegal_move (double-three)", "ply 9: open", "ply 9: line"]
 
 
@@ -52,7 +52,7 @@ def test_each_line_of_a_file_or_of_standard_input_is_answered(tmp_path: Path) ->
 )
 def test_an_unreadable_line_is_reported_after_the_earlier_answers(line: str, said: str) -> None:
     good = json.dumps(LINES[0][0])
-    result = invoked(["rules", "check", "-"], stdin=f"{good}\n{good}\n{line}\n{good}\n", code=2)
+    result = invoke(["rules", "check", "-"], stdin=f"{good}\n{good}\n{line}\n{good}\n", code=2)
     assert result.stdout.count("\n") == 2
     assert result.stderr.startswith("Error: standard input, line 3: got ")
     assert said in " ".join(result.stderr.split())
@@ -60,7 +60,7 @@ def test_an_unreadable_line_is_reported_after_the_earlier_answers(line: str, sai
 
 
 def test_a_file_that_is_not_there_or_no_text_is_told(tmp_path: Path) -> None:
-    missing = invoked(["rules", "check", str(tmp_path / "none.jsonl")], code=2)
+    missing = invoke(["rules", "check", str(tmp_path / "none.jsonl")], code=2)
     assert "No such file or directory, expected a file of JSON lines" in " ".join(missing.stderr.split())
     (tmp_path / "bytes").write_bytes(b"\xff\xfe\n")
-    assert "line 1: got " in " ".join(invoked(["rules", "check", str(tmp_path / "bytes")], code=2).stderr.split())
+    assert "line 1: got " in " ".join(invoke(["rules", "check", str(tmp_path / "bytes")], code=2).stderr.split())

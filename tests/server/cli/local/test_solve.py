@@ -9,11 +9,11 @@ import pytest
 
 from noughts_bots.reference import exact
 from noughts_server.cli.commands import solve as command_module
-from tests.support.command_line import invoked
+from tests.support.command_line import invoke
 
 
 def solved(line: str) -> dict[str, object]:
-    document: dict[str, object] = json.loads(invoked(["solve", *line.split(), "--format", "json"]).stdout)
+    document: dict[str, object] = json.loads(invoke(["solve", *line.split(), "--format", "json"]).stdout)
     return document
 
 
@@ -36,8 +36,8 @@ def test_a_forced_win_on_a_large_board_is_not_exact() -> None:
 
 
 def test_an_unproven_value_is_unknown() -> None:
-    assert invoked(["solve", "gomoku"]).stdout == "X to move: unknown; no forced win found\n"
-    stopped = invoked(["solve", "mnk:4,4,4", "--effort", "100"])
+    assert invoke(["solve", "gomoku"]).stdout == "X to move: unknown; no forced win found\n"
+    stopped = invoke(["solve", "mnk:4,4,4", "--effort", "100"])
     assert "unknown" in stopped.stdout
     assert "The search ended after an effort of 100; --effort N allows more." in stopped.stderr
 
@@ -55,20 +55,20 @@ def test_an_unproven_value_is_unknown() -> None:
     ],
 )
 def test_what_cannot_be_solved_is_refused_with_the_reason(line: str, said: str) -> None:
-    assert said in " ".join(invoked(["solve", *line.split()], code=2).stderr.split())
+    assert said in " ".join(invoke(["solve", *line.split()], code=2).stderr.split())
 
 
 def test_connect4_without_its_extra_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (exact, command_module):
         monkeypatch.setattr(module, "most_free_cells", lambda variant: 28)
     monkeypatch.setattr(command_module, "has_extra", lambda extra: False)
-    error = " ".join(invoked(["solve", "connect4"], code=2).stderr.split())
+    error = " ".join(invoke(["solve", "connect4"], code=2).stderr.split())
     assert "connect4 cannot be solved here: 42 cells are free, expected at most 28" in error
     assert "pip install '.[connect4]'" in error
 
 
 def solved_lines(variant: str, lines: str) -> list[dict[str, object]]:
-    output = invoked(["solve", "--variant", variant, "--format", "json"], stdin=lines).stdout
+    output = invoke(["solve", "--variant", variant, "--format", "json"], stdin=lines).stdout
     return [json.loads(line) for line in output.splitlines()]
 
 
@@ -96,7 +96,7 @@ def test_many_positions_are_solved_in_their_order() -> None:
 @pytest.mark.parametrize("before", [0, 40])
 def test_an_invalid_position_is_reported_with_its_line(before: int) -> None:
     lines = "X........ O\n" * before + "XX.\n"
-    result = invoked(["solve", "--variant", "tictactoe"], stdin=lines, code=1)
+    result = invoke(["solve", "--variant", "tictactoe"], stdin=lines, code=1)
     assert f"line {before + 1}: position 'XX.': expected 9 cells" in result.stderr
 
 
@@ -109,9 +109,9 @@ def test_an_invalid_position_is_reported_with_its_line(before: int) -> None:
     ],
 )
 def test_a_document_without_a_position_is_reported(line: str, error: str) -> None:
-    assert error in invoked(["solve", "--variant", "tictactoe"], stdin=line, code=1).stderr
+    assert error in invoke(["solve", "--variant", "tictactoe"], stdin=line, code=1).stderr
 
 
 def test_the_value_of_connect4_is_a_table_for_people() -> None:
-    table = invoked(["solve", "--variant", "connect4"], stdin="." * 42).stdout
+    table = invoke(["solve", "--variant", "connect4"], stdin="." * 42).stdout
     assert re.search(r"win +41  d1", table)

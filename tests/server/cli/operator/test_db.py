@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from noughts_server.testing import ServerUnderTest, serving
-from tests.support.command_line import invoked
+from tests.support.command_line import invoke
 from tests.support.damage import damage_last_games
 from tests.support.mounts import small_disk
 from tests.support.processes import PROGRAM
@@ -24,7 +24,7 @@ DAY_MS = 86_400_000
 
 def noughts(*words: str, code: int = 0) -> Any:
     """The JSON that a command prints."""
-    return json.loads(invoked([*words, "--format", "json"], code=code).stdout)
+    return json.loads(invoke([*words, "--format", "json"], code=code).stdout)
 
 
 def execute(database: Path, *statements: str) -> None:
@@ -83,17 +83,17 @@ def test_copy_is_one_sound_file_for_its_user_alone(played: tuple[ServerUnderTest
     copy = played[1]
     assert os.listdir(copy.parent) == ["copy.db"]
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
-    text = invoked(["db", "check", "--db", str(copy)]).stdout
+    text = invoke(["db", "check", "--db", str(copy)]).stdout
     assert text == "2 tournaments, 104 games, 4 ratings: nothing wrong\n"
 
 
 def test_backup_never_overwrites_a_file_and_leaves_nothing_half_done(copy: Path, tmp_path: Path) -> None:
     there = tmp_path / "there.db"
     there.write_text("mine")
-    refused = invoked(["db", "backup", str(there), "--db", str(copy)], code=1).stderr
+    refused = invoke(["db", "backup", str(there), "--db", str(copy)], code=1).stderr
     assert "already exists" in refused
     assert there.read_text() == "mine"
-    nowhere = invoked(["db", "backup", str(tmp_path / "no" / "x.db"), "--db", str(copy)], code=1).stderr
+    nowhere = invoke(["db", "backup", str(tmp_path / "no" / "x.db"), "--db", str(copy)], code=1).stderr
     assert "cannot be written (No such file or directory)" in nowhere
     assert not list(tmp_path.glob("*.partial"))
 
@@ -165,7 +165,7 @@ def test_a_damaged_page_is_found_and_other_tournaments_are_checked(copy: Path) -
     assert {"database", "tournaments/"} <= {
         each["where"][:12] if "/" in each["where"] else each["where"] for each in found["findings"]
     }
-    said = invoked(["db", "check", "--db", str(copy)], code=1)
+    said = invoke(["db", "check", "--db", str(copy)], code=1)
     assert "malformed" in said.stdout
     assert "Traceback" not in said.stderr
 
@@ -220,7 +220,7 @@ def test_each_path_of_a_database_names_exactly_that_file(tmp_path: Path) -> None
     paths = [tmp_path / name for name in ("x?1.db", "x?2.db", "a%41b.db", "x#y.db", "a b.db", "50%20off/x.db")]
     (tmp_path / "50%20off").mkdir()
     for number, path in enumerate(paths):
-        invoked(["token", "create", "--owner", f"owner{number}", "--db", str(path)])
+        invoke(["token", "create", "--owner", f"owner{number}", "--db", str(path)])
         copied = noughts("db", "backup", str(path) + ".copy", "--db", str(path))
         assert copied["file"] == f"{path}.copy"
     assert sorted(path for path in tmp_path.rglob("*.db") if path.is_file()) == sorted(paths)
@@ -236,11 +236,11 @@ def test_temporary_databases_lie_in_the_folder_named_by_tmpdir(
 ) -> None:
     (tmp_path / folder).mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / folder))
-    result = invoked(["match", "random", "first-free", "--games", "2", "--db", str(tmp_path / folder / "kept?.db")])
+    result = invoke(["match", "random", "first-free", "--games", "2", "--db", str(tmp_path / folder / "kept?.db")])
     assert "random" in result.stdout
-    assert invoked(["match", "random", "first-free", "--games", "2"]).exit_code == 0
+    assert invoke(["match", "random", "first-free", "--games", "2"]).exit_code == 0
     assert [path.name for path in tmp_path.iterdir() if path.name != "data"] == [folder]
-    reported = invoked(["report", str(tmp_path / folder / "kept?.db"), "-o", str(tmp_path / folder)])
+    reported = invoke(["report", str(tmp_path / folder / "kept?.db"), "-o", str(tmp_path / folder)])
     assert "2 games" in reported.stdout
 
 
@@ -255,11 +255,11 @@ def test_an_archive_has_the_games_of_the_database(played: tuple[ServerUnderTest,
     assert noughts(*words)["months"] == [{**month, "written": False}]
     file = str(folder / month["file"])
     assert noughts("records", "check", file) == {"games": 104, "errors": []}
-    invoked(["records", "convert", file, str(tmp_path / "archive.jsonl")])
+    invoke(["records", "convert", file, str(tmp_path / "archive.jsonl")])
     archived = [json.loads(line) for line in (tmp_path / "archive.jsonl").read_text().splitlines()]
     stored = []
     for name in dict.fromkeys(game["game"].rpartition("/games/")[0] for game in archived):
-        invoked(["records", "convert", name, str(tmp_path / "one.jsonl"), "--db", database])
+        invoke(["records", "convert", name, str(tmp_path / "one.jsonl"), "--db", database])
         stored += [json.loads(line) for line in (tmp_path / "one.jsonl").read_text().splitlines()]
     for game in stored:
         game.pop("tournament", None)  # an archive holds several tournaments

@@ -11,7 +11,7 @@ import pytest
 
 from noughts_server.local.kept_runs import KeptRun
 from noughts_server.store.engine.sqlite import locked
-from tests.support.processes import asked, ended, environment, eventually, said, started
+from tests.support.processes import environment, eventually, exit_code_and_errors, json_of, run_noughts, started
 
 pytestmark = pytest.mark.processes
 DEAF = """
@@ -31,11 +31,11 @@ def interrupted(words: str, env: dict[str, str], begun: Any) -> str:
         begun(process)
         process.send_signal(signal.SIGINT)
         process.send_signal(signal.SIGINT)
-        return ended(process)[1]
+        return exit_code_and_errors(process)[1]
 
 
 def kept(env: dict[str, str], words: str = "") -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = asked(f"db runs {words}", env)["runs"]
+    found: list[dict[str, Any]] = json_of(f"db runs {words}", env)["runs"]
     return found
 
 
@@ -73,7 +73,7 @@ def test_old_runs_are_deleted_and_others_stay(tmp_path: Path, env: dict[str, str
     assert run["games"] > 0
     assert run["games_total"] == 1_000_000
     assert [each["would_delete"] for each in kept(env, "--prune 1d --dry-run")] == [False]
-    listed = said(["db", "runs"], env | {"COLUMNS": "80"}).stdout
+    listed = run_noughts(["db", "runs"], env | {"COLUMNS": "80"}).stdout
     assert f"{datetime.fromisoformat(run['time']):%Y-%m-%d %H:%M}" in listed
     assert run["file"] in listed, "a path that is broken into lines cannot be copied"
     assert [each["deleted"] for each in kept(env, "--prune 1d")] == [False]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.ground import Nats
-from tests.support.command_line import invoked
+from tests.support.command_line import invoke
 
 POSTGRES = "postgresql+psycopg://me@127.0.0.1:1/noughts"
 
@@ -48,18 +48,18 @@ def test_what_no_cluster_can_be_made_of_is_said_with_what_to_do(
     words: Sequence[str], expected: Sequence[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    said = invoked(words, code=2).stderr
+    said = invoke(words, code=2).stderr
     for text in expected:
         assert text in " ".join(said.split())
 
 
 def test_a_bus_or_a_database_that_is_not_there_is_named(tmp_path: Path) -> None:
-    said = invoked(["referee", "--bus", "nats://127.0.0.1:1", "--db", POSTGRES], code=1).stderr
+    said = invoke(["referee", "--bus", "nats://127.0.0.1:1", "--db", POSTGRES], code=1).stderr
     assert "127.0.0.1:1/noughts: it cannot be reached" in " ".join(said.split())
     nats = Nats(tmp_path)
     nats.start()
     try:
-        said = invoked(["serve", "--bus", nats.url, "--db", POSTGRES, "--no-web"], code=1).stderr
+        said = invoke(["serve", "--bus", nats.url, "--db", POSTGRES, "--no-web"], code=1).stderr
     finally:
         nats.kill()
     assert "127.0.0.1:1/noughts: it cannot be reached" in " ".join(said.split())

@@ -21,7 +21,7 @@ from noughts_server.client.failures import CallFailed
 from noughts_server.server import running_server
 from noughts_server.settings import ServerSettings
 from noughts_server.store.people.tokens import create_token
-from tests.support.loopback import Link, until
+from tests.support.loopback import Link, wait_until
 
 
 async def test_a_bot_challenges_once_its_lost_connection_is_back(
@@ -88,7 +88,7 @@ async def test_challenge_is_played_to_its_end_if_the_server_restarts(
         resumed.set()
         # The command looks while no server answers.
         before = looks["begun"]
-        await until(lambda: looks["begun"] > before + 1)
+        await wait_until(lambda: looks["begun"] > before + 1)
         async with running_server(replace(settings, listen=server.address)):
             played = await challenge
             bob.cancel()

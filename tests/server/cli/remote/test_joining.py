@@ -17,7 +17,7 @@ import pytest
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.times import from_now, read_duration, read_moment
 from tests.server.cli.conftest import Refusal
-from tests.support.background import online
+from tests.support.background import bots_online
 from tests.support.processes import PROGRAM
 
 Ask = Callable[..., Any]
@@ -331,7 +331,7 @@ def test_join_takes_bots_by_name_or_all_that_are_online(
 def test_join_all_online_enters_what_fits_and_lists_the_rest(
     ask: Ask, bob: Any, noughts: Any, server: str, token: str, env: dict[str, str]
 ) -> None:
-    with online(server, token, a="pascal", b="random", c="pascal", d="threats"):
+    with bots_online(server, token, a="pascal", b="random", c="pascal", d="threats"):
         ask("tournament create wide --variant mnk:7,7,4")
         joined = noughts("tournament join wide --all-online --format json", env=env)
         assert [row["label"] for row in json.loads(joined.stdout)["entries"]] == ["b", "d"]
@@ -349,7 +349,7 @@ def test_bot_is_refused_at_entry_for_a_board_that_it_resigns_on(
     ask("tournament create small --variant mnk:4,4,4")
     ask("tournament create wide --variant mnk:7,7,5")
     ask("tournament create fast --variant mnk:4,3,3")
-    with online(server, token, full="minimax", deep="minimax:depth=2", quick="minimax:faster=true"):
+    with bots_online(server, token, full="minimax", deep="minimax:depth=2", quick="minimax:faster=true"):
         assert ask("tournament join small full")["label"] == "full"
         assert ask("tournament join wide deep")["label"] == "deep"
         for line in ("wide full", "fast quick"):

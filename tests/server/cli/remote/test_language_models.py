@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.background import online
+from tests.support.background import bots_online
 from tests.support.model_endpoint import ModelEndpoint, Reply, Request, cell, free_cells, model_endpoint, question_of
 
 Ask = Callable[..., Any]
@@ -101,7 +101,7 @@ def expected(models: Models, games: list[dict[str, Any]], name: str) -> dict[str
 def test_models_and_reference_bots_play_at_a_server(
     ask: Ask, noughts: Any, server: str, token: str, models: Models, endpoint: ModelEndpoint, tmp_path: Path
 ) -> None:
-    with online(server, token, champion="minimax"):
+    with bots_online(server, token, champion="minimax"):
         played = ask(f"tournament run bot:champion@1 random first-free {specs(endpoint.url)} --games 2")
     assert (played["state"], played["games"]) == ("finished", 30)
     env = {"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": token}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.server.cli.conftest import Refusal
-from tests.support.background import online
+from tests.support.background import bots_online
 from tests.support.processes import eventually
 
 Ask = Callable[..., Any]
@@ -17,7 +17,7 @@ Ask = Callable[..., Any]
 @pytest.fixture(autouse=True)
 def bots(server: str, token: str) -> Iterator[None]:
     """Two bots that are online."""
-    with online(server, token, here="random", there="first-free"):
+    with bots_online(server, token, here="random", there="first-free"):
         yield
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.background import online
+from tests.support.background import bots_online
 from tests.support.children.field import PROGRAMS
 from tests.support.processes import eventually
 
@@ -21,7 +21,7 @@ Ask = Callable[..., Any]
 @pytest.fixture
 def bots(server: str, token: str) -> Iterator[list[str]]:
     """Two bots that are online."""
-    with online(server, token, **{"alice-random": "random", "alice-first": "first-free"}):
+    with bots_online(server, token, **{"alice-random": "random", "alice-first": "first-free"}):
         yield ["alice-random", "alice-first"]
 
 

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from tests.server.cli.conftest import Refusal
-from tests.support.background import online
+from tests.support.background import bots_online
 
 Ask = Callable[..., Any]
 
 
 @pytest.fixture
 def champion(server: str, token: str) -> Iterator[str]:
-    with online(server, token, champion="minimax"):
+    with bots_online(server, token, champion="minimax"):
         yield "champion"
 
 

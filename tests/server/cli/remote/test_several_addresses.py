@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from tests.support.background import online
+from tests.support.background import bots_online
 from tests.support.command_line import commands_and_groups
-from tests.support.processes import ended, first_line
-from tests.support.receiver import receiving
+from tests.support.processes import exit_code_and_errors, first_line
+from tests.support.receiver import webhook_receiver
 
 BOT = """
 from noughts_bots import Bot
@@ -113,13 +113,13 @@ def env(
     serving = f"serve --listen 127.0.0.1:0 --no-web --accept py --allow-private-webhooks --db {DATABASE} --format json"
     with start(serving) as process:
         server = json.loads(first_line(process))["grpc"]
-        with online(server, token, best="minimax", worst="random"):
+        with bots_online(server, token, best="minimax", worst="random"):
             yield {"NOUGHTS_SERVER": request.param.format(server), "NOUGHTS_TOKEN": token}
 
 
 @pytest.mark.at_length
 def test_commands_that_succeed_leave_standard_error_empty(env: dict[str, str], noughts: Any, capfd: Any) -> None:
-    with receiving() as receiver:
+    with webhook_receiver() as receiver:
         for line in LINES.replace("RECEIVER", receiver.url).strip().splitlines():
             assert (line, noughts(f"{line} --format json", env=env).stderr) == (line, "")
     assert capfd.readouterr().err == ""
@@ -139,7 +139,7 @@ def test_interrupted_commands_leave_standard_error_empty(env: dict[str, str], st
         with start(f"{line} --format json", env) as process:
             first_line(process)
             process.send_signal(signal.SIGINT)
-            assert (line, ended(process)[1]) == (line, "")
+            assert (line, exit_code_and_errors(process)[1]) == (line, "")
 
 
 def test_list_has_every_command_that_calls_a_server() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from noughts_proto.v1 import feed_pb2, tournaments_pb2
 from noughts_server.cli.drawing.feed_lines import tournament_line
-from tests.support.background import online
+from tests.support.background import bots_online
 from tests.support.databases import change
 from tests.support.site import site_of
 
@@ -20,7 +20,7 @@ REASON = "no referee is connected. Fix: start one."
 @pytest.fixture
 def stopped(ask: Any, server: str, token: str, tmp_path: Path) -> None:
     """A tournament `cup`, which waits for an attempt in an hour."""
-    with online(server, token, **{"alice-a": "random", "alice-b": "random"}):
+    with bots_online(server, token, **{"alice-a": "random", "alice-b": "random"}):
         ask("tournament create cup")
         for bot in ("alice-a", "alice-b"):
             ask(f"tournament join cup --bot {bot}")

@@ -10,7 +10,7 @@ import pytest
 
 from noughts_bots import Bot, Position
 from tests.server.cli.conftest import Refusal
-from tests.support.background import online
+from tests.support.background import bots_online
 
 Ask = Callable[..., Any]
 EASY = "--sprt elo0=-1000,elo1=-900"
@@ -20,7 +20,7 @@ HARD = "--sprt elo0=900,elo1=1000"
 @pytest.fixture
 def bots(server: str, token: str) -> Iterator[None]:
     """Two bots that are online: `best` and `worst`."""
-    with online(server, token, best="minimax", worst="random"):
+    with bots_online(server, token, best="minimax", worst="random"):
         yield
 
 
@@ -97,7 +97,7 @@ class Connects(Bot):
 
 @pytest.mark.parametrize("openings", ["", "--openings none", "--openings random:6", "--openings balanced:6"])
 def test_test_is_played_in_the_variant_that_both_bots_play(ask: Ask, server: str, token: str, openings: str) -> None:
-    with online(server, token, new=Connects(), base=Connects(), free="random"):
+    with bots_online(server, token, new=Connects(), base=Connects(), free="random"):
         made = ask(f"test create new base --games 2 {openings}")
         assert made["variant"] == "connect4"
         assert (made["openings"] or {}).get("kind") == {"": "random", "--openings none": None}.get(
@@ -108,14 +108,14 @@ def test_test_is_played_in_the_variant_that_both_bots_play(ask: Ask, server: str
 
 def test_bots_without_a_common_variant_are_named(ask: Ask, refusal: Refusal, env: dict[str, str]) -> None:
     server, token = env["NOUGHTS_SERVER"], env["NOUGHTS_TOKEN"]
-    with online(server, token, new=Connects(), base="pascal", free="random"):
+    with bots_online(server, token, new=Connects(), base="pascal", free="random"):
         for line in ("test create new base", "challenge bot:base --as new"):
             refusal(line, code=2, env=env)
         refusal("test create new base --variant connect4", code=2, env=env)
 
 
 def test_challenge_is_played_in_the_variant_that_both_bots_play(ask: Ask, server: str, token: str) -> None:
-    with online(server, token, new=Connects(), base=Connects(), free="random"):
+    with bots_online(server, token, new=Connects(), base=Connects(), free="random"):
         for opponent in ("base", "free"):
             played = ask(f"challenge bot:{opponent} --as new --games 2")
             assert ask(f"tournament show {played['tournament']}")["variant"] == "connect4"

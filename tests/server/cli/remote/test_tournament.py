@@ -16,7 +16,7 @@ import pytest
 
 from noughts_bots import Bot, Position
 from tests.server.cli.conftest import Refusal
-from tests.support.background import online
+from tests.support.background import bots_online
 from tests.support.children.field import PLAYER
 from tests.support.processes import eventually
 
@@ -26,7 +26,7 @@ Ask = Callable[..., Any]
 @pytest.fixture
 def bots(server: str, token: str) -> Iterator[list[str]]:
     """Two bots that are online."""
-    with online(server, token, **{"alice-random": "random", "alice-minimax": "minimax"}):
+    with bots_online(server, token, **{"alice-random": "random", "alice-minimax": "minimax"}):
         yield ["alice-random", "alice-minimax"]
 
 
@@ -113,7 +113,7 @@ def test_candidates_end_with_the_first_that_is_stronger(
     ask: Ask, bots: list[str], noughts: Any, refusal: Refusal, server: str, token: str
 ) -> None:
     refusal("tournament create three --schedule candidates", code=2)
-    with online(server, token, **{"alice-fives": "fives"}):
+    with bots_online(server, token, **{"alice-fives": "fives"}):
         base, best = bots
         for name, test in (("three", "elo0=0,elo1=200"), ("worse", "elo0=700,elo1=900")):
             ask(f"tournament create {name} --schedule candidates --sprt {test} --openings random:2")
@@ -199,7 +199,7 @@ def test_game_list_shows_only_games_lost_by_a_fault(
     ask: Ask, noughts: Any, server: str, token: str, env: dict[str, str]
 ) -> None:
     ask("tournament create cup --games 4")
-    with online(server, token, right="random", wrong=Wrong()):
+    with bots_online(server, token, right="random", wrong=Wrong()):
         for bot in ("right", "wrong"):
             ask(f"tournament join cup {bot}")
         ask("tournament start cup")
@@ -219,7 +219,7 @@ def test_games_are_filtered_by_bot_result_and_termination(
     ask: Ask, noughts: Any, server: str, token: str, env: dict[str, str]
 ) -> None:
     ask("tournament create cup --games 4")
-    with online(server, token, right="random", wrong=Wrong(), third="random"):
+    with bots_online(server, token, right="random", wrong=Wrong(), third="random"):
         for bot in ("right", "wrong", "third"):
             ask(f"tournament join cup {bot}")
         ask("tournament start cup")
@@ -513,7 +513,7 @@ def test_an_opening_by_agreement_is_shown_with_the_sides_that_were_played(
 ) -> None:
     created = ask("tournament create agreed --variant gomoku --opening-rule swap2 --games 8 --seed 1")
     assert created["variant"] == "gomoku+swap2"
-    with online(server, token, **{"alice-lots": "random", "alice-fives": "fives"}):
+    with bots_online(server, token, **{"alice-lots": "random", "alice-fives": "fives"}):
         for bot in ("alice-lots", "alice-fives"):
             ask(f"tournament join agreed --bot {bot}")
         ask("tournament start agreed")

@@ -17,7 +17,7 @@ from noughts_proto.v1 import tournaments_pb2
 from noughts_referee.rules import Result, Termination, cell_names, parse_variant
 from noughts_server.cli.drawing.boards import board_lines
 from noughts_server.cli.screens.watch.redrawn import RedrawnOverview
-from tests.support.background import online
+from tests.support.background import bots_online
 
 Ask = Callable[..., Any]
 
@@ -26,7 +26,7 @@ Ask = Callable[..., Any]
 def spring(ask: Ask, server: str, token: str) -> Iterator[Callable[[], None]]:
     """The tournament `spring` of 20 games of two bots that are online; call it to have it played."""
     ask("tournament create spring --games 20 --seed 4")
-    with online(server, token, ada="random", bob="random"):
+    with bots_online(server, token, ada="random", bob="random"):
         for name in ("ada", "bob"):
             ask(f"tournament join spring --bot {name}")
         yield lambda: ask("tournament start spring")

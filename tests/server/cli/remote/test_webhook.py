@@ -10,14 +10,14 @@ import pytest
 
 from tests.server.cli.conftest import Refusal
 from tests.support.processes import first_line
-from tests.support.receiver import Receiver, receiving
+from tests.support.receiver import Receiver, webhook_receiver
 
 SERVE = "serve --listen 127.0.0.1:0 --no-web --accept none --log-level error --format json"
 
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    with receiving() as opened:
+    with webhook_receiver() as opened:
         yield opened
 
 
