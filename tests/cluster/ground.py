@@ -21,7 +21,7 @@ import grpc.aio
 
 from noughts_proto.transport import CLIENT_OPTIONS, TOKEN_KEY
 from noughts_proto.v1 import bots_pb2, bots_pb2_grpc, tournaments_pb2, tournaments_pb2_grpc
-from noughts_server.records.replay import faults_of_stored
+from noughts_server.records.replay import errors_of_stored_game
 from noughts_server.store.checking import check_database
 from noughts_server.store.engine.database import Store
 from noughts_server.store.people.tokens import create_token
@@ -362,7 +362,7 @@ class Cluster:
             counted["stored twice"] += len(ordinals) - len(set(ordinals))
         store = await self.store()
         try:
-            report = await store.read(lambda connection: check_database(connection, faults_of_stored))
+            report = await store.read(lambda connection: check_database(connection, errors_of_stored_game))
             counted["other damage"] = len(report.findings)
             counted["ratings that differ"] = len((await store.write(rebuild_ratings)).differences)
         finally:

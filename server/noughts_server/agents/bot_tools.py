@@ -19,7 +19,7 @@ from noughts_proto.interpreter import environment, python
 from noughts_proto.v1 import bots_pb2, games_pb2, tokens_pb2
 from noughts_server.agents.arguments import BotName, Content, Entry, GameName, NumberOfGame, TournamentOfGame
 from noughts_server.agents.tool_calls import Backend, Caller, tournament_and_number
-from noughts_server.client.submissions import TRIAL_SECONDS, kind_of, submission_requests
+from noughts_server.client.submissions import TRIAL_SECONDS, file_kind, submission_requests
 from noughts_server.core.resource_names import game_name, tournament_name
 from noughts_server.core.turns import Turns
 from noughts_server.records.explaining import sentences
@@ -182,6 +182,6 @@ def _program(content: str) -> tuple[bytes, str]:
         module = base64.b64decode(content, validate=True)
     except binascii.Error:
         return content.encode(), "py"
-    if kind_of("", module) != "wasm":
+    if file_kind("", module) != "wasm":
         raise Failure(400, "content: expected Python source, or a WebAssembly module as base64")
     return module, "wasm"

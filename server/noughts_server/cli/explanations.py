@@ -106,7 +106,7 @@ def _explain_call(error: BaseException) -> Problem | None:
         if isinstance(error, CallFailed):
             if error.code.name == "INVALID_ARGUMENT":
                 return UsageProblem(_with_option_names(error.message), error.hint)
-            if error.token_missing:
+            if error.lacks_token:
                 from noughts_server.cli.connection import NO_TOKEN
 
                 return Problem(*NO_TOKEN)

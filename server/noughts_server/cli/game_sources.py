@@ -23,8 +23,8 @@ from noughts_server.client.client import Client
 from noughts_server.core.resource_names import short
 from noughts_server.records.formats import DIALECT, Dialect, read_games
 from noughts_server.records.json_lines import json_document, json_line
-from noughts_server.records.recorded_game import Placed, RecordError
-from noughts_server.records.replay import archived, recorded
+from noughts_server.records.recorded_game import PlacedGame, RecordError
+from noughts_server.records.replay import archive_record, stored_record
 from noughts_server.records.server_games import recorded_game
 from noughts_server.tables.about import About
 from noughts_server.tables.recorded_game import RecordedGame, occasion
@@ -131,7 +131,7 @@ class GameSource(ServerOptions):
                     printing.note(f"{path} holds several tournaments; this is the newest, {newest} (see --tournament).")
             title = stored.settings.title or stored.slug
             games = _require_games(
-                (game_record(recorded(game)) for game in export(connection, stored.id)), _unplayed(stored.name)
+                (game_record(stored_record(game)) for game in export(connection, stored.id)), _unplayed(stored.name)
             )
             return make(TournamentGames(title, games, about_stored(stored, crosstable(connection, stored, top=1))))
 
@@ -186,7 +186,7 @@ class TournamentPlace(ServerOptions):
                 line = json_document(record_of(game, tournament.title or short(name)))
                 if is_last:
                     finished = tournament.state == pb.TOURNAMENT_STATE_FINISHED
-                    line["tournament"] = about_of(tournament, table).recorded(number, finished=finished)
+                    line["tournament"] = about_of(tournament, table).file_facts(number, finished=finished)
                 out.write(printing.compact_json(line) + "\n")
 
 
@@ -196,7 +196,7 @@ def _write_stored(connection: "Connection", name: str, out: IO[str]) -> None:
     from noughts_server.store.tournaments.tournaments import get_tournament
 
     tournament = get_tournament(connection, short(name))
-    out.writelines(json_line(archived(game, tournament)) for game in export_file(connection, tournament))
+    out.writelines(json_line(archive_record(game, tournament)) for game in export_file(connection, tournament))
 
 
 def games_in(file: str, dialect: Dialect = DIALECT) -> Iterator[RecordedGame]:
@@ -204,7 +204,7 @@ def games_in(file: str, dialect: Dialect = DIALECT) -> Iterator[RecordedGame]:
     return (valid_game(file, numbered) for numbered in read_games(file, dialect=dialect))
 
 
-def valid_game(file: str, numbered: Placed) -> RecordedGame:
+def valid_game(file: str, numbered: PlacedGame) -> RecordedGame:
     """Return the game. Raises Problem with its place if it could not be read."""
     if isinstance(numbered.game, RecordError) and numbered.game.fix:
         raise Problem(f"{place_in(file, numbered)}: {numbered.game}", numbered.game.fix)
@@ -213,7 +213,7 @@ def valid_game(file: str, numbered: Placed) -> RecordedGame:
     return numbered.game
 
 
-def place_in(file: str, numbered: Placed) -> str:
+def place_in(file: str, numbered: PlacedGame) -> str:
     """Return the place of a game in a file, for errors."""
     return f"{numbered.file or file}, line {numbered.line:,}"
 
@@ -252,7 +252,7 @@ def _require_games(games: Iterable[RecordedGame], error: Problem) -> Iterator[Re
 
 def _games_of_server(client: Client, name: str) -> Iterator[games_pb2.Game]:
     request = games_pb2.ListGamesRequest(parent=name, with_comments=True)
-    return client.each(client.games.ListGames, request, lambda page: page.games)
+    return client.list_items(client.games.ListGames, request, lambda page: page.games)
 
 
 def with_last(games: Iterable[Result]) -> Iterator[tuple[Result, bool]]:

@@ -13,7 +13,7 @@ from noughts_proto.feed_view import View
 from noughts_proto.security import Dialling
 from noughts_proto.transport import TOKEN_KEY
 from noughts_proto.v1 import feed_pb2
-from noughts_server.client.failures import DEADLINE_SECONDS, NO_HINTS, PASSING, CallFailed, explain_call
+from noughts_server.client.failures import DEADLINE_SECONDS, NO_HINTS, TEMPORARY_CODES, CallFailed, explain_call
 from noughts_server.client.stubs import Stubs
 
 LARGEST_PAGE = 1_000
@@ -63,7 +63,7 @@ class Client(Stubs):
         except grpc.RpcError as error:
             raise self._explained(error, seconds) from error
 
-    def each(
+    def list_items(
         self,
         method: "grpc.UnaryUnaryMultiCallable[Any, Paged]",
         request: Any,
@@ -102,21 +102,21 @@ class Client(Stubs):
                 for response in self.feed.Watch(request, metadata=self._metadata):
                     wait = _FIRST_WAIT
                     message(response, view)
-                    resume(request, response)
+                    continue_after(request, response)
                 return
             except grpc.RpcError as error:
                 failed = self._explained(error)
-                if failed.code not in PASSING or not view.has_snapshot:
+                if failed.code not in TEMPORARY_CODES or not view.has_snapshot:
                     raise failed from error
                 lost(failed.message)
             time.sleep(wait)
             wait = min(2 * wait, _LONGEST_WAIT)
 
     def _explained(self, error: grpc.RpcError, seconds: float = DEADLINE_SECONDS) -> CallFailed:
-        return explain_call(error, self.address, self._hints, with_token=bool(self.token), seconds=seconds)
+        return explain_call(error, self.address, self._hints, has_token=bool(self.token), seconds=seconds)
 
 
-def resume(request: feed_pb2.WatchRequest, response: feed_pb2.WatchResponse) -> None:
+def continue_after(request: feed_pb2.WatchRequest, response: feed_pb2.WatchResponse) -> None:
     """Set the request so that it continues after this response."""
     request.epoch, request.from_sequence = response.epoch, response.sequence
     if response.HasField("resync"):

@@ -14,7 +14,7 @@ from noughts_proto.security import failed_handshake, why_hung_up
 from noughts_proto.unreachable import why_unreachable
 
 DEADLINE_SECONDS = 10.0
-PASSING = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN)
+TEMPORARY_CODES = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN)
 """A stream that failed in one of these ways can be opened again."""
 NO_HINTS: Mapping[grpc.StatusCode, str] = MappingProxyType({})
 _REFUSALS = (
@@ -32,7 +32,7 @@ class CallFailed(ExplainedError):
     message: str
     hint: str = ""
     """Advice for the user; empty if there is none."""
-    with_token: bool = True
+    has_token: bool = True
     field: str = ""
     """The path of the wrong field of the request, e.g. `tournament.time.bank_us`; empty if none is known."""
     expected: str = ""
@@ -42,14 +42,14 @@ class CallFailed(ExplainedError):
         return self.message
 
     @property
-    def refused(self) -> bool:
+    def is_refusal(self) -> bool:
         """Whether the server answered and refused this request; another request can succeed."""
         return self.code in _REFUSALS
 
     @property
-    def token_missing(self) -> bool:
+    def lacks_token(self) -> bool:
         """Whether the call needed a token and had none."""
-        return self.code is grpc.StatusCode.UNAUTHENTICATED and not self.with_token
+        return self.code is grpc.StatusCode.UNAUTHENTICATED and not self.has_token
 
 
 def explain_call(
@@ -57,7 +57,7 @@ def explain_call(
     address: str,
     hints: Mapping[grpc.StatusCode, str] = NO_HINTS,
     *,
-    with_token: bool = True,
+    has_token: bool = True,
     seconds: float = DEADLINE_SECONDS,
 ) -> CallFailed:
     """Return what a gRPC error means, in the server's own words if it gave some.
@@ -76,7 +76,7 @@ def explain_call(
             details,
             hint=info.metadata.get("hint", ""),
             expected=info.metadata.get("expected", ""),
-            with_token=with_token,
+            has_token=has_token,
             field=field,
         )
     if problem := failed_handshake(address, details):
@@ -90,4 +90,4 @@ def explain_call(
         return CallFailed(code, f"server {address} did not answer within {seconds:.0f} s", hint)
     if code is grpc.StatusCode.UNIMPLEMENTED:
         return CallFailed(code, f"server {address} does not support this call", hint)
-    return CallFailed(code, f"server {address}: {details} ({code.name})", hint, with_token=with_token)
+    return CallFailed(code, f"server {address}: {details} ({code.name})", hint, has_token=has_token)

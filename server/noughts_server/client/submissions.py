@@ -11,7 +11,7 @@ _PIECE = 64 * 1024
 _WASM, _ZIP = b"\0asm", b"PK\x03\x04"
 
 
-def kind_of(name: str, content: bytes) -> str | None:
+def file_kind(name: str, content: bytes) -> str | None:
     """Return the kind of a bot, `wasm` or `py`, judged by its file; None if it is neither."""
     if content.startswith(_WASM):
         return "wasm"

@@ -86,7 +86,9 @@ def estimate_of(client: Client, settings: TournamentSettings, bots: int) -> Nigh
 def _nights(client: Client) -> Iterator[tournaments_pb2.Tournament]:
     """Yield the course's nights, the newest first."""
     request = tournaments_pb2.ListTournamentsRequest(owner=ORGANISER, search=_PREFIX)
-    tournaments = client.each(client.tournaments.ListTournaments, request, lambda page: page.tournaments, _MOST_NIGHTS)
+    tournaments = client.list_items(
+        client.tournaments.ListTournaments, request, lambda page: page.tournaments, _MOST_NIGHTS
+    )
     for tournament in tournaments:
         if short(tournament.name).startswith(_PREFIX):
             yield tournament
@@ -139,7 +141,7 @@ async def play_nights(
 def online_bots(client: Client) -> list[bots_pb2.Bot]:
     """Return the bots that would play now."""
     request = bots_pb2.ListBotsRequest(online_only=True)
-    return list(client.each(client.bots.ListBots, request, lambda page: page.bots, 10_000))
+    return list(client.list_items(client.bots.ListBots, request, lambda page: page.bots, 10_000))
 
 
 def plan_night(client: Client, settings: TournamentSettings) -> NightEstimate:
@@ -192,7 +194,7 @@ def _enter(client: Client, name: str, bot: bots_pb2.Bot) -> None:
         try:
             client.call(client.tournaments.JoinTournament, joining)
         except CallFailed as failed:
-            if failed.refused:
+            if failed.is_refusal:
                 raise
             time.sleep(_PAUSE_SECONDS)
         else:
@@ -220,10 +222,10 @@ def write_reports(client: Client, folder: CourseFolder, name: str) -> list[str]:
     course = folder.read()
     rows = standings(client, name)
     everybody = bots_pb2.ListBotsRequest(show_retired=True)
-    owners = {bot.name: bot.owner for bot in client.each(client.bots.ListBots, everybody, lambda page: page.bots)}
+    owners = {bot.name: bot.owner for bot in client.list_items(client.bots.ListBots, everybody, lambda page: page.bots)}
     owned = [(row, owners.get(row.bot_version.partition("/versions/")[0])) for row in rows]
     lost = games_pb2.ListGamesRequest(parent=name, faults_only=True)
-    faults = list(client.each(client.games.ListGames, lost, lambda page: page.games, 10_000))
+    faults = list(client.list_items(client.games.ListGames, lost, lambda page: page.games, 10_000))
     night = name.removeprefix("tournaments/night-")
 
     def report(login: str) -> str:

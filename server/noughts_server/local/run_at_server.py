@@ -20,7 +20,7 @@ from noughts_server.local.bot_process import BotProcess, bot_process
 from noughts_server.local.children import LocalChildren
 from noughts_server.local.plan import LocalError, LocalOutcome, LocalPlan, LocalProgress, LocalStop, PlayedGame
 from noughts_server.local.tournament import LocalTournament
-from noughts_server.records.replay import recorded
+from noughts_server.records.replay import stored_record
 from noughts_server.runtime.bus import listening
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.server import Server
@@ -144,7 +144,13 @@ class RunAtServer:
             has_games = bool(
                 tournament.games_done or games_so_far(connection, tournament.id, 1, tournament.games_total)
             )
-            return tournament, table, terminations(connection, tournament.id), Tally(map(recorded, games)), has_games
+            return (
+                tournament,
+                table,
+                terminations(connection, tournament.id),
+                Tally(map(stored_record, games)),
+                has_games,
+            )
 
         tournament, crosstable, ends, tally, has_games = await store.read(read)
         table = tuple(crosstable.standings)

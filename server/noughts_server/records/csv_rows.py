@@ -3,14 +3,13 @@
 import csv
 import io
 from collections.abc import Iterable, Iterator
-from functools import partial
 from itertools import chain
 
 from noughts_server.core.plain_text import of_spreadsheet_cell, spreadsheet_cell
 from noughts_server.records.endings import termination_of
 from noughts_server.records.recorded_game import (
     BYTE_ORDER_MARK,
-    Placed,
+    PlacedGame,
     RecordError,
     check_listed,
     listed_game,
@@ -28,12 +27,13 @@ _NAMES = {
     "date": ("date", "end_time"),
 }
 """The names of a column, the best one first; other columns have one name."""
-_NEEDED = ("first", "second", "result")
+_REQUIRED = ("first", "second", "result")
 _SEPARATORS = ",;\t|"
 _SEPARATOR_LINE = "sep="
-"""The line in which spreadsheets announce the separator."""
+"""The beginning of a line by which spreadsheets declare the separator."""
 _EXPECTED_ROW = "first,second,result as in `alpha,beta,1-0`"
-_SHOWN = 80
+_LONGEST_QUOTE = 80
+"""Characters of a line that an error quotes."""
 
 
 class _Dialect(csv.excel):
@@ -47,50 +47,63 @@ def csv_text(record: RecordedGame) -> str:
     """Return the game as a line. Raises RecordError."""
     check_listed(record)
     text = io.StringIO()
-    known = record.occasion
-    row = (record.first, record.second, record.result, record.round, known.get("date", ""), known.get("event", ""))
-    cells = map(spreadsheet_cell, (*row, record.variant, record.termination))
-    csv.writer(text, lineterminator="\n").writerow(cells)
+    occasion_of_game = record.occasion
+    values = {
+        "first": record.first,
+        "second": record.second,
+        "result": record.result,
+        "round": record.round,
+        "date": occasion_of_game.get("date", ""),
+        "event": occasion_of_game.get("event", ""),
+        "variant": record.variant,
+        "termination": record.termination,
+    }
+    csv.writer(text, lineterminator="\n").writerow(spreadsheet_cell(values[column]) for column in COLUMNS)
     return text.getvalue()
 
 
-def read_csv(lines: Iterable[str]) -> Iterator[Placed]:
-    """Yield the games in a file, whose first row can name the columns; White is the player that moved first.
+def read_csv(lines: Iterable[str]) -> Iterator[PlacedGame]:
+    """Yield the games in a file, whose first row can be a heading with the names of the columns.
 
-    Without such a row, the columns are the first player, the second and the result. The separator is the one that
-    makes the first row a heading or a game.
+    A heading can call the first player White. Without a heading, the columns are the first player, the second player
+    and the result. The separator is the one with which the first row is a heading or a game.
     """
-    skipped, separator, begin = _begin(iter(lines))
-    rows = csv.reader(begin, _Dialect, delimiter=separator)
+    skipped, separator, other_lines = _begin(iter(lines))
+    rows = csv.reader(other_lines, _Dialect, delimiter=separator)
     places: dict[str, int] | None = None
     heading: list[str] = []
     try:
         for row in rows:
             cells = [of_spreadsheet_cell(cell.strip()) for cell in row]
             line = skipped + rows.line_num
-            if not any(cells) or [cells[0].removeprefix(BYTE_ORDER_MARK), *cells[1:]] == heading:
+            if not any(cells):
+                continue
+            # Files that were joined repeat the heading.
+            if [cells[0].removeprefix(BYTE_ORDER_MARK), *cells[1:]] == heading:
                 continue
             if places is None:
                 places = _heading(cells)
                 if places:
                     heading = cells
                     continue
-                places = {name: place for place, name in enumerate(_NEEDED)}
-            yield Placed(line, _game({name: cells[at] for name, at in places.items() if at < len(cells)}, row))
+                places = {name: place for place, name in enumerate(_REQUIRED)}
+            values = {name: cells[place] for name, place in places.items() if place < len(cells)}
+            yield PlacedGame(line, _game(values, row))
     except csv.Error as error:
-        yield Placed(skipped + rows.line_num, RecordError(f"invalid CSV ({error})", _EXPECTED_ROW))
+        yield PlacedGame(skipped + rows.line_num, RecordError(f"invalid CSV ({error})", _EXPECTED_ROW))
     except RecordError as error:
-        yield Placed(skipped + rows.line_num, error)
+        yield PlacedGame(skipped + rows.line_num, error)
 
 
 def _begin(lines: Iterator[str]) -> tuple[int, str, Iterable[str]]:
-    """Return how many lines were skipped, the separator, and the other lines."""
+    """Find the separator. Return the number of lines before the first row, the separator, and the lines of all rows."""
     skipped = 0
     for line in lines:
         if line.strip().lower().startswith(_SEPARATOR_LINE) and len(line.strip("\r\n")) == len(_SEPARATOR_LINE) + 1:
             return skipped + 1, line.strip("\r\n")[-1], lines
         if line.strip():
-            return skipped, next(filter(partial(_separates, line), _SEPARATORS), ","), chain([line], lines)
+            separator = next((mark for mark in _SEPARATORS if _separates(line, mark)), ",")
+            return skipped, separator, chain([line], lines)
         skipped += 1
     return skipped, ",", ()
 
@@ -105,7 +118,7 @@ def _separates(line: str, separator: str) -> bool:
 
 
 def _is_game(cells: list[str]) -> bool:
-    return len(cells) >= len(_NEEDED) and result_of(cells[2]) in RESULTS
+    return len(cells) >= len(_REQUIRED) and result_of(cells[2]) in RESULTS
 
 
 def _heading(cells: list[str]) -> dict[str, int]:
@@ -113,18 +126,18 @@ def _heading(cells: list[str]) -> dict[str, int]:
     names = [cell.lower().replace(" ", "_") for cell in cells]
     places = {}
     for column in COLUMNS:
-        if heading := next((name for name in _NAMES.get(column, (column,)) if name in names), ""):
-            places[column] = names.index(heading)
-    missing = [column for column in _NEEDED if column not in places]
-    if missing and len(missing) < len(_NEEDED) and not _is_game(cells):  # players can be called White and Black
-        wrong = f"a heading without {missing[0]!r}: {','.join(cells)[:_SHOWN]}"
-        raise RecordError(wrong, "the columns first, second and result, or white, black and result")
+        if name := next((name for name in _NAMES.get(column, (column,)) if name in names), ""):
+            places[column] = names.index(name)
+    missing = [column for column in _REQUIRED if column not in places]
+    if missing and len(missing) < len(_REQUIRED) and not _is_game(cells):  # players can be called White and Black
+        got = f"a heading without {missing[0]!r}: {','.join(cells)[:_LONGEST_QUOTE]}"
+        raise RecordError(got, "the columns first, second and result, or white, black and result")
     return {} if missing else places
 
 
 def _game(cells: dict[str, str], row: list[str]) -> RecordedGame | RecordError:
-    if not all(cells.get(name) for name in _NEEDED):
-        return RecordError(repr(",".join(row)[:_SHOWN]), _EXPECTED_ROW)
+    if not all(cells.get(name) for name in _REQUIRED):
+        return RecordError(repr(",".join(row)[:_LONGEST_QUOTE]), _EXPECTED_ROW)
     result = result_of(cells["result"])
     more = occasion(cells.get("event", ""), cells.get("date", "")) | round_of(cells.get("round", ""))
     try:

@@ -14,11 +14,12 @@ from noughts_server.tables.recorded_game import one_line
 
 SCHEMA_VERSION = 1
 """Version of the columns: it changes if a column changes its type or its meaning, but not if one is added."""
-READER_BYTES = 2 << 30  # limit of the process that parses a file
+READER_BYTES = 2 << 30
+"""Limit of the memory of the process that parses a Parquet file."""
 
 
 class Rows(StrEnum):
-    """The meaning of a table's rows."""
+    """What one row of a data set is: a game, a move or a position."""
 
     GAMES = "games"
     MOVES = "moves"
@@ -36,23 +37,46 @@ class Rows(StrEnum):
 
 
 class DataSet(NamedTuple):
-    """The contents of a card about files: their rows, the licence if it is known, and where the games come from."""
+    """The facts for the card of a data set: what a row is, the licence if it is known, and the source of the games."""
 
     rows: Rows = Rows.GAMES
     license: str = ""
     source: str = ""
 
     def write_card(self, file: Path, rows: int, games: Counter[str], *, pattern: str = "") -> None:
-        """Write README.md next to the file, or FILE.md if that is of something else; `games` counts each variant."""
+        """Write README.md next to the file, or FILE.md if there is a README.md of something else.
+
+        Args:
+            file: the data set, whose name the card has.
+            rows: the number of its rows.
+            games: the number of games of each variant.
+            pattern: the names of the files if the data set is a folder.
+        """
         card = file.with_name("README.md")
         mark = f"# Written by Noughts for {json.dumps(file.name)}."
         if card.exists() and mark not in card.read_text("utf-8", errors="replace"):
             card = file.with_name(f"{file.name}.md")
         variants = ", ".join(f"{variant} {count:,}" for variant, count in games.most_common(20)) or "none"
-        cells = {"name": file.name, "source": self.source, "licence": self.license or "not stated"}
-        cells |= {"variants": variants, "games": f"{games.total():,}", "count": f"{rows:,}", "rows": self.rows}
-        values = {name: one_line(text).replace("|", "\\|").replace("`", "'") for name, text in cells.items()}
-        values |= {"license": json.dumps(self.license.lower() or "unknown"), "file": json.dumps(pattern or file.name)}
-        values |= {"mark": mark, "columns": self.rows.columns_table, "version": f"{SCHEMA_VERSION}"}
+        table_cells = {
+            "name": file.name,
+            "source": self.source,
+            "licence": self.license or "not stated",
+            "variants": variants,
+            "games": f"{games.total():,}",
+            "count": f"{rows:,}",
+            "rows": self.rows,
+        }
+        escaped_cells = {
+            name: one_line(text).replace("|", "\\|").replace("`", "'") for name, text in table_cells.items()
+        }
         template = Template((files(__package__) / "card.md").read_text("utf-8"))
-        card.write_text(template.substitute(values, software=software_version()), "utf-8", errors="replace")
+        text = template.substitute(
+            escaped_cells,
+            license=json.dumps(self.license.lower() or "unknown"),
+            file=json.dumps(pattern or file.name),
+            mark=mark,
+            columns=self.rows.columns_table,
+            version=f"{SCHEMA_VERSION}",
+            software=software_version(),
+        )
+        card.write_text(text, "utf-8", errors="replace")

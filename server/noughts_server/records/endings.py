@@ -1,7 +1,7 @@
-"""Endings of games in the words of other programs: one table for all formats.
+"""Translates the words of other programs for the end of a game into terminations: one table for all formats.
 
 The words are those of the PGN standard, and of cutechess, fastchess, c-chess-cli, c-gomoku-cli, Lichess and FICS. They
-also stand inside sentences, as in `Black win by time forfeit`.
+can be part of a sentence, as in `Black win by time forfeit`.
 """
 
 import re
@@ -10,7 +10,8 @@ from noughts_referee.rules import FORFEITS, Termination
 
 _CODES = frozenset(map(str, Termination))
 _FORFEITS = frozenset(map(str, FORFEITS))
-_SAYING_NOTHING = ("", "?", "-", "normal", "unknown", "none", "standard")
+_UNINFORMATIVE = ("", "?", "-", "normal", "unknown", "none", "standard")
+# The first row whose words are in the text applies.
 _TABLE = (
     (Termination.VOID, r"unterminated|unfinished|aborted|cancel\w*|interrupted|void"),
     (Termination.CRASHED, r"crash\w*|engine died|terminated unexpectedly|exited"),
@@ -32,18 +33,19 @@ _PATTERNS = tuple((str(termination), re.compile(rf"\b(?:{words})\b")) for termin
 
 
 def termination_of(text: str, result: str) -> str:
-    """Return the code of a termination for a game with this result; the text itself if the table does not have it.
+    """Return the code of a termination for a game with this result; the text itself if the table lacks its words.
 
-    A game that nobody lost did not end by a fault, and one with a result is not void: such a game was adjudicated.
+    A draw cannot end by a fault, and a game with a result cannot be void: it was adjudicated. A game without a result
+    and with a fault is void.
     """
     if text in _CODES:
         return text
     plain = " ".join(re.split(r"[\s_-]+", text.strip().lower()))
-    if plain in _SAYING_NOTHING:
+    if plain in _UNINFORMATIVE:
         return ""
     code = plain.replace(" ", "_")
     if code not in _CODES:
-        code = next((code for code, words in _PATTERNS if words.search(plain)), text.strip())
+        code = next((known_code for known_code, words in _PATTERNS if words.search(plain)), text.strip())
     is_decided = result in ("1-0", "0-1")
     if (code in _FORFEITS and not is_decided) or (code == str(Termination.VOID) and result != "*"):
         return str(Termination.VOID if result == "*" else Termination.ADJUDICATED)
@@ -51,6 +53,6 @@ def termination_of(text: str, result: str) -> str:
 
 
 def known_termination(text: str, result: str) -> str:
-    """Return the code of a termination as `termination_of` does; empty if the table does not have it."""
+    """Return the code of a termination as `termination_of` does; empty if the table lacks its words."""
     code = termination_of(text, result)
     return code if code in _CODES else ""

@@ -1,4 +1,4 @@
-"""Explains a game: the moves that changed who wins if both sides play best, as a document and as sentences."""
+"""Explains a game: finds the moves that changed the result with best play, as a document and as sentences."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -7,20 +7,24 @@ from noughts_bots.reference.analysis import Analyst, Turn
 from noughts_bots.reference.exact import Verdict
 from noughts_referee.rules import Variant, cell_name
 from noughts_server.records.recorded_game import RecordError, variant_of
-from noughts_server.records.replay import faults_of
+from noughts_server.records.replay import record_errors
 from noughts_server.tables.recorded_game import RecordedGame
 
 VALUES = {1: "win", 0: "draw", -1: "loss", None: "unknown"}
 """Results for the side to move, in words."""
 _EFFORT = 500_000
 _NODES = 10_000
+"""Limits of the searches; see `Analyst`."""
 
 
 class JudgedGame(NamedTuple):
+    """The values of a game's positions, and its turning points."""
+
     variant: Variant
     verdicts: dict[int, Verdict]
     """The known values, by ply."""
     turns: list[Turn]
+    """The moves that made the value worse for their player."""
 
 
 def judge(game: RecordedGame, show: Callable[[int, int], object] = lambda done, total: None) -> JudgedGame:
@@ -29,12 +33,12 @@ def judge(game: RecordedGame, show: Callable[[int, int], object] = lambda done, 
     Raises RecordError for an invalid game.
 
     Args:
-        show: called with the number of positions judged, and of all.
+        show: called with the number of judged positions and the number of all positions.
     """
     if game.termination == "going_on":
         raise RecordError("a live game", "a game that has ended")
-    if wrong := next(iter(faults_of(game)), None):
-        raise RecordError(f"a game with an error ({wrong})", "a game that follows the rules")
+    if error := next(iter(record_errors(game)), None):
+        raise RecordError(f"a game with an error ({error})", "a game that follows the rules")
     variant = variant_of(game.variant)
     analyst = Analyst(variant, effort=_EFFORT, nodes=_NODES)
     verdicts = analyst.verdicts(game.moves, game.first_chosen, show)
@@ -42,10 +46,10 @@ def judge(game: RecordedGame, show: Callable[[int, int], object] = lambda done, 
 
 
 def explanation(game: RecordedGame, show: Callable[[int, int], object] = lambda done, total: None) -> dict[str, Any]:
-    """Return the turns of a game, as `noughts game explain` prints them. Raises RecordError for an invalid game.
+    """Return the document that `noughts game explain` prints. Raises RecordError for an invalid game.
 
     Args:
-        show: called with the number of positions judged, and of all.
+        show: called with the number of judged positions and the number of all positions.
     """
     variant, verdicts, all_turns = judge(game, show)
 
@@ -53,6 +57,7 @@ def explanation(game: RecordedGame, show: Callable[[int, int], object] = lambda 
         return [cell_name(variant, cell) for cell in cells]
 
     def value(verdict: Verdict, sign: int = 1) -> str:
+        """Return the value in words; with sign -1, for the side that is not to move."""
         return VALUES[None if verdict.result is None else sign * verdict.result]
 
     turns = [
@@ -70,11 +75,13 @@ def explanation(game: RecordedGame, show: Callable[[int, int], object] = lambda 
         }
         for ply, before, after, line in all_turns
     ]
-    known = sorted(ply for ply, verdict in verdicts.items() if verdict.result is not None and ply < len(game.moves))
+    known_plies = sorted(
+        ply for ply, verdict in verdicts.items() if verdict.result is not None and ply < len(game.moves)
+    )
     document: dict[str, Any] = {
         "result": game.result,
         "turns": turns,
-        "known_from_ply": known[0] + 1 if known else None,
+        "known_from_ply": known_plies[0] + 1 if known_plies else None,
     }
     if game.by_fault and game.loser is not None:
         loser = (game.first, game.second)[game.loser]
@@ -82,27 +89,26 @@ def explanation(game: RecordedGame, show: Callable[[int, int], object] = lambda 
     return document
 
 
-def sentences(verdict: dict[str, Any]) -> list[str]:
-    """Return an explanation in words."""
+def sentences(document: dict[str, Any]) -> list[str]:
+    """Return the document of `explanation` as sentences, one a line."""
     lines = []
-    if fault := verdict.get("fault"):
+    if fault := document.get("fault"):
         reason = f"it {fault['reason']}" if fault["reason"] else fault["termination"].replace("_", " ")
         lines.append(f"{fault['bot']} lost through its own fault: {reason}.")
-    if verdict["known_from_ply"] is None:
-        which = "The moves: cannot say" if lines else "Cannot say"
-        why = "all positions have too many free cells to be solved, and no forced win was found."
-        return [*lines, f"{which}: {why}"]
-    turning = len(lines)
-    for turn in verdict["turns"]:
+    if document["known_from_ply"] is None:
+        beginning = "The moves: cannot say" if lines else "Cannot say"
+        reason = "all positions have too many free cells to be solved, and no forced win was found."
+        return [*lines, f"{beginning}: {reason}"]
+    for turn in document["turns"]:
         before, after = turn["before"], turn["after"]
-        what = f"turned a {before} into a {after}"
+        effect = f"turned a {before} into a {after}"
         if not turn["exact"]:
-            what = "allowed a forced win" if after == "loss" else "missed a forced win"
-        lines.append(f"Ply {turn['ply']}: {turn['side']} ({turn['bot']}) played {turn['move']} and {what}.")
+            effect = "allowed a forced win" if after == "loss" else "missed a forced win"
+        lines.append(f"Ply {turn['ply']}: {turn['side']} ({turn['bot']}) played {turn['move']} and {effect}.")
         if turn["better"]:
             lines.append(f"  Better: {' '.join(turn['better'])}")
         if turn["line"]:
             lines.append(f"  If both sides then play best: {' '.join(turn['line'])}")
-    if len(lines) == turning:
-        lines.append(f"No move from ply {verdict['known_from_ply']} on changed who wins if both sides play best.")
+    if not document["turns"]:
+        lines.append(f"No move from ply {document['known_from_ply']} on changed who wins if both sides play best.")
     return lines

@@ -1,4 +1,4 @@
-"""Filters for the games in a file."""
+"""The filter of `noughts records list`, which selects games in a file."""
 
 from dataclasses import dataclass
 
@@ -8,32 +8,35 @@ from noughts_server.openings.reading import read_opening
 from noughts_server.records.recorded_game import RecordError, variant_of
 from noughts_server.tables.recorded_game import RESULTS, RecordedGame
 
-_OF_A_BOT = {"won": 1.0, "drawn": 0.5, "lost": 0.0, "win": 1.0, "draw": 0.5, "loss": 0.0}
-"""Points of the bot, by the words for a result; the last three are those of games on a server."""
+_POINTS_OF_RESULT = {"won": 1.0, "drawn": 0.5, "lost": 0.0, "win": 1.0, "draw": 0.5, "loss": 0.0}
+"""Points of the bot by the word for its result; commands for games on a server use the last three words."""
 
 
 @dataclass(slots=True)
-class Wanted:
-    """A filter whose conditions must all hold; None means no condition. Raises ValueError if no game could match."""
+class RecordFilter:
+    """A filter whose conditions must all hold; None means no condition.
+
+    Raises ValueError for a condition that no game can meet, and for `opponent` without `bot`.
+    """
 
     bot: str | None = None
-    against: str | None = None
+    opponent: str | None = None
     variant: str | None = None
     result: str | None = None
     termination: str | None = None
     opening: str | None = None
 
     def __post_init__(self) -> None:
-        if self.against is not None and self.bot is None:
-            raise ValueError(f"--opponent {self.against}: requires --bot, the other bot")
-        if self.result not in (None, *RESULTS, *(_OF_A_BOT if self.bot is not None else ())):
-            of_bot = f", or with --bot {', '.join(_OF_A_BOT)}"
-            raise ValueError(f"--result {self.result!r}: expected {', '.join(RESULTS)}{of_bot}")
-        endings = [str(each) for each in Termination]
-        if self.termination not in (None, *endings):
-            raise ValueError(f"--termination {self.termination!r}: expected {', '.join(endings)}")
-        begin = (self.opening or "")[:1]
-        if self.variant is None and begin not in "[{" and not begin.isalpha():
+        if self.opponent is not None and self.bot is None:
+            raise ValueError(f"--opponent {self.opponent}: requires --bot, the other bot")
+        if self.result not in (None, *RESULTS, *(_POINTS_OF_RESULT if self.bot is not None else ())):
+            words = f", or with --bot {', '.join(_POINTS_OF_RESULT)}"
+            raise ValueError(f"--result {self.result!r}: expected {', '.join(RESULTS)}{words}")
+        terminations = [str(termination) for termination in Termination]
+        if self.termination not in (None, *terminations):
+            raise ValueError(f"--termination {self.termination!r}: expected {', '.join(terminations)}")
+        first_character = (self.opening or "")[:1]
+        if self.variant is None and first_character not in "[{" and not first_character.isalpha():
             raise ValueError(f"--opening {self.opening!r}: expected cells as in `h8i9` or `[112, 98]`")
         if self.variant is not None:
             try:
@@ -45,11 +48,11 @@ class Wanted:
         names = (game.first, game.second)
         return (
             (self.bot is None or self.bot in names)
-            and (self.against is None or {self.bot, self.against} == set(names))
+            and (self.opponent is None or {self.bot, self.opponent} == set(names))
             and self.variant in (None, game.variant)
             and self.termination in (None, game.termination)
             and (self.result is None or self._has_result(game))
-            and (self.opening is None or self._begins_so(game))
+            and (self.opening is None or self._has_opening(game))
         )
 
     def _has_result(self, game: RecordedGame) -> bool:
@@ -57,11 +60,11 @@ class Wanted:
             return game.result == self.result
         if (score := game.score) is None:
             return False
-        results = _OF_A_BOT[self.result or ""]
+        points = _POINTS_OF_RESULT[self.result or ""]
         # A bot that plays itself has both sides.
-        return (self.bot == game.first and score == results) or (self.bot == game.second and 1 - score == results)
+        return (self.bot == game.first and score == points) or (self.bot == game.second and 1 - score == points)
 
-    def _begins_so(self, game: RecordedGame) -> bool:
+    def _has_opening(self, game: RecordedGame) -> bool:
         try:
             cells = read_opening(self.opening or "", variant_of(game.variant))
         except (OpeningError, RecordError):

@@ -1,4 +1,4 @@
-"""Games as lines of JSON, one game a line: the only format that has everything (`jsonl` writes it)."""
+"""Games as lines of JSON, one game a line: the only format that keeps all values of a game."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -6,7 +6,7 @@ from typing import Any
 
 from noughts_referee.rules import Position, Variant
 from noughts_server.records.endings import termination_of
-from noughts_server.records.recorded_game import BYTE_ORDER_MARK, LONGEST_MS, Placed, RecordError, variant_of
+from noughts_server.records.recorded_game import BYTE_ORDER_MARK, LONGEST_MS, PlacedGame, RecordError, variant_of
 from noughts_server.tables.recorded_game import RESULTS, RecordedGame
 
 LINE_KEYS = (
@@ -32,21 +32,22 @@ LINE_KEYS = (
     "tournament",
 )
 """The keys of a line, in order."""
-_NEEDED = ("variant", "first", "second", "moves", "result")
+_REQUIRED = ("variant", "first", "second", "moves", "result")
 _TEXTS = ("result", "variant", "first", "second", "termination", "first_time", "second_time")
 _ENCODE = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 _ENCODE_UNICODE = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
+"""Raises an error for values that a file cannot hold, such as NaN."""
 
 
-def read_json_lines(lines: Iterable[str]) -> Iterator[Placed]:
+def read_json_lines(lines: Iterable[str]) -> Iterator[PlacedGame]:
     """Yield the games of these lines, or the error of an invalid line. Empty lines are skipped."""
     for number, line in enumerate(lines, start=1):
         if line.isspace():
             continue
         try:
-            yield Placed(number, _read(line))
+            yield PlacedGame(number, _read(line))
         except RecordError as error:
-            yield Placed(number, error)
+            yield PlacedGame(number, error)
 
 
 def _read(line: str) -> RecordedGame:
@@ -61,9 +62,9 @@ def _read(line: str) -> RecordedGame:
 
 def read_document(document: dict[str, Any]) -> RecordedGame:
     """Return the game of a JSON object. Raises RecordError."""
-    missing = [name for name in _NEEDED if name not in document]
+    missing = [name for name in _REQUIRED if name not in document]
     if missing:
-        raise RecordError(f"no {missing[0]!r}", f"a game with {', '.join(repr(name) for name in _NEEDED)}")
+        raise RecordError(f"no {missing[0]!r}", f"a game with {', '.join(repr(name) for name in _REQUIRED)}")
     rest = dict(document)
     moves = _cells(rest.pop("moves"), "moves")
     times = _times(rest.pop("times_ms", []))
@@ -123,42 +124,47 @@ def json_document(record: RecordedGame) -> dict[str, Any]:
         document |= {"seed": record.seed, "seed_text": str(record.seed)}
     if "winning_cells" not in record.more and (winning := winning_cells(record)) is not None:
         document["winning_cells"] = winning
+    # A line has either both time controls or none.
     if record.first_time or record.second_time:
         document |= {"first_time": record.first_time, "second_time": record.second_time}
     if record.fault and record.loser is not None and "fault" not in record.more:
         document["fault"] = record.lost_by(record.loser) | {"reason": record.fault}
-    document["termination"] = record.termination or _shown_ending(record)
+    document["termination"] = record.termination or _termination_on_board(record)
     lists = {"opening": list(record.opening), "times_ms": list(record.times_ms)}
     document |= {name: values for name, values in lists.items() if values}
     document |= record.more
-    # In the order of the original.
-    return {name: document.pop(name) for name in LINE_KEYS if name in document} | document
+    ordered = {name: document.pop(name) for name in LINE_KEYS if name in document}
+    return ordered | document
 
 
 def json_line(record: RecordedGame) -> str:
+    """Return the game as a line with its line break."""
     return _ENCODE(json_document(record)) + "\n"
 
 
 def winning_cells(record: RecordedGame) -> list[int] | None:
     """Return the cells of the lines that the last move completed; None if unknown."""
-    variant = _board_of(record)
+    variant = _variant_of_moves(record)
     return None if variant is None else list(variant.won_with(record.moves))
 
 
-def _board_of(record: RecordedGame) -> Variant | None:
-    """Return the variant of a game; None if it is unknown, or if its board does not have these moves."""
+def _variant_of_moves(record: RecordedGame) -> Variant | None:
+    """Return the variant of a game; None if it is unknown, or if the moves do not fit its board."""
     try:
         variant = variant_of(record.variant)
     except RecordError:
         return None
-    legal = all(0 <= cell < variant.cells for cell in record.moves) and len(set(record.moves)) == len(record.moves)
-    return variant if legal else None
+    is_on_board = all(0 <= cell < variant.cells for cell in record.moves)
+    has_repeated_cells = len(set(record.moves)) < len(record.moves)
+    return variant if is_on_board and not has_repeated_cells else None
 
 
-def _shown_ending(record: RecordedGame) -> str | None:
-    """Return the termination that the board shows, if it fits the result; None if it shows none."""
-    variant = _board_of(record)
-    outcome = Position.after(variant, record.moves).outcome() if variant is not None and record.moves else None
+def _termination_on_board(record: RecordedGame) -> str | None:
+    """Return the termination by the last move; None if the last move does not end the game with the known result."""
+    variant = _variant_of_moves(record)
+    if variant is None or not record.moves:
+        return None
+    outcome = Position.after(variant, record.moves).outcome()
     return str(outcome.termination) if outcome is not None and str(outcome.result) == record.result else None
 
 

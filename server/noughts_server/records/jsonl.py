@@ -1,4 +1,4 @@
-"""JSON lines, one game a line, written for `-o` during the games."""
+"""The file of JSON lines that `-o` writes while games are played."""
 
 import os
 import secrets
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self, TextIO
 
 from noughts_server.records.json_lines import json_line
-from noughts_server.records.replay import recorded
+from noughts_server.records.replay import stored_record
 
 if TYPE_CHECKING:
     from noughts_server.store.games.games import ExportedGame
@@ -23,13 +23,15 @@ _LINES_AT_ONCE = 1_000
 
 
 class GamesFile:
-    """A file of games in progress; other processes that read it, also after a kill, find whole lines.
+    """A file to which games are appended while a tournament runs.
 
-    It is written next to its target and replaces it with the first games; until then an existing target stays. A target
-    that is not an ordinary file (a pipe, a device) is written directly, and `-` is the standard output.
+    Other processes that read it find whole lines, even if this process was killed. The file is created next to its
+    target and replaces the target with the first games; until then an existing target stays. A target that is not an
+    ordinary file (a pipe, a device) is written directly, and `-` is the standard output.
     """
 
     def __init__(self, target: Path, *, times: bool = False) -> None:
+        """With `times`, the lines have the times of the moves."""
         self._target = Path(os.path.realpath(target))
         self._times = times
         self._file: TextIO
@@ -43,8 +45,8 @@ class GamesFile:
         self._path = self._target
         if self._is_ordinary:
             self._path = self._target.with_name(f".{self._target.name}.{secrets.token_hex(4)}.tmp")
-        # Opened now, so that the user sees a failure before an hour of games and not afterwards.
-        with _naming(target):
+        # Open the file now, so that the user sees an error before the games and not after them.
+        with _errors_naming(target):
             self._file = open(self._path, "w", encoding="ascii", newline="\n")  # noqa: SIM115  # closed in __exit__
 
     def __enter__(self) -> Self:
@@ -54,7 +56,7 @@ class GamesFile:
         if self._is_stdout:
             return
         # After a failed write, closing tries again and fails again; only the first failure should be reported.
-        with suppress(OSError) if kind else _naming(self._target):
+        with suppress(OSError) if kind else _errors_naming(self._target):
             if self._is_ordinary:
                 os.fsync(self._file.fileno())
             self._file.close()
@@ -62,14 +64,14 @@ class GamesFile:
             self._path.unlink(missing_ok=True)
 
     def write(self, games: "Iterable[ExportedGame]") -> None:
-        """Append games, or none: after the first call the file exists."""
-        lines = (json_line(recorded(game, times=self._times)) for game in games)
+        """Append games. After the first call the target exists, even if there was no game."""
+        lines = (json_line(stored_record(game, times=self._times)) for game in games)
         while batch := list(islice(lines, _LINES_AT_ONCE)):
-            with _naming(self._target):
+            with _errors_naming(self._target):
                 self._file.write("".join(batch))
                 self._file.flush()
                 self._take_name()
-        with _naming(self._target):
+        with _errors_naming(self._target):
             self._take_name()
 
     def _take_name(self) -> None:
@@ -79,8 +81,8 @@ class GamesFile:
 
 
 @contextmanager
-def _naming(target: Path) -> Iterator[None]:
-    """Make errors of the file name it as the user did."""
+def _errors_naming(target: Path) -> Iterator[None]:
+    """Set the name in errors of the file to the target that the user named."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Positions in which a player made the value of a game worse, to replay them later."""
+"""Mistakes: positions in which a player made the value of a game worse. Users can replay them later."""
 
 from collections.abc import Iterator
 from types import NoneType
@@ -10,7 +10,7 @@ from noughts_server.tables.recorded_game import RecordedGame
 
 
 class Mistake(NamedTuple):
-    """A position, the move that made its value worse, and the best moves. At least one of the two is known."""
+    """A position, the move that made its value worse, and the best moves. The move or the best moves can be unknown."""
 
     position: Position
     move: int | None
@@ -21,8 +21,9 @@ class Mistake(NamedTuple):
     ply: int = 0
     """The ply of the move, from 1."""
     before: str = ""
-    """The value before the move, and after it, for the player; see `VALUES`."""
+    """The value for the player before the move; see `VALUES`."""
     after: str = ""
+    """The value for the player after the move."""
 
     def document(self) -> dict[str, Any]:
         """Return a line of a file of positions. The cells are numbers."""
@@ -60,17 +61,18 @@ def mistakes_in(game: RecordedGame, sides: set[int], name: str) -> Iterator[Mist
 
 def read_mistake(document: dict[str, Any]) -> Mistake:
     """Read a line of a file of positions. Raises PositionError, ValueError with the reason, VariantError."""
-    variant, position = document.get("variant"), document.get("position")
-    if not isinstance(variant, str) or not isinstance(position, str):
+    variant = document.get("variant")
+    text = document.get("position")
+    if not isinstance(variant, str) or not isinstance(text, str):
         raise ValueError('got no texts "variant" and "position"')
-    parsed = Position.parse(parse_variant(variant), position)
+    position = Position.parse(parse_variant(variant), text)
     move, best = document.get("move"), document.get("best", [])
     if type(move) not in (int, NoneType) or not isinstance(best, list) or any(type(cell) is not int for cell in best):
         raise ValueError('got no number "move" and list of numbers "best"')
-    if not best and move not in parsed.free:
+    if not best and move not in position.free:
         raise ValueError('got neither a "move" to avoid nor "best" moves')
-    if parsed.outcome() is not None:
-        raise PositionError(position, "a game that is not over")
-    if not set(best) <= set(parsed.free):
+    if position.outcome() is not None:
+        raise PositionError(text, "a game that is not over")
+    if not set(best) <= set(position.free):
         raise ValueError('got "best" moves that are no free cells of the position')
-    return Mistake(parsed, move, tuple(best))
+    return Mistake(position, move, tuple(best))

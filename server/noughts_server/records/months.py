@@ -13,7 +13,7 @@ from noughts_server.core.errors import InvalidArgument
 from noughts_server.records.data_set import SCHEMA_VERSION, DataSet
 from noughts_server.records.formats import replacing
 from noughts_server.records.parquet import has_content, parquet_output
-from noughts_server.records.replay import archived
+from noughts_server.records.replay import archive_record
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.sqlite import locked
 from noughts_server.store.games.games import DAY_MS, ExportedGame, export, games_by_day
@@ -58,7 +58,7 @@ async def _export(
             with replacing(file) as out, parquet_output(out.buffer, made.rows, content) as output:
                 for key in dict.fromkeys(key for _, key, *_ in parts):
                     async for game in _games(store, key, ended):
-                        output.write(archived(game, tournaments[key]))
+                        output.write(archive_record(game, tournaments[key]))
                         show(begun + output.rows, sum(day[2] for day in days))
         files[file.name] = variants.total() - begun, is_new
     made.write_card(folder / folder.name, variants.total(), variants, pattern="*.parquet")

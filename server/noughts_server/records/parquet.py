@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from noughts_proto.interpreter import environment, python
 from noughts_server.records.data_set import READER_BYTES, SCHEMA_VERSION, Rows
 from noughts_server.records.json_lines import json_document, read_json_lines, winning_cells
-from noughts_server.records.recorded_game import Placed, RecordError
+from noughts_server.records.recorded_game import PlacedGame, RecordError
 from noughts_server.records.sampling import MARKS, samples
 from noughts_server.tables.recorded_game import RecordedGame
 
@@ -134,7 +134,7 @@ def has_content(file: Path, content: str) -> bool:
     return content.encode() in end and end.endswith(b"PAR1")
 
 
-def read_parquet(file: str) -> Iterator[Placed]:
+def read_parquet(file: str) -> Iterator[PlacedGame]:
     """Yield the games of a file; their line is their number. Raises OSError."""
     with open(file, "rb") as source, TemporaryDirectory(prefix="noughts-parquet-") as scratch:
         command = python("-m", "noughts_server.records.parquet_child", scratch)
@@ -144,13 +144,13 @@ def read_parquet(file: str) -> Iterator[Placed]:
             try:
                 for count, line in enumerate(child.stdout or (), start=1):
                     if line.startswith(b'"'):
-                        yield Placed(count, RecordError(json.loads(line), _EXPECTED))
+                        yield PlacedGame(count, RecordError(json.loads(line), _EXPECTED))
                     else:
                         yield from (placed._replace(line=count) for placed in read_json_lines([line.decode()]))
                 if code := child.wait():
                     memory = f"{READER_BYTES >> 30} GiB of memory"
                     got = f"a Parquet file that cannot be read: its reader, with {memory}, ended with code {code}"
-                    yield Placed(count + 1, RecordError(got, _EXPECTED))
+                    yield PlacedGame(count + 1, RecordError(got, _EXPECTED))
             finally:
                 child.kill()
 

@@ -14,7 +14,7 @@ from noughts_server.core.plain_text import without_controls
 from noughts_server.records.endings import termination_of
 from noughts_server.records.recorded_game import (
     BYTE_ORDER_MARK,
-    Placed,
+    PlacedGame,
     RecordError,
     check_listed,
     listed_game,
@@ -67,7 +67,7 @@ def pgn_text(record: RecordedGame) -> str:
     return "\n".join([*lines, "", record.result, "", ""])
 
 
-def read_pgn(lines: Iterable[str]) -> Iterator[Placed]:
+def read_pgn(lines: Iterable[str]) -> Iterator[PlacedGame]:
     """Yield the games in a file, by their tags and the results after their moves.
 
     Tags begin a game if the one before has moves, or White, Black and Result and then a blank line, or the same tag.
@@ -92,7 +92,7 @@ def read_pgn(lines: Iterable[str]) -> Iterator[Placed]:
             game.read(number, rest)
     yield from game.placed()
     if anything and not begun and all(result == "*" for result in game.results):
-        yield Placed(1, RecordError("no tags", 'tags as in [White "minimax"]'))
+        yield PlacedGame(1, RecordError("no tags", 'tags as in [White "minimax"]'))
 
 
 @dataclass(slots=True)
@@ -193,14 +193,14 @@ class _Game:
         self.comment_from = 0
         return end + 1
 
-    def placed(self) -> Iterator[Placed]:
+    def placed(self) -> Iterator[PlacedGame]:
         """Yield the game or its error; nothing if only text was read that is not a game."""
         if not self.tags and all(result == "*" for result in self.results):
             return
         try:
-            yield Placed(self.line, self._game())
+            yield PlacedGame(self.line, self._game())
         except RecordError as error:
-            yield Placed(self.line, error)
+            yield PlacedGame(self.line, error)
 
     def _game(self) -> RecordedGame:
         if self.error is not None:

@@ -22,14 +22,14 @@ from noughts_referee.rules import MovesError, Termination, Variant, last_move
 from noughts_server.core.plain_text import without_controls
 from noughts_server.records.recorded_game import (
     RecordError,
+    cell_at,
     five_in_a_row,
     flat_variant,
-    milliseconds,
-    point,
+    parse_milliseconds,
     variant_of,
     without_forbidden_end,
 )
-from noughts_server.records.replay import faults_of
+from noughts_server.records.replay import record_errors
 from noughts_server.records.rule_names import check_unnamed_rule, names_a_rule, tournament_of, variants_of_tournament
 from noughts_server.tables.recorded_game import RecordedGame, occasion
 
@@ -78,7 +78,7 @@ def read_psq(lines: Iterable[str], *, assumed: str = "") -> RecordedGame:
     file = file._replace(tournament=event)
     second_began = head.group(3) == "1"
     games = [_game(each, file, second_began) for each in variants_of_tournament(rule, columns, height, assumed)]
-    record = next((game for game in games if not faults_of(game)), games[0])
+    record = next((game for game in games if not record_errors(game)), games[0])
     if not (assumed or names_a_rule(rule)):
         check_unnamed_rule(record, lambda other: _game(variant_of(other), file, second_began))
     return record
@@ -101,8 +101,8 @@ def _game(variant: Variant, file: _File, second_began: bool) -> RecordedGame:
     moves, times = [], []
     for row in file.moves:
         column, line, time = (*row.split(","), "0")[:3]
-        moves.append(point(variant, int(column) - 1, int(line) - 1, row))
-        times.append(max(0.0, milliseconds(time)))
+        moves.append(cell_at(variant, int(column) - 1, int(line) - 1, row))
+        times.append(max(0.0, parse_milliseconds(time)))
     first = file.first
     second = file.second
     result = _BY_NUMBER.get(file.winner, "")

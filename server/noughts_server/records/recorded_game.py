@@ -85,7 +85,7 @@ def margins_of_moves(
     return margin_columns(margins_us, late_moves(limits, times_us, opening_plies))
 
 
-class Placed(NamedTuple):
+class PlacedGame(NamedTuple):
     """A game, or an error, with its place in a file."""
 
     line: int
@@ -127,7 +127,7 @@ def flat_variant(record: RecordedGame, form: str) -> Variant:
     return variant
 
 
-def milliseconds(text: str) -> float:
+def parse_milliseconds(text: str) -> float:
     """Return the time of this number. Raises RecordError."""
     time = float(text)
     if not time < LONGEST_MS:
@@ -135,7 +135,7 @@ def milliseconds(text: str) -> float:
     return time
 
 
-def point(variant: Variant, column: int, row: int, text: str) -> int:
+def cell_at(variant: Variant, column: int, row: int, text: str) -> int:
     """Return the cell in this column and row, from 0 at the top left. Raises RecordError."""
     if not (0 <= column < variant.columns and 0 <= row < variant.rows):
         raise RecordError(f"the move {text}", f"cells of {variant.columns}x{variant.rows}")

@@ -10,14 +10,14 @@ from noughts_bots.language_models.answers import wrong_verdicts
 from noughts_referee.clock import TimeControlError, parse_time_control
 from noughts_referee.rules import FAULTS, GONE, Outcome, Result, Termination, Variant, cell_name, placed_wrongly
 from noughts_server.records.recorded_game import (
-    Placed,
+    PlacedGame,
     RecordError,
     comments_by_ply,
     margin_columns,
     score_column,
     variant_of,
 )
-from noughts_server.tables.about import read_recorded
+from noughts_server.tables.about import read_file_facts
 from noughts_server.tables.recorded_game import RecordedGame, occasion
 
 if TYPE_CHECKING:
@@ -42,14 +42,14 @@ class Finding(NamedTuple):
     file: str = ""
 
 
-def check_games(placed: Iterable[Placed], *, with_moves: bool = True) -> Iterator[tuple[Finding, ...]]:
+def check_games(placed: Iterable[PlacedGame], *, with_moves: bool = True) -> Iterator[tuple[Finding, ...]]:
     """Yield the errors of each game in turn; files without moves are only checked for what they have."""
     seen: set[int] = set()
     for line, game, file in placed:
         if isinstance(game, RecordError):
             errors = [f"{game}. Fix: {game.fix}" if game.fix else str(game)]
         else:
-            errors = faults_of(game) if with_moves else []
+            errors = record_errors(game) if with_moves else []
             if game.first and game.first == game.second:
                 errors.append(f"players: got {game.first!r} against itself, expected two")
             if game.seed is not None and len(seen) < MOST_REMEMBERED:
@@ -61,16 +61,16 @@ def check_games(placed: Iterable[Placed], *, with_moves: bool = True) -> Iterato
         yield tuple(Finding(line, error, file) for error in errors)
 
 
-def faults_of(record: RecordedGame) -> list[str]:
+def record_errors(record: RecordedGame) -> list[str]:
     """Return the errors of the record in the order in which they are found."""
     return list(_faults(record))
 
 
-def faults_of_stored(game: "ExportedGame") -> list[str]:
-    return faults_of(recorded(game))
+def errors_of_stored_game(game: "ExportedGame") -> list[str]:
+    return record_errors(stored_record(game))
 
 
-def recorded(game: "ExportedGame", *, times: bool = True) -> RecordedGame:
+def stored_record(game: "ExportedGame", *, times: bool = True) -> RecordedGame:
     """Return a stored game as a record, without the times of its moves unless `times`."""
     more: dict[str, Any] = {}
     if game.agreement:
@@ -100,9 +100,9 @@ def recorded(game: "ExportedGame", *, times: bool = True) -> RecordedGame:
     )
 
 
-def archived(game: "ExportedGame", tournament: "Tournament") -> RecordedGame:
+def archive_record(game: "ExportedGame", tournament: "Tournament") -> RecordedGame:
     """Return the game with its name and the end, as clients of a server get them, and the title of its tournament."""
-    record = recorded(game)
+    record = stored_record(game)
     ended = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=game.ended_at)
     end = ended.isoformat(timespec="microseconds")
     where = {"game": f"{tournament.name}/games/{game.ordinal}", "end_time": end}
@@ -197,7 +197,7 @@ def _beside(record: RecordedGame, variant: Variant) -> Iterator[str]:
         wrong = wrong_verdicts(question, variant, record.moves[: ply + 1], ply, record.seed or 0)
         yield from (f"comment at ply {ply}: {error}" for error in wrong)
     facts = record.more.get("tournament")
-    if isinstance(facts, dict) and read_recorded(facts) is None:
+    if isinstance(facts, dict) and read_file_facts(facts) is None:
         yield f"tournament: got {_shown(facts)}, expected what Noughts writes with the last game of a file"
     seed = record.seed
     text = record.more.get("seed_text")

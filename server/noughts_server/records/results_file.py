@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from noughts_server.records.formats import DIALECT, FORMATS, GUESSED, Dialect, read_games
-from noughts_server.records.recorded_game import Placed, RecordError
+from noughts_server.records.recorded_game import PlacedGame, RecordError
 from noughts_server.tables.recorded_game import RecordedGame
 from noughts_server.tables.tally import Tally
 
@@ -36,7 +36,7 @@ def read_results(path: Path, *, forfeits: bool = True, dialect: Dialect = DIALEC
     return tally, void
 
 
-def _games(all_placed: Iterable[Placed]) -> Iterator[RecordedGame]:
+def _games(all_placed: Iterable[PlacedGame]) -> Iterator[RecordedGame]:
     """Yield the games that can be counted together. Raises ResultsError."""
     variant = ""
     for line, game, file in all_placed:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from noughts_bots.gomocup.protocol import FREESTYLE, RULES, rule_of
 from noughts_referee.rules import Variant
 from noughts_server.records.recorded_game import RecordError, five_in_a_row, variant_of
-from noughts_server.records.replay import faults_of
+from noughts_server.records.replay import record_errors
 from noughts_server.tables.recorded_game import RecordedGame
 
 _FREE, _STANDARD, _RENJU, _CARO, _EXACT_CARO = "gomoku", "gomoku:exact", "renju", "caro", "caro:exact"
@@ -112,10 +112,10 @@ def check_unnamed_rule(record: RecordedGame, read: Callable[[str], RecordedGame]
     """
     variant = variant_of(record.variant)
     standard = on_board(_STANDARD, variant.columns, variant.rows)
-    if standard is None or not faults_of(record):
+    if standard is None or not record_errors(record):
         return
     try:
-        fits = not faults_of(read(standard.name))
+        fits = not record_errors(read(standard.name))
     except RecordError:
         return
     if fits:

@@ -17,16 +17,16 @@ from noughts_referee.rules import FAULTS, Termination, Variant
 from noughts_server.core.text_files import codec_of
 from noughts_server.records.endings import known_termination
 from noughts_server.records.recorded_game import (
-    Placed,
+    PlacedGame,
     RecordError,
+    cell_at,
     flat_variant,
-    milliseconds,
-    point,
+    parse_milliseconds,
     score_column,
     without_forbidden_end,
 )
 from noughts_server.records.rule_names import check_unnamed_rule, named_rule, on_board
-from noughts_server.records.sgf_grammar import Node, read_trees, written
+from noughts_server.records.sgf_grammar import Node, property_text, read_trees
 from noughts_server.tables.recorded_game import RecordedGame, occasion, one_line, round_of
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -54,7 +54,7 @@ def declared_encoding(begin: bytes) -> str:
     return match.group(1).decode() if match else ""
 
 
-def read_sgf(lines: Iterable[str], *, assumed: str = "", encoding: str = "") -> Iterator[Placed]:
+def read_sgf(lines: Iterable[str], *, assumed: str = "", encoding: str = "") -> Iterator[PlacedGame]:
     """Yield the games of a collection.
 
     `assumed` is the variant of games that name no known rule. `encoding` is the codec of the file if it declares one:
@@ -68,9 +68,9 @@ def read_sgf(lines: Iterable[str], *, assumed: str = "", encoding: str = "") -> 
             game = _game(nodes, assumed)
             if not (assumed or _simple(nodes, "RU").strip()):
                 check_unnamed_rule(game, partial(_game, nodes))
-            yield Placed(line, game)
+            yield PlacedGame(line, game)
         except RecordError as error:
-            yield Placed(line, error)
+            yield PlacedGame(line, error)
 
 
 def _check_encoding(nodes: list[Node], encoding: str) -> None:
@@ -121,11 +121,11 @@ def _game(nodes: list[Node], assumed: str) -> RecordedGame:
         if is_alone and _SCORE.fullmatch(score := node.text("V")):
             scores[len(moves) - 1] = float(score) * (1 if color == "B" else -1)
         text = _TIME.search(comment)
-        times.append(milliseconds(text.group(1)) if text else 0.0)
+        times.append(parse_milliseconds(text.group(1)) if text else 0.0)
     if not has_times:
         times = []
     if last := said.get("last answer"):
-        times += [milliseconds(text) for text in _TIME.findall(last)]
+        times += [parse_milliseconds(text) for text in _TIME.findall(last)]
     result, termination = _ending(nodes, said, colors)
     seed = said.get("seed", "")
     players, clocks = ("PB", "PW"), ("time of Black", "time of White")
@@ -226,7 +226,7 @@ def _variant(nodes: list[Node], assumed: str) -> Variant:
 def _cell(variant: Variant, value: str) -> int:
     if len(value) != 2 or not set(value) <= set(_LETTERS):
         raise RecordError(f"the move [{value}]", "two letters as in [hh], column and row from the top left")
-    return point(variant, _LETTERS.index(value[0]), _LETTERS.index(value[1]), f"[{value}]")
+    return cell_at(variant, _LETTERS.index(value[0]), _LETTERS.index(value[1]), f"[{value}]")
 
 
 def _ending(nodes: list[Node], said: dict[str, str], colors: str) -> tuple[str, str]:
@@ -265,16 +265,19 @@ def sgf_text(record: RecordedGame, number: int = 1) -> str:
     if beyond:
         said["last answer"] = " ".join(f"{_number(time)}ms" for time in beyond)
     head = [
-        written("FF", "4") + written("GM", "4") + written("CA", "UTF-8") + written("AP", "Noughts"),
-        written("GN", str(number)) + written("SZ", size) + written("RU", variant.name),
-        written("PB", record.first) + written("PW", record.second) + written("RE", result),
+        property_text("FF", "4")
+        + property_text("GM", "4")
+        + property_text("CA", "UTF-8")
+        + property_text("AP", "Noughts"),
+        property_text("GN", str(number)) + property_text("SZ", size) + property_text("RU", variant.name),
+        property_text("PB", record.first) + property_text("PW", record.second) + property_text("RE", result),
     ]
     known = record.occasion
     occasions = {"EV": known.get("event", ""), "RO": one_line(record.round), "DT": known.get("date", "")}
     if any(occasions.values()):
-        head.append("".join(written(name, value) for name, value in occasions.items() if value))
+        head.append("".join(property_text(name, value) for name, value in occasions.items() if value))
     if comments := "\n".join(f"{name}: {one_line(value)}" for name, value in said.items() if value):
-        head.append(written("GC", comments))
+        head.append(property_text("GC", comments))
     scores = record.scores or [None] * len(record.moves)
     moves = [_move(variant, record, ply, score) for ply, score in enumerate(scores)]
     rows = ["".join(moves[first : first + _MOVES_A_LINE]) for first in range(0, len(moves), _MOVES_A_LINE)]
@@ -289,9 +292,9 @@ def _move(variant: Variant, record: RecordedGame, ply: int, score: float | None)
     comments = [_OPENING] if ply < record.opening_plies else []
     if ply < len(record.times_ms):
         comments.append(f"{_number(record.times_ms[ply])}ms")
-    comment = written("C", " ".join(comments)) if comments else ""
+    comment = property_text("C", " ".join(comments)) if comments else ""
     # V is good for Black if it is positive.
-    value = "" if score is None else written("V", _number(-score if ply % 2 else score))
+    value = "" if score is None else property_text("V", _number(-score if ply % 2 else score))
     return f";{'BW'[ply % 2]}[{_LETTERS[column]}{_LETTERS[row]}]{value}{comment}"
 
 

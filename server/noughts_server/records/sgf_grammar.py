@@ -152,7 +152,7 @@ def _unescaped(value: str) -> str:
     return _ESCAPE.sub(lambda match: match.group(2) or "", value)
 
 
-def written(name: str, *values: str) -> str:
+def property_text(name: str, *values: str) -> str:
     """Return a property with these values."""
     return name + "".join(f"[{_escaped(without_controls(value))}]" for value in values)
 

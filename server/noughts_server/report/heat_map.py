@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from noughts_server.competition.score import Score
 from noughts_server.tables.crosstable import LEVELS, level
-from noughts_server.tables.table import Unit, text
+from noughts_server.tables.table import Unit, cell_text
 from noughts_server.tables.tally import Tally
 
 MOST_WITH_NUMBERS = 40
@@ -41,7 +41,7 @@ def heat_rows(tally: Tally) -> list[HeatRow]:
 def _cell(label: str, other: str, score: Score) -> Cell:
     if not score.games:
         return Cell("", None, "")
-    points = text(score.points, Unit.POINTS)
+    points = cell_text(score.points, Unit.POINTS)
     sentence = f"{label} against {other}: {points} of {score.games:,} (+{score.wins} ={score.draws} −{score.losses})"
     return Cell(points, level(score), sentence)
 

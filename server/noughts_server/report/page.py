@@ -23,7 +23,7 @@ from noughts_server.statistics.sprt import Sprt
 from noughts_server.tables.crosstable import LEVELS
 from noughts_server.tables.kinds import TableKind, make_table
 from noughts_server.tables.standings import BRACKET_RANKED_BY, RANKED_BY, TIE_BREAKS
-from noughts_server.tables.table import Table, Value, text
+from noughts_server.tables.table import Table, Value, cell_text
 from noughts_server.tables.tally import Tally
 
 MOST_ROWS = 500
@@ -62,7 +62,7 @@ def page(collected: Collected, test: Sprt) -> str:
         has_viewer=any(part.viewer for part in parts),
         games=tally.games,
         version=software_version(),
-        ranks_by=f"{BRACKET_RANKED_BY if tally.by_place else RANKED_BY}; ties are broken by {TIE_BREAKS}",
+        ranks_by=f"{BRACKET_RANKED_BY if tally.has_bracket else RANKED_BY}; ties are broken by {TIE_BREAKS}",
         levels=LEVELS,
         most_faults=MOST_FAULTS,
         most_bars=MOST_BARS,
@@ -88,7 +88,7 @@ def _own(text: str) -> Markup:
 
 
 def _cell(value: Value, unit: Any) -> str:
-    return in_words(str(value)) if value in _TERMINATIONS else text(value, unit)
+    return in_words(str(value)) if value in _TERMINATIONS else cell_text(value, unit)
 
 
 def _facts(tally: Tally) -> Iterator[tuple[str, str]]:

@@ -25,7 +25,7 @@ def rated(tally: Tally) -> Rated | None:
 
     If the games cannot compare all bots, each gets two virtual draws against the pool, and a sentence says so.
     """
-    pairs = ((*pair, score.counts) for pair, score in tally.independent.items() if pair[0] != pair[1])
+    pairs = ((*pair, score.counts) for pair, score in tally.independent_scores.items() if pair[0] != pair[1])
     games = count_pairs(pairs, tally.labels)
     try:
         ratings = rate(games)

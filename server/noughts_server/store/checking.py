@@ -72,10 +72,10 @@ class CheckReport:
 
 def check_database(
     connection: Connection,
-    faults_of: Callable[[ExportedGame], Iterable[str]],
+    errors_of: Callable[[ExportedGame], Iterable[str]],
     on_progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> CheckReport:
-    """Check the whole database without changing it; `faults_of` replays a game and returns its errors.
+    """Check the whole database without changing it; `errors_of` replays a game and returns its errors.
 
     `on_progress` is called after each batch with the number of games checked and of all games.
     """
@@ -88,7 +88,7 @@ def check_database(
         place = tournament_name(slug)
         try:
             _Check(connection, get_tournament_by_id(connection, key), report, place).run(
-                faults_of, lambda: on_progress(report.games, total)
+                errors_of, lambda: on_progress(report.games, total)
             )
         except (DBAPIError, ValueError, LookupError) as error:
             # SQLite itself reports a damaged page. Values read from it can be meaningless.
@@ -120,7 +120,7 @@ class _Check:
         self._prefix = 0
         """The last slot before the first gap."""
 
-    def run(self, faults_of: Callable[[ExportedGame], Iterable[str]], on_progress: Callable[[], None]) -> None:
+    def run(self, errors_of: Callable[[ExportedGame], Iterable[str]], on_progress: Callable[[], None]) -> None:
         """Check the whole tournament. Raises the errors of reading it."""
         has_started = self._tournament.games_total > 0
         schedule = schedule_of(self._connection, self._tournament) if has_started else None
@@ -129,14 +129,14 @@ class _Check:
         while batch := list(islice(rows, _ROWS_AT_ONCE)):
             self._check_slots(batch, schedule)
             for row, game in zip(batch, played, strict=False):
-                self._report.add(game_name(self._place, row.ordinal), *faults_of(game))
+                self._report.add(game_name(self._place, row.ordinal), *errors_of(game))
             self._report.games += len(batch)
             on_progress()
         self._check_progress()
         self._check_scores()
-        self._check_journal(faults_of)
+        self._check_journal(errors_of)
 
-    def _check_journal(self, faults_of: Callable[[ExportedGame], Iterable[str]]) -> None:
+    def _check_journal(self, errors_of: Callable[[ExportedGame], Iterable[str]]) -> None:
         """Check the journal: its games must be legal so far, and their slots must have no stored game."""
         settings, key = self._tournament.settings, self._tournament.id
         played = exists().where(games.c.tournament_id == key, games.c.ordinal == journal.c.ordinal)
@@ -157,7 +157,7 @@ class _Check:
                 termination=str(Termination.VOID),
                 opening_plies=row.opening_plies,
             )
-            self._report.add(place, *(f"journal: {fault}" for fault in faults_of(so_far)))
+            self._report.add(place, *(f"journal: {fault}" for fault in errors_of(so_far)))
 
     def _rows(self) -> Iterable[Row[Any]]:
         column = games.c

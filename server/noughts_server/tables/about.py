@@ -32,7 +32,7 @@ class About(NamedTuple):
     matches: Sequence[MatchRow] = ()
     """The bracket of a knockout, or the rounds of a Swiss or Danish tournament."""
 
-    def recorded(self, games: int, *, finished: bool) -> dict[str, Any]:
+    def file_facts(self, games: int, *, finished: bool) -> dict[str, Any]:
         """Return the facts that no game of a file says, for the line of its last game. The file has so many games."""
         facts: dict[str, Any] = {"schedule": self.schedule, "time": self.time, "finished": finished, "games": games}
         facts["entries"] = list(self.bye_points)
@@ -67,7 +67,7 @@ class About(NamedTuple):
         return [f"Withdrawn: {label}{why and f', {why}'}." for label, why in self.withdrawn.items()]
 
 
-class RecordedAbout(NamedTuple):
+class FileFacts(NamedTuple):
     """The facts about the tournament in the last game of a file."""
 
     about: About
@@ -76,15 +76,15 @@ class RecordedAbout(NamedTuple):
     finished: bool
 
 
-def read_recorded(facts: object) -> RecordedAbout | None:
-    """Return the facts that `About.recorded` returned; None if they are none, in a file from elsewhere."""
+def read_file_facts(facts: object) -> FileFacts | None:
+    """Return the facts that `About.file_facts` returned; None if they are none, in a file from elsewhere."""
     try:
-        return _read_recorded(facts)
+        return _read_file_facts(facts)
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
         return None
 
 
-def _read_recorded(facts: Any) -> RecordedAbout:
+def _read_file_facts(facts: Any) -> FileFacts:
     entries: dict[str, None] = dict.fromkeys(map(_text, facts["entries"]))
     points = {_known(label, entries): _number(value) for label, value in facts.get("bye_points", {}).items()}
     byes = {_known(label, entries): int(_number(count)) for label, count in facts.get("byes", {}).items()}
@@ -100,7 +100,7 @@ def _read_recorded(facts: Any) -> RecordedAbout:
         matches_won=None if bracket is None else matches_won(matches),
         matches=matches,
     )
-    return RecordedAbout(about, int(_number(facts["games"])), facts["finished"] is True)
+    return FileFacts(about, int(_number(facts["games"])), facts["finished"] is True)
 
 
 def _match(row: Any, entries: Mapping[str, None]) -> MatchRow:

@@ -55,10 +55,10 @@ def _standings(tally: Tally, limit: int | None) -> Table:
         Column("sonneborn_berger", "SB", Unit.POINTS),
         *([Column("byes", "byes", Unit.COUNT)] if byes else []),
     )
-    ranked_by = BRACKET_RANKED_BY if tally.by_place else RANKED_BY
+    ranked_by = BRACKET_RANKED_BY if tally.has_bracket else RANKED_BY
     notes = [f"Ranked by {ranked_by}; tie-breaks in this order: {TIE_BREAKS}. Bots that are equal on all share a rank."]
     notes += [f"Tie broken: {note}" for note in tie_notes(standings)]
-    notes += [tally.unknown] if tally.unknown else []
+    notes += [tally.unknown_note] if tally.unknown_note else []
     notes += tally.about.notes()[:_MOST_NOTES]
     notes += [f"{tally.void:,} void games count nowhere."] if tally.void else []
     notes += _left_out(len(rows), len(standings), "entries")
@@ -265,7 +265,7 @@ def _ratings(tally: Tally) -> dict[str, int]:
     from noughts_server.statistics.batch_ratings import rate
     from noughts_server.statistics.rated_games import count_pairs
 
-    pairs = ((*pair, score.counts) for pair, score in tally.independent.items())
+    pairs = ((*pair, score.counts) for pair, score in tally.independent_scores.items())
     with suppress(ValueError):
         return {each.name: round(each.rating or 0) for each in rate(count_pairs(pairs), prior=True).players}
     return {}
@@ -275,10 +275,16 @@ def _left_out(rows: int, there: int, what: str) -> list[str]:
     return [f"The first {rows:,} of {there:,} {what}."] if rows < there else []
 
 
+def _pairings(tally: Tally, limit: int | None) -> Table:
+    return pairings_table(tally.about.matches, bracket=tally.has_bracket, limit=limit)
+
+
 _MAKERS: dict[TableKind, Callable[[Tally, int | None], Table]] = {
     TableKind.STANDINGS: _standings,
     TableKind.CROSSTABLE: _crosstable,
-    TableKind.PAIRINGS: lambda tally, limit: pairings_table(tally.about.matches, bracket=tally.by_place, limit=limit),
+    TableKind.PAIRINGS: lambda tally, limit: pairings_table(
+        tally.about.matches, bracket=tally.has_bracket, limit=limit
+    ),
     TableKind.SIDES: _sides,
     TableKind.TERMINATIONS: _terminations,
     TableKind.OPENINGS: _openings,

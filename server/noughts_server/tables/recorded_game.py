@@ -92,7 +92,7 @@ class RecordedGame:
         return 0, 0
 
     @property
-    def agreed(self) -> int:
+    def agreed_plies(self) -> int:
         """Return how many of the first moves were placed by agreement (swap, swap2)."""
         agreement = self.more.get("opening")
         stones = agreement.get("stones") if isinstance(agreement, dict) else 0
@@ -126,7 +126,7 @@ class RecordedGame:
     @property
     def first_chosen(self) -> int:
         """Return the first ply, from 0, that a side chose alone and with a time of its own."""
-        return max(self.opening_plies, self.agreed)
+        return max(self.opening_plies, self.agreed_plies)
 
 
 def occasion(event: str, date: str = "") -> dict[str, str]:

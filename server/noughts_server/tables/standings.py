@@ -46,7 +46,7 @@ class TieBreak(StrEnum):
     """Nothing: they are equal on all."""
 
 
-class Met(NamedTuple):
+class TiedGames(NamedTuple):
     """The games of an entry with the entries that have as many points."""
 
     points: float
@@ -92,7 +92,7 @@ class Standing:
         """Return the points: 1 for a win, 1/2 for a draw, plus `bye_points`."""
         return self.wins + self.draws / 2 + self.bye_points
 
-    def ranked(self, entry: "RankedEntry") -> "Standing":
+    def with_place(self, entry: "RankedEntry") -> "Standing":
         """Return the row with its place in the standings."""
         return replace(
             self,
@@ -141,7 +141,7 @@ class RankedEntry:
         return self.matches_won, self.points, self.head_to_head or 0.0, self.sonneborn_berger, self.score.wins
 
 
-def in_order(entries: Iterable[RankedEntry], *, bracket: bool = False) -> list[RankedEntry]:
+def rank_entries(entries: Iterable[RankedEntry], *, bracket: bool = False) -> list[RankedEntry]:
     """Return the entries with their ranks, best first: the order of every table of standings.
 
     In a `bracket`, entries that reached the same round are tied, otherwise those with equal points.
@@ -172,7 +172,7 @@ def _tie_break(above: RankedEntry, entry: RankedEntry, *, bracket: bool) -> TieB
     return next((each for each, differs in zip(TieBreak, decided, strict=False) if differs), TieBreak.SHARED)
 
 
-def ranked(
+def compute_standings(
     labels: Iterable[str],
     pairs: PairScores,
     byes: Mapping[str, float] | None = None,
@@ -203,16 +203,16 @@ def ranked(
         )
         for label, total in totals.items()
     )
-    return in_order(entries, bracket=matches_won is not None)
+    return rank_entries(entries, bracket=matches_won is not None)
 
 
-def _met(label: str, against: Mapping[str, Score], points: Mapping[str, float]) -> Met:
+def _met(label: str, against: Mapping[str, Score], points: Mapping[str, float]) -> TiedGames:
     tied = [score for opponent, score in against.items() if score.games and points[opponent] == points[label]]
     games = [score.games for score in tied]
-    return Met(sum(score.points for score in tied), len(tied), min(games, default=0), max(games, default=0))
+    return TiedGames(sum(score.points for score in tied), len(tied), min(games, default=0), max(games, default=0))
 
 
-def head_to_heads(points: Mapping[Key, float], met: Mapping[Key, Met]) -> dict[Key, float | None]:
+def head_to_heads(points: Mapping[Key, float], met: Mapping[Key, TiedGames]) -> dict[Key, float | None]:
     """Return the head-to-head score of each entry of `points`; `met` can lack those that met no tied entry."""
     groups: defaultdict[float, list[Key]] = defaultdict(list)
     for entry, own in points.items():

@@ -64,7 +64,7 @@ class Table:
         return [dict(zip(keys, row, strict=True)) for row in self.rows]
 
 
-def text(value: Value, unit: Unit) -> str:
+def cell_text(value: Value, unit: Unit) -> str:
     """Return a displayed cell, in Unicode; empty for None."""
     if value is None:
         return ""
@@ -111,7 +111,7 @@ def as_markdown(table: Table) -> str:
             _line(["---:" if column.is_number else "---" for column in table.columns]),
         ]
         lines += [
-            _line([_escaped(text(value, column.unit)) for value, column in zip(row, table.columns, strict=True)])
+            _line([_escaped(cell_text(value, column.unit)) for value, column in zip(row, table.columns, strict=True)])
             for row in table.rows
         ]
         lines.append("")

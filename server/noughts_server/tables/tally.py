@@ -7,10 +7,10 @@ from typing import NamedTuple
 from noughts_bots.language_models.record import Question
 from noughts_referee.rules import Termination
 from noughts_server.competition.score import Score
-from noughts_server.tables.about import About, RecordedAbout, read_recorded
+from noughts_server.tables.about import About, FileFacts, read_file_facts
 from noughts_server.tables.crosstable import Crosstable
 from noughts_server.tables.recorded_game import RecordedGame
-from noughts_server.tables.standings import RankedEntry, ranked
+from noughts_server.tables.standings import RankedEntry, compute_standings
 from noughts_server.tables.time_histogram import TimeHistogram
 
 _RESULTS = {"1-0": 0, "1/2-1/2": 1, "0-1": 2}
@@ -65,7 +65,7 @@ class Tally:
         self._forfeits = forfeits
         self._labels: dict[str, None] = {}
         self._about = about
-        self._recorded: list[RecordedAbout | None] = []
+        self._recorded: list[FileFacts | None] = []
         # What games of a file say about their tournaments, at most two: one is known, two are several tournaments.
         self._dates: set[str] = set()
         self.variants: Counter[str] = Counter()
@@ -93,7 +93,7 @@ class Tally:
         self._labels.setdefault(first)
         self._labels.setdefault(second)
         if len(self._recorded) < 2 and isinstance(facts := game.more.get("tournament"), dict):
-            self._recorded.append(read_recorded(facts))
+            self._recorded.append(read_file_facts(facts))
         if date := game.occasion.get("date"):
             self._dates.add(date)
         self.variants[game.variant] += 1
@@ -152,7 +152,7 @@ class Tally:
         return sum(same.times - 1 for same in self._same.values() if same)
 
     @property
-    def independent(self) -> dict[tuple[str, str], Score]:
+    def independent_scores(self) -> dict[tuple[str, str], Score]:
         """Return `scores` without `repeats`, from which strength can be estimated."""
         counts = {pair: list(counted.by_result) for pair, counted in self.pairs.items()}
         for (first, second, _), same in self._same.items():
@@ -182,13 +182,13 @@ class Tally:
         return about._replace(began=min(self._dates), ended=max(self._dates))
 
     @property
-    def _whole(self) -> RecordedAbout | None:
+    def _whole(self) -> FileFacts | None:
         """Return what a file says about the one tournament of which it has all games; None otherwise."""
         one = self._recorded[0] if len(self._recorded) == 1 else None
         return one if one is not None and one.games == self.games else None
 
     @property
-    def unknown(self) -> str:
+    def unknown_note(self) -> str:
         """Return a sentence about what is unknown because the games come from a file; empty if everything is known."""
         if self._about.schedule:
             return ""
@@ -200,14 +200,14 @@ class Tally:
         return "" if self._whole.finished else "The tournament was not finished when this file was written."
 
     @property
-    def by_place(self) -> bool:
+    def has_bracket(self) -> bool:
         """Return whether the tournament itself gave the ranks (a knockout), not the points."""
         return self.about.matches_won is not None
 
     def standings(self) -> list[RankedEntry]:
         """Return the standings by the tie-breaks of `standings`."""
         about = self.about
-        return ranked(self.labels, self.scores, about.bye_points, about.matches_won)
+        return compute_standings(self.labels, self.scores, about.bye_points, about.matches_won)
 
     def time_losses(self, label: str) -> int:
         """Return how many games this entry lost on time."""

@@ -202,7 +202,7 @@ class Downloads:
         response = await self._upstream.call(methods.GetTournament, pb.GetTournamentRequest(name=name))
         table = await self._upstream.call(methods.GetCrosstable, pb.GetCrosstableRequest(name=name, top=1))
         is_finished = response.tournament.state == pb.TOURNAMENT_STATE_FINISHED
-        return about_tournament(response.tournament, table).recorded(games, finished=is_finished)
+        return about_tournament(response.tournament, table).file_facts(games, finished=is_finished)
 
 
 def _with_occasion(game: games_pb2.Game) -> RecordedGame:

@@ -16,8 +16,8 @@ import grpc.aio
 
 from noughts_proto.feed_view import View
 from noughts_proto.v1 import feed_pb2 as pb
-from noughts_server.client.client import resume
-from noughts_server.client.failures import DEADLINE_SECONDS, PASSING
+from noughts_server.client.client import continue_after
+from noughts_server.client.failures import DEADLINE_SECONDS, TEMPORARY_CODES
 from noughts_server.core.board_geometry import geometry
 from noughts_server.drawing.board_svg import winning_lines, with_board
 from noughts_server.web.documents import Document, document
@@ -296,11 +296,11 @@ class Stream:
                 await self._upstream.connect()
                 async for message in self._upstream.feed.Watch(request, metadata=self._upstream.site_metadata):
                     wait = self._settings.first_wait
-                    resume(request, message)
+                    continue_after(request, message)
                     self.take(message)
             except grpc.aio.AioRpcError as error:
                 failure = self._upstream.failure(error)
-                if error.code() not in PASSING or not self._view.has_snapshot:
+                if error.code() not in TEMPORARY_CODES or not self._view.has_snapshot:
                     self._end_with_failure(failure)
                     return
                 if self._away is None:

@@ -40,7 +40,7 @@ def test_a_line_is_a_game(tmp_path: Path) -> None:
 
 def test_an_opening_by_agreement_is_told_from_one_of_cells(tmp_path: Path) -> None:
     (game,) = games_in(str(written(tmp_path, LINE | {"opening": {"rule": "swap2", "opener": "A", "stones": 3}})))
-    assert (game.opening, game.agreed, game.first_chosen) == ((), 3, 3)
+    assert (game.opening, game.agreed_plies, game.first_chosen) == ((), 3, 3)
 
 
 def test_who_was_late_has_a_time_without_a_move(tmp_path: Path) -> None:

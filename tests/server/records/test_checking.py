@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from noughts_server.records.json_lines import read_json_lines
-from noughts_server.records.replay import check_games, faults_of
+from noughts_server.records.replay import check_games, record_errors
 
 WON = {
     "variant": "tictactoe",
@@ -134,4 +134,4 @@ def test_games_that_can_be_are_right(game: dict[str, Any]) -> None:
 def test_a_record_without_an_ending_is_checked_by_the_board() -> None:
     (placed,) = read_json_lines(['{"variant":"tictactoe","first":"","second":"","moves":[0,3,1,4,2],"result":"*"}'])
     assert not isinstance(placed.game, Exception)
-    assert faults_of(placed.game) == ["result: got *, expected 1-0: so the board shows"]
+    assert record_errors(placed.game) == ["result: got *, expected 1-0: so the board shows"]

@@ -4,7 +4,7 @@ import pytest
 
 from noughts_server.records.psq import read_psq
 from noughts_server.records.recorded_game import RecordError
-from noughts_server.records.replay import faults_of
+from noughts_server.records.replay import record_errors
 from noughts_server.tables.recorded_game import RecordedGame
 
 FIVE = "1,1,0 1,3,0 2,1,0 2,3,5 3,1,7 3,3,9 4,1,3 4,3,1 5,1,2"
@@ -53,7 +53,7 @@ def test_the_end_of_a_file_has_its_rule_and_result(moves: str, end: str, expecte
     for ending in ("", "\n", "\n\n"):
         game = read(moves, end + ending)
         assert (game.variant, game.result, game.termination) == expected
-        assert faults_of(game) == []
+        assert record_errors(game) == []
         assert (game.first, game.second) == ("one.zip", "two.zip")
     event = end.rpartition(",")[2] if "," in end else ""
     assert game.more.get("event", "") == ("" if event.isdigit() else event)

@@ -30,7 +30,7 @@ def test_rows_are_games_with_or_without_a_heading(tmp_path: Path) -> None:
     expected = {("a", "b"): Score(2, 1, 0), ("b", "a"): Score(0, 0, 1)}
     for text in (rows, "white,black,result\n" + rows, "\ufeffWhite, Black, Result\r\n" + rows.replace("\n", "\r\n")):
         results, void = read_results(written(tmp_path, text))
-        assert results.independent == expected
+        assert results.independent_scores == expected
         assert (results.games, void, list(results.labels)) == (4, 1, ["a", "b"])
 
 
@@ -38,7 +38,7 @@ def test_a_heading_may_order_the_columns_and_tell_forfeits(tmp_path: Path) -> No
     text = "result,round,black,white,termination\n1-0,1,b,a,timeout\n0-1,1,b,a,line\n"
     assert read_results(written(tmp_path, text))[0].faults == {"b": {"timeout": 1}}
     without, _ = read_results(written(tmp_path, text), forfeits=False)
-    assert without.independent == {("a", "b"): Score(0, 0, 1)}
+    assert without.independent_scores == {("a", "b"): Score(0, 0, 1)}
     assert without.faults == {"b": {"timeout": 1}}
 
 
@@ -93,14 +93,14 @@ def game(first: str, second: str, moves: list[int], result: str = "1-0", **more:
 def test_a_game_that_is_always_the_same_counts_once(tmp_path: Path) -> None:
     lines = [*[game("a", "b", [4, 0, 3, 1, 5])] * 5, *[game("b", "a", [0, 1], "0-1")] * 3, game("c", "a", [8])]
     results, _ = read_results(written(tmp_path, "\n".join(lines)))
-    assert results.independent == {("a", "b"): Score(1), ("b", "a"): Score(0, 0, 1), ("c", "a"): Score(1)}
+    assert results.independent_scores == {("a", "b"): Score(1), ("b", "a"): Score(0, 0, 1), ("c", "a"): Score(1)}
     assert (results.games, results.repeats) == (9, 6)
 
 
 def test_where_chance_is_at_work_equal_games_are_results_of_their_own(tmp_path: Path) -> None:
     lines = [*[game("a", "b", [4, 0, 3, 1, 5])] * 5, game("a", "b", [4, 8, 3, 1, 5])]
     results, _ = read_results(written(tmp_path, "\n".join(lines)))
-    assert results.independent == {("a", "b"): Score(6)}
+    assert results.independent_scores == {("a", "b"): Score(6)}
     assert results.repeats == 0
 
 
@@ -108,13 +108,13 @@ def test_games_from_different_openings_are_no_repeats(tmp_path: Path) -> None:
     one = game("a", "b", [4, 0, 3, 1, 5], opening=[4, 0])
     other = game("a", "b", [5, 0, 3, 1, 4], opening=[5, 0])
     results, _ = read_results(written(tmp_path, "\n".join([one, other, one])))
-    assert results.independent == {("a", "b"): Score(2)}
+    assert results.independent_scores == {("a", "b"): Score(2)}
     assert results.repeats == 1
 
 
 def test_crashes_are_no_repeats(tmp_path: Path) -> None:
     results, _ = read_results(written(tmp_path, "\n".join([game("a", "b", [], termination="crashed")] * 4)))
-    assert results.independent == {("a", "b"): Score(4)}
+    assert results.independent_scores == {("a", "b"): Score(4)}
     assert results.faults == {"b": {"crashed": 4}}
 
 
@@ -133,7 +133,7 @@ def test_games_are_read_in_every_format(tmp_path: Path, name: str) -> None:
             write(game)
     if name == "games":
         Path(f"{file}.jsonl").rename(file)
-    assert read_results(file)[0].independent == {("ada", "bob"): Score(1)}
+    assert read_results(file)[0].independent_scores == {("ada", "bob"): Score(1)}
 
 
 def test_a_folder_of_games_tells_which_file_cannot_be_read(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from noughts_server.records.parquet import lines_of
 from noughts_server.records.pgn import read_pgn
 from noughts_server.records.psq import psq_text, read_psq
 from noughts_server.records.recorded_game import RecordError, score_column, variant_of
-from noughts_server.records.replay import faults_of
+from noughts_server.records.replay import record_errors
 from noughts_server.records.sgf import read_sgf, sgf_text
 from noughts_server.tables.recorded_game import RecordedGame
 from tests.support.settings import examples
@@ -202,7 +202,7 @@ def test_a_psq_file_keeps_moves_names_whole_milliseconds_and_the_result(record: 
 @examples(60)
 @given(record=records((*FLAT, *SOLID)))
 def test_games_that_were_played_are_found_right(record: RecordedGame) -> None:
-    assert faults_of(record) == []
+    assert record_errors(record) == []
 
 
 def test_what_programs_add_to_a_line_stays_in_it() -> None:
@@ -362,7 +362,7 @@ def test_games_of_another_programs_files_are_read() -> None:
     assert (won.opening_plies, won.moves[0], won.times_ms[:3]) == (2, 210, (0.0, 0.0, 1234.0))
     assert (late.variant, late.result, late.termination) == ("gomoku:exact", "0-1", "timeout")
     assert (drawn.variant, drawn.result, drawn.termination) == ("renju", "1/2-1/2", "adjudicated")
-    assert faults_of(won) == faults_of(drawn) == []
+    assert record_errors(won) == record_errors(drawn) == []
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from noughts_server.records.recorded_game import RecordError
-from noughts_server.records.replay import faults_of
+from noughts_server.records.replay import record_errors
 from noughts_server.records.sgf import read_sgf, sgf_text
 from noughts_server.tables.recorded_game import RecordedGame, date_of
 
@@ -53,7 +53,7 @@ def test_results_that_say_nothing_are_refused(result: str) -> None:
 )  # fmt: skip
 def test_rules_in_words_are_read(rule: str, variant: str) -> None:
     game = read(f"(;GM[4]SZ[15]RU[{rule}]RE[B+]{MOVES})")
-    assert (game.variant, faults_of(game)) == (variant, [])
+    assert (game.variant, record_errors(game)) == (variant, [])
 
 
 @pytest.mark.parametrize("rule", ["Japanese", "Free Renju", "Gomoku 3000 house", "5", "2", "Omok"])
@@ -112,14 +112,14 @@ def test_what_a_record_cannot_hold_is_refused(text: str, message: str) -> None:
 
 def test_white_can_have_moved_first() -> None:
     game = read(f"(;GM[4]SZ[15]PB[ada]PW[bob]RE[W+]{MOVES.translate(str.maketrans('BW', 'WB'))})")
-    assert (game.first, game.second, game.result, faults_of(game)) == ("bob", "ada", "1-0", [])
+    assert (game.first, game.second, game.result, record_errors(game)) == ("bob", "ada", "1-0", [])
     with pytest.raises(RecordError, match="got a first move by W in renju"):
         read("(;GM[4]SZ[15]RU[renju];W[hh])")
 
 
 def test_a_foul_that_lost_is_an_illegal_move() -> None:
     game = read(f"(;GM[4]SZ[15]RU[4]RE[W+]{SIX})")
-    assert (len(game.moves), game.result, game.termination, faults_of(game)) == (10, "0-1", "illegal_move", [])
+    assert (len(game.moves), game.result, game.termination, record_errors(game)) == (10, "0-1", "illegal_move", [])
 
 
 def test_passes_on_large_boards_are_cells() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from noughts_proto.v1 import tournaments_pb2
-from noughts_server.records.replay import faults_of_stored
+from noughts_server.records.replay import errors_of_stored_game
 from noughts_server.store.checking import check_database
 from noughts_server.store.engine.database import Store
 from tests.support.client import client_of
@@ -43,7 +43,7 @@ async def test_tournaments_are_played_to_their_ends_across_a_restart(tmp_path: P
             while (await client.get(slug)).state != FINISHED:
                 await client.at_rest()
     store = await Store.open(url_of(tmp_path / "league"))
-    report = await store.read(lambda connection: check_database(connection, faults_of_stored))
+    report = await store.read(lambda connection: check_database(connection, errors_of_stored_game))
     await store.close()
     assert (report.tournaments, report.findings, report.ratings) == (3, [], 4)
     assert report.games > 6 * 200

@@ -81,7 +81,7 @@ async def test_the_same_pairs_are_played_in_whatever_order_games_end(tmp_path: P
             pairs = arena.rows("SELECT ordinal, first_entry, second_entry, encounter FROM pairings ORDER BY 1")
             seen.append((pairs, ended.match_counts, arena.snapshot()))
             assert ended.games_total == ended.games_done == ended.folded == len(pairs)
-            checked = await arena.store.read(partial(check_database, faults_of=lambda game: ()))
+            checked = await arena.store.read(partial(check_database, errors_of=lambda game: ()))
             assert checked.findings == []
             candidates = read_candidates(ended.match_counts, TEST["sprt"], 3)
             assert [state for _, state in candidates] == (

@@ -10,7 +10,7 @@ import pytest
 from noughts_server.competition import formats
 from noughts_server.records.formats import read_games, writing_games
 from noughts_server.records.recorded_game import RecordError
-from noughts_server.records.replay import recorded
+from noughts_server.records.replay import stored_record
 from noughts_server.report.collect import collect
 from noughts_server.report.page import page
 from noughts_server.statistics.sprt import Sprt
@@ -59,8 +59,8 @@ async def test_tables_and_report_of_a_file_equal_those_of_its_database(tmp_path:
             for suffix in (".jsonl", ".parquet"):
                 with writing_games(str(tmp_path / f"games{suffix}")) as add:
                     for game in export_file(connection, tournament):
-                        add(recorded(game))
-            stored = [recorded(game) for game in export(connection, tournament.id)]
+                        add(stored_record(game))
+            stored = [stored_record(game) for game in export(connection, tournament.id)]
             return stored, about_stored(tournament, crosstable(connection, tournament, top=1))
 
         games, about = await arena.store.read(write)

@@ -82,7 +82,7 @@ async def test_the_match_ends_at_the_same_pair_in_whatever_order_games_end(tmp_p
             assert statistics.sprt.llr >= statistics.sprt.upper
             assert ended.games_total == ended.games_done == ended.folded == 2 * statistics.pentanomial.pairs
             assert (await arena.store.read(partial(schedule_of, tournament=ended))).total == ended.games_total
-            checked = await arena.store.read(partial(check_database, faults_of=lambda game: ()))
+            checked = await arena.store.read(partial(check_database, errors_of=lambda game: ()))
             assert checked.findings == []
     assert all(each == seen[0] for each in seen)
 

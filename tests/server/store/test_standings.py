@@ -10,14 +10,14 @@ import pytest
 from noughts_referee.rules import Result, Termination
 from noughts_referee.work_units import FinishedGame
 from noughts_server.competition import formats
-from noughts_server.records.replay import recorded
+from noughts_server.records.replay import stored_record
 from noughts_server.store.engine.schema import TournamentState
 from noughts_server.store.games.games import export
 from noughts_server.store.games.standings import standings
 from noughts_server.store.tournaments import brackets
 from noughts_server.store.tournaments.entries import withdraw_entry
 from noughts_server.store.tournaments.tournaments import get_tournament, pause_tournament
-from noughts_server.tables.standings import RankedEntry, Standing, ranked
+from noughts_server.tables.standings import RankedEntry, Standing, compute_standings
 from noughts_server.tables.tally import Tally
 from tests.support.arena import NOW, Arena, open_arena
 from tests.support.settings import repetitions
@@ -65,11 +65,11 @@ async def test_a_database_ranks_as_tables_rank_its_games(tmp_path: Path, form: s
         def read(connection: Any) -> tuple[list[Standing], list[RankedEntry]]:
             tournament = get_tournament(connection, "cup")
             table = standings(connection, tournament)
-            scores = Tally(recorded(game) for game in export(connection, tournament.id)).scores
+            scores = Tally(stored_record(game) for game in export(connection, tournament.id)).scores
             names = {row.number: row.label for row in table}
             won = {names[each]: count for each, count in brackets.matches_won(connection, tournament).items()}
             byes = {row.label: row.bye_points for row in table}
-            return table, ranked(byes, scores, byes, won if form == "knockout" else None)
+            return table, compute_standings(byes, scores, byes, won if form == "knockout" else None)
 
         stored, expected = await arena.store.read(read)
     assert list(map(place, stored)) == list(map(place, expected))

@@ -15,7 +15,7 @@ from noughts_server.competition.score import Score
 from noughts_server.tables.about import About
 from noughts_server.tables.kinds import TableKind, make_table
 from noughts_server.tables.recorded_game import RecordedGame
-from noughts_server.tables.table import Column, Table, Unit, Value, as_csv, as_markdown, text
+from noughts_server.tables.table import Column, Table, Unit, Value, as_csv, as_markdown, cell_text
 from noughts_server.tables.tally import Tally
 from tests.support.settings import examples
 
@@ -144,7 +144,7 @@ def test_a_game_that_two_always_play_is_one_result() -> None:
     tally = Tally([*same, *other, *late, *opened])
     assert tally.repeats == 4 + 1
     # Three that were late tell of each time; of B's games, which differ, each counts.
-    assert tally.independent == {("A", "B"): Score(1, 1, 3), ("B", "A"): Score(3)}
+    assert tally.independent_scores == {("A", "B"): Score(1, 1, 3), ("B", "A"): Score(3)}
     assert tally.scores == {("A", "B"): Score(5, 2, 3), ("B", "A"): Score(3)}
 
 
@@ -241,7 +241,7 @@ def test_markdown_shows_names_as_they_are() -> None:
     ],
 )
 def test_cells_are_written_for_people(value: float | None, unit: Unit, shown: str) -> None:
-    assert text(value, unit) == shown
+    assert cell_text(value, unit) == shown
 
 
 def test_a_knockout_is_not_said_to_be_ranked_by_points() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noughts_server.competition.score import Score
-from noughts_server.tables.standings import RankedEntry, TieBreak, ranked, tie_notes
+from noughts_server.tables.standings import RankedEntry, TieBreak, compute_standings, tie_notes
 from tests.support.settings import examples
 
 Pairs = Mapping[tuple[str, str], Score]
@@ -24,19 +24,19 @@ def by_label(entries: list[RankedEntry]) -> dict[str, RankedEntry]:
 
 
 def test_points_decide_before_everything_else() -> None:
-    standings = ranked("AB", dict([won("B", "A", Score(wins=2, losses=1))]))
+    standings = compute_standings("AB", dict([won("B", "A", Score(wins=2, losses=1))]))
     assert [(entry.label, entry.rank, entry.points) for entry in standings] == [("B", 1, 2.0), ("A", 2, 1.0)]
     assert {entry.head_to_head for entry in standings} == {None}
 
 
 def test_equal_entries_are_in_the_natural_order_of_their_names() -> None:
-    assert [entry.label for entry in ranked(["b10", "b1", "b2"], {})] == ["b1", "b2", "b10"]
+    assert [entry.label for entry in compute_standings(["b10", "b1", "b2"], {})] == ["b1", "b2", "b10"]
 
 
 def test_who_won_the_game_between_two_of_equal_points_comes_first() -> None:
     # A and B have two points each; B has the better opponents, but A beat B.
     games = dict([won("A", "B"), won("B", "C"), won("B", "D"), won("C", "A"), won("A", "D"), won("D", "C")])
-    standings = ranked("BACD", games)
+    standings = compute_standings("BACD", games)
     assert [entry.label for entry in standings][:2] == ["A", "B"]
     assert by_label(standings)["A"].head_to_head == 1.0
     assert by_label(standings)["B"].head_to_head == 0.0
@@ -44,7 +44,7 @@ def test_who_won_the_game_between_two_of_equal_points_comes_first() -> None:
 
 def test_head_to_head_does_not_count_where_not_all_have_met() -> None:
     games = dict([won("A", "C"), won("B", "D"), won("C", "D")])
-    standings = by_label(ranked("ABCD", games))
+    standings = by_label(compute_standings("ABCD", games))
     assert [standings[label].points for label in "ABC"] == [1, 1, 1]
     assert [standings[label].head_to_head for label in "ABC"] == [None, None, None]
     # A beat C, who has a point; B beat D, who has none.
@@ -55,32 +55,32 @@ def test_head_to_head_does_not_count_where_not_all_have_met() -> None:
 def test_head_to_head_does_not_count_where_some_met_more_often() -> None:
     drawn = Score(draws=1)
     games = dict([won("A", "B", Score(1, 0, 1)), won("B", "C", drawn), won("C", "A", drawn), won("C", "D", drawn)])
-    standings = by_label(ranked("ABCD", games))
+    standings = by_label(compute_standings("ABCD", games))
     assert [(standings[label].points, standings[label].head_to_head) for label in "ABC"] == [(1.5, None)] * 3
 
 
 def test_a_circle_of_three_is_broken_by_the_points_of_whom_they_beat() -> None:
     circle = dict([won("A", "B"), won("B", "C"), won("C", "A")])
-    assert [entry.rank for entry in ranked("CBA", circle)] == [1, 1, 1]
-    assert [entry.label for entry in ranked("CBA", circle)] == ["A", "B", "C"]
+    assert [entry.rank for entry in compute_standings("CBA", circle)] == [1, 1, 1]
+    assert [entry.label for entry in compute_standings("CBA", circle)] == ["A", "B", "C"]
 
 
 def test_wins_come_last() -> None:
     # Alike in points and Sonneborn-Berger, and strangers to each other: A by a win and a loss, B by two draws.
     games = dict([won("A", "C", Score(wins=1, losses=1)), won("B", "D", Score(draws=2))])
-    standings = ranked("BADC", games)
+    standings = compute_standings("BADC", games)
     assert [(entry.label, entry.rank) for entry in standings] == [("A", 1), ("C", 1), ("B", 3), ("D", 3)]
 
 
 def test_a_bye_brings_points_and_nothing_else() -> None:
-    standings = by_label(ranked("AB", {}, {"B": 2.0}))
+    standings = by_label(compute_standings("AB", {}, {"B": 2.0}))
     assert (standings["B"].rank, standings["B"].points, standings["B"].score) == (1, 2.0, Score())
     assert standings["A"].rank == 2
 
 
 def test_a_knockout_goes_by_the_matches_won_and_then_by_points() -> None:
     games = dict([won("A", "B", Score(wins=5)), won("C", "A", Score(wins=1)), won("C", "D", Score(draws=1))])
-    standings = ranked("ABCD", games, matches_won={"C": 2, "A": 1})
+    standings = compute_standings("ABCD", games, matches_won={"C": 2, "A": 1})
     assert [(row.label, row.rank, row.points) for row in standings] == [
         ("C", 1, 1.5),
         ("A", 2, 5),
@@ -93,7 +93,7 @@ def test_a_knockout_goes_by_the_matches_won_and_then_by_points() -> None:
 
 def test_each_broken_tie_is_told_with_its_values() -> None:
     games = dict([won("A", "B"), won("B", "C"), won("B", "D"), won("C", "A"), won("A", "D"), won("D", "C")])
-    standings = ranked("ABCD", games)
+    standings = compute_standings("ABCD", games)
     assert [row.tie_break for row in standings] == [None, TieBreak.HEAD_TO_HEAD] * 2
     assert tie_notes(standings) == [
         "2 points: A before B by head-to-head score (1 to 0).",
@@ -102,7 +102,7 @@ def test_each_broken_tie_is_told_with_its_values() -> None:
 
 
 def test_a_tie_that_nothing_breaks_is_a_shared_rank_without_a_note() -> None:
-    standings = ranked("AB", dict([won("A", "B"), won("B", "A")]))
+    standings = compute_standings("AB", dict([won("A", "B"), won("B", "A")]))
     assert [(row.rank, row.tie_break) for row in standings] == [(1, None), (1, TieBreak.SHARED)]
     assert tie_notes(standings) == []
 
@@ -133,7 +133,7 @@ def results_of(label: str, pairs: Pairs) -> list[tuple[str, float]]:
 @given(events)
 @examples(300)
 def test_tie_breaks_are_what_their_definitions_say(pairs: Pairs) -> None:
-    entries = ranked(LABELS, pairs)
+    entries = compute_standings(LABELS, pairs)
     points = {label: sum(own for _, own in results_of(label, pairs)) for label in LABELS}
     assert sum(points.values()) == len(games_of(pairs))
     for entry in entries:
@@ -157,7 +157,7 @@ def test_tie_breaks_are_what_their_definitions_say(pairs: Pairs) -> None:
 @given(events)
 @examples(200)
 def test_ranks_count_who_is_ahead_and_equal_lines_share_one(pairs: Pairs) -> None:
-    entries = ranked(LABELS, pairs)
+    entries = compute_standings(LABELS, pairs)
     for entry in entries:
         assert entry.rank == 1 + sum(other.order > entry.order for other in entries)
     assert [entry.rank for entry in entries] == sorted(entry.rank for entry in entries)
@@ -166,4 +166,4 @@ def test_ranks_count_who_is_ahead_and_equal_lines_share_one(pairs: Pairs) -> Non
 @given(events, st.permutations(LABELS))
 @examples(100)
 def test_nothing_depends_on_the_order_of_entry(pairs: Pairs, shuffled: list[str]) -> None:
-    assert ranked(shuffled, dict(reversed(list(pairs.items())))) == ranked(LABELS, pairs)
+    assert compute_standings(shuffled, dict(reversed(list(pairs.items())))) == compute_standings(LABELS, pairs)

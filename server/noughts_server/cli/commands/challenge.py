@@ -138,7 +138,7 @@ def _show(
     crosstable_request = tournaments_pb2.GetCrosstableRequest(name=tournament.name)
     crosstable = client.call(client.tournaments.GetCrosstable, crosstable_request)
     games_request = games_pb2.ListGamesRequest(parent=tournament.name)
-    games = list(client.each(client.games.ListGames, games_request, lambda page: page.games, _MOST_GAMES))
+    games = list(client.list_items(client.games.ListGames, games_request, lambda page: page.games, _MOST_GAMES))
     counts = Counter(Termination(game.termination) for game in games)
     challenger = f"{request.challenger}/"
     first = next(row.label for row in tournament.standings if f"{row.bot_version}/".startswith(challenger))

@@ -112,7 +112,7 @@ def leaderboard(
             show_retired=retired,
             view=view,
         )
-        rows = list(output.limited(partial(client.each, client.leaderboards.GetLeaderboard, request, rows_of)))
+        rows = list(output.limited(partial(client.list_items, client.leaderboards.GetLeaderboard, request, rows_of)))
     first_page = pages[0]
     if output.is_json:
         printing.print_json(_document(first_page, rows))

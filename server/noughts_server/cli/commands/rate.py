@@ -80,7 +80,7 @@ def rate(
     from noughts_server.statistics.batch_ratings import rate as rate_games
     from noughts_server.statistics.rated_games import count_pairs
 
-    games = count_pairs(((*pair, score.counts) for pair, score in tally.independent.items()), tally.labels)
+    games = count_pairs(((*pair, score.counts) for pair, score in tally.independent_scores.items()), tally.labels)
     if not len(games.first):
         raise _nothing_to_rate(source, tally, void)
     with problems_with(source, FitError):

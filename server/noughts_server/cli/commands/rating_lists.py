@@ -20,7 +20,7 @@ def rating_lists(*, server: ServerOptions, output: ListOptions) -> None:
     """List a server's rating lists: one for each variant and time class with a rated tournament."""
     with server.connected() as client:
         request = pb.ListRatingListsRequest()
-        pages = partial(client.each, client.leaderboards.ListRatingLists, request, lambda page: page.rating_lists)
+        pages = partial(client.list_items, client.leaderboards.ListRatingLists, request, lambda page: page.rating_lists)
         rows = list(output.limited(pages))
     documents = [
         {

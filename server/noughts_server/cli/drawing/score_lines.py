@@ -10,7 +10,7 @@ from noughts_server.cli.printing import note, points, stderr
 from noughts_server.competition.score import Score
 from noughts_server.local.plan import LocalPlan, PlayedGame
 from noughts_server.statistics.match_games import MatchGames, MatchStatistics
-from noughts_server.tables.standings import ranked
+from noughts_server.tables.standings import compute_standings
 
 _MOST_BOTS = 16
 
@@ -48,13 +48,13 @@ class _ScoreLines:
 
     def _match_text(self, statistics: MatchStatistics) -> str:
         first, second = self._labels
-        score = next(row.score for row in ranked(self._labels, self._pairs) if row.label == first)
+        score = next(row.score for row in compute_standings(self._labels, self._pairs) if row.label == first)
         scores = f"{first} {points(score.points)} - {points(score.mirrored.points)} {second}"
         scores += f"; {elo_line(first, statistics.estimate)}"
         return scores if statistics.sprt is None else f"{scores}; {llr_text(statistics.sprt)}"
 
     def _standings_text(self) -> str:
-        rows = ranked(self._labels, self._pairs)
+        rows = compute_standings(self._labels, self._pairs)
         scores = [f"{row.label} {points(row.points)}" for row in rows[:_MOST_BOTS]]
         if len(rows) > _MOST_BOTS:
             scores.append(f"and {len(rows) - _MOST_BOTS} more")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from noughts_server.cli import printing
-from noughts_server.tables.table import Column, Table, text
+from noughts_server.tables.table import Column, Table, cell_text
 
 _LONGEST_NAME = 24
 
@@ -15,7 +15,7 @@ def show_table(console: Console, data: Table) -> None:
     printing.heading(console, data.caption)
     if data.rows:
         cells = [
-            [_cell(text(value, column.unit)) for value, column in zip(row, data.columns, strict=True)]
+            [_cell(cell_text(value, column.unit)) for value, column in zip(row, data.columns, strict=True)]
             for row in data.rows
         ]
         for block, indices in enumerate(_blocks(console.width, data.columns, cells)):

@@ -44,7 +44,7 @@ class KnownList(NamedTuple):
 def known_lists(client: Client) -> list[KnownList]:
     """Return the rating lists of a server."""
     request = pb.ListRatingListsRequest()
-    rows = client.each(client.leaderboards.ListRatingLists, request, lambda page: page.rating_lists)
+    rows = client.list_items(client.leaderboards.ListRatingLists, request, lambda page: page.rating_lists)
     return [KnownList(row.variant, row.time_class, row.games) for row in rows]
 
 

@@ -24,7 +24,7 @@ def export_file(
         if game.ordinal == last:
             facts = about_stored(tournament, crosstable(connection, tournament, top=1))
             is_finished = tournament.state is TournamentState.FINISHED
-            game = replace(game, tournament=facts.recorded(number, finished=is_finished))
+            game = replace(game, tournament=facts.file_facts(number, finished=is_finished))
         yield game
 
 

@@ -25,7 +25,7 @@ from noughts_server.store.tournaments.brackets import listed_matches, listed_rou
 from noughts_server.store.tournaments.tournaments import Tournament
 from noughts_server.store.validation import check_number
 from noughts_server.tables.pairings import MatchRow
-from noughts_server.tables.standings import Standing, in_order
+from noughts_server.tables.standings import Standing, rank_entries
 
 _CELLS_A_PAGE = 65_536
 _MOST_AT_TOP = 1_000
@@ -94,8 +94,8 @@ def _ranked(connection: Connection, tournament: Tournament, table: Sequence[Stan
         )
         for row, sums_of_entry in ((row, sums.get(row.number, TieBreakSums())) for row in table)
     )
-    ordered = in_order(ranked_entries, bracket=tournament.settings.schedule.places_by_bracket)
-    return [rows[entry.label].ranked(entry) for entry in ordered]
+    ordered = rank_entries(ranked_entries, bracket=tournament.settings.schedule.places_by_bracket)
+    return [rows[entry.label].with_place(entry) for entry in ordered]
 
 
 def _byes(connection: Connection, tournament: Tournament) -> dict[int, int]:

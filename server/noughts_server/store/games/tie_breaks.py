@@ -15,7 +15,7 @@ from sqlalchemy import CTE, Connection, Engine, Select, case, func, literal, sel
 
 from noughts_server.store.engine.schema import byes, entry_scores, pair_scores
 from noughts_server.store.tournaments.tournaments import Tournament
-from noughts_server.tables.standings import Met, head_to_heads
+from noughts_server.tables.standings import TiedGames, head_to_heads
 
 _AT_ONCE_SECONDS = 0.05
 _SHARE = 20
@@ -67,7 +67,7 @@ def tie_breaks(
 def _sums(connection: Connection, tournament: Tournament, points: Mapping[int, float]) -> dict[int, TieBreakSums]:
     doubled = _doubled_points(tournament)
     met = {
-        row.entry: Met(int(row.doubled) / 2, row.opponents, row.fewest, row.most)
+        row.entry: TiedGames(int(row.doubled) / 2, row.opponents, row.fewest, row.most)
         for row in connection.execute(_met(tournament, doubled))
     }
     weighted = connection.execute(_weighted(tournament, doubled))

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from noughts_proto.v1 import bots_pb2, games_pb2, status_pb2, tokens_pb2, tournaments_pb2
-from noughts_server.client.submissions import TRIAL_SECONDS, kind_of, submission_requests
+from noughts_server.client.submissions import TRIAL_SECONDS, file_kind, submission_requests
 from noughts_server.core.resource_names import bot_name, token_name
 from noughts_server.web.documents import Document
 from noughts_server.web.forms import in_form, whole_number
@@ -139,7 +139,7 @@ async def retire_bot(website: Website, request: Request, person: Person) -> Resp
 
 def _kind(name: str, content: bytes) -> str:
     """Return the kind of the file, `wasm` or `py`. Raises Failure if it is neither."""
-    if (kind := kind_of(name, content)) is not None:
+    if (kind := file_kind(name, content)) is not None:
         return kind
     hint = "Run a program on your own machine: noughts bot run"
     message = f"{name[:100]!r} is not a WebAssembly module, a Python file or a zip file of one."

@@ -51,7 +51,7 @@ def games(
     )
     game_filter.apply(request)
     with server.connected() as client:
-        rows = output.limited(partial(client.each, client.games.ListGames, request, lambda page: page.games))
+        rows = output.limited(partial(client.list_items, client.games.ListGames, request, lambda page: page.games))
         against = f" against {short(request.opponent)}" if opponent else ""
         such = "such " if game_filter.is_set else ""
         empty = f"No {such}games of {short(request.parent)}{against} yet."

@@ -59,7 +59,7 @@ def list_bots(
         def first_bots(limit: int | None) -> list[pb.Bot]:
             # The server sorts within a page, so a short page would not hold the first of all bots.
             read_at_least = None if limit is None else max(limit, LARGEST_PAGE)
-            bots = client.each(client.bots.ListBots, request, lambda page: page.bots, read_at_least)
+            bots = client.list_items(client.bots.ListBots, request, lambda page: page.bots, read_at_least)
             return sorted(bots, key=lambda bot: natural_key(bot.name))[:limit]
 
         bots = list(output.limited(first_bots))

@@ -99,7 +99,7 @@ def mistakes(
 def _mistakes(client: Client, request: pb.ListGamesRequest, output: ListOptions) -> Iterator[Mistake]:
     """Yield the mistakes of the bot in the games of the request."""
     with counting("Games") as show:
-        rows = output.limited(partial(client.each, client.games.ListGames, request, lambda page: page.games))
+        rows = output.limited(partial(client.list_items, client.games.ListGames, request, lambda page: page.games))
         for number, game in enumerate(rows, start=1):
             if not game.HasField("end_time"):
                 continue

@@ -9,4 +9,6 @@ _MOST_RATING_LISTS = 1_000
 def ratings_of(client: Client, bot: str) -> list[pb.BotRating]:
     """Return the ratings of a bot, one for each rating list."""
     request = pb.ListBotRatingsRequest(bot=bot)
-    return list(client.each(client.leaderboards.ListBotRatings, request, lambda page: page.ratings, _MOST_RATING_LISTS))
+    return list(
+        client.list_items(client.leaderboards.ListBotRatings, request, lambda page: page.ratings, _MOST_RATING_LISTS)
+    )

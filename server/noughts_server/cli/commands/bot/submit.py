@@ -27,7 +27,7 @@ from noughts_server.cli.options.server import ServerOptions
 from noughts_server.cli.options.statistics import SprtOption
 from noughts_server.client.client import Client
 from noughts_server.client.failures import CallFailed
-from noughts_server.client.submissions import TRIAL_SECONDS, kind_of, submission_requests
+from noughts_server.client.submissions import TRIAL_SECONDS, file_kind, submission_requests
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.convert.settings import openings_message
 from noughts_server.core.errors import InvalidArgument
@@ -237,7 +237,7 @@ def _read_content(file: Path) -> tuple[bytes, str]:
         content = file.read_bytes()
     if not content:
         raise Problem(f"{file}: got an empty file, expected a bot")
-    if (kind := kind_of(file.name, content)) is not None:
+    if (kind := file_kind(file.name, content)) is not None:
         return content, kind
     raise UsageProblem(
         f"{file}: expected a WebAssembly module (.wasm), a Python file (.py) or a folder",

@@ -6,7 +6,7 @@ from noughts_server.cli.database import in_database
 from noughts_server.cli.drawing.progress import counting
 from noughts_server.cli.options.database import DatabaseOption
 from noughts_server.cli.options.output import OutputOptions
-from noughts_server.records.replay import faults_of_stored
+from noughts_server.records.replay import errors_of_stored_game
 
 _MOST_SHOWN = 50
 
@@ -28,7 +28,7 @@ def check(database: DatabaseOption = None, *, output: OutputOptions) -> None:
     with counting("Games") as show:
         report = in_database(
             database,
-            lambda store: store.read(lambda connection: check_database(connection, faults_of_stored, show)),
+            lambda store: store.read(lambda connection: check_database(connection, errors_of_stored_game, show)),
             reading=True,
         )
     lines = [f"{finding.where}: {finding.error}" for finding in report.findings[:_MOST_SHOWN]]

@@ -48,7 +48,7 @@ def list_games(
     columns = (">#", "first", "second", "result", "termination", ">plies", "last moves")
     empty = f"No {'such ' if game_filter.is_set or bot else ''}games in {request.parent} yet."
     with server.connected() as client:
-        pages = partial(client.each, client.games.ListGames, request, lambda page: page.games)
+        pages = partial(client.list_items, client.games.ListGames, request, lambda page: page.games)
         games = output.limited(pages)
         output.show_each(map(game_document, games), lambda: printing.print_rows(columns, map(_row, games), empty))
 

@@ -16,7 +16,7 @@ from noughts_server.cli.game_sources import FileDialect, TournamentPlace, games_
 from noughts_server.cli.options.effort import EffortOption
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.records.recorded_game import variant_of
-from noughts_server.records.replay import faults_of
+from noughts_server.records.replay import record_errors
 from noughts_server.tables.accuracy import LEAST_DECISIONS
 from noughts_server.tables.recorded_game import RecordedGame
 
@@ -69,7 +69,7 @@ def _judge_games(games: Iterable[RecordedGame], source: str, effort: int) -> Ite
     """
     judges = Judges()
     for number, game in enumerate(games, start=1):
-        if error := next(iter(faults_of(game)), None):
+        if error := next(iter(record_errors(game)), None):
             raise Problem(f"{source}, game {number}: {error}", f"noughts records check {source} lists all errors.")
         if game.score is not None:
             sides = judges.of(variant_of(game.variant)).judge(game.moves, game.first_chosen, Effort(effort))

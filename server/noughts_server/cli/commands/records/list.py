@@ -12,7 +12,7 @@ from noughts_server.cli.drawing.boards import cells_text
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.game_sources import FileDialect, games_in
 from noughts_server.cli.options.output import ListOptions
-from noughts_server.records.filters import Wanted
+from noughts_server.records.filters import RecordFilter
 from noughts_server.records.formats import WITHOUT_MOVES, format_of
 from noughts_server.records.json_lines import json_document
 from noughts_server.tables.recorded_game import RecordedGame
@@ -58,7 +58,7 @@ def list_games(
 ) -> None:
     """List the games in a file, or a selection of them."""
     try:
-        is_wanted = Wanted(bot, against, variant, result, termination, opening)
+        is_wanted = RecordFilter(bot, against, variant, result, termination, opening)
     except ValueError as error:
         raise UsageProblem(str(error)) from error
     matching_games = (

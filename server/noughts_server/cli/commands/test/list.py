@@ -32,7 +32,7 @@ def list_tests(
     """List the queue of tests: running ones by priority and age, then stopped ones, then the last to end."""
     with server.connected() as client:
         request = pb.ListTestsRequest(owner=owner)
-        pages = partial(client.each, client.tests.ListTests, request, lambda page: page.tests)
+        pages = partial(client.list_items, client.tests.ListTests, request, lambda page: page.tests)
         tests = list(output.limited(pages))
     columns = ("test", "state", "new", "base", ">priority", ">share", "variant", ">games", ">LLR", ">nElo")
     output.show_rows(

@@ -24,7 +24,7 @@ def list_tokens(database: DatabaseOption = None, *, server: TokenServerOptions, 
     if (chosen_server := server.for_tokens(database)) is not None:
         with chosen_server.connected() as client:
             token_messages = list(
-                client.each(client.tokens.ListTokens, pb.ListTokensRequest(), lambda page: page.tokens)
+                client.list_items(client.tokens.ListTokens, pb.ListTokensRequest(), lambda page: page.tokens)
             )
     else:
         from noughts_server.convert.tokens import token_message

@@ -67,7 +67,7 @@ def join(
             try:
                 entry = client.call(client.tournaments.JoinTournament, request)
             except CallFailed as failure:
-                if not all_online or not failure.refused:
+                if not all_online or not failure.is_refusal:
                     raise
                 refusals[bot_resource] = failure.message
                 continue
@@ -100,4 +100,4 @@ def _bots_online(client: Client) -> list[str]:
     """Return the names of the caller's bots that are online."""
     owner = client.call(client.tokens.GetToken, tokens_pb2.GetTokenRequest(name="tokens/self")).token.owner
     request = bots_pb2.ListBotsRequest(online_only=True, owner=owner)
-    return [bot.name for bot in client.each(client.bots.ListBots, request, lambda page: page.bots)]
+    return [bot.name for bot in client.list_items(client.bots.ListBots, request, lambda page: page.bots)]

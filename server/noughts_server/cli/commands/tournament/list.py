@@ -35,7 +35,7 @@ def list_tournaments(
     """List all tournaments, newest first."""
     request = pb.ListTournamentsRequest(challenges=challenges)
     with server.connected() as client:
-        pages = partial(client.each, client.tournaments.ListTournaments, request, lambda page: page.tournaments)
+        pages = partial(client.list_items, client.tournaments.ListTournaments, request, lambda page: page.tournaments)
         tournaments = list(output.limited(pages))
     rows = [
         (

@@ -33,7 +33,7 @@ def seasons(name: TournamentArgument, *, server: ServerOptions, output: ListOpti
         if not league.league:
             hint = "Create one that does: noughts tournament create NAME --repeat weekly"
             raise Problem(f"{request.name} does not repeat, so it has no seasons", hint)
-        pages = partial(client.each, client.tournaments.ListSeasons, request, lambda page: page.seasons)
+        pages = partial(client.list_items, client.tournaments.ListSeasons, request, lambda page: page.seasons)
         rows = list(output.limited(pages))
     document = {
         "league": league.league,

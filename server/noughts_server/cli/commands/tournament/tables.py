@@ -106,8 +106,8 @@ def tables(
         write = as_csv if output_format is TablesFormat.CSV else as_markdown
         sys.stdout.write("\n".join(map(write, tables)))
         sys.stdout.flush()
-        if output_format is TablesFormat.CSV and tally.unknown:
-            printing.stderr().print(printing.printable(tally.unknown), soft_wrap=True)
+        if output_format is TablesFormat.CSV and tally.unknown_note:
+            printing.stderr().print(printing.printable(tally.unknown_note), soft_wrap=True)
 
 
 def _document(title: str, tally: Tally, tables: list[Table]) -> dict[str, Any]:
@@ -117,7 +117,7 @@ def _document(title: str, tally: Tally, tables: list[Table]) -> dict[str, Any]:
         "void": tally.void,
         "distinct_games": tally.distinct,
         "variants": dict(sorted(tally.variants.items())),
-        "unknown": tally.unknown or None,
+        "unknown": tally.unknown_note or None,
         **tally.about.document(),
     }
     return facts | {

@@ -49,7 +49,7 @@ def verify(
                 f"Write down its hash now, and pass it to `verify --hash` at the end: {tournament.seed_hash}",
             )
         games_request = games_pb2.ListGamesRequest(parent=request.name)
-        games = client.each(client.games.ListGames, games_request, lambda page: page.games)
+        games = client.list_items(client.games.ListGames, games_request, lambda page: page.games)
         count, differing = compare(tournament, games)
     expected_hash = (noted_hash or tournament.seed_hash).strip().lower()
     is_valid = commitment(tournament.seed) == expected_hash
