@@ -121,7 +121,7 @@ CLI = (
         before="os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600",
         after="os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644",
         harm="Every user of the machine can read a new token.",
-        near=("tests/server/cli/operator/test_token.py",),
+        near=("tests/server/cli/commands/token/test_tokens.py",),
         wider=_CLI_TESTS,
     ),
     Fault(
@@ -130,7 +130,7 @@ CLI = (
         before="            lock_file = locked(lock)\n",
         after="            lock_file = None\n",
         harm="Removing interrupted runs deletes the database of a running one.",
-        near=("tests/server/cli/operator/test_kept_runs.py",),
+        near=("tests/server/cli/commands/db/test_runs.py",),
         wider=_CLI_TESTS,
     ),
     Fault(
@@ -139,7 +139,7 @@ CLI = (
         before="remaining = 0 if dry_run else ",
         after="remaining = ",
         harm="`noughts db prune --dry-run` deletes.",
-        near=("tests/server/cli/operator/test_db.py",),
+        near=("tests/server/cli/commands/db/test_check.py",),
         wider=_CLI_TESTS,
     ),
     Fault(
@@ -148,7 +148,7 @@ CLI = (
         before="_show(output, test, (losses, draws, wins),",
         after="_show(output, test, (wins, draws, losses),",
         harm="`noughts sprt` accepts a change that lost.",
-        near=("tests/server/cli/local/test_ratings.py",),
+        near=("tests/server/cli/commands/test_rate.py",),
         wider=_CLI_TESTS,
     ),
     Fault(
@@ -157,7 +157,7 @@ CLI = (
         before='    check_name("owner", owner)\n',
         after="",
         harm="A mistyped owner creates an empty database, which `serve` then uses.",
-        near=("tests/server/cli/operator/test_token.py",),
+        near=("tests/server/cli/commands/token/test_tokens.py",),
         wider=_CLI_TESTS,
     ),
 )

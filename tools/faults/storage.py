@@ -117,7 +117,7 @@ RECORDS = (
         after="second_allowance=None if second_allowance is None else _allowance_message(first_allowance)",
         harm="A game shows the network allowance of the first side for both.",
         near=("tests/server/convert",),
-        wider=("tests/server/services", "tests/server/cli/remote/test_margins.py"),
+        wider=("tests/server/services", "tests/server/cli/options/test_margins.py"),
     ),
     Fault(
         name="contradicting-results-accepted",

@@ -8,7 +8,7 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -47,6 +47,22 @@ def noughts() -> Noughts:
 
     def run(line: str, *, code: int = 0, stdin: str | None = None, env: Mapping[str, str] | None = None) -> Result:
         return invoke(shlex.split(line), code=code, stdin=stdin, env=env)
+
+    return run
+
+
+@pytest.fixture
+def env(server: str, token: str) -> dict[str, str]:
+    """The address of the server and alice's token, as environment variables."""
+    return {"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": token}
+
+
+@pytest.fixture
+def ask(noughts: Noughts, env: dict[str, str]) -> Callable[[str], Any]:
+    """Run a command at the server with alice's token and return its JSON."""
+
+    def run(line: str) -> Any:
+        return json.loads(noughts(f"{line} --format json", env=env).stdout)
 
     return run
 

@@ -15,12 +15,6 @@ from tests.server.cli.conftest import Refusal
 from tests.support.background import bots_online
 
 
-@pytest.fixture
-def env(server: str, token: str) -> dict[str, str]:
-    """Alice's settings for the server."""
-    return {"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": token}
-
-
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
