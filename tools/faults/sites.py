@@ -143,6 +143,15 @@ CLUSTER = (
         wider=_CLUSTER_TESTS,
     ),
     Fault(
+        name="returned-referee-keeps-units",
+        file=f"{_CLUSTER}/supply.py",
+        before="        await supply.recorder.flush()\n        await self._release_units()\n",
+        after="        await supply.recorder.flush()\n",
+        harm="A tournament stands still after a referee was frozen: nobody plays the units that it holds.",
+        near=("tests/server/cluster/test_supply.py",),
+        wider=_CLUSTER_TESTS,
+    ),
+    Fault(
         name="differing-game-continues",
         file=f"{_CLUSTER}/remote_referee.py",
         before="if abs(game.ply - ply) <= 1 and moves_agree:",

@@ -42,7 +42,7 @@ _PENDING_BYTES = 64 << 20
 _PART_BYTES = 500_000
 """The largest message that is sent whole, and the largest part of others; less if NATS accepts less."""
 
-_PAYLOAD_HINT = "Give NATS a larger max_payload: docs/subject_codec-to/cluster.md has its settings."
+_PAYLOAD_HINT = "Give NATS a larger max_payload: docs/how-to/cluster.md has its settings."
 
 
 class NatsBus:

@@ -198,10 +198,10 @@ def _history(
 _REASON = "{} referees in a row were lost with games {} to {}, without a new game or move. Fix: check their logs."
 
 
-def hand_over(connection: Connection, tournament_id: int, holder: str) -> None:
-    """Release the holder's units, so that others can claim them. Writes."""
+def hand_over(connection: Connection, tournament_id: int, holder: str, *, kept: Collection[int] = ()) -> None:
+    """Release the holder's units except those that are `kept`, so that others can claim them. Writes."""
     held = (units.c.tournament_id == tournament_id) & (units.c.holder == holder)
-    connection.execute(update(units).where(held).values(holder=None))
+    connection.execute(update(units).where(held, units.c.number.not_in(kept)).values(holder=None))
 
 
 def give_up(

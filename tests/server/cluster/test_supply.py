@@ -1,0 +1,90 @@
+"""A referee of a cluster holds no units that it does not play, so that other referees can claim them."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from noughts_referee.referee import Referee
+from noughts_referee.rules import Termination
+from noughts_server.cluster.bus_settings import BusSettings
+from noughts_server.cluster.heartbeats import Membership
+from noughts_server.cluster.nats_bus import NatsBus
+from noughts_server.cluster.remote_bots import RemoteBots
+from noughts_server.cluster.supply import SharedPlay
+from noughts_server.runtime.bus import MemoryBus
+from noughts_server.runtime.endless_work import running
+from noughts_server.runtime.recorder import recording
+from noughts_server.store.nodes import Node, NodeKind
+from noughts_server.store.tournaments.tournaments import pause_tournament, start_tournament
+from tests.referee.wires import ScriptedConnection
+from tests.support.arena import NOW, Arena, open_arena
+from tests.support.loopback import wait_until
+
+FAR, NEAR = Node("referee-far", NodeKind.REFEREE, 1), Node("referee-near", NodeKind.REFEREE, 1)
+
+
+@dataclass
+class Far:
+    """A referee that plays a tournament with one game at a time, as long as it is the oldest referee."""
+
+    arena: Arena
+    referee: Referee
+    membership: Membership
+    play: SharedPlay
+
+    def holders(self) -> set[str | None]:
+        """The holders of all claimed units."""
+        return {holder for (holder,) in self.arena.rows("SELECT holder FROM units")}
+
+    async def set_state(self, running: bool) -> None:
+        """Pause or start the tournament, as the organiser does."""
+        owner = self.arena.rows("SELECT id FROM owners")[0][0]
+        change = partial(start_tournament, now_ms=NOW) if running else pause_tournament
+        self.play.local.follow(await self.arena.store.write(partial(change, slug="cup", owner_id=owner)))
+
+
+@pytest.fixture
+async def far(tmp_path: Path) -> AsyncIterator[Far]:
+    bus = MemoryBus()
+    async with open_arena(tmp_path / "league.sqlite") as arena, recording(arena.store, bus) as recorder:
+        await arena.tournament(games_per_pair=4_000, concurrency=1)
+        referee = Referee(recorder.record)
+        membership = Membership(arena.store, NatsBus(BusSettings("nats://127.0.0.1:1"), "far"), FAR)
+        bots = RemoteBots(referee, bus, membership, grace=60.0)
+        play = SharedPlay(arena.store, referee, recorder, bus, membership, bots)
+        far = Far(arena, referee, membership, play)
+        async with play.local.supplying(resumes_play=False), running(play.follow()):
+            await wait_until(lambda: far.holders() == {FAR.name})
+            yield far
+
+
+async def test_referee_that_returns_releases_its_units(far: Far) -> None:
+    # Another referee has claimed one of its units while it was frozen, and plays the tournament from now on.
+    far.arena.execute(f"UPDATE units SET holder = '{NEAR.name}' WHERE number = 0")
+    far.membership.alive = (NEAR, FAR)
+    kept = far.arena.rows(f"SELECT tournament_id, number FROM units WHERE holder = '{FAR.name}'")
+    far.play.resynchronise(frozenset((tournament, number) for tournament, number in kept))
+    await wait_until(lambda: FAR.name not in far.holders())
+
+
+async def test_units_from_before_a_pause_are_released(far: Far) -> None:
+    await far.set_state(running=False)
+    far.membership.alive = (NEAR, FAR)
+    await far.set_state(running=True)
+    await wait_until(lambda: FAR.name not in far.holders())
+
+
+async def test_only_units_of_running_games_are_kept(far: Far) -> None:
+    for key in (1, 2):
+        far.referee.joined(far.referee.player(key), ScriptedConnection(timed=1, untimed=1))
+    (game,) = far.referee.running(1)
+    far.membership.alive = (NEAR, FAR)
+    far.play.check_now()
+    held = f"SELECT count(*) FROM units WHERE holder = '{FAR.name}'"
+    await wait_until(lambda: far.arena.rows(held) == [(1,)])
+    far.referee.forfeit(far.referee.player(1), Termination.DISCONNECTED)
+    await wait_until(lambda: far.arena.rows(held) == [(0,)])
+    assert far.arena.rows("SELECT ordinal FROM games") == [(game.slot.ordinal,)]
