@@ -18,6 +18,8 @@ Document = dict[str, Any]
 _BEYOND = 12
 """The length of the winning line beyond the centres of its last stones."""
 _SIDES = ("first", "second")
+_SIDE_NAMES = {"stones": ("Black", "White"), "plate": ("Red", "Yellow"), "marks": ("X", "O")}
+"""The names of the two sides by the look of the board. `board.css` has the colours."""
 
 
 class _Part(NamedTuple):
@@ -71,6 +73,12 @@ def _parts(look: str, *, swapped: bool = False) -> _Parts:
         orders=(_Part("order first", *corner), _Part("order second", *corner)),
         won=_Part("won", *square),
     )
+
+
+def side_names(look: str, *, swapped: bool = False) -> tuple[str, str]:
+    """Return the names of the first and the second side on boards with this look. `swapped` is as in `board_svg`."""
+    first, second = _SIDE_NAMES[look]
+    return (second, first) if swapped and look == "marks" else (first, second)
 
 
 def board_svg(
@@ -212,10 +220,10 @@ def _to_copy(board: Document, parts: _Parts) -> str:
     return f"<defs>{''.join(part.to_copy() for part in each)}</defs>"
 
 
-def piece_svg(board: Document, side: str) -> Markup:
-    """Return a picture of a stone of this side, `first` or `second`."""
+def piece_svg(board: Document, side: str, *, swapped: bool = False) -> Markup:
+    """Return a picture of a stone of this side, `first` or `second`. `swapped` is as in `board_svg`."""
     look: str = board["look"]
-    stone = _parts(look).stones[_SIDES.index(side)].at(HALF, HALF, cell=0)
+    stone = _parts(look, swapped=swapped).stones[_SIDES.index(side)].at(HALF, HALF, cell=0)
     return Markup(  # noqa: S704  # our own words
         f'<svg class="piece board {look}" viewBox="0 0 {CELL} {CELL}" aria-hidden="true">{stone}</svg>'
     )

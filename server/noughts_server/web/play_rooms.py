@@ -20,7 +20,6 @@ from noughts_bots.connection.session import Login, play
 from noughts_bots.connection.stream import BotRefused
 from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_bots.sdk.bot import Bot, GameEnd, GameInfo, Resign
-from noughts_bots.sdk.errors import VariantRefused
 from noughts_bots.sdk.unhurried import Unhurried
 from noughts_proto.security import SecurityProblem
 from noughts_proto.v1 import tokens_pb2, tournaments_pb2, types_pb2
@@ -30,21 +29,11 @@ from noughts_server.convert.settings import challenge_message
 from noughts_server.convert.times import time_control
 from noughts_server.core.resource_names import bot_name
 from noughts_server.web.forms import wrong
+from noughts_server.web.house_bots import HOUSE_BOTS, house_bots
 from noughts_server.web.upstream import Failure, Upstream
 from noughts_server.web.visitors import Recent, add
+from noughts_server.web.words import game, or_words
 
-HOUSE = {
-    "first-free": "the first free cell; easy to beat",
-    "random": "any free cell, at random",
-    "pascal": "weighs lines, as in an article in Pascal",
-    "coursework": "wins or blocks, else at random",
-    "nextstep": "looks a few moves ahead",
-    "three-stage": "noughts and crosses only, in three stages",
-    "minimax": "perfect on small boards",
-    "fives": "five in a row, by a heuristic",
-    "threats:nodes=500": "strong at five in a row: searches for threats",
-}
-"""The reference bots that the website runs: spec and description."""
 HOUSE_KIND, PERSON, SAME_SCREEN = "house:", "person", "screen"
 YOU, THEY, LOT = "you", "they", "lot"
 BEGINS, CROSS, NOUGHT = "begins", "x", "o"
@@ -248,9 +237,9 @@ class PlayRoom:
         return (first if key == self.keys[0] else 1 - first,)
 
     @property
-    def marks(self) -> str:
-        """The marks of the two sides: `XO` or `OX`."""
-        return "XO" if self._mark == BEGINS or (self._mark == CROSS) == self.first_is_challenger else "OX"
+    def noughts_begin(self) -> bool:
+        """Whether the side that moves first has the noughts."""
+        return self._mark != BEGINS and (self._mark == CROSS) != self.first_is_challenger
 
     def guest(self, side: int) -> BrowserPlayer:
         """Return the player of this side, which must be a person."""
@@ -440,13 +429,12 @@ class PlayRooms:
                 raise wrong(field, f"{time_us / 1e6:g}", f"at most {most:,} seconds")
         kind, _, spec = wish.opponent.partition(":")
         if kind == "house":
-            if spec not in HOUSE:
-                raise wrong("opponent", spec, f"one of {', '.join(HOUSE)}")
-            try:
-                make_bot(parse_spec(spec), variant)
-            except VariantRefused as refusal:
-                hint = "Choose another opponent, or another variant."
-                raise Failure(400, str(refusal), hint, field="opponent") from refusal
+            bot = next((bot for bot in HOUSE_BOTS if bot.spec == spec), None)
+            if bot is None:
+                raise wrong("opponent", spec, f"one of {', '.join(bot.spec for bot in HOUSE_BOTS)}")
+            if not bot.plays(variant.name):
+                hint = f"Choose {or_words(other.name for other in house_bots(variant.name))}."
+                raise Failure(400, f"{bot.name} does not play {game(variant.name)}.", hint, field="opponent")
         elif wish.opponent not in (PERSON, SAME_SCREEN) and not wish.opponent.startswith("bots/"):
             raise wrong("opponent", wish.opponent, "a bot, or a person")
 

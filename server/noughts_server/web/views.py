@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from noughts_server.core.board_geometry import geometry
 from noughts_server.core.version import software_version
-from noughts_server.drawing.board_svg import board_svg, piece_svg, places
+from noughts_server.drawing.board_svg import board_svg, piece_svg, places, side_names
 from noughts_server.drawing.charts import llr_line
 from noughts_server.drawing.thumbnails import thumbnail, thumbnail_back
 from noughts_server.tables.accuracy import shown_accuracy
@@ -55,6 +55,7 @@ class Views:
         functions = (
             board_svg,
             piece_svg,
+            side_names,
             places,
             thumbnail,
             thumbnail_back,

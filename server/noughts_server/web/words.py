@@ -1,7 +1,7 @@
 """Filters of the page templates, which put values into words."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from markupsafe import Markup
@@ -79,6 +79,12 @@ def game(variant: str) -> str:
     if not shape:
         words += (_RULES.get(rule, rule) for rule in rules)
     return ", ".join([*words, f"{opening} opening"] if opening else words)
+
+
+def or_words(names: Iterable[str]) -> str:
+    """Return `a, b or c`."""
+    *others, last = names
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def ending(termination: str | None) -> str:

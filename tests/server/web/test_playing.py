@@ -14,6 +14,7 @@ from noughts_proto.security import Dialling
 from noughts_proto.v1 import bots_pb2
 from noughts_server.client.client import connected
 from noughts_server.testing import ServerUnderTest
+from noughts_server.web.house_bots import house_bots
 from noughts_server.web.play_rooms import BrowserPlayer, TableSettings
 from noughts_server.web.signin import Visitor
 from tests.support.browser import chromium, page_in
@@ -59,7 +60,7 @@ def test_marks_are_chosen_apart_from_who_begins(tables: Site, browser: Browser) 
         told(page, "Your turn: you are O.")
         page.get_by_role("button", name="b2, free").click()
         expect(page.get_by_role("button", name="b2, O")).to_be_visible()
-        expect(page.locator(".stone.nought[data-cell='4']")).to_be_visible()
+        expect(page.locator("#board .stone.nought[data-cell='4']")).to_be_visible()
         expect(page.get_by_role("button", name="a3, X")).to_be_visible()
         # A game that is live is not abandoned by a slip.
         page.get_by_role("button", name="Swap sides").click()
@@ -68,13 +69,13 @@ def test_marks_are_chosen_apart_from_who_begins(tables: Site, browser: Browser) 
         page.get_by_role("button", name="Swap sides").click()
         page.get_by_role("dialog", name="Abandon this game").get_by_role("button", name="New game").click()
         told(page, "Your turn: you are O.")
-        expect(page.locator(".stone.cross[data-cell='0']")).to_be_visible()
+        expect(page.locator("#board .stone.cross[data-cell='0']")).to_be_visible()
 
 
 def click(page: Page, *names: str) -> None:
     """Plays these cells, each when it is the person's turn."""
     for name in names:
-        expect(page.locator("svg.board.open")).to_be_visible()
+        expect(page.locator("#board svg.open")).to_be_visible()
         page.get_by_role("button", name=f"{name}, free", exact=True).click()
         expect(page.get_by_role("button", name=re.compile(rf"^{name}, [XO]$"))).to_be_visible()
 
@@ -91,13 +92,14 @@ def test_a_game_is_won_by_mouse_and_its_line_is_green(tables: Site, browser: Bro
         click(page, "a1", "b1", "c1")
         told(page, "You have won.")
         expect(page.locator(".won")).to_have_count(3)
-        assert "lost" not in (page.locator("svg.board").get_attribute("class") or "")
+        assert "lost" not in (page.locator("#board svg.board").get_attribute("class") or "")
         green = page.evaluate("getComputedStyle(document.querySelector('.won')).fill")
         # And then lost: the same house begins, and has the upper row when nobody stops it.
         page.get_by_role("button", name="Swap sides").click()
         told(page, "Your turn: you are O.")
         click(page, "a1", "b1")
         told(page, "first-free has won.")
+        expect(page.locator("#status")).to_have_class("outcome ended lost")
         expect(page.locator("svg.board.lost .won")).to_have_count(3)
         red = page.evaluate("getComputedStyle(document.querySelector('.won')).fill")
         assert (green, red) == ("rgb(207, 238, 213)", "rgb(246, 208, 205)")
@@ -127,7 +129,10 @@ def drawing_move(page: Page) -> int:
     from noughts_bots.reference.specs import make_bot, parse_spec
     from noughts_referee.rules import Position, parse_variant
 
-    moves = [int(each) for each in page.evaluate("[...document.querySelectorAll('.stone')].map((s) => s.dataset.cell)")]
+    moves = [
+        int(each)
+        for each in page.evaluate("[...document.querySelectorAll('#board .stone')].map((s) => s.dataset.cell)")
+    ]
     chosen = make_bot(parse_spec("minimax")).choose(Position.after(parse_variant("tictactoe"), moves))
     assert isinstance(chosen, int) or hasattr(chosen, "cell")
     return chosen if isinstance(chosen, int) else chosen.cell
@@ -142,14 +147,14 @@ def by_keys(page: Page, wanted: int) -> None:
         for _ in range(abs(steps)):
             page.keyboard.press(key if steps > 0 else back)
     page.keyboard.press("Space")
-    expect(page.locator(f".stone[data-cell='{wanted}']")).to_have_count(1)
+    expect(page.locator(f"#board .stone[data-cell='{wanted}']")).to_have_count(1)
 
 
 def test_a_taken_cell_and_the_other_sides_turn_are_refused_in_words(tables: Site, browser: Browser) -> None:
     with page_in(browser, tables.address) as page:
         sit_down(page, "house:first-free")
         click(page, "b2")
-        expect(page.locator("svg.board.open")).to_be_visible()
+        expect(page.locator("#board svg.open")).to_be_visible()
         page.get_by_role("button", name="b2, X").click()
         expect(page.locator("#problem")).to_have_text("b2 is taken.")
         page.get_by_role("button", name="a3, O").click()
@@ -164,17 +169,17 @@ def test_moves_are_taken_back_and_a_game_is_given_up(tables: Site, browser: Brow
         sit_down(page, "house:first-free")
         expect(page.get_by_role("button", name="Take back")).to_be_disabled()
         click(page, "a1", "c1")
-        expect(page.locator("svg.board.open")).to_be_visible()
+        expect(page.locator("#board svg.open")).to_be_visible()
         page.get_by_role("button", name="Take back").click()
         expect(page.get_by_role("button", name="c1, free")).to_be_visible()
-        expect(page.locator(".stone")).to_have_count(2)
+        expect(page.locator("#board .stone")).to_have_count(2)
         told(page, "Your turn: you are X.")
         click(page, "b1", "c1")
         told(page, "You have won.")
         # Also from a game that is over: back before the move that ended it.
         page.get_by_role("button", name="Take back").click()
         expect(page.get_by_role("button", name="c1, free")).to_be_visible()
-        expect(page.locator(".stone")).to_have_count(4)
+        expect(page.locator("#board .stone")).to_have_count(4)
         page.get_by_role("button", name="Resign").click()
         page.get_by_role("dialog", name="Resign this game?").get_by_role("button", name="Resign").click()
         told(page, "first-free has won: the other side has given up.")
@@ -212,9 +217,9 @@ def test_two_people_play_at_one_screen_by_touch(tables: Site, browser: Browser) 
         for name in ("a1", "b1", "a2", "b2", "a3", "b3"):
             # Wherever a column is touched, the disc falls to its lowest free cell.
             page.get_by_role("button", name=re.compile(rf"^{name[0]}6, ")).tap()
-            expect(page.get_by_role("button", name=re.compile(rf"^{name}, [XO]$"))).to_be_visible()
+            expect(page.get_by_role("button", name=re.compile(rf"^{name}, (Red|Yellow)$"))).to_be_visible()
         page.get_by_role("button", name=re.compile("^a6, ")).tap()
-        told(page, "X has won.")
+        told(page, "Red has won.")
         expect(page.locator(".won")).to_have_count(4)
         assert page.evaluate("document.documentElement.scrollWidth") <= phone["width"]
 
@@ -228,7 +233,7 @@ def test_the_move_under_the_pointer_is_shown_before_it_is_played(tables: Site, b
         expect(page.locator(".ghosts .column")).to_have_attribute("height", "240")
         page.get_by_role("button", name="a4, free").click()
         # The opponent answers on it, and the next disc lies on both.
-        expect(page.locator(".stone")).to_have_count(2)
+        expect(page.locator("#board .stone")).to_have_count(2)
         expect(ghost).to_have_attribute("data-cell", "21")
         page.mouse.move(0, 0)
         expect(ghost).to_have_count(0)
@@ -244,7 +249,7 @@ def test_a_large_board_fits_on_a_phone(tables: Site, browser: Browser, variant: 
         board = page.locator("#board")
         assert board.evaluate("board => board.scrollWidth <= board.clientWidth")
         page.locator(".cell").last.tap()
-        expect(page.locator(".stone")).to_have_count(1)
+        expect(page.locator("#board .stone")).to_have_count(1)
 
 
 def test_a_bot_that_is_online_is_played_by_a_click(tables: Site, browser: Browser, server: ServerUnderTest) -> None:
@@ -374,12 +379,51 @@ def test_a_wrong_wish_is_explained_next_to_its_field(tables: Site, browser: Brow
         page.goto("/play")
         page.get_by_label("Variant").fill("chess")
         page.get_by_role("button", name="Play").click()
-        expect(page.get_by_role("alert")).to_contain_text("Unknown game.")
+        expect(page.get_by_role("alert").first).to_contain_text("Unknown game.")
         expect(page.get_by_label("Variant")).to_be_focused()
         page.get_by_label("Variant").fill("connect4")
         choose_opponent(page, "house:three-stage")
         page.get_by_role("button", name="Play").click()
-        expect(page.locator("[value='house:three-stage']")).to_have_attribute("aria-invalid", "true")
+        expect(page.locator("[name=opponent]:checked")).to_have_attribute("aria-invalid", "true")
+
+
+def test_each_game_tile_proposes_a_bot_that_plays_it(tables: Site, browser: Browser) -> None:
+    with page_in(browser, tables.address) as page:
+        page.goto("/play")
+        for tile in page.locator(".tile").all():
+            variant = tile.locator("input").get_attribute("value") or ""
+            tile.locator("input").check()
+            spec = (page.locator("[name=opponent]:checked").get_attribute("value") or "").removeprefix("house:")
+            bots = page.locator(".card[data-plays]:visible [name=opponent]").all()
+            assert [bot.get_attribute("value") for bot in bots] == [f"house:{bot.spec}" for bot in house_bots(variant)]
+            assert spec == house_bots(variant)[-1].spec
+        choose_opponent(page, "screen")
+        page.locator(".tile [value=connect4]").check()
+        expect(page.locator("[name=opponent]:checked")).to_have_value("screen")
+
+
+def test_refused_opponent_is_explained_next_to_the_button(tables: Site, browser: Browser) -> None:
+    with page_in(browser, tables.address, viewport={"width": 390, "height": 800}) as page:
+        page.goto("/play")
+        page.get_by_label("Variant").fill("qubic")
+        choose_opponent(page, "house:minimax")
+        page.get_by_role("button", name="Play").click()
+        words = "minimax does not play Qubic. Choose first-free, random, fives, nextstep or threats."
+        expect(page.locator(".go .fault")).to_have_text(words)
+        expect(page.locator(".go .fault")).to_be_in_viewport()
+        expect(page.locator("[name=opponent]:checked")).to_have_value("house:threats:nodes=500")
+        page.get_by_role("button", name="Play").click()
+        expect(page.locator("#status")).to_have_text(re.compile("turn|to move"))
+
+
+@pytest.mark.parametrize(
+    "variant, names", [("connect4", {"Red", "Yellow"}), ("gomoku", {"Black", "White"}), ("qubic", {"X", "O"})]
+)
+def test_pieces_are_named_by_their_colour(tables: Site, browser: Browser, variant: str, names: set[str]) -> None:
+    with page_in(browser, tables.address) as page:
+        sit_down(page, "screen", variant=variant)
+        assert set(page.locator(".player .label").all_inner_texts()) == names
+        expect(page.locator(".player .piece")).to_have_count(2)
 
 
 @pytest.mark.parametrize(

@@ -7,20 +7,24 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from noughts_proto.v1 import bots_pb2
+from noughts_referee.rules import VariantError
+from noughts_server.core.board_geometry import geometry
+from noughts_server.drawing.board_svg import side_names
 from noughts_server.web.api import JSON, json_bytes
 from noughts_server.web.documents import Document
 from noughts_server.web.forms import in_form, time_of, whole_number
+from noughts_server.web.house_bots import HOUSE_BOTS, house_bots
 from noughts_server.web.known_game import known_game
 from noughts_server.web.pages.website import Website
-from noughts_server.web.play_rooms import BEGINS, HOUSE, LOT, PERSON, SAME_SCREEN, PlayRoom, Wish
+from noughts_server.web.play_rooms import BEGINS, HOUSE_KIND, LOT, PERSON, SAME_SCREEN, PlayRoom, Wish
 from noughts_server.web.signin import read_form
 from noughts_server.web.upstream import Failure
 from noughts_server.web.visitors import address_of
 
 _MOST_BOTS = 200
-_USUAL = {"opponent": "house:minimax", "variant": "tictactoe", "begins": LOT, "mark": BEGINS}
+_USUAL = {"opponent": "", "variant": "tictactoe", "begins": LOT, "mark": BEGINS}
 _FORM = {**_USUAL, **dict.fromkeys(("other", "bank", "increment", "move"), "")}
-"""Fields of the form and their defaults."""
+"""Fields of the form and their defaults. Without an opponent, the form shows the strongest bot of the website."""
 _MOST_CELLS = 2**16
 
 
@@ -37,16 +41,26 @@ async def _form_page(website: Website, request: Request, values: Document, failu
         list_online = bots_pb2.ListBotsRequest(online_only=True, page_size=_MOST_BOTS)
         online = (await upstream.ask(upstream.bots.ListBots, list_online))["bots"]
         bots = [bot for bot in online if not rooms.is_seat(bot["name"])]
+    if not values["opponent"] or (failure is not None and failure.field == "opponent"):
+        values = {**values, "opponent": _strongest_bot(values["variant"])}
     return await website.views.page(
         request,
         "play/play.html.jinja",
         failure,
         open=rooms is not None,
-        house=HOUSE,
+        house=HOUSE_BOTS,
         bots=bots,
         values=values,
         server=upstream.address,
     )
+
+
+def _strongest_bot(variant: str) -> str:
+    """Return the opponent that the form proposes for this variant."""
+    try:
+        return f"{HOUSE_KIND}{house_bots(variant)[-1].spec}"
+    except VariantError:
+        return PERSON
 
 
 async def open_table(website: Website, request: Request) -> Response:
@@ -70,6 +84,7 @@ async def table_page(website: Website, request: Request) -> Response:
         "play/table.html.jinja",
         headers={"cache-control": "no-store"},
         table=_state(table, key),
+        swapped=table.noughts_begin,
         **await known_game(website.upstream, website.hub, table.game),
         invitation=f"{website.views.base(request)}/play/{table.keys[1]}" if invites else "",
     )
@@ -152,7 +167,7 @@ def _state(table: PlayRoom, key: str) -> Document:
     return {
         "game": table.game,
         "sides": list(sides),
-        "marks": table.marks,
+        "pieces": _pieces(table),
         "names": [_name(table, side, sides) for side in (0, 1)],
         "waiting": table.wish.opponent == PERSON and not table.joined,
         "opening": len(table.opening),
@@ -161,13 +176,22 @@ def _state(table: PlayRoom, key: str) -> Document:
     }
 
 
+def _pieces(table: PlayRoom) -> tuple[str, str]:
+    """Return the names of the sides' pieces: `Red` and `Yellow`, or `O` and `X`."""
+    board = geometry(table.wish.variant)
+    return side_names(board["look"] if board else "marks", swapped=table.noughts_begin)
+
+
 def _name(table: PlayRoom, side: int, own: tuple[int, ...]) -> str:
     """Return the name of the player of a side, as shown to the visitor who plays the sides `own`."""
     if len(own) == 2:
-        return table.marks[side]
+        return _pieces(table)[side]
     if side in own:
         return "You"
-    return "The other person" if table.wish.opponent == PERSON else re.split("[:/]", table.wish.opponent, maxsplit=1)[1]
+    if table.wish.opponent == PERSON:
+        return "The other person"
+    # `house:threats:nodes=500` or `bots/mybot`
+    return re.split("[:/]", table.wish.opponent)[1]
 
 
 def _json(document: Document, status: int = 200) -> Response:

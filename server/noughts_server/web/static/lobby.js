@@ -1,14 +1,41 @@
-// The form of a new game: a typed variant overrides the tiles, and presets fill in the clock.
+// The form of a new game: a typed variant overrides the tiles, a tile hides the bots that do not play it, and presets
+// fill in the clock.
 import { ownTables } from "./own_tables.js";
 
 const form = document.querySelector("form.lobby");
 const other = form.elements.other;
 
-for (const tile of form.querySelectorAll("[name=variant]")) tile.addEventListener("change", () => (other.value = ""));
+for (const tile of form.querySelectorAll("[name=variant]"))
+  tile.addEventListener("change", () => {
+    other.value = "";
+    filterOpponents();
+    const cards = [...form.querySelectorAll(".card[data-plays]:not([hidden])")];
+    // The bots stand in the order of their strength.
+    if (botIsChosen()) cards.at(-1).querySelector("input").checked = true;
+  });
 other.addEventListener("input", () => {
-  const tile = other.value && form.querySelector("[name=variant]:checked");
+  const tile = other.value && chosenTile();
   if (tile) tile.checked = false;
+  filterOpponents();
 });
+filterOpponents();
+
+function chosenTile() {
+  return form.querySelector("[name=variant]:checked");
+}
+
+function botIsChosen() {
+  return Boolean(form.querySelector(".card[data-plays] :checked"));
+}
+
+// Hides the bots that do not play the chosen tile's variant, and the choice of marks if it is played with discs or
+// stones. For a typed variant, the server checks the opponent.
+function filterOpponents() {
+  const tile = chosenTile();
+  for (const card of form.querySelectorAll(".card[data-plays]"))
+    card.hidden = Boolean(tile) && !card.dataset.plays.split(" ").includes(tile.value);
+  form.querySelector(".my-mark").hidden = Boolean(tile) && !tile.parentNode.querySelector(".thumb.marks");
+}
 
 const presets = form.querySelector(".presets");
 presets.hidden = false;

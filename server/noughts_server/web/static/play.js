@@ -164,7 +164,13 @@ function status() {
   }
   if (table.waiting) return "Waiting for the other person.";
   if (!alone) return `${table.names[toMove()]} is to move.`;
-  return mine() ? `Your turn: you are ${table.marks[me]}.` : `${table.names[toMove()]} is to move.`;
+  return mine() ? `Your turn: you are ${table.pieces[me]}.` : `${table.names[toMove()]} is to move.`;
+}
+
+// Whether the visitor has lost. Two people at one screen have not.
+function lost() {
+  const winner = { "1-0": 0, "0-1": 1 }[game.result];
+  return over() && table.sides.length === 1 && winner === 1 - table.sides[0];
 }
 
 function show() {
@@ -172,11 +178,9 @@ function show() {
     draw(svg, game, game.moves.length);
     hint(pointed);
     if (!cells.length) makeCells();
-    const [me] = table.sides;
-    const winner = { "1-0": 0, "0-1": 1 }[game.result];
-    svg.classList.toggle("lost", over() && table.sides.length === 1 && winner === 1 - me);
+    svg.classList.toggle("lost", lost());
     svg.classList.toggle("open", mine());
-    const owner = new Map(game.moves.map((cell, ply) => [cell, table.marks[ply % 2]]));
+    const owner = new Map(game.moves.map((cell, ply) => [cell, table.pieces[ply % 2]]));
     cells.forEach((cell, at) => cell.setAttribute("aria-label", `${cellName(board, at)}, ${owner.get(at) ?? "free"}`));
   }
   by("moves").innerHTML = game.moves.map((cell) => `<li><b>${board ? cellName(board, cell) : cell}</b></li>`).join("");
@@ -184,6 +188,7 @@ function show() {
   const words = status();
   if (by("status").textContent !== words) by("status").textContent = words;
   by("status").className = `outcome ${game.state}`;
+  by("status").classList.toggle("lost", lost());
   by("again").classList.toggle("main", over());
   by("resign").disabled = over() || table.waiting;
   if (by("back"))
