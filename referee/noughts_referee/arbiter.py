@@ -22,9 +22,11 @@ from noughts_referee.rules import (
     Put,
     Result,
     Termination,
+    Thought,
     cell_name,
     lost,
     placed_wrongly,
+    unpack_thoughts,
     won,
 )
 from noughts_referee.work_units import (
@@ -102,6 +104,8 @@ class Answers(NamedTuple):
     """See `Observer.answered`."""
     comments: Sequence[tuple[int, str]] = ()
     """As (index, comment)."""
+    thoughts: Sequence[tuple[int, Thought]] = ()
+    """As (index, thought)."""
 
 
 class Arbiter:
@@ -294,6 +298,7 @@ class Arbiter:
         if game.scores is not None:
             game.scores = unpack_scores(begun.scores)
         game.comments = unpack_comments(begun.comments)
+        game.thoughts = unpack_thoughts(begun.thoughts)
         if variant.agreement:
             self.agreed.append(game)
         self._begin(game)

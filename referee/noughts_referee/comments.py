@@ -1,10 +1,14 @@
-"""The bots' comments on the moves of a game, by ply: limits, and how they are stored (compressed JSON)."""
+"""The bots' comments on the moves of a game, by ply: limits, and how they are stored (compressed JSON).
+
+The limit of all running games also counts the thoughts of bots."""
 
 import json
 import re
 import zlib
 from collections.abc import Mapping
 from typing import NamedTuple
+
+from noughts_referee.rules import Thought
 
 CUT = " [cut]"
 """The mark at the end of a cut comment."""
@@ -25,16 +29,16 @@ class CommentLimits(NamedTuple):
     game: int = 64 << 10
     """Limit for one game. Each side can use half of it, so that no bot can use up what its opponent needs."""
     running: int = 64 << 20
-    """Limit for all running games."""
+    """Limit for all running games, together with their thoughts."""
 
 
 class CommentKeeper:
-    """Keeps comments of running games within the limits, and counts them."""
+    """Keeps comments and thoughts of running games within the limits, and counts them."""
 
     def __init__(self, limits: CommentLimits) -> None:
         self.limits = limits
         self.running = 0
-        """Bytes of comments in all running games."""
+        """Bytes of comments and thoughts in all running games."""
 
     def keep(self, comments: dict[int, str], ply: int, text: str) -> None:
         """Add a comment to those of a running game, shortened if necessary. Only the first of a ply counts."""
@@ -50,13 +54,19 @@ class CommentKeeper:
         comments[ply] = comment
         self.running += _size(comment)
 
-    def resume(self, comments: Mapping[int, str]) -> None:
-        """Count the comments of a resumed game."""
-        self.running += sum(map(_size, comments.values()))
+    def keep_thought(self, thoughts: dict[int, Thought], ply: int, thought: Thought) -> None:
+        """Add a thought to those of a running game. Only the first of a ply counts, and none beyond the limit."""
+        if ply not in thoughts and self.running + thought.size <= self.limits.running:
+            thoughts[ply] = thought
+            self.running += thought.size
 
-    def forget(self, comments: Mapping[int, str]) -> None:
-        """Stop counting the comments of a game that has ended."""
-        self.running -= sum(map(_size, comments.values()))
+    def resume(self, comments: Mapping[int, str], thoughts: Mapping[int, Thought]) -> None:
+        """Count the comments and thoughts of a resumed game."""
+        self.running += _total_size(comments, thoughts)
+
+    def forget(self, comments: Mapping[int, str], thoughts: Mapping[int, Thought]) -> None:
+        """Stop counting the comments and thoughts of a game that has ended."""
+        self.running -= _total_size(comments, thoughts)
 
 
 def shortened(text: str, most_bytes: int) -> str:
@@ -86,6 +96,10 @@ def unpack_comments(packed: bytes | None) -> dict[int, str]:
     if comments:
         comments[max(comments)] += CUT
     return comments
+
+
+def _total_size(comments: Mapping[int, str], thoughts: Mapping[int, Thought]) -> int:
+    return sum(map(_size, comments.values())) + sum(thought.size for thought in thoughts.values())
 
 
 def _size(text: str) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from noughts_referee.comments import pack_comments
 from noughts_referee.game import Game
-from noughts_referee.rules import Result, Termination
+from noughts_referee.rules import Result, Termination, pack_thoughts
 from noughts_referee.work_units import (
     Allowance,
     FinishedGame,
@@ -70,6 +70,7 @@ def finished_games(games: list[Game]) -> list[FinishedGame]:
                 else None,
                 pack_scores(game.scores, len(game.moves)) if game.scores else None,
                 pack_comments(game.comments) if game.comments else None,
+                pack_thoughts(game.thoughts) if game.thoughts else None,
             ),
         )
         for game in games

@@ -21,6 +21,7 @@ from noughts_referee.deadlines import PendingTurns
 from noughts_referee.frame_encoding import (
     IndexedComment,
     IndexedScore,
+    IndexedThought,
     UnevenColumns,
     choice,
     comments,
@@ -31,6 +32,7 @@ from noughts_referee.frame_encoding import (
     reasons,
     scores,
     starts_columns,
+    thoughts,
     turns_columns,
 )
 from noughts_referee.game import Game, Outbox, opening_ply
@@ -328,6 +330,7 @@ class FrameConnection:
         move_comments: list[IndexedComment] = []
         if moves.scored or moves.score or moves.commented or moves.comment:
             move_scores, move_comments = scores(moves), comments(moves)
+        move_thoughts: Sequence[IndexedThought] = thoughts(moves) if moves.thinking or moves.thought else ()
         times_us = self._questions.record_answers(games, plies, arrived)
         resigned = moves.resigned[:]
         answers = Answers(
@@ -340,6 +343,7 @@ class FrameConnection:
             exhausted=exhausted(moves),
             scores=move_scores,
             comments=move_comments,
+            thoughts=move_thoughts,
         )
         complaints = self._referee.judge_answers(self.player, answers)
         if complaints:

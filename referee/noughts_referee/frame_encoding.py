@@ -10,7 +10,8 @@ from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import types_pb2
 from noughts_referee.clock import TimeControl
 from noughts_referee.game import Game, Outbox, Player
-from noughts_referee.rules import FAULTS, Choice, Put, Take, Variant, base_name, side_seeds
+from noughts_referee.rules import FAULTS, Choice, Put, Take, Thought, Variant, base_name, side_seeds
+from noughts_referee.rules.thoughts import LONGEST_PV
 from noughts_referee.stream_closed import StreamClosed
 from noughts_referee.work_units import GameConditions
 
@@ -22,6 +23,8 @@ IndexedScore = tuple[int, float]
 """A row of a frame's moves, and the bot's score of its position."""
 IndexedComment = tuple[int, str]
 """A row of a frame's moves, and the bot's comment."""
+IndexedThought = tuple[int, Thought]
+"""A row of a frame's moves, and what the bot's search reported."""
 
 
 class UnevenColumns(StreamClosed):
@@ -41,6 +44,18 @@ def comments(moves: pb.Moves) -> list[IndexedComment]:
     """Return the comments in the message, shortened. Raises UnevenColumns."""
     rows = _existing_rows(moves, moves.commented, len(moves.comment), "commented rows", "comment")
     return [(row, text[:_LONGEST_COMMENT]) for row, text in zip(rows, moves.comment, strict=True)]
+
+
+def thoughts(moves: pb.Moves) -> list[IndexedThought]:
+    """Return what the searches reported. Raises UnevenColumns."""
+    rows = _existing_rows(moves, moves.thinking, len(moves.thought), "thinking rows", "thought")
+    return [(row, read_thought(message)) for row, message in zip(rows, moves.thought, strict=True)]
+
+
+def read_thought(message: types_pb2.Thought) -> Thought:
+    """Return the thought in a message, whose line is cut to the limit."""
+    pv = tuple(message.pv[:LONGEST_PV])
+    return Thought(depth=message.depth, nodes=message.nodes, time_us=message.time_us, pv=pv)
 
 
 def _existing_rows(moves: pb.Moves, indexes: Iterable[int], values: int, what: str, value: str) -> list[int]:

@@ -7,7 +7,17 @@ from typing import NamedTuple
 
 from noughts_referee.clock import MARGIN_US, TimeControl
 from noughts_referee.comments import pack_comments
-from noughts_referee.rules import OpeningChoice, Result, Termination, base_name, game_seed, parse_variant, side_seeds
+from noughts_referee.rules import (
+    OpeningChoice,
+    Result,
+    Termination,
+    Thought,
+    base_name,
+    game_seed,
+    pack_thoughts,
+    parse_variant,
+    side_seeds,
+)
 from noughts_referee.work_units import GameConditions, GameSoFar, Slot, Unit, pack_moves, pack_scores, pack_times
 
 # Shared by all games without clocks, which never change it.
@@ -150,6 +160,8 @@ class Game:
     """The mover's scores by ply, if they are stored. The last one can be of a move that was not made."""
     comments: dict[int, str] = field(default_factory=dict, init=False)
     """The bots' comments by ply, if the tournament keeps scores; also of an answer that was not a legal move."""
+    thoughts: dict[int, Thought] = field(default_factory=dict, init=False)
+    """What the bots' searches reported by ply, if the tournament keeps scores."""
     result: Result = field(init=False)
     """Set at the end, like `termination`."""
     termination: Termination = field(init=False)
@@ -228,6 +240,7 @@ class Game:
             opening_plies=self.opening_plies,
             scores=pack_scores(self.scores, len(self.moves)),
             comments=pack_comments(self.comments),
+            thoughts=pack_thoughts(self.thoughts),
         )
 
 

@@ -18,7 +18,7 @@ from noughts_referee.clock import MARGIN_US
 from noughts_referee.comments import CommentKeeper, CommentLimits
 from noughts_referee.finished_games import finished_games, walkover, withdrawal_fault
 from noughts_referee.game import Game, Player
-from noughts_referee.rules import Choice, Termination
+from noughts_referee.rules import Choice, Termination, within_limits
 from noughts_referee.stalls import Stalls
 from noughts_referee.work_units import FinishedGame, GameConditions, Slot, Unit
 
@@ -436,6 +436,12 @@ class Referee:
             game = player.games.get(games[row])
             if game and game.conditions.keep_scores and game.ply == plies[row] and game.mover is player:
                 self._comments.keep(game.comments, game.ply, comment)
+        for row, thought in answers.thoughts:
+            game = player.games.get(games[row])
+            if game and game.conditions.keep_scores and game.ply == plies[row] and game.mover is player:
+                kept = within_limits(thought, game.conditions.variant.cells, game.moves)
+                if kept is not None:
+                    self._comments.keep_thought(game.thoughts, game.ply, kept)
         complaints = self.arbiter.judge_answers(player, answers)
         if self.observer is not None:
             self.observer.answered(games, plies, answers.scores)
@@ -467,8 +473,8 @@ class Referee:
             self._leave(ended)
             finished = finished_games(ended)
             for game in ended:
-                if game.comments:
-                    self._comments.forget(game.comments)
+                if game.comments or game.thoughts:
+                    self._comments.forget(game.comments, game.thoughts)
             if finished:
                 self._report(finished)
             self._begin()
@@ -559,8 +565,8 @@ class Referee:
                 if second.members:
                     second = second.freest(timed)
                 game = self.arbiter.start(unit, slot, first, second)
-                if game.comments:
-                    self._comments.resume(game.comments)
+                if game.comments or game.thoughts:
+                    self._comments.resume(game.comments, game.thoughts)
                 if self.observer is not None and not conditions.variant.agreement:
                     self.observer.began(game)
                 began = True

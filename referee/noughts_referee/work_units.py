@@ -48,7 +48,7 @@ class GameConditions:
     live_scores: bool = False
     """Whether scores in games with clocks are public at once."""
     keep_scores: bool = False
-    """Whether the scores and comments of bots are stored with the game."""
+    """Whether the scores, thoughts and comments of bots are stored with the game."""
     guest: bool = False
     """Whether this is a challenge, or a test against another owner's bot. Tournaments take precedence over guests."""
     guest_test: bool = False
@@ -97,6 +97,8 @@ class GameSoFar(NamedTuple):
     """See `pack_scores`."""
     comments: bytes | None = None
     """See `pack_comments`."""
+    thoughts: bytes | None = None
+    """See `pack_thoughts`."""
 
 
 _NO_GAMES_SO_FAR: Mapping[int, GameSoFar] = MappingProxyType({})
@@ -140,6 +142,8 @@ class FinishedGame(NamedTuple):
     """See `pack_scores`; None without scores, or if the tournament does not keep them."""
     comments: bytes | None = None
     """See `pack_comments`; None without comments, or if the tournament does not keep them."""
+    thoughts: bytes | None = None
+    """See `pack_thoughts`; None without thoughts, or if the tournament does not keep them."""
 
     @property
     def outcome(self) -> Outcome:

@@ -170,7 +170,7 @@ def test_comments_of_all_running_games_have_one_limit() -> None:
     for comments in games:
         keeper.keep(comments, 0, "x" * 90)
     assert [comments[0] for comments in games] == ["x" * 90, "x" * 90, "x" * 70 + CUT, CUT, CUT]
-    keeper.forget(games[0])
+    keeper.forget(games[0], {})
     keeper.keep(games[0], 2, "there is room again")
     assert not games[0][2].endswith(CUT)
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from noughts_bots.sdk.bot import Move, Resign
 from noughts_proto.v1 import play_pb2 as pb
-from noughts_referee.rules import Variant
+from noughts_referee.rules import Thought, Variant
 
 OFF_BOARD = 0xFFFFFFFF
 """The value that stands for an invalid cell number in a column of unsigned numbers."""
@@ -50,6 +50,8 @@ class Answers:
     """Scores by row."""
     comments: Mapping[int, str] = field(default_factory=dict)
     """Comments by row."""
+    thoughts: Mapping[int, Thought] = field(default_factory=dict)
+    """What the search reported, by row."""
 
 
 class Boards(Protocol):
@@ -94,6 +96,11 @@ def read_choice(answer: object, variant: Variant) -> tuple[int, float | None]:
     # The score of an invalid cell is read, too, because it can also be invalid.
     score = None if score is None else float(score)
     return cell, None if cell == OFF_BOARD else score
+
+
+def thought_of(answer: object) -> Thought | None:
+    """Return what the search of an answer to one position reports. Raises TypeError if it is invalid."""
+    return answer.thought if isinstance(answer, Move) else None
 
 
 def on_board(cell: int, variant: Variant) -> int:

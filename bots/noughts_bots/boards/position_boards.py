@@ -2,10 +2,18 @@
 
 from collections.abc import Sequence
 
-from noughts_bots.boards.interface import OFF_BOARD, Answers, Choice, Questions, ReportResignation, read_choice
+from noughts_bots.boards.interface import (
+    OFF_BOARD,
+    Answers,
+    Choice,
+    Questions,
+    ReportResignation,
+    read_choice,
+    thought_of,
+)
 from noughts_bots.sdk.bot import Bot, Resign, read_batch
 from noughts_proto.v1 import play_pb2 as pb
-from noughts_referee.rules import Position, Variant
+from noughts_referee.rules import Position, Thought, Variant
 
 
 class PositionBoards:
@@ -100,7 +108,8 @@ class PositionBoards:
         choices: list[Choice] = read_batch(self._bot.choose_batch(positions), len(positions))
         variant = positions[0].variant
         cells = variant.cells
-        scores = {}
+        scores: dict[int, float] = {}
+        thoughts: dict[int, Thought] = {}
         for row, (position, answer) in enumerate(zip(positions, choices, strict=True)):
             if type(answer) is int and 0 <= answer < cells:
                 position.moves.append(answer)
@@ -109,6 +118,7 @@ class PositionBoards:
                 if isinstance(answer, Resign):
                     raise answer
                 cell, score = read_choice(answer, variant)
+                thought = thought_of(answer)
                 choices[row] = cell
             except Exception as failure:
                 choices[row] = report_resignation(row, failure)
@@ -117,7 +127,9 @@ class PositionBoards:
                 position.moves.append(cell)
             if score is not None:
                 scores[row] = score
-        return Answers(questions.games, questions.plies, choices, scores)
+            if thought is not None:
+                thoughts[row] = thought
+        return Answers(questions.games, questions.plies, choices, scores, thoughts=thoughts)
 
     def variant(self, game: int) -> Variant | None:
         position = self._positions.get(game)

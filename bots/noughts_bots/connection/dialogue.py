@@ -12,15 +12,26 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from typing import TypeVar
 
-from noughts_bots.boards.interface import OFF_BOARD, Answers, Boards, Choice, Questions, on_board, read_choice
+from noughts_bots.boards.interface import (
+    OFF_BOARD,
+    Answers,
+    Boards,
+    Choice,
+    Questions,
+    on_board,
+    read_choice,
+    thought_of,
+)
 from noughts_bots.boards.position_boards import PositionBoards
 from noughts_bots.connection.events import Complaint
 from noughts_bots.connection.failures import Failures, in_words
+from noughts_bots.connection.thoughts import thought_message
 from noughts_bots.sdk.bot import Bot, Exhausted, GameEnd, GameInfo, Move, Resign, TimeLimits, method_of
+from noughts_proto.columns import append_row
 from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import types_pb2
-from noughts_referee.rules import OpeningChoice, Position, Put, Result, Take, Termination, parse_variant
+from noughts_referee.rules import OpeningChoice, Position, Put, Result, Take, Termination, Thought, parse_variant
 
 logger = logging.getLogger("noughts.bot")
 
@@ -56,6 +67,7 @@ class Dialogue:
         self._scores: dict[tuple[int, int], float] = {}
         """Scores of answers, by game and ply."""
         self._comments: dict[tuple[int, int], str] = {}
+        self._thoughts: dict[tuple[int, int], Thought] = {}
         self._resigns = False
         """Whether the answers can contain a resignation. If not, they are not searched for one."""
         self._heartbeat = 0
@@ -218,7 +230,8 @@ class Dialogue:
             games, plies, choices = zip(*answers, strict=True)
             scores = _take_of(self._scores, answers)
             comments = _take_of(self._comments, answers)
-            self._write(request.moves, Answers(games, plies, choices, scores, comments))
+            thoughts = _take_of(self._thoughts, answers)
+            self._write(request.moves, Answers(games, plies, choices, scores, comments, thoughts))
         for _ in range(len(self._batches)):
             self._write(request.moves, self._batches.popleft())
         if self._choices:
@@ -239,6 +252,8 @@ class Dialogue:
             )  # one more than the limit, so that the server marks the comment as cut
             moves.commented.extend([before + row for row in answers.comments])
             moves.comment.extend(_within_frame(moves, answers.comments.values(), longest))
+        for row, thought in answers.thoughts.items():
+            append_row(moves, thinking=before + row, thought=thought_message(thought))
         if self._resigns:
             resigned = [(row, cell) for row, cell in enumerate(cells, before) if isinstance(cell, Resign)]
             moves.resigned.extend([row for row, _ in resigned])
@@ -301,6 +316,8 @@ class Dialogue:
             self._scores[handle, ply] = score
         if isinstance(reply, Move) and reply.comment:
             self._comments[handle, ply] = reply.comment
+        if (thought := thought_of(reply)) is not None:
+            self._thoughts[handle, ply] = thought
         return cell
 
     def _resignation(self, handle: int, ply: int, failure: Exception, games: int = 1) -> Resign:

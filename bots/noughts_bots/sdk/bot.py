@@ -4,9 +4,11 @@ import inspect
 from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
+from operator import index
 from typing import Any, NamedTuple
 
-from noughts_referee.rules import Choice, OpeningChoice, Position, Result, Termination, Variant
+from noughts_referee.rules import Choice, OpeningChoice, Position, Result, Termination, Thought, Variant
+from noughts_referee.rules.thoughts import LONGEST_PV
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,20 @@ class Move(NamedTuple):
     """A text for the record of the game. The server stores it in tournaments with `keep_scores`, and cuts it if it is
     longer than `Bot.comment_bytes`, or if the bot's comments of the game are too long together (by default 32 KiB).
     `choose_batch` cannot add comments."""
+    depth: int = 0
+    """The depth of the search in plies. It is stored in tournaments with `keep_scores`, like the next two values."""
+    nodes: int = 0
+    """The number of nodes of the search."""
+    pv: Sequence[int] = ()
+    """The principal variation: the cells that the bot expects, beginning with its own. The server keeps at most 32."""
+
+    @property
+    def thought(self) -> Thought | None:
+        """Return what the search reports; None without anything. Raises TypeError for values that are not numbers."""
+        if not (self.depth or self.nodes or len(self.pv)):
+            return None
+        pv = tuple(index(cell) for cell in self.pv[:LONGEST_PV])
+        return Thought(depth=index(self.depth), nodes=index(self.nodes), pv=pv)
 
 
 class Resign(Exception):

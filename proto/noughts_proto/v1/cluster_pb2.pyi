@@ -13,6 +13,7 @@ from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
 from noughts_proto.v1 import feed_pb2 as _feed_pb2
 from noughts_proto.v1 import play_pb2 as _play_pb2
+from noughts_proto.v1 import types_pb2 as _types_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -258,6 +259,8 @@ class BotAnswers(_message.Message):
     EXHAUSTED_FIELD_NUMBER: _builtins.int
     COMMENTED_FIELD_NUMBER: _builtins.int
     COMMENT_FIELD_NUMBER: _builtins.int
+    THINKING_FIELD_NUMBER: _builtins.int
+    THOUGHT_FIELD_NUMBER: _builtins.int
     version: _builtins.int
     forfeit: _builtins.int
     """The bot will not reconnect and loses its games: a Termination, and the reason."""
@@ -312,6 +315,12 @@ class BotAnswers(_message.Message):
 
     @_builtins.property
     def comment(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def thinking(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Rows with reports of the bot's search, and the reports."""
+
+    @_builtins.property
+    def thought(self) -> _containers.RepeatedCompositeFieldContainer[_types_pb2.Thought]: ...
     def __init__(
         self,
         *,
@@ -336,10 +345,12 @@ class BotAnswers(_message.Message):
         exhausted: _abc.Iterable[_builtins.int] | None = ...,
         commented: _abc.Iterable[_builtins.int] | None = ...,
         comment: _abc.Iterable[_builtins.str] | None = ...,
+        thinking: _abc.Iterable[_builtins.int] | None = ...,
+        thought: _abc.Iterable[_types_pb2.Thought] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cell", b"cell", "choices", b"choices", "comment", b"comment", "commented", b"commented", "exhausted", b"exhausted", "fault", b"fault", "forfeit", b"forfeit", "game", b"game", "left_game", b"left_game", "left_us", b"left_us", "lost", b"lost", "ply", b"ply", "reason", b"reason", "resigned", b"resigned", "score", b"score", "scored", b"scored", "silent_game", b"silent_game", "silent_ply", b"silent_ply", "silent_us", b"silent_us", "time_us", b"time_us", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cell", b"cell", "choices", b"choices", "comment", b"comment", "commented", b"commented", "exhausted", b"exhausted", "fault", b"fault", "forfeit", b"forfeit", "game", b"game", "left_game", b"left_game", "left_us", b"left_us", "lost", b"lost", "ply", b"ply", "reason", b"reason", "resigned", b"resigned", "score", b"score", "scored", b"scored", "silent_game", b"silent_game", "silent_ply", b"silent_ply", "silent_us", b"silent_us", "thinking", b"thinking", "thought", b"thought", "time_us", b"time_us", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

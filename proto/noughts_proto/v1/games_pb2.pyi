@@ -64,6 +64,27 @@ class Game(_message.Message):
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
         def WhichOneof(self, oneof_group: _Never) -> None: ...
 
+    @_typing.final
+    class ThoughtsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.int
+        @_builtins.property
+        def value(self) -> _types_pb2.Thought: ...
+        def __init__(
+            self,
+            *,
+            key: _builtins.int = ...,
+            value: _types_pb2.Thought | None = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _typing.Literal["value", b"value"]  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     NAME_FIELD_NUMBER: _builtins.int
     VARIANT_FIELD_NUMBER: _builtins.int
     FIRST_FIELD_NUMBER: _builtins.int
@@ -85,6 +106,7 @@ class Game(_message.Message):
     OPENING_PLIES_FIELD_NUMBER: _builtins.int
     SCORES_FIELD_NUMBER: _builtins.int
     COMMENTS_FIELD_NUMBER: _builtins.int
+    THOUGHTS_FIELD_NUMBER: _builtins.int
     FIRST_ALLOWANCE_FIELD_NUMBER: _builtins.int
     SECOND_ALLOWANCE_FIELD_NUMBER: _builtins.int
     ROUND_FIELD_NUMBER: _builtins.int
@@ -154,6 +176,10 @@ class Game(_message.Message):
         """
 
     @_builtins.property
+    def thoughts(self) -> _containers.MessageMap[_builtins.int, _types_pb2.Thought]:
+        """What the bots' searches reported, by the number of moves before each. Empty where `comments` are."""
+
+    @_builtins.property
     def first_allowance(self) -> Global___Allowance:
         """Output only. How far the moves of each side were allowed to exceed its clock. Unset in games without clocks and
         while they are played.
@@ -185,13 +211,14 @@ class Game(_message.Message):
         opening_plies: _builtins.int = ...,
         scores: _abc.Mapping[_builtins.int, _builtins.float] | None = ...,
         comments: _abc.Mapping[_builtins.int, _builtins.str] | None = ...,
+        thoughts: _abc.Mapping[_builtins.int, _types_pb2.Thought] | None = ...,
         first_allowance: Global___Allowance | None = ...,
         second_allowance: Global___Allowance | None = ...,
         round: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq", "agreement", b"agreement", "end_time", b"end_time", "first_allowance", b"first_allowance", "first_time", b"first_time", "rating_seq", b"rating_seq", "second_allowance", b"second_allowance", "second_time", b"second_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq", "agreement", b"agreement", "comments", b"comments", "end_time", b"end_time", "fault", b"fault", "first", b"first", "first_allowance", b"first_allowance", "first_bot", b"first_bot", "first_time", b"first_time", "moves", b"moves", "name", b"name", "opening_plies", b"opening_plies", "rating_seq", b"rating_seq", "result", b"result", "round", b"round", "scores", b"scores", "second", b"second", "second_allowance", b"second_allowance", "second_bot", b"second_bot", "second_time", b"second_time", "seed", b"seed", "termination", b"termination", "times_us", b"times_us", "variant", b"variant", "winning_cells", b"winning_cells"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq", "agreement", b"agreement", "comments", b"comments", "end_time", b"end_time", "fault", b"fault", "first", b"first", "first_allowance", b"first_allowance", "first_bot", b"first_bot", "first_time", b"first_time", "moves", b"moves", "name", b"name", "opening_plies", b"opening_plies", "rating_seq", b"rating_seq", "result", b"result", "round", b"round", "scores", b"scores", "second", b"second", "second_allowance", b"second_allowance", "second_bot", b"second_bot", "second_time", b"second_time", "seed", b"seed", "termination", b"termination", "thoughts", b"thoughts", "times_us", b"times_us", "variant", b"variant", "winning_cells", b"winning_cells"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__rating_seq: _TypeAlias = _typing.Literal["rating_seq"]  # noqa: Y015
     _WhichOneofArgType__rating_seq: _TypeAlias = _typing.Literal["_rating_seq", b"_rating_seq"]  # noqa: Y015
@@ -367,7 +394,7 @@ class ListGamesRequest(_message.Message):
     after: _builtins.int
     """With a tournament as parent: only games with a higher number."""
     with_comments: _builtins.bool
-    """With a tournament as parent: the games have their `comments`, and a page has fewer games."""
+    """With a tournament as parent: the games have their `comments` and `thoughts`, and a page has fewer games."""
     def __init__(
         self,
         *,

@@ -585,6 +585,8 @@ class Moves(_message.Message):
     EXHAUSTED_FIELD_NUMBER: _builtins.int
     COMMENTED_FIELD_NUMBER: _builtins.int
     COMMENT_FIELD_NUMBER: _builtins.int
+    THINKING_FIELD_NUMBER: _builtins.int
+    THOUGHT_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def game(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]: ...
     @_builtins.property
@@ -627,6 +629,14 @@ class Moves(_message.Message):
 
     @_builtins.property
     def comment(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def thinking(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Indexes of rows with a report of the bot's search, and the reports: columns of equal length. The server stores them
+        with the game in tournaments with `keep_scores`.
+        """
+
+    @_builtins.property
+    def thought(self) -> _containers.RepeatedCompositeFieldContainer[_types_pb2.Thought]: ...
     def __init__(
         self,
         *,
@@ -640,10 +650,12 @@ class Moves(_message.Message):
         exhausted: _abc.Iterable[_builtins.int] | None = ...,
         commented: _abc.Iterable[_builtins.int] | None = ...,
         comment: _abc.Iterable[_builtins.str] | None = ...,
+        thinking: _abc.Iterable[_builtins.int] | None = ...,
+        thought: _abc.Iterable[_types_pb2.Thought] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cell", b"cell", "comment", b"comment", "commented", b"commented", "exhausted", b"exhausted", "game", b"game", "ply", b"ply", "reason", b"reason", "resigned", b"resigned", "score", b"score", "scored", b"scored"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cell", b"cell", "comment", b"comment", "commented", b"commented", "exhausted", b"exhausted", "game", b"game", "ply", b"ply", "reason", b"reason", "resigned", b"resigned", "score", b"score", "scored", b"scored", "thinking", b"thinking", "thought", b"thought"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -300,7 +300,7 @@ class Tournament(_message.Message):
     each side after the game, because scores help the opponent.
     """
     keep_scores: _builtins.bool
-    """Whether the scores and comments that bots send are stored with the games."""
+    """Whether the scores, the reports of searches and the comments that bots send are stored with the games."""
     own_rated: _builtins.bool
     """Output only. Whether games between bots of one owner are rated."""
     rated: _builtins.bool

@@ -3,8 +3,10 @@
 isort:skip_file
 Types that all services share."""
 
+from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
+from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 import builtins as _builtins
 import sys
@@ -144,3 +146,41 @@ class TimeControl(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___TimeControl: _TypeAlias = TimeControl  # noqa: Y015
+
+@_typing.final
+class Thought(_message.Message):
+    """What a bot's search reports about a move. 0, or no `pv`, stands for a value that it does not report."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DEPTH_FIELD_NUMBER: _builtins.int
+    NODES_FIELD_NUMBER: _builtins.int
+    TIME_US_FIELD_NUMBER: _builtins.int
+    PV_FIELD_NUMBER: _builtins.int
+    depth: _builtins.int
+    """In plies; at most 65,535."""
+    nodes: _builtins.int
+    """At most 2^53 - 1."""
+    time_us: _builtins.int
+    """The search's own time, in microseconds; at most 4,294,967,295."""
+    @_builtins.property
+    def pv(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """The principal variation: the cells that the bot expects, beginning with its own move. The server keeps at most 32,
+        and only those before the first one that cannot be played.
+        """
+
+    def __init__(
+        self,
+        *,
+        depth: _builtins.int = ...,
+        nodes: _builtins.int = ...,
+        time_us: _builtins.int = ...,
+        pv: _abc.Iterable[_builtins.int] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["depth", b"depth", "nodes", b"nodes", "pv", b"pv", "time_us", b"time_us"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Thought: _TypeAlias = Thought  # noqa: Y015

@@ -41,6 +41,10 @@ from noughts_referee.rules.position import Position as Position
 from noughts_referee.rules.position import PositionError as PositionError
 from noughts_referee.rules.position import free_of_each as free_of_each
 from noughts_referee.rules.symmetries import symmetries as symmetries
+from noughts_referee.rules.thoughts import Thought as Thought
+from noughts_referee.rules.thoughts import pack_thoughts as pack_thoughts
+from noughts_referee.rules.thoughts import unpack_thoughts as unpack_thoughts
+from noughts_referee.rules.thoughts import within_limits as within_limits
 from noughts_referee.rules.variant import Variant as Variant
 from noughts_referee.rules.variant import VariantError as VariantError
 from noughts_referee.rules.variant import members as members

@@ -14,7 +14,7 @@ import structlog
 from noughts_proto.columns import append_row
 from noughts_proto.v1 import cluster_pb2 as pb
 from noughts_referee.arbiter import Answers
-from noughts_referee.frame_encoding import choice, one_line
+from noughts_referee.frame_encoding import choice, one_line, read_thought
 from noughts_referee.game import Game, Outbox
 from noughts_referee.monotonic import microseconds
 from noughts_referee.referee import ConnectedPlayer, Referee
@@ -261,6 +261,7 @@ class RemoteBots:
                 exhausted=frozenset(bot.exhausted),
                 scores=list(zip(bot.scored, bot.score, strict=True)),
                 comments=list(zip(bot.commented, bot.comment, strict=True)),
+                thoughts=list(zip(bot.thinking, map(read_thought, bot.thought), strict=True)),
             )
             referee.judge_answers(player, answers)
         if bot.choices:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import structlog
 
+from noughts_bots.connection.thoughts import thought_message
 from noughts_proto.columns import append_row
 from noughts_proto.v1 import cluster_pb2 as pb
 from noughts_proto.v1 import play_pb2
@@ -22,7 +23,7 @@ from noughts_referee.comments import CommentLimits, shortened
 from noughts_referee.frame_connection import FrameConnection
 from noughts_referee.game import CHOICES, Game, Player, opening_ply
 from noughts_referee.referee import ConnectedPlayer, PlayerConnection
-from noughts_referee.rules import Choice, Put, Result, Termination
+from noughts_referee.rules import Choice, Put, Result, Termination, Thought
 from noughts_referee.stalls import Stalls
 from noughts_referee.work_units import GameConditions, Slot, Unit
 from noughts_server.cluster.codecs import REFEREES, TO_REFEREE, TO_SERVER
@@ -50,6 +51,7 @@ class _Answer(NamedTuple):
     score: float | None
     exhausted: bool
     comment: str
+    thought: Thought | None
 
     def add_to(self, answers: pb.BotAnswers, remote_handle: int) -> None:
         """Add the answer to a message to the referee. `remote_handle` is the referee's handle of the game."""
@@ -63,6 +65,8 @@ class _Answer(NamedTuple):
             append_row(answers, scored=row, score=self.score)
         if self.comment:
             append_row(answers, commented=row, comment=self.comment)
+        if self.thought is not None:
+            append_row(answers, thinking=row, thought=thought_message(self.thought))
 
 
 class _Choice(NamedTuple):
@@ -427,11 +431,11 @@ class RemoteReferee:
     def judge_answers(self, player: ConnectedPlayer, answers: Answers) -> list[Complaint]:
         """Forward the bot's answers to the referees that asked. Return complaints about games that it made up."""
         complaints: list[Complaint] = []
-        games, plies, cells, times_us, resigned, reasons, exhausted, scores, comments = answers
+        games, plies, cells, times_us, resigned, reasons, exhausted, scores, comments, thoughts = answers
         self.plies += len(games)
         # Reasons can be missing at the end.
         reason_of = dict(zip_longest(resigned, reasons[: len(resigned)], fillvalue=""))
-        score_of, comment_of = dict(scores), dict(comments)
+        score_of, comment_of, thought_of = dict(scores), dict(comments), dict(thoughts)
         referee = ""
         to_judge = pb.BotAnswers()
         for row, (handle, ply, cell, took_us) in enumerate(zip(games, plies, cells, times_us, strict=True)):
@@ -452,6 +456,7 @@ class RemoteReferee:
                 score=score,
                 exhausted=row in exhausted,
                 comment=comment,
+                thought=thought_of.get(row),
             )
             game.moves.append(cell)
             game.ply = ply + 1

@@ -1,5 +1,6 @@
 """Protocol messages of stored and live games."""
 
+from noughts_bots.connection.thoughts import thought_message
 from noughts_proto.v1 import games_pb2 as pb
 from noughts_referee.rules import parse_variant
 from noughts_referee.work_units import Allowance
@@ -29,6 +30,7 @@ def game_message(game: StoredGame) -> pb.Game:
         opening_plies=game.opening_plies,
         scores=game.scores,
         comments=game.comments,
+        thoughts={ply: thought_message(thought) for ply, thought in game.thoughts.items()},
         first_allowance=None if first_allowance is None else _allowance_message(first_allowance),
         second_allowance=None if second_allowance is None else _allowance_message(second_allowance),
         round=game.round,

@@ -104,7 +104,7 @@ class Limits:
     game_comment_bytes: int = CommentLimits().game
     """Bytes of the comments in one game. Each side can use half of them."""
     running_comment_bytes: int = CommentLimits().running
-    """Bytes of the comments in all running games."""
+    """Bytes of the comments and thoughts in all running games."""
     tokens: int = 1_000
     """Tokens of one owner that are neither revoked nor expired."""
     webhooks: int = 10

@@ -20,7 +20,7 @@ from noughts_referee.clock import TimeControl
 from noughts_referee.game import Game, LostGame, Outbox, running_games
 from noughts_referee.referee import ConnectedPlayer
 from noughts_referee.referee_protocols import PlayerReferee
-from noughts_referee.rules import Termination, Variant
+from noughts_referee.rules import Termination, Thought, Variant
 from noughts_referee.stalls import LEAST_US
 from noughts_referee.stream_closed import StreamClosed
 from noughts_referee.work_units import GameConditions
@@ -174,9 +174,16 @@ class EngineConnection:
         took_us = self._charged_us(took_us)
         score = score_in(reversed(lines), self.seat.options.score) if lines else None
         scores = () if score is None else ((0, score),)
+        thought = self._thought(game, cell, lines) if lines and game.conditions.keep_scores else None
+        thoughts = () if thought is None else ((0, thought),)
         self.referee.judge_answers(
-            self.player, Answers((game.handle,), (game.ply,), (cell,), (took_us,), scores=scores)
+            self.player,
+            Answers((game.handle,), (game.ply,), (cell,), (took_us,), scores=scores, thoughts=thoughts),
         )
+
+    def _thought(self, game: Game, cell: int, lines: Sequence[str]) -> Thought | None:
+        variant = game.conditions.variant
+        return self.seat.thoughts.read(lines, cell, variant.columns, variant.rows)
 
     def chose(self, answer: Swap2Answer, took_us: int) -> None:
         game = self._game

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from noughts_bots.boards.position_boards import PositionBoards
 from noughts_bots.connection.dialogue import software
+from noughts_bots.connection.thoughts import thought_message
 from noughts_bots.gomocup.conversation import Terms
 from noughts_bots.gomocup.options import EngineOptions
 from noughts_bots.gomocup.protocol import OFF_BOARD, VARIANTS
@@ -146,6 +147,10 @@ class EngineFrames(ChildFrames):
         score = None if game.seat is None else score_in(reversed(lines), game.seat.engine.options.score)
         if score is not None:
             append_row(moves, scored=len(moves.game), score=score)
+        if game.seat is not None and game.terms is not None:
+            thought = game.seat.engine.thoughts.read(lines, cell, game.terms.columns, game.terms.rows)
+            if thought is not None:
+                append_row(moves, thinking=len(moves.game), thought=thought_message(thought))
         append_row(moves, game=game.handle, ply=len(known), cell=cell)
         if cell != OFF_BOARD:
             known.append(cell)

@@ -14,6 +14,7 @@ from noughts_bots.gomocup.conversation import MOVE, REFUSALS, Conversation, Mean
 from noughts_bots.gomocup.options import EngineOptions, Restart
 from noughts_bots.gomocup.protocol import OFF_BOARD, name_of, word_and_rest
 from noughts_bots.gomocup.swap2 import Swap2Answer
+from noughts_bots.gomocup.thoughts import ThoughtReader
 from noughts_referee.children.child_player import MOST_STARTS
 from noughts_referee.children.child_settings import ChildSettings
 from noughts_referee.children.launcher import ChildCommand, Launcher, Started
@@ -110,6 +111,7 @@ class EngineSeat:
         self.in_game = False
         self.question: Question | None = None
         """The question to ask when the engine is ready."""
+        self.thoughts = ThoughtReader()
         self.asked_us = 0
         """When the last question was written, so that the engine could read it."""
         self.repeats = 0

@@ -28,6 +28,7 @@ LINE_KEYS = (
     "late_moves",
     "scores",
     "comments",
+    "thoughts",
     "round",
     "tournament",
 )

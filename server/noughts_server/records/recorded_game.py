@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from noughts_referee.clock import TimeControl, late_moves
-from noughts_referee.rules import InvalidInput, Termination, Variant, VariantError, parse_variant
+from noughts_referee.rules import InvalidInput, Termination, Thought, Variant, VariantError, parse_variant
 from noughts_server.core.plain_text import without_controls
 from noughts_server.tables.recorded_game import RESULTS, RecordedGame
 
@@ -46,6 +46,23 @@ def score_column(scores: Mapping[int, float], plies: int) -> dict[str, Any]:
 def comments_by_ply(comments: Mapping[int, str]) -> dict[str, Any]:
     """Return the bots' comments as a line of JSON has them; empty without any."""
     return {"comments": {str(ply): comments[ply] for ply in sorted(comments)}} if comments else {}
+
+
+def thoughts_by_ply(thoughts: Mapping[int, Thought], *, times: bool = True) -> dict[str, Any]:
+    """Return what the bots' searches reported as a line of JSON has it, without times unless `times`.
+
+    The result is empty without any.
+    """
+    known = {str(ply): _thought_document(thoughts[ply], times=times) for ply in sorted(thoughts)}
+    documents = {ply: document for ply, document in known.items() if document}
+    return {"thoughts": documents} if documents else {}
+
+
+def _thought_document(thought: Thought, *, times: bool) -> dict[str, Any]:
+    """Return the known values of a thought."""
+    time_ms = thought.time_us / 1000 if times else 0
+    values = {"depth": thought.depth, "nodes": thought.nodes, "time_ms": time_ms, "pv": list(thought.pv)}
+    return {name: value for name, value in values.items() if value}
 
 
 def result_of(text: str) -> str:

@@ -15,6 +15,7 @@ from noughts_server.records.recorded_game import (
     comments_by_ply,
     margin_columns,
     score_column,
+    thoughts_by_ply,
     variant_of,
 )
 from noughts_server.tables.about import read_file_facts
@@ -78,7 +79,7 @@ def stored_record(game: "ExportedGame", *, times: bool = True) -> RecordedGame:
     if times and game.margins_us:
         more |= margin_columns(game.margins_us, game.late_moves)
     more |= score_column(game.scores, len(game.moves))
-    more |= comments_by_ply(game.comments)
+    more |= comments_by_ply(game.comments) | thoughts_by_ply(game.thoughts, times=times)
     if game.round:
         more["round"] = game.round
     if game.tournament:

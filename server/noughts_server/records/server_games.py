@@ -7,12 +7,13 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from noughts_proto.v1 import games_pb2
 from noughts_proto.v1 import tournaments_pb2 as pb
+from noughts_referee.frame_encoding import read_thought
 from noughts_referee.rules import Result, Termination
 from noughts_server.competition.bracket import Decision
 from noughts_server.competition.formats import format_of
 from noughts_server.convert.times import time_control
 from noughts_server.core.natural_order import natural_key
-from noughts_server.records.recorded_game import comments_by_ply, margins_of_moves, score_column
+from noughts_server.records.recorded_game import comments_by_ply, margins_of_moves, score_column, thoughts_by_ply
 from noughts_server.tables.about import About, time_text
 from noughts_server.tables.pairings import MatchRow, matches_won
 from noughts_server.tables.recorded_game import RecordedGame
@@ -29,6 +30,7 @@ def recorded_game(game: games_pb2.Game) -> RecordedGame:
     if game.HasField("first_allowance"):
         more |= _margins(game)
     more |= score_column(game.scores, len(game.moves)) | comments_by_ply(game.comments)
+    more |= thoughts_by_ply({ply: read_thought(message) for ply, message in game.thoughts.items()})
     if game.round:
         more["round"] = game.round
     return RecordedGame(

@@ -35,6 +35,7 @@ def keep_so_far(connection: Connection, running: Iterable[GameSoFar]) -> None:
             game.opening_plies,
             game.scores,
             game.comments,
+            game.thoughts,
         )
         for game in running
     ]
@@ -71,6 +72,7 @@ def games_so_far(
             opening_plies=row.opening_plies,
             scores=row.scores,
             comments=row.comments,
+            thoughts=row.thoughts,
         )
         for row in rows
     }

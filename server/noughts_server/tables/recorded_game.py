@@ -7,7 +7,8 @@ from datetime import date as calendar_date
 from typing import Any
 
 from noughts_bots.language_models.record import Question, read_question
-from noughts_referee.rules import FAULTS
+from noughts_referee.rules import FAULTS, Thought, within_limits
+from noughts_referee.rules.thoughts import LONGEST_US
 
 RESULTS = ("1-0", "1/2-1/2", "0-1", "*")
 """From the first mover's point of view; the last is a game without a result."""
@@ -25,6 +26,8 @@ _IN_WORDS = re.compile(
     r"([0-9]{4})(?![0-9])"
 )
 _LONGEST_ROUND = 9
+_USUAL_THOUGHT: Mapping[str, Any] = {"depth": 0, "nodes": 0, "time_ms": 0, "pv": []}
+_MOST_CELLS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +111,26 @@ class RecordedGame:
     @property
     def questions(self) -> dict[int, Question]:
         """Return the records of questions to language models by ply, from the comments that hold one."""
+        read = {ply: read_question(text) for ply, text in self.comments.items()}
+        return {ply: question for ply, question in read.items() if question is not None}
+
+    @property
+    def thoughts(self) -> dict[int, Thought]:
+        """Return what the bots' searches reported by ply, as far as it is valid."""
+        documents = self.more.get("thoughts")
+        if not isinstance(documents, dict):
+            return {}
+        read = {ply: _read_thought(documents.get(str(ply))) for ply in range(len(self.moves) + 1)}
+        return {ply: thought for ply, thought in read.items() if thought is not None}
+
+    @property
+    def comments(self) -> dict[int, str]:
+        """Return the bots' comments by ply, as far as they are texts."""
         comments = self.more.get("comments")
         if not isinstance(comments, dict):
             return {}
         texts = {ply: comments.get(str(ply)) for ply in range(len(self.moves) + 1)}
-        read = {ply: read_question(text) for ply, text in texts.items() if isinstance(text, str)}
-        return {ply: question for ply, question in read.items() if question is not None}
+        return {ply: text for ply, text in texts.items() if isinstance(text, str)}
 
     def lost_by(self, loser: int) -> dict[str, Any]:
         """Return which bot lost by its own fault, and when, as a line of JSON has it, without the reason."""
@@ -127,6 +144,17 @@ class RecordedGame:
     def first_chosen(self) -> int:
         """Return the first ply, from 0, that a side chose alone and with a time of its own."""
         return max(self.opening_plies, self.agreed_plies)
+
+
+def _read_thought(document: object) -> Thought | None:
+    """Return the thought that a line of JSON has; None if it is not valid."""
+    fields = document if isinstance(document, dict) else {}
+    depth, nodes, time, pv = (fields.get(name, usual) for name, usual in _USUAL_THOUGHT.items())
+    is_valid = type(depth) is type(nodes) is int and type(time) in (int, float) and isinstance(pv, list)
+    if not is_valid or not set(map(type, pv)) <= {int} or not 0 <= time <= LONGEST_US / 1000:
+        return None
+    thought = Thought(depth=depth, nodes=nodes, time_us=round(time * 1000), pv=tuple(pv))
+    return within_limits(thought, _MOST_CELLS, ())
 
 
 def occasion(event: str, date: str = "") -> dict[str, str]:

@@ -70,8 +70,10 @@ def csv_text(rows: Iterable[Document], columns: Sequence[str] = (), *, head: boo
 
 
 def _flat_fields(row: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
-    """Yield the columns and cells of a row. Lists of documents are left out."""
+    """Yield the columns and cells of a row. Lists of documents, and documents by ply, are left out."""
     for name, value in row.items():
+        if isinstance(value, dict) and any(isinstance(each, dict) for key, each in value.items() if type(key) is int):
+            continue
         if isinstance(value, dict) and all(isinstance(key, int) for key in value):
             plies = range(max(value, default=-1) + 1)
             yield prefix + name, _cell([value.get(ply, "") for ply in plies])

@@ -6,7 +6,7 @@ from pathlib import Path
 from google.protobuf.message import Message
 
 from noughts_referee.clock import TimeControl
-from noughts_referee.rules import Result, Termination
+from noughts_referee.rules import Result, Termination, Thought
 from noughts_referee.work_units import Allowance
 from noughts_server.competition.formats import format_named
 from noughts_server.competition.tournament_settings import OPTIONS, TournamentSettings
@@ -73,6 +73,7 @@ STORED_GAME = StoredGame(
     allowances=(Allowance(1, 2), Allowance(3, 4)),
     scores={0: 0.5},
     comments={1: "good"},
+    thoughts={2: Thought(depth=3, nodes=4, time_us=5, pv=(2,))},
     round=6,
 )
 

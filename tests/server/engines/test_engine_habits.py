@@ -279,7 +279,7 @@ async def test_an_error_of_ours_in_what_the_loop_calls_ends_the_run(
         await field.play(engine(habits), "random", games=1, variant="mnk:7,7,5", time="0.1/move", children=TIMES)
 
 
-def test_scores_of_an_engine_are_in_the_games_of_a_run(tmp_path: Path) -> None:
+def test_scores_and_depths_of_an_engine_are_in_the_games_of_a_run(tmp_path: Path) -> None:
     games, command = tmp_path / "games.jsonl", engine("scores")
     words = ["match", command, "random", "--variant", "mnk:7,7,5", "--games", "2", "--no-lock", "-o", str(games)]
     invoke(words)
@@ -287,6 +287,10 @@ def test_scores_of_an_engine_are_in_the_games_of_a_run(tmp_path: Path) -> None:
         scores = json.loads(line)["scores"]
         own, other = scores[not first :: 2], scores[first::2]
         assert (set(own), set(other)) == ({29_991.0, -12.0}, {None})
+        thoughts = json.loads(line)["thoughts"]
+        # One process plays both games and counts its moves.
+        begin = next(iter(thoughts.values()))["depth"]
+        assert thoughts == {str(2 * move + (not first)): {"depth": begin + move} for move in range(len(own))}
 
 
 async def test_the_same_games_come_of_any_number_of_processes(field: Field) -> None:

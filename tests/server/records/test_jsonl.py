@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from noughts_referee.rules import Thought
 from noughts_server.records.jsonl import GamesFile
 from noughts_server.store.games.games import Agreement
 
@@ -35,6 +36,7 @@ class Game:
     opening_plies: int = 0
     scores: dict[int, float] = field(default_factory=dict)
     comments: dict[int, str] = field(default_factory=dict)
+    thoughts: dict[int, Thought] = field(default_factory=dict)
     margins_us: tuple[int, int] | None = None
     late_moves: tuple[int, int] = (0, 0)
     round: int = 0
@@ -89,6 +91,17 @@ def test_comments_are_told_by_ply_in_order(tmp_path: Path) -> None:
     target = tmp_path / "games.jsonl"
     write(target, [Game(comments={2: "so there", 0: "hello"})])
     assert list(json.loads(target.read_text())["comments"].items()) == [("0", "hello"), ("2", "so there")]
+
+
+@pytest.mark.parametrize("times", [False, True])
+def test_thoughts_have_their_times_only_with_those_of_moves(tmp_path: Path, times: bool) -> None:
+    target = tmp_path / "games.jsonl"
+    thoughts = {0: Thought(depth=3, nodes=4, time_us=1_500, pv=(4, 0)), 1: Thought(time_us=2)}
+    write(target, [Game(thoughts=thoughts)], times=times)
+    expected: dict[str, Any] = {"0": {"depth": 3, "nodes": 4, "pv": [4, 0]}}
+    if times:
+        expected = {"0": {**expected["0"], "time_ms": 1.5}, "1": {"time_ms": 0.002}}
+    assert json.loads(target.read_text())["thoughts"] == expected
 
 
 def test_an_opening_by_agreement_is_told(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from noughts_referee.clock import parse_time_control
 from noughts_referee.comments import pack_comments, unpack_comments
 from noughts_referee.game import Game
 from noughts_referee.referee import ConnectedPlayer, Referee
-from noughts_referee.rules import Choice, Draws, Position, Put, Take
+from noughts_referee.rules import Choice, Draws, Position, Put, Take, Thought, pack_thoughts, unpack_thoughts
 from noughts_referee.work_units import GameSoFar, pack_moves, pack_scores, pack_times, unpack_scores
 from noughts_server.competition.formats import KNOCKOUT, SWISS
 from noughts_server.openings.settings import Openings, OpeningsKind
@@ -243,11 +243,14 @@ async def test_scores_and_comments_of_a_resumed_game_stay_secret(arena: Arena, l
     claim = partial(claim_unit, tournament_id=tournament.id, number=0)
     await arena.store.write(claim)
     game = so_far(tournament.id, 1, 1, [4, 0])
-    await keep(arena, game._replace(scores=pack_scores({1: 2.5}, 2), comments=pack_comments({0: "centre"})))
+    thoughts = {1: Thought(depth=3, pv=(0, 1))}
+    scores, comments = pack_scores({1: 2.5}, 2), pack_comments({0: "centre"})
+    await keep(arena, game._replace(scores=scores, comments=comments, thoughts=pack_thoughts(thoughts)))
     (begun,) = (await arena.store.write(claim)).begun.values()
     assert (unpack_scores(begun.scores), unpack_comments(begun.comments)) == ({1: 2.5}, {0: "centre"})
+    assert unpack_thoughts(begun.thoughts) == thoughts
     stored = await arena.store.read(partial(get_game, slug=tournament.slug, ordinal=1))
-    assert (stored.scores, stored.comments) == ({1: 2.5} if live_scores else {}, {})
+    assert (stored.scores, stored.comments, stored.thoughts) == ({1: 2.5} if live_scores else {}, {}, {})
 
 
 async def test_rows_leave_with_their_results_and_with_a_cancellation(arena: Arena) -> None:

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from noughts_referee.comments import pack_comments
-from noughts_referee.rules import FAULTS, Result, Termination, game_seed
+from noughts_referee.rules import FAULTS, Result, Termination, Thought, game_seed, pack_thoughts
 from noughts_referee.work_units import unpack_moves, unpack_times
 from noughts_server.core.errors import InvalidArgument, NotFound
 from noughts_server.store.engine.database import Connection
@@ -259,13 +259,18 @@ async def test_only_terminations_that_occurred_are_counted(arena: Arena) -> None
 async def test_only_single_games_have_comments_unless_asked(arena: Arena) -> None:
     tournament = await arena.tournament(games_per_pair=4, keep_scores=True)
     said = {0: "centre", 3: "hm"}
-    await arena.commit([game._replace(comments=pack_comments(said)) for game in await arena.play(tournament)])
+    thought = {3: Thought(depth=4, nodes=10**12, time_us=7, pv=(2, 5))}
+    played = await arena.play(tournament)
+    comments, thoughts = pack_comments(said), pack_thoughts(thought)
+    await arena.commit([game._replace(comments=comments, thoughts=thoughts) for game in played])
+    assert (await arena.store.read(partial(get_game, slug="cup", ordinal=2))).thoughts == thought
     assert (await arena.store.read(partial(get_game, slug="cup", ordinal=2))).comments == said
     for listed in (partial(list_games, slug="cup"), partial(list_bot_games, bot="ada")):
         assert [game.comments for game in (await arena.store.read(listed)).items] == [{}] * 4
     asked = await arena.store.read(partial(list_games, slug="cup", comments=True))
     exported = await arena.store.read(lambda connection: list(export(connection, tournament.id)))
     assert [game.comments for game in asked.items] == [game.comments for game in exported] == [said] * 4
+    assert [game.thoughts for game in asked.items] == [game.thoughts for game in exported] == [thought] * 4
 
 
 async def test_pages_with_comments_end_by_their_real_bytes(arena: Arena) -> None:

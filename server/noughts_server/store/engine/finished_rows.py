@@ -17,6 +17,7 @@ COLUMNS = (
     "allowances",
     "scores",
     "comments",
+    "thoughts",
 )
 """All columns but `ended_at`."""
 
@@ -40,4 +41,5 @@ def finished_row(game: FinishedGame) -> tuple[int | bytes | str | None, ...]:
         game.allowances,
         game.scores,
         game.comments,
+        game.thoughts,
     )

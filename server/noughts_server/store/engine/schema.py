@@ -37,7 +37,7 @@ from sqlalchemy import (
 
 from noughts_referee.rules import FAULTS
 
-REVISION = "0032"
+REVISION = "0033"
 """The newest migration; the revision that a database of this version of Noughts has."""
 SILENCE_MS = 5_000
 """The silence limit of a node without delays: after this many milliseconds without a heartbeat it counts as dead."""
@@ -383,6 +383,8 @@ games = Table(
     Column("scores", LargeBinary),
     # The bots' comments by ply, packed; NULL if the tournament does not keep them, or if no bot has sent one.
     Column("comments", LargeBinary),
+    # What the bots' searches reported by ply, packed; NULL like comments.
+    Column("thoughts", LargeBinary),
     # Finds the few faults among very many games.
     Index(
         "ix_games_faults",
@@ -412,6 +414,7 @@ journal = Table(
     Column("opening_plies", SmallInteger, nullable=False),
     Column("scores", LargeBinary),
     Column("comments", LargeBinary),
+    Column("thoughts", LargeBinary),
     sqlite_with_rowid=False,
 )
 

@@ -26,7 +26,17 @@ from sqlalchemy import (
 
 from noughts_referee.clock import TimeControl, late_moves
 from noughts_referee.comments import MOST_PACKED_BYTES, unpack_comments
-from noughts_referee.rules import FAULTS, Result, Termination, Variant, game_seed, in_words, parse_variant
+from noughts_referee.rules import (
+    FAULTS,
+    Result,
+    Termination,
+    Thought,
+    Variant,
+    game_seed,
+    in_words,
+    parse_variant,
+    unpack_thoughts,
+)
 from noughts_referee.work_units import (
     Allowance,
     FinishedGame,
@@ -56,8 +66,8 @@ from noughts_server.store.tournaments.tournaments import Tournament, get_tournam
 Condition = ColumnElement[bool] | TextClause
 _Entry = Row[Any]
 
-_WITHOUT_COMMENTS = [column for column in games.c if column is not games.c.comments]
-# Lists have no comments, which are by far the largest part of a game that has any.
+_WITHOUT_COMMENTS = [column for column in games.c if column.name not in ("comments", "thoughts")]
+# Lists have no comments and thoughts, which are by far the largest part of a game that has any.
 _COMMENTS = func.substr(games.c.comments, 1, MOST_PACKED_BYTES, type_=LargeBinary).label("comments")
 
 DAY_MS = 86_400_000
@@ -69,8 +79,8 @@ _MOST_GAMES_READ = 100_000
 """Limit of the games that a page with a filter reads, so that a page of rare games is not slow."""
 _PAGE_BYTES = 1 << 20
 """Limit of a page, which ends before the game that exceeds it. A game with old comments can have 4 MiB."""
-_GAME_BYTES, _PLY_BYTES, _SCORE_BYTES = 500, 8, 20
-"""Upper limits of the bytes that a game without moves, a ply and a score take in a message."""
+_GAME_BYTES, _PLY_BYTES, _SCORE_BYTES, _THOUGHT_BYTES, _PV_BYTES = 500, 8, 20, 40, 3
+"""Upper limits of the bytes in a message: a game without moves, a ply, a score, a thought and a move of its line."""
 
 
 class GameFilter(NamedTuple):
@@ -154,6 +164,8 @@ class StoredGame:
     """The mover's scores by ply, if the tournament keeps them; of a game in progress only with `live_scores`."""
     comments: Mapping[int, str] = field(default_factory=dict)
     """The bots' comments by ply, if the tournament keeps scores and a caller requests them; none of running games."""
+    thoughts: Mapping[int, Thought] = field(default_factory=dict)
+    """What the bots' searches reported by ply; present and absent like comments."""
     round: int = 0
     """The round of a Swiss, Danish or knockout tournament, or the number of the pairing in a ladder, from 1; else 0."""
     clocks_us: tuple[int, int] | None = None
@@ -167,7 +179,9 @@ class StoredGame:
     def size(self) -> int:
         """Return an upper estimate of the bytes of a message with this game."""
         comment_bytes = sum(4 + len(text.encode(errors="replace")) for text in self.comments.values())
-        return _GAME_BYTES + _PLY_BYTES * len(self.moves) + _SCORE_BYTES * len(self.scores) + comment_bytes
+        thought_bytes = sum(_THOUGHT_BYTES + _PV_BYTES * len(thought.pv) for thought in self.thoughts.values())
+        remarks = _SCORE_BYTES * len(self.scores) + comment_bytes + thought_bytes
+        return _GAME_BYTES + _PLY_BYTES * len(self.moves) + remarks
 
 
 def get_game(connection: Connection, slug: str, ordinal: int) -> StoredGame:
@@ -321,6 +335,8 @@ class ExportedGame:
     """As in `StoredGame`."""
     comments: Mapping[int, str] = field(default_factory=dict)
     """As in `StoredGame`."""
+    thoughts: Mapping[int, Thought] = field(default_factory=dict)
+    """As in `StoredGame`."""
     ordinal: int = 0
     margins_us: tuple[int, int] | None = None
     """The time margins of both sides; None in games without clocks."""
@@ -394,6 +410,7 @@ def export(
                 opening_plies=variant.given_plies(row.opening_plies),
                 scores=unpack_scores(row.scores),
                 comments=unpack_comments(row.comments),
+                thoughts=unpack_thoughts(row.thoughts),
                 ordinal=row.ordinal,
                 margins_us=None if allowances is None else (allowances[0].margin_us, allowances[1].margin_us),
                 late_moves=(
@@ -542,6 +559,7 @@ def _game(
         opening_plies=variant.given_plies(row.opening_plies),
         allowances=unpack_allowances(row.allowances) if not is_live and row.allowances else None,
         comments=unpack_comments(row.comments) if "comments" in row._fields and not is_live else {},
+        thoughts=unpack_thoughts(row.thoughts) if "thoughts" in row._fields and not is_live else {},
         scores=unpack_scores(None if is_live and not tournament.settings.live_scores else row.scores),
         round=row.round,
         clocks_us=(row.first_clock_us, row.second_clock_us) if is_live else None,
@@ -565,7 +583,9 @@ def _round(played: Table) -> Label[Any]:
 
 
 def _games(tournament: Tournament) -> Select[Any]:
-    statement = select(*_WITHOUT_COMMENTS, _COMMENTS, _round(games)).where(games.c.tournament_id == tournament.id)
+    statement = select(*_WITHOUT_COMMENTS, _COMMENTS, games.c.thoughts, _round(games)).where(
+        games.c.tournament_id == tournament.id
+    )
     return statement.order_by(games.c.ordinal)
 
 
@@ -585,7 +605,11 @@ _WITH_RATING_SEQ = _with_rating_seq()
 def _games_with_rating_seq(tournament: Tournament, *, comments: bool = False) -> Select[Any]:
     """Select a tournament's games with `rating_seq`, and with `comments` if the tournament keeps them."""
     statement = _WITH_RATING_SEQ.where(games.c.tournament_id == tournament.id).order_by(games.c.ordinal)
-    return statement.add_columns(_COMMENTS) if comments and tournament.settings.keep_scores else statement
+    return (
+        statement.add_columns(_COMMENTS, games.c.thoughts)
+        if comments and tournament.settings.keep_scores
+        else statement
+    )
 
 
 def _entries(connection: Connection, numbers: Mapping[int, Collection[int]]) -> dict[int, dict[int, _Entry]]:

@@ -1,0 +1,68 @@
+"""What engines' messages say about their search: each form that engines print."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from noughts_bots.gomocup.thoughts import ThoughtReader
+from noughts_referee.rules import Thought
+
+
+def cell(column: int, row: int) -> int:
+    return row * 15 + column
+
+
+def read(*lines: str, played: int = cell(5, 7)) -> Thought | None:
+    return ThoughtReader().read([f"MESSAGE {line}" for line in lines], played, 15, 15)
+
+
+@pytest.mark.parametrize(
+    "line, thought",
+    [
+        ("Speed 1171K | Depth 17-36 | Eval -175 | Node 550K | Time 470ms", Thought(17, 550_000, 470_000)),
+        ("Depth 9-14 | Eval 3 | Time 12s | F8 G9", Thought(9, 0, 12_000_000, (cell(5, 7), cell(6, 8)))),
+        (
+            "depth 9-14 ev -12 n 9M n/ms 1171 tm 470 pv F8 G9 I8",
+            Thought(9, 9_000_000, 470_000, (cell(5, 7), cell(6, 8), cell(8, 7))),
+        ),
+        ("(1) 12 (W 50.00, D 1.00, S 0.10) | V 120 | SD 9 | F8 G9", Thought(pv=(cell(5, 7), cell(6, 8)))),
+        ("dep - ev -128 nd 794k tm 396 sp 2006", Thought(0, 794_000, 396_000)),
+        ("dep 9-14 ev -126 tm 262 sp 298", Thought(9, 0, 262_000)),
+        ("Depth:8-11 Val:-35 Time:11ms Node:2M h8", Thought(8, 2_000_000, 11_000)),
+        ("depth=3 nodes=1234 time=1.5s", Thought(3, 1_234, 1_500_000)),
+        ("winrate: 0.6200, visits: 800, pv: f8 -> g9", Thought(nodes=800, pv=(cell(5, 7), cell(6, 8)))),
+        ("深度: 8-14 估值: -72 最佳: [6,8] 耗时: 133 ms", Thought(8, 0, 133_000)),
+        ("最佳路线: [6,8][9,8][11,8]", Thought(pv=(cell(5, 7), cell(8, 7), cell(10, 7)))),
+        ("best line 5,7 6,7", Thought(pv=(cell(5, 7), cell(6, 7)))),
+        ("pv 7,5 7,6", Thought(pv=(cell(5, 7), cell(6, 7)))),
+    ],
+)
+def test_each_form_of_a_search_is_read(line: str, thought: Thought) -> None:
+    assert read(line) == thought
+
+
+@pytest.mark.parametrize("line", ["", "fine", "depth unknown", "n/ms 5", "1.2,3.4 5", "timeout 5", "REALTIME BEST 7,7"])
+def test_lines_without_a_search_have_none(line: str) -> None:
+    assert read(line) is None
+
+
+def test_each_value_is_that_of_the_last_line_that_has_it() -> None:
+    thought = read("Depth 5 | Node 10 | F8 G8", "Depth 6 | F8 H8", "Speed 3 | Depth 7")
+    assert thought == Thought(7, 10, 0, (cell(5, 7), cell(7, 7)))
+
+
+def test_a_line_that_does_not_begin_with_the_move_does_not_count() -> None:
+    assert read("Depth 6 | G8 H8") == Thought(6)
+    assert read("Depth 5 | F8 G9", "Depth 6 | G8 H8") == Thought(6, pv=(cell(5, 7), cell(6, 8)))
+
+
+def test_the_spelling_of_points_is_learned_from_earlier_moves() -> None:
+    reader = ThoughtReader()
+    # Rows from the bottom: H6 is the row with index 9. H8 alone fits both directions.
+    assert reader.read(["pv H6 H7"], cell(7, 9), 15, 15) == Thought(pv=(cell(7, 9), cell(7, 8)))
+    assert reader.read(["pv H8 H9"], cell(7, 7), 15, 15) == Thought(pv=(cell(7, 7), cell(7, 6)))
+
+
+@given(st.lists(st.text()), st.integers(0, 224))
+def test_no_text_makes_the_reader_fail(lines: list[str], played: int) -> None:
+    read(*lines, *(f"pv {line} 7,7 depth {line}" for line in lines), played=played)
