@@ -51,7 +51,7 @@ async def played(bot: Bot, variant: str, concurrency: int, games: int, opening: 
         sessions = [tasks.create_task(play(each, login(server.port, key))) for key, each in ((1, bot), (2, Drawn()))]
         await wait_until(lambda: server.wire(1).online and server.wire(2).online)
         server.referee.add(work)
-        finished = await server.played(games)
+        finished = await server.finished_games(games)
         for session in sessions:
             session.cancel()
     assert server.counts.complaints == 0

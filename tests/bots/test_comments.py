@@ -81,7 +81,7 @@ async def test_comments_that_do_not_fit_the_moves_close_the_stream(
 ) -> None:
     server.referee.add(unit(conditions(), 1))
     async with raw_bot(server, 1) as bot, raw_bot(server, 2):
-        await bot.asked()
+        await bot.next_questions()
         moves = pb.Moves(game=[1], ply=[0], cell=[4], commented=commented, comment=comment)
         await bot.call.write(pb.PlayRequest(moves=moves))
         assert await bot.refusal() == (grpc.StatusCode.INVALID_ARGUMENT, "COLUMNS_UNEVEN")

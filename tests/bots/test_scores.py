@@ -141,10 +141,10 @@ async def test_a_score_of_a_move_that_was_not_made_is_not_kept(server: Loopback)
 async def test_a_score_of_a_refused_row_is_not_kept(server: Loopback) -> None:
     server.referee.add(unit(conditions(keep_scores=True), 1))
     async with raw_bot(server, 1) as bot, raw_bot(server, 2) as other:
-        ((game, *_),) = await bot.asked()
+        ((game, *_),) = await bot.next_questions()
         moves = pb.Moves(game=[game, game], ply=[0, 0], cell=[4, 5], scored=[0, 1], score=[1.0, 999.0])
         await bot.call.write(pb.PlayRequest(moves=moves))
-        ((game, *_),) = await other.asked()
+        ((game, *_),) = await other.next_questions()
         await other.call.write(pb.PlayRequest(moves=pb.Moves(game=[game], ply=[1], cell=[99])))
         await wait_until(lambda: bool(server.finished))
     assert unpack_scores(server.finished[0].scores) == {0: 1.0}
@@ -197,7 +197,7 @@ async def test_scores_that_do_not_fit_the_moves_close_the_stream(
 ) -> None:
     server.referee.add(unit(conditions(), 1))
     async with raw_bot(server, 1) as bot, raw_bot(server, 2):
-        await bot.asked()
+        await bot.next_questions()
         await bot.call.write(pb.PlayRequest(moves=pb.Moves(game=[1], ply=[0], cell=[4], scored=scored, score=score)))
         assert await bot.refusal() == (grpc.StatusCode.INVALID_ARGUMENT, "COLUMNS_UNEVEN")
     # Nothing of the frame counted.
@@ -213,7 +213,7 @@ async def test_scores_without_any_move_close_the_stream(server: Loopback) -> Non
 async def test_what_is_no_finite_number_is_no_score_and_the_move_counts(server: Loopback, listener: Listener) -> None:
     server.referee.add(unit(conditions(), 4))
     async with raw_bot(server, 1, max_games=9) as bot, raw_bot(server, 2, max_games=9) as other:
-        questions = await bot.asked() + await other.asked()
+        questions = await bot.next_questions() + await other.next_questions()
         assert [question.ply for question in questions] == [0] * 4
         mine = [question.game for question in questions[:2]]
         moves = pb.Moves(game=mine, ply=[0, 0], cell=[4, 4], scored=[0, 1], score=[math.nan, math.inf])
@@ -221,8 +221,8 @@ async def test_what_is_no_finite_number_is_no_score_and_the_move_counts(server: 
         theirs = [question.game for question in questions[2:]]
         moves = pb.Moves(game=theirs, ply=[0, 0], cell=[4, 4], scored=[1, 0], score=[1.5e308, -math.inf])
         await other.call.write(pb.PlayRequest(moves=moves))
-        assert await other.asked() == [Question(game, 1, 4) for game in mine]
-        assert await bot.asked() == [Question(game, 1, 4) for game in theirs]
+        assert await other.next_questions() == [Question(game, 1, 4) for game in mine]
+        assert await bot.next_questions() == [Question(game, 1, 4) for game in theirs]
     assert sorted(listener.heard) == sorted(
         [(mine[0], 0, None), (mine[1], 0, None), (theirs[0], 0, None), (theirs[1], 0, 1.5e308)],
         key=lambda row: row[0],

@@ -1,11 +1,11 @@
-"""Challenges and tests of guests take no seat from tournaments, and wait while their bots play games with clocks."""
+"""Challenges and guests' tests take no capacity from tournaments, and wait while their bots play timed games."""
 
 import pytest
 
 from noughts_referee.work_units import GameConditions, Slot
 from tests.support.games import conditions, unit
 
-from .wires import Hall
+from .referee_driver import RefereeDriver
 
 CUP = conditions("mnk:4,4,3", "1/move", players=(1, 2))
 CHALLENGE = conditions("mnk:4,4,3", tournament=9, players=(1, 3), guest=True)
@@ -14,81 +14,82 @@ TEST = conditions("mnk:4,4,3", "1/move", tournament=9, players=(1, 3), guest_tes
 
 
 @pytest.fixture
-def hall() -> Hall:
-    hall = Hall()
+def driver() -> RefereeDriver:
+    driver = RefereeDriver()
     for key in (1, 2, 3):
-        hall.join(key, untimed=1)
-    return hall
+        driver.join(key, untimed=1)
+    return driver
 
 
-def running(hall: Hall) -> list[tuple[int, int]]:
-    return [(game.conditions.tournament, game.slot.ordinal) for game in hall.running(1, 2, 3)]
+def running_games(driver: RefereeDriver) -> list[tuple[int, int]]:
+    """Return tournament and ordinal of each running game."""
+    return [(game.conditions.tournament, game.slot.ordinal) for game in driver.running(1, 2, 3)]
 
 
-def test_a_challenge_that_is_not_answered_keeps_no_tournament_waiting(hall: Hall) -> None:
+def test_an_unanswered_challenge_delays_no_tournament(driver: RefereeDriver) -> None:
     displaced: list[GameConditions] = []
-    hall.referee.on_displaced = displaced.append
-    hall.referee.add(unit(CHALLENGE, [Slot(1, 0, 1)]))
-    assert running(hall) == [(9, 1)]
-    hall.referee.add(unit(CUP, [Slot(1, 0, 1), Slot(2, 1, 0)]))
-    assert running(hall) == [(9, 1), (1, 1)]
+    driver.referee.on_displaced = displaced.append
+    driver.referee.add(unit(CHALLENGE, [Slot(1, 0, 1)]))
+    assert running_games(driver) == [(9, 1)]
+    driver.referee.add(unit(CUP, [Slot(1, 0, 1), Slot(2, 1, 0)]))
+    assert running_games(driver) == [(9, 1), (1, 1)]
     assert displaced == [CHALLENGE]
-    hall.referee.withdraw(9)
-    hall.referee.abandon(9)
-    assert running(hall) == [(1, 1)]
+    driver.referee.withdraw(9)
+    driver.referee.abandon(9)
+    assert running_games(driver) == [(1, 1)]
 
 
 @pytest.mark.parametrize("challenge", [CHALLENGE, TIMED_CHALLENGE])
-def test_a_challenge_waits_until_no_game_with_a_clock_is_left(hall: Hall, challenge: GameConditions) -> None:
-    hall.referee.add(unit(CUP, [Slot(1, 0, 1), Slot(2, 1, 0)]))
-    hall.referee.add(unit(challenge, [Slot(1, 0, 1), Slot(2, 1, 0)]))
-    assert running(hall) == [(1, 1)]
-    hall.resign(hall.running(1, 2))
-    assert running(hall) == [(1, 2)]
-    hall.resign(hall.running(1, 2))
-    assert running(hall) == [(9, 1)]
-    hall.resign(hall.running(1, 3))
-    assert running(hall) == [(9, 2)]
-    hall.resign(hall.running(1, 3))
-    assert hall.referee.in_flight() == hall.referee.queued() == 0
+def test_a_challenge_waits_until_no_timed_game_is_left(driver: RefereeDriver, challenge: GameConditions) -> None:
+    driver.referee.add(unit(CUP, [Slot(1, 0, 1), Slot(2, 1, 0)]))
+    driver.referee.add(unit(challenge, [Slot(1, 0, 1), Slot(2, 1, 0)]))
+    assert running_games(driver) == [(1, 1)]
+    driver.resign(driver.running(1, 2))
+    assert running_games(driver) == [(1, 2)]
+    driver.resign(driver.running(1, 2))
+    assert running_games(driver) == [(9, 1)]
+    driver.resign(driver.running(1, 3))
+    assert running_games(driver) == [(9, 2)]
+    driver.resign(driver.running(1, 3))
+    assert driver.referee.in_flight() == driver.referee.queued() == 0
 
 
-def test_a_challenge_goes_on_beside_games_without_clocks(hall: Hall) -> None:
-    hall.referee.add(unit(conditions("mnk:4,4,3", players=(1, 2)), [Slot(1, 0, 1)]))
-    hall.referee.add(unit(CHALLENGE, [Slot(1, 0, 1), Slot(2, 1, 0)]))
-    assert running(hall) == [(1, 1), (9, 1)]
+def test_a_challenge_runs_next_to_untimed_games(driver: RefereeDriver) -> None:
+    driver.referee.add(unit(conditions("mnk:4,4,3", players=(1, 2)), [Slot(1, 0, 1)]))
+    driver.referee.add(unit(CHALLENGE, [Slot(1, 0, 1), Slot(2, 1, 0)]))
+    assert running_games(driver) == [(1, 1), (9, 1)]
 
 
-def test_a_challenge_begins_when_what_it_waited_for_is_cancelled(hall: Hall) -> None:
-    hall.referee.add(unit(CUP, [Slot(1, 0, 1)]))
-    hall.referee.add(unit(CHALLENGE, [Slot(1, 0, 1)]))
-    hall.referee.withdraw(1)
-    hall.referee.abandon(1)
-    assert running(hall) == [(9, 1)]
+def test_a_challenge_begins_when_the_tournament_before_it_is_cancelled(driver: RefereeDriver) -> None:
+    driver.referee.add(unit(CUP, [Slot(1, 0, 1)]))
+    driver.referee.add(unit(CHALLENGE, [Slot(1, 0, 1)]))
+    driver.referee.withdraw(1)
+    driver.referee.abandon(1)
+    assert running_games(driver) == [(9, 1)]
 
 
-def test_silent_bot_in_a_guests_test_keeps_no_tournament_waiting(hall: Hall) -> None:
+def test_a_silent_bot_in_a_guests_test_delays_no_tournament(driver: RefereeDriver) -> None:
     displaced: list[GameConditions] = []
-    hall.referee.on_displaced = displaced.append
-    hall.referee.add(unit(TEST, [Slot(1, 0, 1), Slot(2, 1, 0)]))
-    hall.referee.add(unit(CUP, [Slot(1, 0, 1), Slot(2, 1, 0)]))
-    assert running(hall) == [(9, 1), (1, 1)]
+    driver.referee.on_displaced = displaced.append
+    driver.referee.add(unit(TEST, [Slot(1, 0, 1), Slot(2, 1, 0)]))
+    driver.referee.add(unit(CUP, [Slot(1, 0, 1), Slot(2, 1, 0)]))
+    assert running_games(driver) == [(9, 1), (1, 1)]
     assert displaced == [TEST]
 
 
-def test_guests_test_begins_only_after_the_games_of_tournaments(hall: Hall) -> None:
-    hall.referee.add(unit(conditions("mnk:4,4,3", players=(1, 2)), [Slot(1, 0, 1), Slot(2, 1, 0)]))
-    hall.referee.add(unit(TEST, [Slot(1, 0, 1)]))
-    assert running(hall) == [(1, 1)]
-    hall.resign(hall.running(1, 2))
-    assert running(hall) == [(1, 2)]
-    hall.resign(hall.running(1, 2))
-    assert running(hall) == [(9, 1)]
+def test_a_guests_test_begins_after_the_games_of_tournaments(driver: RefereeDriver) -> None:
+    driver.referee.add(unit(conditions("mnk:4,4,3", players=(1, 2)), [Slot(1, 0, 1), Slot(2, 1, 0)]))
+    driver.referee.add(unit(TEST, [Slot(1, 0, 1)]))
+    assert running_games(driver) == [(1, 1)]
+    driver.resign(driver.running(1, 2))
+    assert running_games(driver) == [(1, 2)]
+    driver.resign(driver.running(1, 2))
+    assert running_games(driver) == [(9, 1)]
 
 
-def test_free_seat_goes_to_the_tournament_that_came_after_the_guest(hall: Hall) -> None:
-    hall.referee.hold("test")
-    hall.referee.add(unit(TEST, [Slot(1, 0, 1)]))
-    hall.referee.add(unit(CUP, [Slot(1, 0, 1)]))
-    hall.referee.go_on("test")
-    assert running(hall) == [(1, 1)]
+def test_free_capacity_goes_to_a_tournament_before_an_earlier_guest(driver: RefereeDriver) -> None:
+    driver.referee.hold("test")
+    driver.referee.add(unit(TEST, [Slot(1, 0, 1)]))
+    driver.referee.add(unit(CUP, [Slot(1, 0, 1)]))
+    driver.referee.go_on("test")
+    assert running_games(driver) == [(1, 1)]

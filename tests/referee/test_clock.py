@@ -68,7 +68,7 @@ def test_time_controls_are_read(text: str, control: TimeControl) -> None:
         ("1e300", "at most a week"),
     ],
 )
-def test_a_wrong_time_control_is_refused_with_what_is_right(text: str, expected: str) -> None:
+def test_a_wrong_time_control_is_refused_with_the_expected_form(text: str, expected: str) -> None:
     with pytest.raises(TimeControlError) as caught:
         parse_time_control(text)
     assert caught.value.got == text
@@ -94,7 +94,7 @@ def test_a_time_control_is_read_back_from_its_text_to_the_microsecond(control: T
 
 
 @pytest.mark.parametrize("text", ["none", "1/move", "0.5/move", "60+0", "60+0.5", "100+10", "180/30+0", "5/0.5+0.1"])
-def test_the_usual_spellings_stay_as_they_are(text: str) -> None:
+def test_canonical_time_controls_are_written_unchanged(text: str) -> None:
     assert str(parse_time_control(text)) == text
 
 
@@ -117,11 +117,11 @@ def test_the_usual_spellings_stay_as_they_are(text: str) -> None:
         ("900/60+10", "rapid"),
     ],
 )
-def test_a_class_is_told_by_the_time_that_forty_moves_may_take(text: str, time_class: str) -> None:
+def test_the_time_class_follows_from_the_time_for_forty_moves(text: str, time_class: str) -> None:
     assert parse_time_control(text).time_class == time_class
 
 
-def test_only_none_is_untimed() -> None:
+def test_only_the_control_without_limits_is_untimed() -> None:
     assert not TimeControl().timed
     assert TimeControl(move_us=1).timed
     assert TimeControl(bank_us=1).timed
@@ -138,7 +138,9 @@ def test_only_none_is_untimed() -> None:
         ("10/4+1", [4, 0.5, 4], (4, 10.5)),
     ],
 )
-def test_a_bank_gets_its_increment_and_a_move_limit_stays(text: str, times: list[float], left: tuple[int, int]) -> None:
+def test_a_clock_gains_the_increment_and_a_move_limit_stays(
+    text: str, times: list[float], left: tuple[int, int]
+) -> None:
     shown = clocks_after([parse_time_control(text)] * 2, [round(seconds * SECOND) for seconds in times])
     assert shown == (left[0] * SECOND, left[1] * SECOND)
 
@@ -147,7 +149,7 @@ def test_a_bank_gets_its_increment_and_a_move_limit_stays(text: str, times: list
     "text, left, limit",
     [("1/move", 1, 1), ("60+1", 45, 45), ("180/30+0", 180, 30), ("180/30+0", 30, 30), ("9/30", 9, 9)],
 )
-def test_a_move_may_take_the_less_of_what_is_left_and_its_limit(text: str, left: int, limit: int) -> None:
+def test_a_moves_limit_is_the_lesser_of_clock_and_move_time(text: str, left: int, limit: int) -> None:
     assert parse_time_control(text).limit_us(left * SECOND) == limit * SECOND
 
 

@@ -31,21 +31,21 @@ async def second(server: Loopback) -> AsyncIterator[RawBot]:
         yield bot
 
 
-async def test_the_welcome_comes_first_and_alone(server: Loopback, second: RawBot) -> None:
+async def test_the_first_frame_contains_only_the_welcome(server: Loopback, second: RawBot) -> None:
     server.referee.add(unit(conditions(), 3))
     async with raw_bot(server, 1) as first:
         assert first.welcome == pb.PlayResponse(welcome=first.welcome.welcome)
         assert first.welcome.welcome.bot == "bots/bot-1"
-        frame = await first.frame()
+        frame = await first.next_frame()
         assert frame.frame == 1
         assert len(frame.starts) == 1
         assert not frame.HasField("welcome")
 
 
-async def test_a_start_says_everything_about_the_game(server: Loopback, first: RawBot, second: RawBot) -> None:
+async def test_a_start_describes_the_game_completely(server: Loopback, first: RawBot, second: RawBot) -> None:
     shared = conditions("mnk:4,4,3", tournament=8, seed=77)
     server.referee.add(unit(shared, [Slot(5, 0, 1), Slot(6, 1, 0)]))
-    (starts,) = (await first.numbered()).starts
+    (starts,) = (await first.next_numbered_frame()).starts
     assert (starts.tournament, starts.variant) == ("tournaments/8", "mnk:4,4,3")
     assert starts.time == types_pb2.TimeControl()
     assert list(starts.game) == [1, 2]
@@ -54,22 +54,22 @@ async def test_a_start_says_everything_about_the_game(server: Loopback, first: R
     assert list(starts.seed) == [side_seed(game_seed(77, 5), 0), side_seed(game_seed(77, 6), 1)]
     assert [starts.opponents[index] for index in starts.opponent] == ["bot-2", "bot-2"]
     assert (list(starts.move_count), list(starts.moves)) == ([0, 0], [])
-    (others,) = (await second.numbered()).starts
-    assert list(others.seed) == [side_seed(game_seed(77, 5), 1), side_seed(game_seed(77, 6), 0)]
-    assert list(others.opponents) == ["bot-1"]
+    (starts_of_second,) = (await second.next_numbered_frame()).starts
+    assert list(starts_of_second.seed) == [side_seed(game_seed(77, 5), 1), side_seed(game_seed(77, 6), 0)]
+    assert list(starts_of_second.opponents) == ["bot-1"]
 
 
 async def test_games_of_several_tournaments_travel_in_one_frame(server: Loopback, first: RawBot) -> None:
     async with raw_bot(server, 2, max_games=9), raw_bot(server, 3, max_games=9) as third:
-        one = conditions("mnk:4,4,3", tournament=1, players=(3, 1, 2))
-        another = conditions(tournament=2, time="60+1", players=(1, 2, 3))
-        # The window is shut by a first frame, so that what follows waits for one.
-        server.referee.add(unit(one, [Slot(1, 0, 1)]))
-        blocker = await third.numbered()
-        server.referee.add(unit(one, [Slot(2, 0, 1), Slot(3, 0, 2)]))
-        server.referee.add(unit(another, [Slot(1, 2, 1)]))
-        await third.send(done=blocker.frame)
-        frame = await third.numbered()
+        untimed = conditions("mnk:4,4,3", tournament=1, players=(3, 1, 2))
+        timed = conditions(tournament=2, time="60+1", players=(1, 2, 3))
+        # The first frame stays unacknowledged, so that the following games wait and share the next frame.
+        server.referee.add(unit(untimed, [Slot(1, 0, 1)]))
+        first_frame = await third.next_numbered_frame()
+        server.referee.add(unit(untimed, [Slot(2, 0, 1), Slot(3, 0, 2)]))
+        server.referee.add(unit(timed, [Slot(1, 2, 1)]))
+        await third.send(done=first_frame.frame)
+        frame = await third.next_numbered_frame()
         assert [(starts.tournament, list(starts.number)) for starts in frame.starts] == [
             ("tournaments/1", [2, 3]),
             ("tournaments/2", [1]),
@@ -85,16 +85,16 @@ async def test_a_game_is_played_question_by_question(server: Loopback, first: Ra
     bots = (first, second)
     last = 0
     for ply, cell in enumerate([0, 3, 1, 4, 2]):
-        assert await bots[ply % 2].asked() == [Question(1, ply, last)]
+        assert await bots[ply % 2].next_questions() == [Question(1, ply, last)]
         await bots[ply % 2].send((1, ply, cell))
         last = cell
     for bot in bots:
-        frame = await bot.taken()
+        frame = await bot.next_acknowledged_frame()
         ends = frame.ends
         assert (list(ends.game), list(ends.plies), list(ends.cell)) == ([1], [5], [2])
         assert list(ends.result) == [types_pb2.RESULT_FIRST_WINS]
         assert list(ends.termination) == [types_pb2.TERMINATION_LINE]
-    (game,) = await server.played(1)
+    (game,) = await server.finished_games(1)
     assert unpack_moves(game.moves, 9) == [0, 3, 1, 4, 2]
 
 
@@ -104,13 +104,13 @@ async def test_numbered_frames_count_from_one(server: Loopback, first: RawBot, s
     for ply, cell in enumerate([0, 3, 1, 4, 2]):
         bot = (first, second)[ply % 2]
         while True:
-            frame = await bot.taken()
+            frame = await bot.next_acknowledged_frame()
             if bot is first:
                 numbers.append(frame.frame)
             if frame.turns.game:
                 break
         await bot.send((1, ply, cell))
-    numbers.append((await first.taken()).frame)
+    numbers.append((await first.next_acknowledged_frame()).frame)
     assert numbers == [1, 2, 3, 4]
 
 
@@ -119,156 +119,156 @@ async def test_numbered_frames_count_from_one(server: Loopback, first: RawBot, s
 
 async def test_only_one_numbered_frame_is_outstanding(server: Loopback, first: RawBot, second: RawBot) -> None:
     server.referee.add(unit(conditions(), [Slot(ordinal, 1, 0) for ordinal in range(1, 5)]))
-    questions = await second.asked()
+    questions = await second.next_questions()
     for question in questions[:3]:
         await second.send((question.game, 0, 4))
-    frame = await first.numbered()
+    frame = await first.next_numbered_frame()
     if not turns(frame):  # the starts may have gone ahead
         await first.send(done=frame.frame)
-        frame = await first.numbered()
+        frame = await first.next_numbered_frame()
     known = turns(frame)
     await wait_until(lambda: len(known) + len(server.referee.player(1).outbox.turn_game) == 3)
-    assert await first.quiet(0.1)
+    assert await first.stays_quiet(0.1)
     await second.send((questions[3].game, 0, 4))
     await wait_until(lambda: len(known) + len(server.referee.player(1).outbox.turn_game) == 4)
-    assert await first.quiet(0.1)
+    assert await first.stays_quiet(0.1)
     await first.send(done=frame.frame)
-    rest = await first.numbered()
+    rest = await first.next_numbered_frame()
     assert rest.frame == frame.frame + 1
     assert {question.game for question in known + turns(rest)} == {question.game for question in questions}
 
 
 async def test_a_second_frame_goes_ahead_if_it_is_large(server: Loopback, first: RawBot, second: RawBot) -> None:
     server.referee.add(unit(conditions(concurrency=400), [Slot(ordinal, 1, 0) for ordinal in range(1, 301)]))
-    questions = await second.asked()
+    questions = await second.next_questions()
     sent = 100
     await second.send(*((question.game, 0, 4) for question in questions[:sent]))
-    frame = await first.numbered()
+    frame = await first.next_numbered_frame()
     while not turns(frame):  # the starts may have gone ahead
         await first.send(done=frame.frame)
-        frame = await first.numbered()
+        frame = await first.next_numbered_frame()
     assert len(turns(frame)) == sent
     await second.send(*((question.game, 0, 4) for question in questions[sent : sent + 149]))
-    assert await first.quiet(0.1), "less than half of the games is no large frame"
+    assert await first.stays_quiet(0.1), "less than half of the games is no large frame"
     await second.send((questions[sent + 149].game, 0, 4))
-    ahead = await first.numbered()
+    ahead = await first.next_numbered_frame()
     assert (ahead.frame, len(turns(ahead))) == (frame.frame + 1, 150)
     await second.send(*((question.game, 0, 4) for question in questions[sent + 150 :]))
-    assert await first.quiet(0.1), "a third frame waits, however large"
+    assert await first.stays_quiet(0.1), "a third frame waits, however large"
     await first.send(done=ahead.frame)
-    assert len(turns(await first.numbered())) == 300 - sent - 150
+    assert len(turns(await first.next_numbered_frame())) == 300 - sent - 150
 
 
-async def test_few_questions_of_many_games_wait_a_moment_for_company(
+async def test_few_questions_of_many_games_wait_to_be_sent_together(
     server: Loopback, first: RawBot, second: RawBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("noughts_referee.frame_connection._GATHER_SECONDS", 0.3)
     server.referee.add(unit(conditions(concurrency=400), [Slot(ordinal, 1, 0) for ordinal in range(1, 321)]))
-    questions = await second.asked()
-    await first.taken()  # the starts
+    questions = await second.next_questions()
+    await first.next_acknowledged_frame()  # the starts
     await second.send((questions[0].game, 0, 4))
-    assert await first.quiet(0.1), "319 games are the opponent's turn"
+    assert await first.stays_quiet(0.1), "319 games are the opponent's turn"
     await second.send((questions[1].game, 0, 4))
-    assert len(await first.asked()) == 2, "but not for ever"
+    assert len(await first.next_questions()) == 2, "but not for ever"
     await second.send(*((question.game, 0, 4) for question in questions[2:42]))
-    assert len(await first.asked()) == 40, "an eighth of the games need not wait"
+    assert len(await first.next_questions()) == 40, "an eighth of the games need not wait"
 
 
 async def test_a_large_frame_of_timed_questions_does_not_go_ahead(server: Loopback) -> None:
     timed = conditions(time="60", concurrency=400)
     async with raw_bot(server, 1, max_games=400) as first, raw_bot(server, 2, max_games=400) as second:
         server.referee.add(unit(timed, [Slot(ordinal, 1, 0) for ordinal in range(1, 301)]))
-        questions = await second.asked()
+        questions = await second.next_questions()
         await second.send(*((question.game, 0, 4) for question in questions[:100]))
-        frame = await first.numbered()
+        frame = await first.next_numbered_frame()
         while not turns(frame):
             await first.send(done=frame.frame)
-            frame = await first.numbered()
+            frame = await first.next_numbered_frame()
         await second.send(*((question.game, 0, 4) for question in questions[100:]))
-        assert await first.quiet(0.1)
+        assert await first.stays_quiet(0.1)
         await first.send(done=frame.frame)
-        assert len(turns(await first.numbered())) == 200
+        assert len(turns(await first.next_numbered_frame())) == 200
 
 
-async def test_answers_alone_do_not_open_the_window(server: Loopback, first: RawBot, second: RawBot) -> None:
+async def test_answers_without_acknowledgement_do_not_open_the_window(
+    server: Loopback, first: RawBot, second: RawBot
+) -> None:
     server.referee.add(unit(conditions(), 1))
-    frame = await first.numbered()
+    frame = await first.next_numbered_frame()
     await first.send((1, 0, 4))
-    await second.asked()
+    await second.next_questions()
     await second.send((1, 1, 0))
     await wait_until(lambda: server.referee.player(1).outbox.turn_game)
-    assert await first.quiet(0.1)
+    assert await first.stays_quiet(0.1)
     await first.send(done=frame.frame)
-    assert turns(await first.numbered()) == [Question(1, 2, 0)]
+    assert turns(await first.next_numbered_frame()) == [Question(1, 2, 0)]
 
 
 async def test_frames_that_were_not_sent_cannot_be_acknowledged(
     server: Loopback, first: RawBot, second: RawBot
 ) -> None:
     server.referee.add(unit(conditions(), 1))
-    frame = await first.numbered()
+    frame = await first.next_numbered_frame()
     await first.send((1, 0, 4), done=2**63)
-    await second.asked()
+    await second.next_questions()
     await second.send((1, 1, 0))
-    assert turns(following := await first.numbered()) == [Question(1, 2, 0)]
+    assert turns(following := await first.next_numbered_frame()) == [Question(1, 2, 0)]
     assert following.frame == frame.frame + 1
     await first.send((1, 2, 8))
-    assert (await second.asked())[0].ply == 3
+    assert (await second.next_questions())[0].ply == 3
     await second.send((1, 3, 1))
     await wait_until(lambda: server.referee.player(1).outbox.turn_game)
-    assert await first.quiet(0.1)
+    assert await first.stays_quiet(0.1)
 
 
-async def test_an_older_acknowledgement_takes_nothing_back(server: Loopback, first: RawBot, second: RawBot) -> None:
+async def test_an_older_acknowledgement_changes_nothing(server: Loopback, first: RawBot, second: RawBot) -> None:
     server.referee.add(unit(conditions(), 1))
-    frame = await first.taken()
+    frame = await first.next_acknowledged_frame()
     await first.send((1, 0, 4), done=frame.frame - 1)
-    await second.asked()
+    await second.next_questions()
     await second.send((1, 1, 0))
-    assert turns(await first.numbered()) == [Question(1, 2, 0)]
+    assert turns(await first.next_numbered_frame()) == [Question(1, 2, 0)]
 
 
 # What is not urgent.
 
 
-async def test_ends_and_starts_wait_for_a_question_to_travel_with(
+async def test_ends_and_starts_are_sent_together_with_the_next_question(
     server: Loopback, first: RawBot, second: RawBot
 ) -> None:
     # One game at a time: the end of the first, the start of the second and its first question are one frame.
     server.referee.add(unit(conditions(concurrency=1), [Slot(1, 0, 1), Slot(2, 1, 0)]))
-    await first.asked()
-    await second.taken()
+    await first.next_questions()
+    await second.next_acknowledged_frame()
     await first.send((1, 0, 0), resigned=[0])
-    frame = await second.numbered()
+    frame = await second.next_numbered_frame()
     assert list(frame.ends.game) == [1]
     assert [list(starts.game) for starts in frame.starts] == [[2]]
     assert turns(frame) == [Question(2, 0, 0)]
 
 
-async def test_an_end_without_a_question_travels_a_little_later(
+async def test_an_end_without_a_question_is_sent_a_little_later(
     server: Loopback, first: RawBot, second: RawBot
 ) -> None:
     server.referee.add(unit(conditions(), 1))
-    await first.asked()
-    await second.taken()
+    await first.next_questions()
+    await second.next_acknowledged_frame()
     await first.send((1, 0, 0), resigned=[0])
     for bot in (first, second):
-        frame = await bot.numbered()
+        frame = await bot.next_numbered_frame()
         assert list(frame.ends.game) == [1]
         assert list(frame.ends.plies) == [0]
         assert turns(frame) == []
 
 
-async def test_an_end_waits_for_the_window_like_everything_else(
-    server: Loopback, first: RawBot, second: RawBot
-) -> None:
+async def test_an_end_waits_for_the_window(server: Loopback, first: RawBot, second: RawBot) -> None:
     server.referee.add(unit(conditions(), 2))
-    questions = turns(frame := await first.numbered())
+    questions = turns(frame := await first.next_numbered_frame())
     await first.send((questions[0].game, 0, 0), resigned=[0])
-    await server.played(1)
-    assert await first.quiet(0.1)
+    await server.finished_games(1)
+    assert await first.stays_quiet(0.1)
     await first.send(done=frame.frame)
-    assert list((await first.numbered()).ends.game) == [questions[0].game]
+    assert list((await first.next_numbered_frame()).ends.game) == [questions[0].game]
 
 
 # Clocks.
@@ -276,10 +276,10 @@ async def test_an_end_waits_for_the_window_like_everything_else(
 
 async def test_timed_questions_carry_both_clocks(server: Loopback, first: RawBot, second: RawBot) -> None:
     server.referee.add(unit(conditions(time="60+1"), 1))
-    frame = await first.taken()
+    frame = await first.next_acknowledged_frame()
     assert (list(frame.turns.own_clock_us), list(frame.turns.opponent_clock_us)) == ([60_000_000], [60_000_000])
     await first.send((1, 0, 4))
-    while not (frame := await second.taken()).turns.game:
+    while not (frame := await second.next_acknowledged_frame()).turns.game:
         pass
     assert list(frame.turns.own_clock_us) == [60_000_000]
     (left,) = frame.turns.opponent_clock_us
@@ -288,22 +288,22 @@ async def test_timed_questions_carry_both_clocks(server: Loopback, first: RawBot
 
 async def test_questions_of_untimed_games_carry_no_clocks(server: Loopback, first: RawBot, second: RawBot) -> None:
     server.referee.add(unit(conditions(), 1))
-    frame = await first.taken()
+    frame = await first.next_acknowledged_frame()
     assert (list(frame.turns.own_clock_us), list(frame.turns.opponent_clock_us)) == ([], [])
 
 
-async def test_clocks_are_zero_for_untimed_games_beside_timed_ones(server: Loopback, second: RawBot) -> None:
+async def test_untimed_games_in_a_frame_with_timed_ones_have_zero_clocks(server: Loopback, second: RawBot) -> None:
     server.referee.add(unit(conditions(time="1/move", tournament=1), [Slot(1, 0, 1)]))
     server.referee.add(unit(conditions(tournament=2), [Slot(1, 0, 1)]))
     async with raw_bot(server, 1, max_games=5) as first:
-        frame = await first.taken()
+        frame = await first.next_acknowledged_frame()
         assert len(frame.turns.game) == 2
         assert list(frame.turns.own_clock_us) == [1_000_000, 0]
         assert list(frame.turns.opponent_clock_us) == [1_000_000, 0]
 
 
-async def test_each_bot_is_told_its_own_limits_and_its_opponents(server: Loopback) -> None:
-    own_times = {"bot-1": "60/5+1", "bot-3": "none"}
+async def test_each_bot_receives_its_own_time_limits_and_its_opponents(server: Loopback) -> None:
+    own_times = {"bot-1": "60/5+1", "bot-3": "no_limit"}
     shared = conditions(time="2/move", players=(1, 2, 3), own_times=own_times)
     async with (
         raw_bot(server, 1, max_games=9) as first,
@@ -311,20 +311,20 @@ async def test_each_bot_is_told_its_own_limits_and_its_opponents(server: Loopbac
         raw_bot(server, 3, max_games=9) as third,
     ):
         server.referee.add(unit(shared, [Slot(1, 0, 1), Slot(2, 2, 1), Slot(3, 0, 2)]))
-        bank = types_pb2.TimeControl(bank_us=60_000_000, move_us=5_000_000, increment_us=1_000_000)
-        move, none = types_pb2.TimeControl(move_us=2_000_000), types_pb2.TimeControl()
-        frames = [await bot.taken() for bot in (first, second, third)]
-        (one,), (other,), (untimed,) = (frame.starts for frame in frames)
-        assert [starts.time for starts in (one, other, untimed)] == [bank, move, none]
-        assert [list(starts.opponents) for starts in (one, other, untimed)] == [
+        clock = types_pb2.TimeControl(bank_us=60_000_000, move_us=5_000_000, increment_us=1_000_000)
+        per_move, no_limit = types_pb2.TimeControl(move_us=2_000_000), types_pb2.TimeControl()
+        frames = [await bot.next_acknowledged_frame() for bot in (first, second, third)]
+        (of_first,), (of_second,), (of_third,) = (frame.starts for frame in frames)
+        assert [starts.time for starts in (of_first, of_second, of_third)] == [clock, per_move, no_limit]
+        assert [list(starts.opponents) for starts in (of_first, of_second, of_third)] == [
             ["bot-2", "bot-3"],
             ["bot-1", "bot-3"],
             ["bot-2", "bot-1"],
         ]
-        assert [list(starts.opponent_times) for starts in (one, other, untimed)] == [
-            [move, none],
-            [bank, none],
-            [move, bank],
+        assert [list(starts.opponent_times) for starts in (of_first, of_second, of_third)] == [
+            [per_move, no_limit],
+            [clock, no_limit],
+            [per_move, clock],
         ]
         turns = frames[0].turns
         assert (list(turns.own_clock_us), list(turns.opponent_clock_us)) == ([60_000_000] * 2, [2_000_000, 0])
@@ -332,15 +332,15 @@ async def test_each_bot_is_told_its_own_limits_and_its_opponents(server: Loopbac
         assert (list(turns.own_clock_us), list(turns.opponent_clock_us)) == ([0], [2_000_000])
 
 
-async def test_opponents_times_are_not_told_where_all_have_the_same(
+async def test_opponents_time_limits_are_left_out_if_all_are_equal(
     server: Loopback, first: RawBot, second: RawBot
 ) -> None:
     server.referee.add(unit(conditions(time="2/move"), 1))
-    (starts,) = (await first.taken()).starts
+    (starts,) = (await first.next_acknowledged_frame()).starts
     assert list(starts.opponent_times) == []
 
 
-async def test_a_bot_is_told_its_own_margin(server: Loopback, first: RawBot) -> None:
+async def test_the_welcome_contains_the_bots_own_margin(server: Loopback, first: RawBot) -> None:
     assert first.welcome.welcome.margin_us == 50_000
     server.referee.player(2).margin_us = 123_000
     async with raw_bot(server, 2) as second:
@@ -350,20 +350,20 @@ async def test_a_bot_is_told_its_own_margin(server: Loopback, first: RawBot) -> 
 # How many games at once.
 
 
-async def test_a_bot_that_does_not_say_gets_one_timed_game(server: Loopback, first: RawBot, second: RawBot) -> None:
+async def test_by_default_a_bot_gets_one_timed_game(server: Loopback, first: RawBot, second: RawBot) -> None:
     server.referee.add(unit(conditions(time="1/move"), 5))
-    assert len(await first.asked()) == 1
+    assert len(await first.next_questions()) == 1
     assert server.referee.in_flight() == 1
 
 
-async def test_a_bot_that_does_not_say_gets_1024_untimed_games(server: Loopback, first: RawBot, second: RawBot) -> None:
+async def test_by_default_a_bot_gets_1024_untimed_games(server: Loopback, first: RawBot, second: RawBot) -> None:
     server.referee.add(unit(conditions(concurrency=2_000), 1_500))
-    await first.asked()
+    await first.next_questions()
     assert server.referee.in_flight() == 1_024
 
 
 @pytest.mark.parametrize("time", ["none", "1/move"])
-async def test_a_bot_gets_as_many_games_as_it_says(server: Loopback, second: RawBot, time: str) -> None:
+async def test_a_bot_gets_as_many_games_as_its_hello_requests(server: Loopback, second: RawBot, time: str) -> None:
     async with raw_bot(server, 1, max_games=3), raw_bot(server, 2, max_games=9):
         server.referee.add(unit(conditions(time=time), 7))
         assert server.referee.in_flight() == 3
@@ -374,22 +374,22 @@ async def test_a_bot_gets_as_many_games_as_it_says(server: Loopback, second: Raw
 
 async def test_answers_come_in_any_order_and_grouping(server: Loopback, first: RawBot, second: RawBot) -> None:
     server.referee.add(unit(conditions(), [Slot(ordinal, 0, 1) for ordinal in range(1, 7)]))
-    questions = await first.asked()
+    questions = await first.next_questions()
     games = [question.game for question in questions]
     await first.send(*[(game, 0, game) for game in reversed(games[3:])])
     await first.send((games[1], 0, 1), (games[0], 0, 0), (games[2], 0, 2))
     asked: list[Question] = []
     while len(asked) < 6:
-        asked += await second.asked()
+        asked += await second.next_questions()
     assert {question.game for question in asked} == set(games)
 
 
-async def test_late_answers_are_no_fault(server: Loopback, first: RawBot, second: RawBot) -> None:
+async def test_late_answers_are_counted_without_complaint(server: Loopback, first: RawBot, second: RawBot) -> None:
     server.referee.add(unit(conditions(), 1))
-    await first.asked()
+    await first.next_questions()
     for _ in range(150):
         await first.send((1, 0, 4))
-    (question,) = await second.asked()
+    (question,) = await second.next_questions()
     assert question == Question(1, 1, 4)
     await wait_until(lambda: server.referee.arbiter.late_answers == 149)
     assert server.counts.complaints == 0
@@ -397,9 +397,9 @@ async def test_late_answers_are_no_fault(server: Loopback, first: RawBot, second
 
 async def test_a_resigned_row_loses_and_the_others_are_played(server: Loopback, first: RawBot, second: RawBot) -> None:
     server.referee.add(unit(conditions(), [Slot(ordinal, 0, 1) for ordinal in range(1, 4)]))
-    games = [question.game for question in await first.asked()]
+    games = [question.game for question in await first.next_questions()]
     await first.send(*[(game, 0, 4) for game in games], resigned=[1])
-    (finished,) = await server.played(1)
+    (finished,) = await server.finished_games(1)
     assert (finished.ordinal, finished.termination) == (2, Termination.RESIGNED)
     assert (finished.result, server.referee.in_flight()) == (Result.SECOND_WINS, 2)
 
@@ -408,21 +408,23 @@ async def test_the_largest_cell_number_loses_like_any_other_off_the_board(
     server: Loopback, first: RawBot, second: RawBot
 ) -> None:
     server.referee.add(unit(conditions(), 1))
-    await first.asked()
+    await first.next_questions()
     await first.send((1, 0, 2**32 - 1))
-    (finished,) = await server.played(1)
+    (finished,) = await server.finished_games(1)
     assert finished.termination == Termination.ILLEGAL_MOVE
 
 
 # Complaints.
 
 
-async def test_an_unknown_question_gets_a_status_that_names_it(server: Loopback, first: RawBot, second: RawBot) -> None:
+async def test_an_answer_to_an_unknown_question_gets_a_status_with_its_number(
+    server: Loopback, first: RawBot, second: RawBot
+) -> None:
     server.referee.add(unit(conditions(), 1))
-    await first.numbered()
+    await first.next_numbered_frame()
     # Not acknowledged: statuses do not wait for the window.
     await first.send((77, 3, 4), (1, 5, 4))
-    frame = await first.frame()
+    frame = await first.next_frame()
     assert frame.frame == 0
     assert [status.code for status in frame.statuses] == [grpc.StatusCode.INVALID_ARGUMENT.value[0]] * 2
     infos = [error_info(status) for status in frame.statuses]
@@ -434,7 +436,7 @@ async def test_an_unknown_question_gets_a_status_that_names_it(server: Loopback,
 
 async def test_the_hundredth_complaint_closes_the_stream(server: Loopback, first: RawBot) -> None:
     await first.send(*[(game, 0, 0) for game in range(1, 100)])
-    frame = await first.frame()
+    frame = await first.next_frame()
     assert len(frame.statuses) == 99
     await first.send((100, 0, 0))
     assert await first.refusal() == (grpc.StatusCode.INVALID_ARGUMENT, "TOO_MANY_COMPLAINTS")
@@ -442,9 +444,9 @@ async def test_the_hundredth_complaint_closes_the_stream(server: Loopback, first
 
 async def test_a_flood_of_late_answers_closes_the_stream(server: Loopback, first: RawBot, second: RawBot) -> None:
     server.referee.add(unit(conditions(), 1))
-    await first.asked()
+    await first.next_questions()
     await first.send((1, 0, 4))
-    await second.asked()
+    await second.next_questions()
     late = [(1, 0, 4)] * 1_000
     await first.send(*late)
     await wait_until(lambda: server.referee.arbiter.late_answers == 1_000)
@@ -498,23 +500,23 @@ async def test_columns_with_more_values_than_answers_close_the_stream(server: Lo
         assert await bot.refusal() == (grpc.StatusCode.INVALID_ARGUMENT, "COLUMNS_UNEVEN")
 
 
-async def test_frames_that_say_nothing_do_no_harm(server: Loopback, first: RawBot, second: RawBot) -> None:
+async def test_empty_frames_do_no_harm(server: Loopback, first: RawBot, second: RawBot) -> None:
     for request in (pb.PlayRequest(), pb.PlayRequest(moves=pb.Moves()), pb.PlayRequest(hello=pb.Hello(bot="x"))):
         await first.call.write(request)
     server.referee.add(unit(conditions(), 1))
-    assert await first.asked() == [Question(1, 0, 0)]
+    assert await first.next_questions() == [Question(1, 0, 0)]
 
 
 async def test_a_bot_that_ends_its_stream_gets_ok(server: Loopback, first: RawBot) -> None:
     await first.call.done_writing()
     with pytest.raises(EOFError):
-        await first.frame()
+        await first.next_frame()
     assert await first.call.code() is grpc.StatusCode.OK
     assert not server.wire(1).online
 
 
 async def test_frames_are_counted(server: Loopback, first: RawBot, second: RawBot) -> None:
     server.referee.add(unit(conditions(), 1))
-    await first.asked()
+    await first.next_questions()
     await wait_until(lambda: server.counts.frames_up >= 1)
     assert server.counts.frames_down >= 1

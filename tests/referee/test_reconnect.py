@@ -1,4 +1,4 @@
-"""A bot that goes away and comes back: its games, its clocks, and its older sessions."""
+"""A bot that disconnects and reconnects: its games, its clocks, and its older sessions."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -10,7 +10,7 @@ import pytest
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee import frame_connection as remote
 from noughts_referee.arbiter import Answers
-from noughts_referee.rules import Termination
+from noughts_referee.rules import Result, Termination
 from noughts_referee.stream_closed import StreamClosed
 from noughts_referee.work_units import Slot, unpack_times
 from tests.support.games import Question, conditions, unit
@@ -28,9 +28,10 @@ from tests.support.loopback import (
     wait_until,
 )
 
-AWAY = 4.0
-"""Seconds: long enough to be told from no time at all, and less than a heartbeat's period."""
-GRACE = 10.0
+AWAY_SECONDS = 4.0
+"""Much longer than the unmeasured delays of a test, and shorter than the period of heartbeats."""
+RECONNECT_TIMEOUT = 10.0
+"""Seconds."""
 
 
 @pytest.fixture
@@ -45,7 +46,7 @@ async def second(server: Loopback) -> AsyncIterator[RawBot]:
         yield bot
 
 
-async def gone(server: Loopback, key: int) -> None:
+async def wait_until_offline(server: Loopback, key: int) -> None:
     await wait_until(lambda: not server.wire(key).online)
 
 
@@ -55,16 +56,16 @@ async def gone(server: Loopback, key: int) -> None:
 async def test_running_games_are_sent_again_with_moves_and_questions(server: Loopback, second: RawBot) -> None:
     server.referee.add(unit(conditions("mnk:5,5,5"), [Slot(1, 0, 1), Slot(2, 0, 1), Slot(3, 1, 0)]))
     async with raw_bot(server, 1) as first:
-        questions = await first.asked()
+        questions = await first.next_questions()
         await first.send((questions[0].game, 0, 7), (questions[1].game, 0, 9))
-        asked = await second.asked()
+        asked = await second.next_questions()
         while len(asked) < 3:
-            asked += await second.asked()
+            asked += await second.next_questions()
         await second.send((questions[0].game, 1, 8))
-        await first.asked()
-    await gone(server, 1)
+        await first.next_questions()
+    await wait_until_offline(server, 1)
     async with raw_bot(server, 1) as first:
-        frame = await first.numbered()
+        frame = await first.next_numbered_frame()
         assert frame.frame == 1
         (starts,) = frame.starts
         assert list(starts.game) == [1, 2, 3]
@@ -72,7 +73,7 @@ async def test_running_games_are_sent_again_with_moves_and_questions(server: Loo
         assert list(starts.moves) == [7, 8, 9]
         assert turns(frame) == [Question(1, 2, 8)]
         await first.send((1, 2, 24), done=1)
-        assert await second.asked() == [Question(1, 3, 24)]
+        assert await second.next_questions() == [Question(1, 3, 24)]
 
 
 async def test_games_too_many_for_one_frame_are_sent_again_in_several(
@@ -82,60 +83,60 @@ async def test_games_too_many_for_one_frame_are_sent_again_in_several(
     monkeypatch.setattr(remote, "_MOST_MOVES", 5)
     server.referee.add(unit(conditions("mnk:5,5,5"), [Slot(number, 0, 1) for number in range(1, 11)]))
     async with raw_bot(server, 1) as first:
-        asked = await first.asked()
-        assert len(asked) == 10
-        await first.send(*((question.game, 0, 7) for question in asked))
-        theirs = await second.asked()
-        while len(theirs) < 10:
-            theirs += await second.asked()
+        questions_of_first = await first.next_questions()
+        assert len(questions_of_first) == 10
+        await first.send(*((question.game, 0, 7) for question in questions_of_first))
+        questions_of_second = await second.next_questions()
+        while len(questions_of_second) < 10:
+            questions_of_second += await second.next_questions()
         # Six games wait for the bot that leaves, four for the other one.
-        await second.send(*((question.game, 1, 8) for question in theirs[:6]))
-        assert len(await first.asked()) == 6
-    await gone(server, 1)
-    seen: list[int] = []
+        await second.send(*((question.game, 1, 8) for question in questions_of_second[:6]))
+        assert len(await first.next_questions()) == 6
+    await wait_until_offline(server, 1)
+    started_games: list[int] = []
     questions: list[Question] = []
     async with raw_bot(server, 1) as first:
-        while len(seen) < 10:
-            frame = await first.taken()
+        while len(started_games) < 10:
+            frame = await first.next_acknowledged_frame()
             assert sum(len(starts.moves) for starts in frame.starts) <= 5
-            seen += [game for starts in frame.starts for game in starts.game]
+            started_games += [game for starts in frame.starts for game in starts.game]
             questions += turns(frame)
-            assert {question.game for question in questions} <= set(seen)
-        assert seen == list(range(1, 11))
+            assert {question.game for question in questions} <= set(started_games)
+        assert started_games == list(range(1, 11))
         assert sorted(questions) == [Question(game, 2, 8) for game in range(1, 7)]
         await first.send((6, 2, 24), done=frame.frame)
-        assert await second.asked() == [Question(6, 3, 24)]
+        assert await second.next_questions() == [Question(6, 3, 24)]
 
 
 async def test_a_move_made_while_the_bot_was_away_is_in_its_start(server: Loopback, second: RawBot) -> None:
     server.referee.add(unit(conditions(), 1))
     async with raw_bot(server, 1) as first:
-        await first.asked()
+        await first.next_questions()
         await first.send((1, 0, 4))
-        await second.asked()
-    await gone(server, 1)
+        await second.next_questions()
+    await wait_until_offline(server, 1)
     await second.send((1, 1, 0))
     await wait_until(lambda: server.referee.player(1).outbox.turn_game)
     async with raw_bot(server, 1) as first:
-        frame = await first.numbered()
+        frame = await first.next_numbered_frame()
         assert [list(starts.moves) for starts in frame.starts] == [[4, 0]]
         assert turns(frame) == [Question(1, 2, 0)]
 
 
-async def test_a_move_made_right_after_the_bot_came_back_is_not_told_twice(server: Loopback, second: RawBot) -> None:
+async def test_a_move_made_right_after_a_reconnect_is_sent_once(server: Loopback, second: RawBot) -> None:
     server.referee.add(unit(conditions(), 1))
     async with raw_bot(server, 1) as first:
-        await first.asked()
+        await first.next_questions()
         await first.send((1, 0, 4))
-        await second.asked()
-    await gone(server, 1)
+        await second.next_questions()
+    await wait_until_offline(server, 1)
     async with raw_bot(server, 1) as first:
         # The start of the game waits for a question to travel with; here it comes.
         server.referee.judge_answers(server.referee.player(2), Answers([1], [1], [0], [0]))
-        frame = await first.taken()
+        frame = await first.next_acknowledged_frame()
         if not turns(frame):
             assert [list(starts.moves) for starts in frame.starts] == [[4]]
-            frame = await first.taken()
+            frame = await first.next_acknowledged_frame()
         else:
             assert [list(starts.moves) for starts in frame.starts] == [[4, 0]]
         assert turns(frame) == [Question(1, 2, 0)]
@@ -144,13 +145,13 @@ async def test_a_move_made_right_after_the_bot_came_back_is_not_told_twice(serve
 async def test_a_game_that_ended_while_the_bot_was_away_is_not_mentioned(server: Loopback, second: RawBot) -> None:
     server.referee.add(unit(conditions(), 2))
     async with raw_bot(server, 1) as first:
-        await first.asked()
-        await second.asked()
-    await gone(server, 1)
+        await first.next_questions()
+        await second.next_questions()
+    await wait_until_offline(server, 1)
     await second.send((2, 0, 0), resigned=[0])
-    await server.played(1)
+    await server.finished_games(1)
     async with raw_bot(server, 1) as first:
-        frame = await first.numbered()
+        frame = await first.next_numbered_frame()
         assert [list(starts.game) for starts in frame.starts] == [[1]]
         assert list(frame.ends.game) == []
 
@@ -158,7 +159,7 @@ async def test_a_game_that_ended_while_the_bot_was_away_is_not_mentioned(server:
 async def test_no_game_begins_with_a_bot_that_is_away(server: Loopback, second: RawBot) -> None:
     async with raw_bot(server, 1):
         pass
-    await gone(server, 1)
+    await wait_until_offline(server, 1)
     server.referee.add(unit(conditions(), 3))
     assert server.referee.in_flight() == 0
     async with raw_bot(server, 1):
@@ -166,61 +167,61 @@ async def test_no_game_begins_with_a_bot_that_is_away(server: Loopback, second: 
 
 
 @pytest.mark.parametrize("leaves", ["half-closed", "cancelled", "cut off"])
-async def test_however_a_bot_leaves_it_may_come_back(server: Loopback, second: RawBot, leaves: str) -> None:
+async def test_a_bot_can_reconnect_however_its_stream_ended(server: Loopback, second: RawBot, leaves: str) -> None:
     server.referee.add(unit(conditions(), 1))
     async with AsyncExitStack() as stack:
         link: Link = await stack.enter_async_context(link_to(server.port))
         first = await stack.enter_async_context(raw_bot(server, 1, port=link.port))
-        await first.asked()
+        await first.next_questions()
         if leaves == "half-closed":
             await first.call.done_writing()
         elif leaves == "cancelled":
             first.call.cancel()
         else:
             link.cut()
-        await gone(server, 1)
+        await wait_until_offline(server, 1)
     async with raw_bot(server, 1) as first:
-        assert await first.asked() == [Question(1, 0, 0)]
+        assert await first.next_questions() == [Question(1, 0, 0)]
 
 
 # Clocks.
 
 
-async def recorded_times(server: Loopback) -> list[float]:
-    """Seconds a move, of the only game."""
-    (game,) = await server.played(1)
+async def seconds_of_moves(server: Loopback) -> list[float]:
+    """Wait for the end of the only game, and return the seconds of each move."""
+    (game,) = await server.finished_games(1)
     return [time / 1e6 for time in unpack_times(game.times)]
 
 
 async def test_the_clock_of_a_question_runs_on_while_the_bot_is_away(server: Loopback, second: RawBot) -> None:
     server.referee.add(unit(conditions("mnk:1,1,1"), 1))
     async with raw_bot(server, 1) as first:
-        await first.asked()
-    await gone(server, 1)
-    await leap(AWAY)
+        await first.next_questions()
+    await wait_until_offline(server, 1)
+    await leap(AWAY_SECONDS)
     async with raw_bot(server, 1) as first:
-        await first.asked()
+        await first.next_questions()
         await first.send((1, 0, 0))
-        (took,) = await recorded_times(server)
-    assert took >= AWAY
+        (took,) = await seconds_of_moves(server)
+    assert took >= AWAY_SECONDS
 
 
 @pytest.mark.parametrize("time", ["none", "60+0"])
 async def test_a_question_to_an_absent_bot_costs_its_clock(server: Loopback, second: RawBot, time: str) -> None:
     server.referee.add(unit(conditions("mnk:1,3,3", time=time), 1))
     async with raw_bot(server, 1) as first:
-        await first.asked()
+        await first.next_questions()
         await first.send((1, 0, 0))
-        await second.asked()
-    await gone(server, 1)
+        await second.next_questions()
+    await wait_until_offline(server, 1)
     await second.send((1, 1, 1))
     await wait_until(lambda: server.referee.player(1).outbox.turn_game)
-    await leap(AWAY)
+    await leap(AWAY_SECONDS)
     async with raw_bot(server, 1) as first:
-        await first.asked()
+        await first.next_questions()
         await first.send((1, 2, 2))
-        took = (await recorded_times(server))[2]
-    assert (took >= AWAY) is (time != "none")
+        took = (await seconds_of_moves(server))[2]
+    assert (took >= AWAY_SECONDS) is (time != "none")
 
 
 @pytest.mark.parametrize("time", ["none", "60+0"])
@@ -229,40 +230,40 @@ async def test_a_question_that_waits_for_the_window_costs_the_clock(
 ) -> None:
     server.referee.add(unit(conditions("mnk:1,3,3", time=time), 1))
     async with raw_bot(server, 1) as first:
-        frame = await first.numbered()
+        frame = await first.next_numbered_frame()
         await first.send((1, 0, 0))
-        await second.asked()
+        await second.next_questions()
         await second.send((1, 1, 1))
         await wait_until(lambda: server.referee.player(1).outbox.turn_game)
-        await leap(AWAY)
+        await leap(AWAY_SECONDS)
         await first.send(done=frame.frame)
-        await first.asked()
+        await first.next_questions()
         await first.send((1, 2, 2))
-        took = (await recorded_times(server))[2]
-    assert (took >= AWAY) is (time != "none")
+        took = (await seconds_of_moves(server))[2]
+    assert (took >= AWAY_SECONDS) is (time != "none")
 
 
 async def test_time_since_an_answer_is_not_charged_to_the_next_question(server: Loopback, second: RawBot) -> None:
     server.referee.add(unit(conditions("mnk:1,3,3"), 1))
     async with raw_bot(server, 1) as first:
-        await first.asked()
+        await first.next_questions()
         await first.send((1, 0, 0))
-        await second.asked()
-    await gone(server, 1)
-    await leap(AWAY)
+        await second.next_questions()
+    await wait_until_offline(server, 1)
+    await leap(AWAY_SECONDS)
     async with raw_bot(server, 1) as first:
         # In the 20 ms in which the start waits for a question, there is one: both travel in the first frame.
         server.referee.judge_answers(server.referee.player(2), Answers([1], [1], [1], [0]))
-        await first.asked()
+        await first.next_questions()
         await first.send((1, 2, 2))
-        took = (await recorded_times(server))[2]
-    assert took < AWAY
+        took = (await seconds_of_moves(server))[2]
+    assert took < AWAY_SECONDS
 
 
-async def test_coming_back_again_and_again_does_not_stop_the_clock(server: Loopback, second: RawBot) -> None:
+async def test_repeated_reconnects_do_not_stop_the_clock(server: Loopback, second: RawBot) -> None:
     server.referee.add(unit(conditions("mnk:1,1,1"), 1))
     async with raw_bot(server, 1) as first:
-        await first.asked()
+        await first.next_questions()
         wire = server.wire(1)
         # Two logins at once: the older of them is replaced before it was sent a frame.
         async with asyncio.TaskGroup() as tasks:
@@ -271,72 +272,72 @@ async def test_coming_back_again_and_again_does_not_stop_the_clock(server: Loopb
             contexts[1].flowing.clear()
             for context in contexts:
                 tasks.create_task(serve_scripted(wire, context))
-            await leap(AWAY)
+            await leap(AWAY_SECONDS)
             for context in contexts:
                 context.flowing.set()
         assert [len(context.written) for context in contexts] == [1, 1]
-    await gone(server, 1)
+    await wait_until_offline(server, 1)
     async with raw_bot(server, 1) as first:
-        await first.asked()
+        await first.next_questions()
         await first.send((1, 0, 0))
-        (took,) = await recorded_times(server)
-    assert took >= AWAY
+        (took,) = await seconds_of_moves(server)
+    assert took >= AWAY_SECONDS
 
 
-# The grace.
+# The reconnect timeout.
 
 
-async def test_a_bot_that_stays_away_past_the_grace_loses_its_games() -> None:
-    async with loopback(grace=GRACE) as server, raw_bot(server, 2) as second:
+async def test_a_bot_that_stays_away_past_the_timeout_loses_its_games() -> None:
+    async with loopback(grace=RECONNECT_TIMEOUT) as server, raw_bot(server, 2) as second:
         server.referee.add(unit(conditions(concurrency=2), 3))
         async with raw_bot(server, 1) as first:
-            await first.asked()
-        await gone(server, 1)
-        await leap(GRACE)
-        games = await server.played(2)
+            await first.next_questions()
+        await wait_until_offline(server, 1)
+        await leap(RECONNECT_TIMEOUT)
+        games = await server.finished_games(2)
         assert [(game.ordinal, game.termination) for game in games] == [
             (1, Termination.DISCONNECTED),
             (2, Termination.DISCONNECTED),
         ]
-        assert [game.result for game in games] == [3, 1]
-        while len((frame := await second.taken()).ends.game) < 2:
+        assert [game.result for game in games] == [Result.SECOND_WINS, Result.FIRST_WINS]
+        while len((frame := await second.next_acknowledged_frame()).ends.game) < 2:
             pass
         assert server.referee.queued(1) == 1
         assert frame.frame
 
 
-async def test_a_bot_that_comes_back_within_the_grace_loses_nothing() -> None:
-    async with loopback(grace=GRACE, heartbeat=10 * GRACE) as server, raw_bot(server, 2):
+async def test_a_bot_that_reconnects_before_the_timeout_loses_nothing() -> None:
+    async with loopback(grace=RECONNECT_TIMEOUT, heartbeat=10 * RECONNECT_TIMEOUT) as server, raw_bot(server, 2):
         server.referee.add(unit(conditions(), 1))
         for _ in range(3):
             async with raw_bot(server, 1) as first:
-                await first.asked()
-            await gone(server, 1)
-            await leap(GRACE / 2)
+                await first.next_questions()
+            await wait_until_offline(server, 1)
+            await leap(RECONNECT_TIMEOUT / 2)
         async with raw_bot(server, 1) as first:
-            await leap(GRACE)
+            await leap(RECONNECT_TIMEOUT)
             assert server.finished == []
-            assert await first.asked() == [Question(1, 0, 0)]
+            assert await first.next_questions() == [Question(1, 0, 0)]
 
 
-async def test_a_bot_that_lost_its_games_may_play_the_next() -> None:
-    async with loopback(grace=GRACE) as server, raw_bot(server, 2):
+async def test_a_bot_that_lost_its_games_can_play_the_next() -> None:
+    async with loopback(grace=RECONNECT_TIMEOUT) as server, raw_bot(server, 2):
         server.referee.add(unit(conditions(concurrency=1), [Slot(1, 0, 1), Slot(2, 0, 1)]))
         async with raw_bot(server, 1) as first:
-            await first.asked()
-        await gone(server, 1)
-        await leap(GRACE)
-        await server.played(1)
+            await first.next_questions()
+        await wait_until_offline(server, 1)
+        await leap(RECONNECT_TIMEOUT)
+        await server.finished_games(1)
         async with raw_bot(server, 1) as first:
-            assert await first.asked() == [Question(2, 0, 0)]
+            assert await first.next_questions() == [Question(2, 0, 0)]
 
 
 async def test_a_dismissed_bot_loses_at_once(server: Loopback, second: RawBot) -> None:
     server.referee.add(unit(conditions(), 1))
     async with raw_bot(server, 1) as first:
-        await first.asked()
+        await first.next_questions()
         server.wire(1).dismiss(Termination.CRASHED)
-        (game,) = await server.played(1)
+        (game,) = await server.finished_games(1)
         assert game.termination == Termination.CRASHED
 
 
@@ -346,16 +347,16 @@ async def test_a_dismissed_bot_loses_at_once(server: Loopback, second: RawBot) -
 async def test_a_newer_session_closes_the_older_and_takes_over_its_games(server: Loopback, second: RawBot) -> None:
     server.referee.add(unit(conditions(), 1))
     async with raw_bot(server, 1) as older:
-        await older.asked()
+        await older.next_questions()
         async with raw_bot(server, 1) as newer:
-            assert await newer.asked() == [Question(1, 0, 0)]
+            assert await newer.next_questions() == [Question(1, 0, 0)]
             assert await older.refusal() == (grpc.StatusCode.ABORTED, "SESSION_REPLACED")
             assert server.wire(1).online
             await newer.send((1, 0, 4))
-            assert await second.asked() == [Question(1, 1, 4)]
+            assert await second.next_questions() == [Question(1, 1, 4)]
 
 
-async def test_of_many_sessions_begun_at_once_exactly_one_is_left(server: Loopback, second: RawBot) -> None:
+async def test_of_eight_simultaneous_sessions_one_remains(server: Loopback, second: RawBot) -> None:
     server.referee.add(unit(conditions(), 1))
 
     async def session() -> tuple[grpc.StatusCode, str]:
@@ -366,14 +367,14 @@ async def test_of_many_sessions_begun_at_once_exactly_one_is_left(server: Loopba
         sessions = [tasks.create_task(session()) for _ in range(8)]
         await wait_until(lambda: sum(session.done() for session in sessions) == 7)
         async with raw_bot(server, 1) as last:
-            assert await last.asked() == [Question(1, 0, 0)]
+            assert await last.next_questions() == [Question(1, 0, 0)]
             await wait_until(lambda: all(session.done() for session in sessions))
             await last.send((1, 0, 4))
-            assert await second.asked() == [Question(1, 1, 4)]
+            assert await second.next_questions() == [Question(1, 1, 4)]
     assert {session.result() for session in sessions} == {(grpc.StatusCode.ABORTED, "SESSION_REPLACED")}
 
 
-async def test_a_session_replaced_before_its_welcome_was_written_is_closed_too(server: Loopback) -> None:
+async def test_a_session_replaced_before_its_welcome_is_closed(server: Loopback) -> None:
     wire = server.wire(1)
     contexts = [ScriptedContext() for _ in range(3)]
     for context in contexts[1:]:
@@ -416,7 +417,7 @@ async def test_answers_of_a_replaced_session_do_not_count(server: Loopback, seco
     assert session.result() is None
 
 
-async def test_an_older_session_that_does_not_read_is_closed_nevertheless(server: Loopback, second: RawBot) -> None:
+async def test_an_older_session_that_does_not_read_is_closed_too(server: Loopback, second: RawBot) -> None:
     wire = server.wire(1)
     older = ScriptedContext()
     async with asyncio.TaskGroup() as tasks:
@@ -426,27 +427,27 @@ async def test_an_older_session_that_does_not_read_is_closed_nevertheless(server
         server.referee.add(unit(conditions(), 1))
         await wait_until(lambda: not server.referee.player(1).outbox)  # the frame is being written, for ever
         async with raw_bot(server, 1) as newer:
-            assert await newer.asked() == [Question(1, 0, 0)]
+            assert await newer.next_questions() == [Question(1, 0, 0)]
             await wait_until(session.done)
     assert session.result() == "SESSION_REPLACED"
     assert len(older.written) == 1
 
 
-async def test_presence_is_told_when_a_bot_comes_and_when_it_goes(server: Loopback) -> None:
+async def test_presence_is_reported_when_a_bot_connects_and_leaves(server: Loopback) -> None:
     wire = server.wire(1)
-    told: list[bool] = []
-    wire.on_presence = lambda: told.append(wire.online)
+    presences: list[bool] = []
+    wire.on_presence = lambda: presences.append(wire.online)
     async with raw_bot(server, 1):
         # The welcome may be here before the bot counts as present.
-        await wait_until(lambda: told == [True])
+        await wait_until(lambda: presences == [True])
         async with raw_bot(server, 1) as newer:
-            await wait_until(lambda: told == [True, True])
+            await wait_until(lambda: presences == [True, True])
             await newer.call.done_writing()
-            await gone(server, 1)
-    assert told == [True, True, False]
+            await wait_until_offline(server, 1)
+    assert presences == [True, True, False]
 
 
-async def test_a_stream_that_the_server_closes_says_why(server: Loopback) -> None:
+async def test_a_stream_closed_by_the_server_ends_with_its_reason(server: Loopback) -> None:
     async with raw_bot(server, 1) as bot:
         stopping = StreamClosed(grpc.StatusCode.UNAVAILABLE, "DRAINING", "the server is shutting down")
         server.wire(1).close(stopping)

@@ -1,4 +1,4 @@
-"""A stall of the server: only the wait of an answer that has arrived is not charged."""
+"""Stalls of the server: the time that an answer waits to be read during a stall is not charged."""
 
 from collections.abc import AsyncIterator
 
@@ -23,7 +23,7 @@ async def server() -> AsyncIterator[Loopback]:
 
 
 class Clock:
-    """A time that the test tells."""
+    """A clock that the test sets, in microseconds."""
 
     def __init__(self) -> None:
         self.now = 0
@@ -37,7 +37,7 @@ def test_lateness_of_the_loop_counts_within_the_asked_time() -> None:
     stalls = Stalls(clock)
     stalls.expect(0.1)
     clock.now = 3 * SECOND
-    assert stalls.within(0, clock.now) == 3 * SECOND  # it has not come yet
+    assert stalls.within(0, clock.now) == 3 * SECOND  # the loop has not run since
     assert stalls.came() == 2.9
     for _ in range(20):
         clock.now += 100_000
@@ -48,7 +48,7 @@ def test_lateness_of_the_loop_counts_within_the_asked_time() -> None:
     assert (stalls.count, stalls.total_us) == (1, 3 * SECOND)
 
 
-def test_what_every_timer_is_late_by_does_not_count() -> None:
+def test_the_usual_lateness_of_timers_does_not_count() -> None:
     clock = Clock()
     stalls = Stalls(clock)
     stalls.expect(0.1)
@@ -85,12 +85,12 @@ def test_a_stall_that_is_over_does_not_move_the_arrival_of_an_answer() -> None:
     stalls = Stalls(clock)
     stalls.expect(0.02)
     clock.now = SECOND
-    assert stalls.arrived(clock.now) == 0  # it can have come at any time of the stall
+    assert stalls.arrived(clock.now) == 0  # the answer can have arrived at any time of the stall
     stalls.came()
-    assert stalls.arrived(clock.now) == 0  # as long as the loop has run only once since
+    assert stalls.arrived(clock.now) == 0  # the loop has run only once since the stall
     clock.now += 20_000
     stalls.came()
-    assert stalls.arrived(clock.now) == clock.now  # the loop has read what came before
+    assert stalls.arrived(clock.now) == clock.now  # the loop has read all earlier answers
 
 
 def test_two_stalls_in_a_row_count_as_one_but_not_three() -> None:
@@ -117,7 +117,7 @@ def test_a_dated_answer_arrived_when_it_was_written() -> None:
     assert stalls.arrived(clock.now, lambda: 0) == clock.now
 
 
-def test_nobody_gains_hours() -> None:
+def test_the_time_of_a_stall_that_is_not_charged_is_limited() -> None:
     clock = Clock()
     stalls = Stalls(clock)
     for _ in range(3):
@@ -133,13 +133,13 @@ def test_nobody_gains_hours() -> None:
 async def test_a_question_is_not_lost_on_time_while_the_server_stands_still(server: Loopback) -> None:
     async with raw_bot(server, 1) as first, raw_bot(server, 2):
         server.referee.add(unit(conditions("mnk:1,1,1", time=f"{LIMIT}/move"), 1))
-        await first.asked()
+        await first.next_questions()
         server.referee.stalls.expect(0)
         await leap(3 * LIMIT)
         assert (server.finished, server.referee.stalls.excused) == ([], 1)
         server.referee.stalls.came()
         await first.send((1, 0, 0))
-        (game,) = await server.played(1)
+        (game,) = await server.finished_games(1)
         assert game.termination == Termination.LINE
         assert unpack_times(game.times)[0] < LIMIT * SECOND
 
@@ -147,25 +147,25 @@ async def test_a_question_is_not_lost_on_time_while_the_server_stands_still(serv
 async def test_a_bot_is_charged_for_a_stall_during_which_it_thinks(server: Loopback) -> None:
     async with raw_bot(server, 1) as first, raw_bot(server, 2):
         server.referee.add(unit(conditions("mnk:1,1,1", time="10/move"), 1))
-        await first.asked()
+        await first.next_questions()
         server.referee.stalls.expect(0.02)
         await leap(2 * LIMIT)
         server.referee.stalls.came()
         await leap(0.02)
         server.referee.stalls.came()
         await first.send((1, 0, 0))
-        (game,) = await server.played(1)
+        (game,) = await server.finished_games(1)
         assert unpack_times(game.times)[0] >= 2 * LIMIT * SECOND
 
 
-async def test_who_is_late_by_its_own_doing_loses_though_the_server_stood_still(server: Loopback) -> None:
+async def test_a_bot_late_by_itself_loses_despite_a_stall(server: Loopback) -> None:
     async with raw_bot(server, 1) as first, raw_bot(server, 2):
         server.referee.add(unit(conditions("mnk:1,1,1", time=f"{LIMIT}/move"), 1))
-        await first.asked()
+        await first.next_questions()
         server.referee.stalls.expect(0)
         await leap(LIMIT)
         server.referee.stalls.came()
         server.referee.stalls.expect(3 * LIMIT)
         await leap(LIMIT + 1)
-        (game,) = await server.played(1)
+        (game,) = await server.finished_games(1)
         assert game.termination == Termination.TIMEOUT

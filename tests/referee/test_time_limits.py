@@ -1,4 +1,4 @@
-"""Banks, increments, limits of a move, times and margins of one's own, against a slow model of their definition."""
+"""Base times, increments, move limits and margins, compared with a slow model of their definitions."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from noughts_referee.clock import clocks_after
 from noughts_referee.work_units import GameConditions
-from tests.support.games import Table, conditions, verdict
+from tests.support.games import ArbiterDriver, conditions, verdict
 from tests.support.settings import examples
 
 MARGIN = 50_000
@@ -17,7 +17,7 @@ SECOND = 1_000_000
 
 
 class Limits(NamedTuple):
-    """A side's, in seconds; `0` where there is none."""
+    """The time limits of a side, in seconds; `0` means no limit."""
 
     bank: str
     move: str
@@ -31,18 +31,20 @@ class Limits(NamedTuple):
 
 
 class Model:
-    """A side's clock. It has what it began with, and what every move of its has added, less what every move has taken;
-    but a move takes no more than there is, since what it oversteps is the margin's."""
+    """A side's clock: base time, plus the increments, minus the times of its moves.
+
+    A move takes at most the remaining time: any time beyond it belongs to the margin.
+    """
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self.left = Fraction(limits.bank)
 
     def may_take(self, took_us: int) -> bool:
-        bounds = [self.left] if self.limits.bank != "0" else []
+        limits = [self.left] if self.limits.bank != "0" else []
         if self.limits.move != "0":
-            bounds.append(Fraction(self.limits.move))
-        return all(Fraction(took_us - self.limits.margin_us, SECOND) <= bound for bound in bounds)
+            limits.append(Fraction(self.limits.move))
+        return all(Fraction(took_us - self.limits.margin_us, SECOND) <= limit for limit in limits)
 
     def charge(self, took_us: int) -> None:
         if self.limits.bank != "0":
@@ -54,7 +56,7 @@ class Model:
 
 
 def late_ply(sides: Sequence[Model], times_us: Sequence[int]) -> int | None:
-    """Plays the moves; the ply of the one that comes too late."""
+    """Charge the moves to the sides' clocks, and return the ply of the first late move."""
     for ply, took_us in enumerate(times_us):
         if not sides[ply % 2].may_take(took_us):
             return ply
@@ -62,12 +64,12 @@ def late_ply(sides: Sequence[Model], times_us: Sequence[int]) -> int | None:
     return None
 
 
-def seated(first: Limits, second: Limits) -> tuple[Table, GameConditions]:
-    """A table of two players with these limits; the first player's are the general ones, the second has its own."""
+def players_with(first: Limits, second: Limits) -> tuple[ArbiterDriver, GameConditions]:
+    """Return an arbiter with two players, and conditions whose general limits are the first player's."""
     own = {} if str(first) == str(second) else {"bot-2": str(second)}
-    table = Table()
-    table.player(1).margin_us, table.player(2).margin_us = first.margin_us, second.margin_us
-    return table, conditions("mnk:1,20,20", str(first), own_times=own)
+    driver = ArbiterDriver()
+    driver.player(1).margin_us, driver.player(2).margin_us = first.margin_us, second.margin_us
+    return driver, conditions("mnk:1,20,20", str(first), own_times=own)
 
 
 limits = st.builds(
@@ -77,8 +79,8 @@ limits = st.builds(
     increment=st.sampled_from(["0", "0.25", "1"]),
     margin_us=st.sampled_from([0, MARGIN, SECOND]),
 )
-# At the limits, at the margins, one microsecond more, and all that lies between.
-moments = st.one_of(
+# Durations at a limit plus a margin, one microsecond longer, and any other ones.
+durations = st.one_of(
     st.integers(0, 4 * SECOND),
     st.builds(
         lambda limit, margin, more: limit + margin + more,
@@ -90,35 +92,35 @@ moments = st.one_of(
 
 
 @examples(200)
-@given(limits, limits, st.lists(moments, min_size=1, max_size=19))
+@given(limits, limits, st.lists(durations, min_size=1, max_size=19))
 def test_clocks_are_those_of_the_slow_model(first: Limits, second: Limits, times_us: list[int]) -> None:
     sides = Model(first), Model(second)
     late = late_ply(sides, times_us)
-    table, shared = seated(first, second)
-    game = table.start(shared)
+    driver, shared = players_with(first, second)
+    game = driver.start(shared)
     for cell, took_us in enumerate(times_us):
-        if not table.arbiter.ended:
-            table.answer(game, cell, took_us)
+        if not driver.arbiter.ended:
+            driver.answer(game, cell, took_us)
     if late is not None:
         assert verdict(game) == ("1-0" if late % 2 else "0-1", "timeout")
         assert (game.ply, len(game.times_us)) == (late, late + 1)
     else:
-        assert (game.ply, table.arbiter.ended) == (len(times_us), [])
+        assert (game.ply, driver.arbiter.ended) == (len(times_us), [])
     assert game.left_us == [side.shown_us for side in sides]
-    # Whoever reads the game later works out the same clocks.
+    # Readers of the stored game compute the same clocks.
     shown = clocks_after(shared.limits, times_us[: game.ply])
     assert shown == tuple(None if str(side.limits) == "none" else side.shown_us for side in sides)
 
 
 @examples(120)
-@given(limits, limits, st.integers(0, 4), moments)
-def test_silence_is_judged_as_an_answer_at_that_moment_would_be(
+@given(limits, limits, st.integers(0, 4), durations)
+def test_silence_is_judged_like_an_answer_at_the_same_time(
     first: Limits, second: Limits, moves: int, silence_us: int
 ) -> None:
-    table, shared = seated(first, second)
-    silent, answered = table.start(shared), table.start(shared)
+    driver, shared = players_with(first, second)
+    silent, answered = driver.start(shared), driver.start(shared)
     for game in (silent, answered):
-        table.play(game, range(moves), SECOND // 8)
-    table.arbiter.end_overdue(silent.mover, [(silent.handle, silent.ply, silence_us)])
-    table.answer(answered, answered.ply, silence_us)
-    assert (silent in table.arbiter.ended) == (answered in table.arbiter.ended)
+        driver.play(game, range(moves), SECOND // 8)
+    driver.arbiter.end_overdue(silent.mover, [(silent.handle, silent.ply, silence_us)])
+    driver.answer(answered, answered.ply, silence_us)
+    assert (silent in driver.arbiter.ended) == (answered in driver.arbiter.ended)

@@ -30,7 +30,7 @@ def test_times_are_read_back(times: list[int]) -> None:
     assert unpack_times(pack_times(times)) == times
 
 
-def test_a_time_that_is_too_long_to_store_is_cut_and_spoils_no_other() -> None:
+def test_a_time_too_long_to_store_is_cut_and_changes_no_other() -> None:
     assert unpack_times(pack_times([5, 2**32, 7, 2**62])) == [5, 2**32 - 1, 7, 2**32 - 1]
 
 

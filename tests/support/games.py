@@ -1,4 +1,4 @@
-"""Tournaments of any shape, in one line each."""
+"""Conditions, units and an arbiter for tests of games: each in one line."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -42,7 +42,10 @@ def conditions(
 
 
 def unit(shared: GameConditions, slots: int | Iterable[Slot] = 1, *, attempt: int = 1) -> Unit:
-    """A unit of these slots, or of so many games between the first two entries, who take turns in moving first."""
+    """Return a unit of these scheduled games, or of this number of games between the first two entries.
+
+    The entries move first in turn.
+    """
     if isinstance(slots, int):
         slots = [Slot(ordinal, (ordinal + 1) % 2, ordinal % 2) for ordinal in range(1, slots + 1)]
     return Unit(shared, attempt, list(slots))
@@ -56,8 +59,8 @@ class Question(NamedTuple):
     cell: int
 
 
-class Table:
-    """An arbiter with some players, who answer what the test says. Time is what the test says, too."""
+class ArbiterDriver:
+    """An arbiter whose players give the answers, and take the times, that a test says."""
 
     def __init__(self, *, margin_us: int = 50_000) -> None:
         self.arbiter = Arbiter()
@@ -73,7 +76,7 @@ class Table:
         return self.arbiter.start(unit(shared), slot, first, second)
 
     def answer(self, game: Game, cell: int, took: int = 0, *, resigns: bool = False) -> list[Complaint]:
-        """The side to move answers."""
+        """Answer as the side to move, after `took` microseconds."""
         resigned = [0] if resigns else []
         return self.arbiter.judge_answers(game.mover, Answers([game.handle], [game.ply], [cell], [took], resigned))
 
@@ -81,13 +84,13 @@ class Table:
         for cell in moves:
             assert self.answer(game, cell, took) == []
 
-    def told(self, key: int) -> list[Question]:
-        """The questions that have been collected for a player, who gets an empty outbox."""
+    def take_questions(self, key: int) -> list[Question]:
+        """Return the questions in a player's outbox, and empty it."""
         outbox = self.player(key).take_outbox()
         rows = zip(outbox.turn_game, outbox.turn_ply, outbox.turn_cell, strict=True)
         return [Question(*row) for row in rows]
 
 
 def verdict(game: Game) -> tuple[str, str]:
-    """A game's result and termination as text."""
+    """Return a game's result and termination as text."""
     return str(game.result), str(game.termination)

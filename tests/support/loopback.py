@@ -1,4 +1,4 @@
-"""A small real server on a loopback port (a referee, its remote wires, PlayService), and bots that speak raw frames."""
+"""A small real server on a loopback port (a referee, its connections, PlayService), and bots that send raw frames."""
 
 import asyncio
 import threading
@@ -32,7 +32,7 @@ Move = tuple[int, int, int]
 
 
 class Loopback(play_pb2_grpc.PlayServiceServicer):
-    """Bots called `bot-N` are the players with key N."""
+    """A server of games without a store. The bot `bot-N` is the player with key N."""
 
     def __init__(self, settings: WireSettings, margin_us: int) -> None:
         self._server = grpc.aio.server(options=SERVER_OPTIONS)
@@ -45,7 +45,7 @@ class Loopback(play_pb2_grpc.PlayServiceServicer):
         self.failures: list[BaseException] = []
         """Errors while a stream was served."""
         self.agents: dict[int, str] = {}
-        """The software of each bot, by its own words."""
+        """The client software that each bot's hello names, by player."""
         self._wires: dict[int, FrameConnection] = {}
 
     @property
@@ -57,7 +57,7 @@ class Loopback(play_pb2_grpc.PlayServiceServicer):
         await self._server.start()
 
     async def stop(self) -> None:
-        """Cuts all streams off."""
+        """Stop the server and cut off all streams."""
         await self._server.stop(None)
 
     def wire(self, key: int) -> FrameConnection:
@@ -67,8 +67,8 @@ class Loopback(play_pb2_grpc.PlayServiceServicer):
             wire = self._wires[key] = FrameConnection(player, self.referee, self.settings, self.counts)
         return wire
 
-    async def played(self, games: int) -> list[FinishedGame]:
-        """The finished games, as soon as there are so many."""
+    async def finished_games(self, games: int) -> list[FinishedGame]:
+        """Wait until this number of games is finished, and return them; fail if there are more."""
         await wait_until(lambda: len(self.finished) >= games)
         assert len(self.finished) == games
         return self.finished
@@ -97,7 +97,7 @@ class Loopback(play_pb2_grpc.PlayServiceServicer):
 async def loopback(
     *, port: int = 0, heartbeat: float = 5.0, grace: float = 30.0, margin_us: int = 50_000, network_cap_us: int = 0
 ) -> AsyncIterator[Loopback]:
-    """The server, as long as the block lasts. Afterwards nothing of it, nor of its bots, may be left."""
+    """Run the server inside the block; fail if tasks or threads of the server or its bots remain afterwards."""
     tasks_before = other_tasks()
     service = Loopback(WireSettings(heartbeat, grace, loop_microseconds, network_cap_us=network_cap_us), margin_us)
     await service.start(port)
@@ -109,15 +109,15 @@ async def loopback(
     try:
         await wait_until(lambda: other_tasks() <= tasks_before)
     except TimeoutError:
-        left = "\n".join(f"{task!r}" for task in other_tasks() - tasks_before)
-        raise AssertionError(f"tasks that do not end:\n{left}") from None
+        remaining = "\n".join(f"{task!r}" for task in other_tasks() - tasks_before)
+        raise AssertionError(f"tasks that do not end:\n{remaining}") from None
     await wait_until(lambda: not any(thread.name == "noughts-bot" for thread in threading.enumerate()))
 
 
 def other_tasks() -> set["asyncio.Task[Any]"]:
-    """Every task of the loop but the one that asks, and those in which gRPC waits for the status of a call.
+    """Return all tasks of the loop except the current one, and those in which gRPC waits for the status of a call.
 
-    On a busy machine gRPC sometimes never hears of a call that was made while its server stopped.
+    On a busy machine gRPC sometimes gets no status of a call that was made while its server stopped.
     """
     tasks = asyncio.all_tasks() - {asyncio.current_task()}
     return {task for task in tasks if "_handle_status_once_received" not in repr(task)}
@@ -131,7 +131,7 @@ async def wait_until(condition: Callable[[], object]) -> None:
 
 
 class RawBot:
-    """One stream, frame by frame."""
+    """A bot's end of one stream, which the test reads and writes frame by frame."""
 
     def __init__(self, call: "grpc.aio.StreamStreamCall[pb.PlayRequest, pb.PlayResponse]") -> None:
         self.call = call
@@ -139,7 +139,7 @@ class RawBot:
         self._arrived: asyncio.Queue[pb.PlayResponse | grpc.aio.AioRpcError | None] = asyncio.Queue()
 
     async def pump(self) -> None:
-        """Reads what comes: a read that is given up would end the call."""
+        """Read all frames into a queue, because cancelling a read would end the call."""
         try:
             while True:
                 frame: object = await self.call.read()
@@ -150,8 +150,8 @@ class RawBot:
         except grpc.aio.AioRpcError as error:
             self._arrived.put_nowait(error)
 
-    async def frame(self) -> pb.PlayResponse:
-        """The next frame. Raises AioRpcError or EOFError if the stream has ended instead."""
+    async def next_frame(self) -> pb.PlayResponse:
+        """Return the next frame. Raises AioRpcError or EOFError if the stream has ended."""
         async with asyncio.timeout(PATIENCE):
             arrived = await self._arrived.get()
         if arrived is None:
@@ -160,26 +160,26 @@ class RawBot:
             raise arrived
         return arrived
 
-    async def numbered(self) -> pb.PlayResponse:
-        """The next numbered frame; heartbeats and statuses before it are passed over."""
-        while not (frame := await self.frame()).frame:
+    async def next_numbered_frame(self) -> pb.PlayResponse:
+        """Return the next numbered frame; skip heartbeats and statuses."""
+        while not (frame := await self.next_frame()).frame:
             pass
         return frame
 
-    async def taken(self) -> pb.PlayResponse:
-        """The next numbered frame, which is acknowledged."""
-        frame = await self.numbered()
+    async def next_acknowledged_frame(self) -> pb.PlayResponse:
+        """Return the next numbered frame, and acknowledge it."""
+        frame = await self.next_numbered_frame()
         await self.send(done=frame.frame)
         return frame
 
-    async def asked(self) -> list[Question]:
-        """The questions of the next numbered frame that has any; all are acknowledged."""
-        while not (questions := turns(await self.taken())):
+    async def next_questions(self) -> list[Question]:
+        """Return the questions of the next numbered frame that has any; acknowledge all frames up to it."""
+        while not (questions := turns(await self.next_acknowledged_frame())):
             pass
         return questions
 
-    async def quiet(self, seconds: float) -> bool:
-        """Does nothing numbered arrive for so long?"""
+    async def stays_quiet(self, seconds: float) -> bool:
+        """Return whether no numbered frame arrives for these seconds."""
         try:
             async with asyncio.timeout(seconds):
                 while not (await self._arrived.get() or pb.PlayResponse()).frame:  # type: ignore[union-attr]
@@ -189,17 +189,17 @@ class RawBot:
         return False
 
     async def refusal(self, *, echo: bool = False) -> tuple[grpc.StatusCode, str]:
-        """With which code and reason the server ends the stream, whatever it sends before."""
+        """Return the code and reason with which the server ends the stream; skip earlier frames."""
         try:
             while True:
-                frame = await self.frame()
+                frame = await self.next_frame()
                 if echo and frame.heartbeat.id:
                     await self.send(heartbeat=frame.heartbeat.id)
         except grpc.aio.AioRpcError as error:
             return error.code(), reason(error)
 
     async def send(self, *moves: Move, done: int = 0, resigned: Iterable[int] = (), heartbeat: int = 0) -> None:
-        """One up frame."""
+        """Send one frame to the server."""
         request = pb.PlayRequest(done_through=done)
         if moves:
             games, plies, cells = zip(*moves, strict=True)
@@ -211,7 +211,7 @@ class RawBot:
 
 @asynccontextmanager
 async def raw_bot(server: Loopback, key: int, *, max_games: int = 0, port: int | None = None) -> AsyncIterator[RawBot]:
-    """A bot that is logged in until the block is left; then its stream is cut off."""
+    """A bot that is logged in while the block runs; then its stream is cut off."""
     address = f"127.0.0.1:{port or server.port}"
     async with grpc.aio.insecure_channel(address, options=CLIENT_OPTIONS) as channel, asyncio.TaskGroup() as tasks:
         call = play_pb2_grpc.PlayServiceStub(channel).Play(metadata=((TOKEN_KEY, f"Bearer {TOKEN}"),))
@@ -219,7 +219,7 @@ async def raw_bot(server: Loopback, key: int, *, max_games: int = 0, port: int |
         bot = RawBot(call)
         pump = tasks.create_task(bot.pump())
         try:
-            bot.welcome = await bot.frame()
+            bot.welcome = await bot.next_frame()
             yield bot
         finally:
             call.cancel()
@@ -227,7 +227,7 @@ async def raw_bot(server: Loopback, key: int, *, max_games: int = 0, port: int |
 
 
 class Link:
-    """A piece of network between bots and a server, which can be cut."""
+    """A TCP relay between bots and a server, which can lose, delay and cut connections."""
 
     def __init__(self, port: int) -> None:
         self.port = 0
@@ -259,7 +259,7 @@ class Link:
                     continue
                 writer.write(data)
                 await writer.drain()
-        except (OSError, RuntimeError):  # it was closed meanwhile, all of it or one half
+        except (OSError, RuntimeError):  # the other direction has closed the connection
             pass
         finally:
             writer.transport.abort()
@@ -269,7 +269,7 @@ class Link:
         self._swallows = True
 
     def stall(self) -> None:
-        """Nothing arrives until the link is restored, and nothing is lost."""
+        """Deliver nothing until the link is restored; lose nothing."""
         self._flowing.clear()
 
     def restore(self) -> None:
@@ -284,14 +284,14 @@ class Link:
                 writer.write_eof()
 
     def cut(self) -> None:
-        """Every connection breaks; new ones can be made."""
+        """Break all connections; new ones can be made."""
         for writer in self._ends:
             writer.transport.abort()
 
 
 @asynccontextmanager
 async def link_to(port: int) -> AsyncIterator[Link]:
-    """A link to the server at this port, with a port of its own."""
+    """A link with a port of its own to the server at this port."""
     link = Link(port)
     listener = await asyncio.start_server(link.carry, "127.0.0.1", 0)
     link.port = listener.sockets[0].getsockname()[1]
@@ -304,12 +304,12 @@ async def link_to(port: int) -> AsyncIterator[Link]:
 
 
 class ScriptedContext:
-    """The server's end of a stream without any network: writes can be held back, reads are what the test sends."""
+    """The server's end of a stream without a network: the test sends the requests and can block writes."""
 
     def __init__(self) -> None:
         self.written: list[pb.PlayResponse] = []
         self.flowing = asyncio.Event()
-        """While this is not set, writes wait, as for a bot that does not read."""
+        """Writes wait while this is not set, as for a bot that does not read."""
         self.flowing.set()
         self._sent: asyncio.Queue[pb.PlayRequest | None] = asyncio.Queue()
 
@@ -327,19 +327,19 @@ class ScriptedContext:
         return self
 
     def leave(self) -> Self:
-        """The bot ends the stream."""
+        """End the stream as the bot."""
         self._sent.put_nowait(None)
         return self
 
 
 def turns(frame: pb.PlayResponse) -> list[Question]:
-    """The questions of a frame."""
+    """Return the questions of a frame."""
     rows = zip(frame.turns.game, frame.turns.ply, frame.turns.cell, strict=True)
     return [Question(*row) for row in rows]
 
 
 def reason(error: grpc.aio.AioRpcError) -> str:
-    """The machine-readable reason in an error's details."""
+    """Return the machine-readable reason in an error's details."""
     for key, value in error.trailing_metadata() or ():
         if key == "grpc-status-details-bin" and isinstance(value, bytes):
             return error_info(Status.FromString(value)).reason
@@ -347,7 +347,7 @@ def reason(error: grpc.aio.AioRpcError) -> str:
 
 
 def error_info(status: Status) -> ErrorInfo:
-    """The details that every status of ours carries."""
+    """Return the ErrorInfo that each status of the server has."""
     info = ErrorInfo()
     assert status.details[0].Unpack(info)
     assert info.domain == "noughts"
@@ -355,7 +355,7 @@ def error_info(status: Status) -> ErrorInfo:
 
 
 async def serve_scripted(wire: FrameConnection, context: ScriptedContext) -> str | None:
-    """Serves a scripted stream; returns the reason for which the referee closed it, if it did."""
+    """Serve a scripted stream; return the reason if the referee closed it, or else None."""
     try:
         await wire.serve(cast("PlayContext", context), pb.PlayResponse().welcome, 0)
     except StreamClosed as closed:
@@ -364,7 +364,7 @@ async def serve_scripted(wire: FrameConnection, context: ScriptedContext) -> str
 
 
 class ScriptedService(play_pb2_grpc.PlayServiceServicer):
-    """A server that greets and then does what the test says, frame by frame."""
+    """A server that sends a welcome and then runs the script of a test."""
 
     def __init__(self, script: Callable[[PlayContext], Awaitable[None]]) -> None:
         self._script = script
@@ -379,7 +379,7 @@ class ScriptedService(play_pb2_grpc.PlayServiceServicer):
 
 @asynccontextmanager
 async def scripted_server(script: Callable[[PlayContext], Awaitable[None]]) -> AsyncIterator[int]:
-    """The port of a server with such a script."""
+    """Run a server with this script; the block gets its port."""
     server = grpc.aio.server(options=SERVER_OPTIONS)
     play_pb2_grpc.add_PlayServiceServicer_to_server(ScriptedService(script), server)
     port = server.add_insecure_port("127.0.0.1:0")

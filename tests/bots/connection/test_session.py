@@ -81,7 +81,7 @@ async def asked_once(server: Loopback, answer: Callable[[Position], object]) -> 
 
     async with playing(server.port, bot_1=Answering(), bot_2=Drawn()):
         server.referee.add(unit(conditions(), 1))
-        (game,) = await server.played(1)
+        (game,) = await server.finished_games(1)
         return game
 
 
@@ -109,7 +109,7 @@ async def test_all_kinds_of_bots_play_the_games_that_follow_from_the_seed(
     slots = unit(shared, 12).slots
     async with playing(server.port, bot_1=first(), bot_2=second()):
         server.referee.add(unit(shared, slots))
-        games = await server.played(12)
+        games = await server.finished_games(12)
     assert {game.ordinal: moves_of(game, shared.variant) for game in games} == {
         slot.ordinal: drawn_moves(shared, slot) for slot in slots
     }
@@ -122,7 +122,7 @@ async def test_timed_games_are_played_one_after_the_other(server: Loopback, kind
     shared = conditions(time="10+1")
     async with playing(server.port, bot_1=kind(), bot_2=kind()):
         server.referee.add(unit(shared, 4))
-        games = await server.played(4)
+        games = await server.finished_games(4)
     assert [game.ordinal for game in games] == [1, 2, 3, 4]
     assert [moves_of(game, shared.variant) for game in games] == [
         drawn_moves(shared, slot) for slot in unit(shared, 4).slots
@@ -132,7 +132,7 @@ async def test_timed_games_are_played_one_after_the_other(server: Loopback, kind
 async def test_a_thousand_games_at_once_are_played_in_few_frames(server: Loopback) -> None:
     async with playing(server.port, bot_1=Drawn(), bot_2=Drawn()):
         server.referee.add(unit(conditions(), 1_000))
-        await server.played(1_000)
+        await server.finished_games(1_000)
     assert server.counts.frames_down < 1_000
 
 
@@ -144,7 +144,7 @@ async def test_a_bot_says_who_it_is_and_what_it_can(server: Loopback) -> None:
         server.referee.add(unit(conditions(), 5))
         await wait_until(lambda: len(events) == 2)
         assert sorted(map(str, events)) == ["online as bots/bot-1/versions/1", "online as bots/bot-2/versions/1"]
-        await server.played(5)
+        await server.finished_games(5)
         assert "Modest" in server.agents[1]
         assert server.agents[1].startswith("noughts-python/")
 
@@ -236,7 +236,7 @@ async def test_a_bot_that_raises_resigns_this_game_and_plays_the_others(
     bot = AsyncFailing() if kind is AsyncDrawn else Failing()
     async with playing(server.port, bot_1=bot, bot_2=Drawn()):
         server.referee.add(unit(shared, 6))
-        games = await server.played(6)
+        games = await server.finished_games(6)
     assert {game.ordinal for game in games if game.termination == Termination.RESIGNED} == {2}
     assert "there is nothing to divide" in caplog.text
 
@@ -256,7 +256,7 @@ async def test_a_bot_may_resign_and_nothing_is_logged_as_a_failure(
     bot = AsyncResigning() if kind is AsyncDrawn else Resigning()
     async with playing(server.port, bot_1=bot, bot_2=Drawn()):
         server.referee.add(unit(conditions(), 2))
-        games = await server.played(2)
+        games = await server.finished_games(2)
     assert {(game.result, game.termination) for game in games} == {
         (Result.SECOND_WINS, Termination.RESIGNED),
         (Result.FIRST_WINS, Termination.RESIGNED),
@@ -267,7 +267,7 @@ async def test_a_bot_may_resign_and_nothing_is_logged_as_a_failure(
 async def test_a_bot_without_choose_is_told_what_it_lacks(server: Loopback, caplog: pytest.LogCaptureFixture) -> None:
     async with playing(server.port, bot_1=Bot(), bot_2=Drawn()):
         server.referee.add(unit(conditions(), 1))
-        await server.played(1)
+        await server.finished_games(1)
     assert "Bot needs a method `choose(self, position)`" in caplog.text
 
 
@@ -307,7 +307,7 @@ async def test_a_bot_hears_of_starts_and_ends(server: Loopback, kind: type[Liste
     bots = [kind(), kind()]
     async with playing(server.port, bot_1=bots[0], bot_2=bots[1]):
         server.referee.add(unit(shared, 2))
-        games = await server.played(2)
+        games = await server.finished_games(2)
         await wait_until(lambda: [len(bot.told) for bot in bots] == [4, 4])
     for key, bot in enumerate(bots):
         infos = [
@@ -329,7 +329,7 @@ async def test_the_end_names_the_moves_that_were_played_and_no_illegal_one(serve
     bots = [Stubborn(), Listening()]
     async with playing(server.port, bot_1=bots[0], bot_2=bots[1]):
         server.referee.add(unit(conditions(), 1))
-        (game,) = await server.played(1)
+        (game,) = await server.finished_games(1)
         await wait_until(lambda: [len(bot.told) for bot in bots] == [2, 2])
     for bot in bots:
         end = bot.told[1][1]
@@ -350,7 +350,7 @@ async def test_a_bot_that_fails_to_listen_is_logged_and_plays_on(
 
     async with playing(server.port, bot_1=Deaf(), bot_2=Drawn()):
         server.referee.add(unit(conditions(), 3))
-        games = await server.played(3)
+        games = await server.finished_games(3)
         await wait_until(lambda: caplog.text.count("heard nothing of the end") >= 3)
     assert {game.termination for game in games} <= {Termination.LINE, Termination.BOARD_FULL}
     assert caplog.text.count("heard nothing of the start") >= 3
@@ -396,7 +396,7 @@ async def test_answers_leave_while_the_bot_ponders_on_the_next_one() -> None:
             await wait_until(lambda: server.counts.frames_up > frames + 3)
             assert (len(server.finished), server.wire(1).online) == (14, True)
             bot.released.set()
-            await server.played(20)
+            await server.finished_games(20)
 
 
 async def test_a_frame_is_acknowledged_while_the_bot_ponders(server: Loopback) -> None:
@@ -404,7 +404,7 @@ async def test_a_frame_is_acknowledged_while_the_bot_ponders(server: Loopback) -
     bot = Pondering(side_seed(game_seed(shared.seed, 2), 0))
     async with raw_bot(server, 2) as opponent, playing(server.port, bot_1=bot):
         server.referee.add(unit(shared, [Slot(1, 0, 1), Slot(2, 0, 1)]))
-        assert (await opponent.asked())[0].game == 1
+        assert (await opponent.next_questions())[0].game == 1
         await wait_until(bot.pondering.is_set)
         await opponent.send((1, 1, 1))
         # The question is sent, although the bot still thinks about the other game.
@@ -412,9 +412,9 @@ async def test_a_frame_is_acknowledged_while_the_bot_ponders(server: Loopback) -
         await wait_until(lambda: not server.referee.player(1).outbox)
         assert server.referee.player(1).games[2].ply == 0
         bot.released.set()
-        await opponent.asked()
+        await opponent.next_questions()
         await opponent.send((2, 1, 1))
-        await server.played(2)
+        await server.finished_games(2)
 
 
 class Placed(Bot):
@@ -442,7 +442,7 @@ async def test_a_bot_that_worked_hard_once_comes_back_from_its_thread(server: Lo
     bot = kind(partial(work_hard, 0.03))
     async with playing(server.port, bot_1=bot, bot_2=Drawn()):
         server.referee.add(unit(conditions(concurrency=8), 1_000))
-        await server.played(1_000)
+        await server.finished_games(1_000)
     assert len(server.finished) == 1_000
     here = threading.get_ident()
     places = [place for place, before in zip(bot.threads, [None, *bot.threads], strict=False) if place != before]
@@ -454,7 +454,7 @@ async def test_a_bot_that_was_not_scheduled_once_stays_where_it_is(server: Loopb
     bot = Placed(partial(time.sleep, 0.03))
     async with playing(server.port, bot_1=bot, bot_2=Drawn()):
         server.referee.add(unit(conditions("mnk:1,1,1"), [Slot(ordinal, 0, 1) for ordinal in range(1, 41)]))
-        await server.played(40)
+        await server.finished_games(40)
     assert bot.threads[1] == threading.get_ident()
 
 
@@ -462,7 +462,7 @@ async def test_a_bot_that_sleeps_at_each_question_does_not_stop_the_loop(server:
     bot = Placed(*[partial(time.sleep, 0.03)] * 12)
     async with playing(server.port, bot_1=bot, bot_2=Drawn()):
         server.referee.add(unit(conditions("mnk:1,1,1"), [Slot(ordinal, 0, 1) for ordinal in range(1, 13)]))
-        await server.played(12)
+        await server.finished_games(12)
     here = threading.get_ident()
     assert bot.threads[:3] == [here] * 3
     assert here not in bot.threads[3:]
@@ -479,7 +479,7 @@ async def test_an_asynchronous_bot_thinks_about_all_games_at_once(server: Loopba
 
     async with playing(server.port, bot_1=Together(), bot_2=Drawn()):
         server.referee.add(unit(conditions("mnk:1,1,1"), [Slot(ordinal, 0, 1) for ordinal in range(1, 21)]))
-        await server.played(20)
+        await server.finished_games(20)
 
 
 async def test_a_question_that_is_never_answered_holds_back_no_other(server: Loopback) -> None:
@@ -494,7 +494,7 @@ async def test_a_question_that_is_never_answered_holds_back_no_other(server: Loo
 
     async with playing(server.port, bot_1=Absent(), bot_2=Drawn()):
         server.referee.add(unit(shared, [Slot(ordinal, 0, 1) for ordinal in range(1, 6)]))
-        games = await server.played(4)
+        games = await server.finished_games(4)
         assert {game.ordinal for game in games} == {2, 3, 4, 5}
 
 
@@ -514,7 +514,7 @@ async def test_a_bot_comes_back_when_its_server_was_started_again(kind: type[Bot
             await wait_until(lambda: len([event for event in events if isinstance(event, ConnectionLost)]) >= 2)
             async with loopback(port=port) as restarted:
                 restarted.referee.add(unit(conditions(), 3))
-                await restarted.played(3)
+                await restarted.finished_games(3)
                 for session in sessions:
                     session.cancel()
 
@@ -545,7 +545,7 @@ async def test_bot_moves_to_the_next_address() -> None:
             await wait_until(lambda: any(isinstance(event, Online) for event in events))
             await first.stop()
             second.referee.add(unit(conditions(), 3))
-            await second.played(3)
+            await second.finished_games(3)
             for session in sessions:
                 session.cancel()
 
@@ -574,13 +574,13 @@ async def test_a_slow_bot_never_thinks_about_two_things_at_once(server: Loopback
     async with link_to(server.port) as link, playing(link.port, bot_1=bot, bot_2=Drawn()) as events:
         server.referee.add(unit(shared, [Slot(ordinal, 0, 1) for ordinal in range(1, 7)]))
         await wait_until(bot.pondering.is_set)
-        await server.played(2)
+        await server.finished_games(2)
         link.cut()
         await wait_until(lambda: len([event for event in events if isinstance(event, Online)]) == 4)
         await wait_until(lambda: not server.referee.player(1).outbox)
         assert bot.most_thinking == 1
         bot.released.set()
-        await server.played(6)
+        await server.finished_games(6)
     assert bot.most_thinking == 1
 
 
@@ -651,7 +651,7 @@ async def test_nobody_there_is_no_reason_to_give_up(caplog: pytest.LogCaptureFix
         assert all("rying again in" in str(event) for event in events)
         async with loopback(port=port) as server:
             server.referee.add(unit(conditions(), 1))
-            await server.played(1)
+            await server.finished_games(1)
 
 
 async def test_run_is_play_for_programs_without_a_loop(server: Loopback) -> None:

@@ -9,22 +9,22 @@ from noughts_referee.children.running_child import ChildSettings
 
 KINDS = ("exec", "json", "lines", "py", "dll", "wasm", "gomocup", "remote")
 CHILDREN = KINDS[:-1]
-"""Those that the referee starts."""
+"""Kinds of bots that the referee starts."""
 
 
 class Verdict(NamedTuple):
     """The ending of such a bot's games, and the reason that its owner reads."""
 
     termination: str
-    """The ending of each game, which it loses. `plays on`: it loses none so; `waits`: its games do not end."""
+    """The termination of each lost game. `plays on`: the fault loses no game; `waits`: the games do not end."""
     reason: str = ""
-    """A part of why its process, or its stream, ended; empty: it lives on."""
+    """A part of the reason for the end of its process or stream; empty: it continues."""
     told: str = ""
-    """A part of what is kept with the game, or with another that it lost in the same way."""
+    """A part of the note that is stored with at least one of its lost games."""
 
 
 class NotApplicable(NamedTuple):
-    """There is no such fault of this kind of bot."""
+    """This kind of bot cannot have the fault."""
 
     why: str
 
@@ -32,15 +32,15 @@ class NotApplicable(NamedTuple):
 Cell = Verdict | NotApplicable
 
 PATIENT = ChildSettings(start=60.0, silence=60.0, stop=3.0, heartbeat=2.0)
-"""For those who end, or play on, by themselves."""
+"""For bots that end or play on by themselves."""
 QUICK = ChildSettings(start=60.0, silence=0.5, stop=0.2, restart=0.5, heartbeat=0.4)
-"""For those who hang."""
+"""For bots that hang."""
 SILENT_ONLY = ChildSettings(start=60.0, silence=0.5, stop=0.2, restart=0.5, heartbeat=5.0)
-"""For those who owe an answer: what finds them is their silence, also where the machine is busy."""
+"""For bots that must be found by their silence during a turn, not by missed heartbeats, also on a busy machine."""
 QUICK_TO_END = ChildSettings(start=60.0, silence=60.0, stop=0.2, heartbeat=1.0)
-"""For those who do not end when they should."""
+"""For bots that do not end after the match."""
 NEVER = ChildSettings(start=0.4, silence=60.0, stop=0.2)
-"""For those who never start."""
+"""For bots that never start."""
 
 
 class Fault(NamedTuple):
@@ -50,11 +50,11 @@ class Fault(NamedTuple):
     """A phrase that follows "a bot that"."""
     habit: str
     cells: tuple[Cell, Cell, Cell, Cell, Cell]
-    """Verdicts of `exec:`, `py:`, `dll:`, `gomocup:` and remote bots; JSON, LINES and WASM have those of the others."""
+    """Verdicts of `exec:`, `py:`, `dll:`, `gomocup:` and remote bots. Those of other kinds: JSON, LINES, WASM."""
     time: str = "none"
     times: ChildSettings = PATIENT
     unlocked: bool = False
-    """It is also played without the sandbox: the verdicts are the same code, and some rows show it."""
+    """Also play it without the sandbox. A few rows are enough, because the same code gives the verdicts."""
 
     def cell(self, kind: str) -> Cell:
         if kind == "json":
@@ -93,12 +93,12 @@ def crash(reason: str, told: str = "") -> Verdict:
 
 
 def cut_off(reason: str) -> Verdict:
-    """The reason for a remote bot whose stream the server ends."""
+    """Return the verdict of a remote bot whose stream the server ends."""
     return Verdict("disconnected", reason)
 
 
 def refused(reason: str) -> Verdict:
-    """The reason for a remote bot that is refused."""
+    """Return the verdict of a remote bot that the server refuses."""
     return Verdict("waits", reason)
 
 
@@ -430,18 +430,18 @@ _WORDS = {
 
 def table() -> str:
     """Return the table as Markdown; numbered notes below it explain the cells that do not apply."""
-    whys: list[str] = []
+    reasons: list[str] = []
 
-    def shown(cell: Cell) -> str:
+    def text_of(cell: Cell) -> str:
         if isinstance(cell, NotApplicable):
-            if cell.why not in whys:
-                whys.append(cell.why)
-            return f"n/a {whys.index(cell.why) + 1}"
+            if cell.why not in reasons:
+                reasons.append(cell.why)
+            return f"n/a {reasons.index(cell.why) + 1}"
         word = _WORDS.get(cell.termination, cell.termination)
         return f"{word}: *{cell.reason.strip(' :')}*" if cell.reason else word
 
     lines = ["| a bot that | " + " | ".join(f"`{_HEADINGS.get(kind, kind)}:`" for kind in CHILDREN) + " | remote |"]
     lines.append("|---" * (len(KINDS) + 1) + "|")
-    lines += [f"| {fault.what} | " + " | ".join(shown(fault.cell(kind)) for kind in KINDS) + " |" for fault in FAULTS]
-    lines += ["", "Not applicable:", "", *(f"{number}. {why}" for number, why in enumerate(whys, 1))]
+    lines += [f"| {fault.what} | " + " | ".join(text_of(fault.cell(kind)) for kind in KINDS) + " |" for fault in FAULTS]
+    lines += ["", "Not applicable:", "", *(f"{number}. {why}" for number, why in enumerate(reasons, 1))]
     return "\n".join(lines) + "\n"

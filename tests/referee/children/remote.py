@@ -1,4 +1,4 @@
-"""A bot that connects over gRPC and misbehaves: the streams and the server are real; no referee starts its process."""
+"""A bad bot that connects over gRPC to a real server; it runs in this process, and the referee does not start it."""
 
 import asyncio
 from collections.abc import AsyncIterator, Collection
@@ -29,24 +29,24 @@ BAD_PLIES = (2, 3)
 GRACE = 0.2
 """Seconds."""
 _STAYS = ("hang", "stops reading", "half-open", "endless output")
-"""Habits of which one is not heard, but which do not end the stream."""
+"""Habits that keep the stream open without a word."""
 _REFUSED = ("wrong ticket", "no hello", "old protocol")
 _METHOD = "/noughts.v1.PlayService/Play"
 _UNLIMITED = [("grpc.max_send_message_length", -1)]
 
 
 class RemoteField:
-    """A tournament between a bad bot and honest ones, all of them on a server that they dial."""
+    """A tournament between a bad bot and honest ones, which all connect to a server."""
 
     def __init__(self, server: Server, tournament: LocalTournament) -> None:
         self.server = server
         self.tournament = tournament
         self.statuses: list[str] = []
-        """The end of each stream of the bad bot, if the server ended it."""
+        """Status with which the server ended each stream of the bad bot; empty if the bot ended it."""
         self.done = 0
-        """Games that are over."""
-        self.tried = asyncio.Event()
-        """The bad bot has done what it does."""
+        """Number of finished games."""
+        self.has_misbehaved = asyncio.Event()
+        """Set when the bad bot has misbehaved."""
 
     @property
     def running(self) -> Collection[int]:
@@ -62,11 +62,11 @@ class RemoteField:
         )
 
     async def misbehave(self, habit: str) -> None:
-        """The bad bot, life after life. One that left its games returns when they are lost."""
+        """Run the bad bot's streams one after another. After one that left its games, wait until they are lost."""
         while True:
             async with self._port(habit) as (port, link):
-                self.statuses.append(await _Life(self, habit, link).play(port))
-            self.tried.set()
+                self.statuses.append(await _Stream(self, habit, link).play(port))
+            self.has_misbehaved.set()
             if habit in _REFUSED:
                 return
             if habit not in _STAYS:
@@ -85,7 +85,7 @@ class RemoteField:
             await listener.wait_closed()
 
 
-class _Life:
+class _Stream:
     """One stream of the bad bot."""
 
     def __init__(self, field: RemoteField, habit: str, link: Link) -> None:
@@ -96,7 +96,7 @@ class _Life:
         self._call: Any = None
 
     async def play(self, port: int) -> str:
-        """Plays and misbehaves; with which status the server ended the stream, if it did."""
+        """Play and misbehave; return the status with which the server ended the stream, or an empty string."""
         field, habit = self._field, self._habit
         ticket = "wrong" if habit == "wrong ticket" else field.tournament.ticket(LABEL)
         if habit == "slow start":
@@ -117,7 +117,7 @@ class _Life:
         dialogue = Dialogue(self._bot, lambda event: None)
         match self._habit:
             case "never starts":
-                self._field.tried.set()
+                self._field.has_misbehaved.set()
                 await asyncio.Event().wait()
             case "no hello":
                 await self._send(pb.PlayRequest(done_through=1))
@@ -135,21 +135,21 @@ class _Life:
             await self._send(dialogue.reply())
 
     async def _is_over(self, dialogue: Dialogue, handle: int, position: Position) -> bool:
-        """Misbehaves. Whether it says nothing more."""
+        """Misbehave, and return whether the stream is over."""
         ply = position.ply
         match self._habit:
             case "crash":
                 return True
             case "exit":
                 await self._call.done_writing()
-                await self._rest()
+                await self._read_to_the_end()
             case "leave after a move":
                 await self._send(pb.PlayRequest(moves=pb.Moves(game=[handle], ply=[ply], cell=[position.free[-1]])))
                 await self._call.done_writing()
-                await self._rest()
+                await self._read_to_the_end()
             case "hang":
                 await self._send(dialogue.reply())
-                self._field.tried.set()
+                self._field.has_misbehaved.set()
                 await wait_until(lambda: handle not in self._field.running)
             case "stops reading":
                 await wait_until(lambda: handle not in self._field.running)
@@ -170,23 +170,23 @@ class _Life:
                 return False
             case "large frame":
                 await self._send(pb.PlayRequest(hello=pb.Hello(agent="x" * LARGEST_UP)))
-                await self._rest()
+                await self._read_to_the_end()
             case "no answer":
                 await self._call.write(b"hello")
-                await self._rest()
+                await self._read_to_the_end()
             case "uneven columns":
                 await self._send(pb.PlayRequest(moves=pb.Moves(game=[handle], ply=[ply])))
-                await self._rest()
+                await self._read_to_the_end()
             case "unknown games":
                 moves = pb.Moves(game=range(900, 1000), ply=[0] * 100, cell=[0] * 100)
                 await self._send(pb.PlayRequest(moves=moves))
-                await self._rest()
+                await self._read_to_the_end()
             case _:
                 return False
         return True
 
-    async def _rest(self) -> None:
-        """Reads until the stream ends."""
+    async def _read_to_the_end(self) -> None:
+        """Read until the stream ends."""
         while isinstance(await self._call.read(), pb.PlayResponse):
             pass
 
@@ -196,10 +196,10 @@ class _Life:
 
 @asynccontextmanager
 async def remote_field(database: str, honest: tuple[str, ...], habit: str, time: str) -> AsyncIterator[RemoteField]:
-    """The tournament is played until the block is left."""
+    """Play the tournament while the block runs."""
     settings = ServerSettings(listen="127.0.0.1:0", database=database, grace=GRACE)
-    # In games with a clock it is one after the other: a bot that is not heard of has one game to lose.
-    chosen = TournamentSettings(
+    # Timed games run one at a time, so that a silent bot loses one game on time.
+    tournament_settings = TournamentSettings(
         variant="mnk:5,5,5",
         time=parse_time_control(time),
         games_per_pair=1,
@@ -207,7 +207,7 @@ async def remote_field(database: str, honest: tuple[str, ...], habit: str, time:
         seed=5,
     )
     async with running_server(settings) as server:
-        tournament = LocalTournament(server, chosen, dict.fromkeys((LABEL, *honest), "1"))
+        tournament = LocalTournament(server, tournament_settings, dict.fromkeys((LABEL, *honest), "1"))
         await tournament.create()
         field = RemoteField(server, tournament)
 

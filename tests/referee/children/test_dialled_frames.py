@@ -1,4 +1,4 @@
-"""Programs that the referee starts and that connect: the same verdicts as on pipes, and one port from the sandbox."""
+"""Programs that the referee starts and that connect by gRPC: the faults of pipes, and one open port in the sandbox."""
 
 import shlex
 import socket
@@ -21,7 +21,7 @@ from noughts_server.launching.launcher import Locking
 from tests.support.children.field import PROGRAMS, Field, losses
 
 DIALLER = PROGRAMS / "dialler.py"
-# No test waits for any of these: they are for slow machines.
+# Long limits for slow machines: no test waits for them.
 PATIENT = ChildSettings(start=60.0, silence=60.0, stop=10.0, heartbeat=0.2)
 
 
@@ -36,25 +36,25 @@ def dialler(field: Field, *habit: str, label: str = "bad") -> str:
 
 
 def honest(field: Field) -> str:
-    """An opponent that starts sooner than one with gRPC."""
+    """An opponent on pipes, which starts faster than one with gRPC."""
     return field.player("honest", "honest")
 
 
 class Fault(NamedTuple):
-    """A habit, and what must come of it."""
+    """A habit, and the expected fault."""
 
     habit: str
     reason: str
     printed: str = ""
-    """Part of what its owner reads."""
-    lives: int = 1
-    """Play as many games, one after the other."""
+    """A part of the stderr that its owner reads."""
+    processes: int = 1
+    """Number of processes, each of which loses one game."""
     times: ChildSettings = replace(PATIENT, stop=0.2)
-    """The process lives on, mostly, and has to be ended."""
+    """Mostly the process continues, and the referee must end it soon."""
 
 
 FAULTS = (
-    Fault("crash", "ended with exit code 3", "what a pity\n", lives=2, times=PATIENT),
+    Fault("crash", "ended with exit code 3", "what a pity\n", processes=2, times=PATIENT),
     Fault("leaves", "left its stream (PlayService.Play)"),
     Fault("stop", "silent for 1 s during its turn", times=replace(PATIENT, stop=0.2, silence=1.0)),
     Fault("no message", "sent a message that is not a PlayRequest"),
@@ -64,19 +64,19 @@ FAULTS = (
 
 @pytest.mark.at_length
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.habit)
-async def test_who_dials_in_and_misbehaves_loses_for_a_reason_and_leaves_nothing(field: Field, fault: Fault) -> None:
+async def test_a_bad_dialling_bot_loses_for_a_reason_and_leaves_nothing(field: Field, fault: Fault) -> None:
     specs = (dialler(field, fault.habit), honest(field))
-    outcome = await field.play(*specs, games=fault.lives, children=fault.times)
-    assert outcome.terminations == {"crashed": fault.lives}
-    assert losses(field.games, "bad") == fault.lives
+    outcome = await field.play(*specs, games=fault.processes, children=fault.times)
+    assert outcome.terminations == {"crashed": fault.processes}
+    assert losses(field.games, "bad") == fault.processes
     (found,) = outcome.faults
     assert fault.reason in found.reason
     assert fault.printed in found.stderr
-    assert (found.times, found.benched) == (fault.lives, False)
+    assert (found.times, found.benched) == (fault.processes, False)
     assert field.survivors() == []
 
 
-async def test_without_the_lock_the_verdict_is_the_same(field: Field) -> None:
+async def test_without_the_sandbox_the_fault_is_the_same(field: Field) -> None:
     field.locking = Locking.OFF
     outcome = await field.play(dialler(field, "crash"), "first-free", games=2, children=PATIENT)
     (found,) = outcome.faults
@@ -93,7 +93,7 @@ async def test_without_the_lock_the_verdict_is_the_same(field: Field) -> None:
         ("wrong ticket", "ended with exit code 1", "BotRefused: the token is unknown", 60.0),
     ],
 )
-async def test_who_does_not_get_in_is_benched_after_three_attempts(
+async def test_a_bot_that_fails_to_connect_three_times_is_disabled(
     field: Field, habit: str, reason: str, printed: str, start: float
 ) -> None:
     times = ChildSettings(start=start, stop=0.2)
@@ -116,7 +116,7 @@ async def test_a_sandboxed_bot_reaches_only_the_referee_with_one_ticket(field: F
     assert found.stderr.endswith("another port: Permission denied\nits ticket again: UNAUTHENTICATED\n")
 
 
-async def test_whatever_it_prints_is_no_fault(field: Field) -> None:
+async def test_the_output_of_a_dialling_bot_is_ignored(field: Field) -> None:
     specs = (dialler(field, "much to print", label="good"), honest(field))
     outcome = await field.play(*specs, games=20, concurrency=8, children=PATIENT)
     assert (outcome.terminations, outcome.faults) == ({"line": 20}, ())
@@ -131,7 +131,7 @@ async def test_a_bot_with_a_ticket_does_not_dial_a_second_time(monkeypatch: pyte
         await run_async(Bot(), server=nobody)
 
 
-async def test_a_ticket_of_a_life_that_is_over_lets_nobody_in() -> None:
+async def test_a_ticket_of_an_ended_process_is_refused() -> None:
     frames = DialledFrames()
     frames.close_writing()
     with pytest.raises(StreamClosed, match="got one from a process that must end"):
@@ -139,7 +139,7 @@ async def test_a_ticket_of_a_life_that_is_over_lets_nobody_in() -> None:
 
 
 @pytest.mark.parametrize("text, dials", [("exec:x", False), ("exec{dial=false}:x", False), ("exec{dial=true}:x", True)])
-def test_a_program_dials_in_when_its_spec_says_so(text: str, dials: bool) -> None:
+def test_the_option_dial_of_a_spec_is_read(text: str, dials: bool) -> None:
     assert dials_in(parse_spec(text)) is dials
 
 
@@ -156,7 +156,7 @@ def test_a_program_dials_in_when_its_spec_says_so(text: str, dials: bool) -> Non
         ),
     ],
 )
-def test_what_cannot_be_is_refused_with_what_to_do_instead(
+def test_wrong_uses_of_dial_are_refused_with_a_fix(
     command: str, complaint: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["noughts", *command.replace("PYTHON", sys.executable).split()])
@@ -166,7 +166,7 @@ def test_what_cannot_be_is_refused_with_what_to_do_instead(
     assert complaint in " ".join(capsys.readouterr().err.split())
 
 
-def test_an_invitation_is_read_by_bots_that_know_tokens_only() -> None:
+def test_an_invitation_also_sets_the_token_variable() -> None:
     invitation = DialInvitation("127.0.0.1:7450", "ticket_x")
     assert invitation.port == 7450
     assert invitation.environment == {

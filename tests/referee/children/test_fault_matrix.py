@@ -1,4 +1,4 @@
-"""Every fault by every kind of bot, played: the right loser, a reason, the games of others untouched, nothing left."""
+"""Each fault of each kind of bot in real games: the loser, the reason, unchanged games of others, no processes left."""
 
 import asyncio
 import shlex
@@ -39,8 +39,8 @@ def ground(tmp_path: Path) -> Iterator[str]:
         yield f"{folder}:{server.getsockname()[1]}"
 
 
-def bad(kind: str, habit: str, field: Field, ground: str) -> str:
-    """The spec of a bot with this habit, labelled as its kind."""
+def spec_of_bad_bot(kind: str, habit: str, field: Field, ground: str) -> str:
+    """Return the spec of a bot with this habit, whose label is its kind."""
     python = sys.executable
     match kind:
         case "exec":
@@ -63,14 +63,14 @@ def bad(kind: str, habit: str, field: Field, ground: str) -> str:
             return f"gomocup=gomocup:{shlex.join([python, str(PROGRAMS / 'engine.py'), habit, ground])}"
 
 
-OUTLIVED = ("made an illegal move", "was too slow", "resigned", "thought for")
-"""Faults that end a game, and not the process."""
+FAULTS_WITHOUT_AN_END = ("made an illegal move", "was too slow", "resigned", "thought for")
+"""Beginnings of reasons for faults that end a game but not the process."""
 
 
-def rows() -> Iterator[object]:
+def fault_rows() -> Iterator[object]:
     for fault in FAULTS:
         for locking in (Locking.REQUIRED, Locking.OFF)[: 1 + fault.unlocked]:
-            # Without the lock as several processes a bot, too: each of them misbehaves, and the verdicts are the same.
+            # Without the sandbox each bot also runs as two processes: both misbehave, with the same verdicts.
             processes = 0 if locking is Locking.REQUIRED else 2
             if any(isinstance(fault.cell(kind), Verdict) for kind in CHILDREN):
                 yield pytest.param(fault, locking, processes, id=f"{fault.what}-{locking}")
@@ -85,18 +85,18 @@ def test_the_table_has_a_cell_for_every_fault_and_kind() -> None:
         assert any(isinstance(cell, Verdict) for cell in fault.cells)
 
 
-def test_the_page_for_people_has_this_table() -> None:
+def test_the_page_of_faults_has_this_table() -> None:
     assert PAGE.read_text().partition(MARK)[2].strip() == table().strip()
 
 
 @pytest.mark.at_length
-@pytest.mark.parametrize("fault, locking, processes", list(rows()))
-async def test_whoever_misbehaves_loses_for_a_reason_and_nobody_else_is_touched(
+@pytest.mark.parametrize("fault, locking, processes", list(fault_rows()))
+async def test_bad_bots_lose_for_a_reason_and_other_games_are_unchanged(
     tmp_path: Path, fault: Fault, locking: Locking, processes: int, ground: str
 ) -> None:
     field = Field(tmp_path, locking)
     verdicts = {kind: cell for kind in CHILDREN if isinstance(cell := fault.cell(kind), Verdict)}
-    specs = [bad(kind, fault.habit, field, ground) for kind in verdicts]
+    specs = [spec_of_bad_bot(kind, fault.habit, field, ground) for kind in verdicts]
     count, at_once = (GAMES, 20) if fault.time == "none" else (GAMES_WITH_CLOCKS, len(CHILDREN))
     outcome = await field.play(
         *HONEST, *specs, games=count, concurrency=at_once, variant="mnk:5,5,5", time=fault.time, children=fault.times,
@@ -108,52 +108,54 @@ async def test_whoever_misbehaves_loses_for_a_reason_and_nobody_else_is_touched(
     for kind, verdict in verdicts.items():
         games = [game for game in field.games if is_between(game, (kind,), HONEST)]
         assert len(games) == count
-        check(games, kind, verdict)
+        check_games(games, kind, verdict)
         found = [found.reason for found in outcome.faults if found.bot == kind]
         assert bool(found) == (verdict.termination != "plays on"), (kind, found)
         assert all(game.fault for game in games if game.termination not in ("line", "board_full")), (kind, games)
-        outlived = tuple(way for way in OUTLIVED if not verdict.reason.startswith(way))
-        reasons = [reason for reason in found if not reason.startswith(outlived)]
+        ignored = tuple(way for way in FAULTS_WITHOUT_AN_END if not verdict.reason.startswith(way))
+        reasons = [reason for reason in found if not reason.startswith(ignored)]
         assert bool(reasons) == bool(verdict.reason), (kind, reasons)
         assert all(verdict.reason in reason for reason in reasons), (kind, outcome.faults)
-        kept = [note[kind] for note in notes if kind in note] + [game.fault for game in games]
-        assert not verdict.told or any(verdict.told in note for note in kept), (kind, kept)
-    check_the_others(field.games)
+        texts = [note[kind] for note in notes if kind in note] + [game.fault for game in games]
+        assert not verdict.told or any(verdict.told in note for note in texts), (kind, texts)
+    check_games_of_honest_bots(field.games)
 
 
 @pytest.mark.parametrize(
     "fault", [pytest.param(row, id=row.what) for row in FAULTS if isinstance(row.cell(LABEL), Verdict)]
 )
-async def test_a_remote_bot_that_misbehaves_loses_and_nobody_else_is_touched(tmp_path: Path, fault: Fault) -> None:
+async def test_a_bad_remote_bot_loses_and_other_games_are_unchanged(tmp_path: Path, fault: Fault) -> None:
     verdict = fault.cell(LABEL)
     assert isinstance(verdict, Verdict)
-    everybodys = len(HONEST) + 1
+    all_games = len(HONEST) + 1
     waits = verdict.termination == "waits"
     tells = waits or verdict.reason
     async with remote_field(f"sqlite:///{tmp_path / 'games.db'}", HONEST, fault.habit, fault.time) as field:
-        await wait_until(lambda: field.done == (1 if waits else everybodys) and (field.tried.is_set() or not tells))
+        await wait_until(
+            lambda: field.done == (1 if waits else all_games) and (field.has_misbehaved.is_set() or not tells)
+        )
         if waits:
-            await asyncio.sleep(4 * GRACE)  # nothing comes of it, however long this is
+            await asyncio.sleep(4 * GRACE)  # its games still wait after the reconnect timeout
         games = await field.games()
     if waits:
         assert len(games) == 1
     else:
         bad_games = [game for game in games if is_between(game, (LABEL,), HONEST)]
         assert len(bad_games) == len(HONEST)
-        check(bad_games, LABEL, verdict)
+        check_games(bad_games, LABEL, verdict)
     assert all(verdict.reason in status for status in field.statuses if verdict.reason), field.statuses
     assert field.statuses or not verdict.reason
-    check_the_others(games)
+    check_games_of_honest_bots(games)
 
 
-def check_the_others(games: list[ExportedGame]) -> None:
+def check_games_of_honest_bots(games: list[ExportedGame]) -> None:
     between_them = [game for game in games if is_between(game, HONEST, HONEST)]
     assert between_them
-    assert all(game.moves == as_it_should_be(game) for game in between_them)
+    assert all(game.moves == expected_moves(game) for game in between_them)
 
 
-def check(games: list[ExportedGame], label: str, verdict: Verdict) -> None:
-    """These are all games of a bad bot against honest ones."""
+def check_games(games: list[ExportedGame], label: str, verdict: Verdict) -> None:
+    """Check that the bad bot `label` has this verdict in all these games."""
     ends = {game.termination for game in games}
     if verdict.termination == "plays on":
         assert ends <= {"line", "board_full"}, label
@@ -171,8 +173,8 @@ def loser(game: ExportedGame) -> str:
     return {"1-0": game.second, "0-1": game.first}[game.result]
 
 
-def as_it_should_be(game: ExportedGame) -> list[int]:
-    """The moves of a game between honest bots, which follow from its seed."""
+def expected_moves(game: ExportedGame) -> list[int]:
+    """Return the moves of a game between honest bots, computed from its seed."""
     position = Position(parse_variant(game.variant))
     bots = [make_bot(parse_spec(label)) for label in (game.first, game.second)]
     while position.free and not (position.moves and position.variant.completes(position.opponent, position.moves[-1])):

@@ -1,4 +1,4 @@
-"""Child players that misbehave, beyond the table of `matrix.py`: benches, notes, and the games of others."""
+"""Child players that misbehave, beyond the table of `matrix.py`: disabled bots, notes, and games of other bots."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ def field(tmp_path: Path) -> Field:
     return Field(tmp_path)
 
 
-async def test_a_bot_that_never_starts_is_benched_after_three_attempts(field: Field) -> None:
+async def test_a_bot_that_never_starts_is_disabled_after_three_attempts(field: Field) -> None:
     times = ChildSettings(start=0.4, stop=0.2)
     outcome = await field.play(field.player("never starts"), "first-free", games=300, concurrency=8, children=times)
     (fault,) = outcome.faults
@@ -24,7 +24,7 @@ async def test_a_bot_that_never_starts_is_benched_after_three_attempts(field: Fi
     assert field.survivors() == []
 
 
-async def test_of_two_benched_players_the_same_one_always_loses(field: Field) -> None:
+async def test_of_two_disabled_players_the_same_one_always_loses(field: Field) -> None:
     outcome = await field.play(field.player("dies at once"), field.player("dies at once", "worse"), games=20)
     assert endings(outcome) == {"crashed": 20}
     assert losses(field.games, "bad") == 20
@@ -33,17 +33,17 @@ async def test_of_two_benched_players_the_same_one_always_loses(field: Field) ->
 
 
 async def test_a_crash_loses_the_running_games_and_no_later_ones(field: Field) -> None:
-    # Four games at once: the first crash takes the other three with it.
+    # Four games run at once: the first crash also loses the other three.
     outcome = await field.play(field.player("crash"), "first-free", games=8, concurrency=4)
     (fault,) = outcome.faults
     assert endings(outcome) == {"crashed": 8}
     assert fault.games == 8
     assert 2 <= fault.times < 8
-    # The tournament may be over before another life begins.
+    # The tournament can end before another process starts.
     assert len(field.lives()) - fault.times in (0, 1)
 
 
-async def test_a_bot_that_ends_in_many_ways_is_reported_in_few_lines(field: Field) -> None:
+async def test_a_bot_that_ends_in_many_ways_has_at_most_21_faults(field: Field) -> None:
     outcome = await field.play(field.player("another code each time"), "first-free", games=22)
     *own, others = outcome.faults
     assert [fault.reason for fault in own] == [f"ended with exit code {life}" for life in range(1, 21)]
@@ -59,7 +59,7 @@ async def test_a_bot_that_returns_for_another_variant_loses_its_games(field: Fie
     assert [(fault.reason, fault.times, fault.benched) for fault in outcome.faults[1:]] == [(reason, 3, True)]
 
 
-async def test_the_end_of_what_it_wrote_to_stderr_is_kept_with_the_game(field: Field) -> None:
+async def test_the_end_of_a_bots_stderr_is_kept_with_the_game(field: Field) -> None:
     outcome = await field.play(field.player("much to say"), "first-free", games=2)
     (fault,) = outcome.faults
     assert len(fault.stderr) == 64 * 1024
@@ -74,27 +74,27 @@ async def test_the_end_of_what_it_wrote_to_stderr_is_kept_with_the_game(field: F
 
 @pytest.mark.at_length
 @pytest.mark.parametrize("habits", [("crash",), ("hang", "50 MB")], ids=["one", "half"])
-async def test_games_of_the_others_are_as_without_the_faults(tmp_path: Path, habits: tuple[str, ...]) -> None:
+async def test_games_of_honest_bots_are_the_same_without_the_faults(tmp_path: Path, habits: tuple[str, ...]) -> None:
     honest = ["random", "Third=pascal:level=0"]
     labels = [f"bad{number}" for number in range(len(habits))]
-    played = []
-    for name, chosen in (("with", habits), ("without", ("honest",) * len(habits))):
+    games_by_run = []
+    for name, run_habits in (("with", habits), ("without", ("honest",) * len(habits))):
         (tmp_path / name).mkdir()
         field = Field(tmp_path / name)
-        bad = [field.player(habit, label) for habit, label in zip(chosen, labels, strict=True)]
+        bad = [field.player(habit, label) for habit, label in zip(run_habits, labels, strict=True)]
         good = field.player("honest", "good")
         outcome = await field.play(*bad, *honest, good, games=4, time="1/move", concurrency=3)
         assert outcome.games == outcome.games_total
         assert field.survivors() == []
-        played.append([game for game in field.games if not {game.first, game.second} & set(labels)])
-    assert len(played[0]) == 12
-    assert repr(played[0]).encode() == repr(played[1]).encode()
+        games_by_run.append([game for game in field.games if not {game.first, game.second} & set(labels)])
+    assert len(games_by_run[0]) == 12
+    assert repr(games_by_run[0]).encode() == repr(games_by_run[1]).encode()
     assert QUICK.heartbeat < 1
 
 
 async def test_same_games_at_any_concurrency(field: Field) -> None:
     specs = (field.player("honest", "one"), "random", field.player("honest", "two"))
     await field.play(*specs, games=20)
-    alone = field.games
+    sequential_games = field.games
     await field.play(*specs, games=20, concurrency=32)
-    assert field.games == alone
+    assert field.games == sequential_games

@@ -26,12 +26,12 @@ def test_a_frame_is_a_line_with_the_names_of_the_proto_files() -> None:
         '{"doneThrough": 7, "moves": {"game": [5], "ply": [0], "cell": [4]}, "heartbeat": null}',
     ],
 )
-def test_names_are_read_in_both_spellings_and_large_numbers_as_numbers_too(line: str) -> None:
+def test_json_names_and_large_numbers_are_read_in_both_forms(line: str) -> None:
     expected = pb.PlayRequest(done_through=7, moves=pb.Moves(game=[5], ply=[0], cell=[4]))
     assert JsonLines().read(line.encode()) == expected
 
 
-def test_lines_come_in_pieces_and_empty_ones_say_nothing() -> None:
+def test_lines_arrive_in_pieces_and_empty_ones_are_skipped() -> None:
     framing, buffer = JsonLines(), bytearray(b'\n \r\n{"hello":')
     assert framing.take(buffer) is None
     assert not framing.arrived(buffer)
@@ -60,7 +60,7 @@ def test_a_line_longer_than_a_frame_is_refused() -> None:
         (b"3", ""),
     ],
 )
-def test_a_line_that_is_no_frame_is_refused_with_what_is_wrong(line: bytes, why: str) -> None:
+def test_an_invalid_line_is_refused_with_the_reason(line: bytes, why: str) -> None:
     with pytest.raises(NoFrame, match=r"wrote the line .*, which is not a PlayRequest in JSON: ") as refused:
         JsonLines().read(line)
     assert why in str(refused.value)

@@ -16,15 +16,15 @@ from noughts_referee.monotonic import Now, microseconds
 MOVE = pb.PlayRequest(done_through=1, moves=pb.Moves(game=[1], ply=[0], cell=[4]))
 
 
-class Ends:
-    """The child's ends of two pipes; ours belong to frames."""
+class ChildPipes:
+    """The child's ends of two pipes; `frames` has the referee's pipes."""
 
     def __init__(self, now: Now = microseconds) -> None:
-        self.input, ours_down = os.pipe()
-        ours_up, self.output = os.pipe()
-        for end in (ours_up, ours_down, self.input, self.output):
+        self.input, referee_output = os.pipe()
+        referee_input, self.output = os.pipe()
+        for end in (referee_input, referee_output, self.input, self.output):
             os.set_blocking(end, False)
-        self.frames = PipeFrames(ours_up, ours_down, now)
+        self.frames = PipeFrames(referee_input, referee_output, now)
 
     def close(self) -> None:
         self.frames.close()
@@ -42,25 +42,25 @@ class Ends:
 
 
 @pytest.fixture
-async def ends() -> "Iterator[Ends]":  # type: ignore[misc]
-    made = Ends()
+async def pipes() -> "Iterator[ChildPipes]":  # type: ignore[misc]
+    made = ChildPipes()
     yield made
     made.close()
 
 
-async def test_frames_arrive_whole_however_they_are_cut(ends: Ends) -> None:
+async def test_frames_arrive_whole_in_pieces_of_any_size(pipes: ChildPipes) -> None:
     data = packed(MOVE.SerializeToString())
     for byte in data * 2:
-        os.write(ends.output, bytes([byte]))
+        os.write(pipes.output, bytes([byte]))
         await asyncio.sleep(0)
-    assert [await ends.frames.read(), await ends.frames.read()] == [MOVE, MOVE]
-    os.write(ends.output, data * 5 + data[:3])
-    assert [await ends.frames.read() for _ in range(5)] == [MOVE] * 5
-    os.write(ends.output, data[3:])
-    assert await ends.frames.read() == MOVE
+    assert [await pipes.frames.read(), await pipes.frames.read()] == [MOVE, MOVE]
+    os.write(pipes.output, data * 5 + data[:3])
+    assert [await pipes.frames.read() for _ in range(5)] == [MOVE] * 5
+    os.write(pipes.output, data[3:])
+    assert await pipes.frames.read() == MOVE
 
 
-async def test_a_frame_larger_than_the_pipe_goes_through_both_ways(ends: Ends) -> None:
+async def test_a_frame_larger_than_the_pipe_goes_through_both_ways(pipes: ChildPipes) -> None:
     down = pb.PlayResponse(frame=7, turns=pb.Turns(game=range(100_000), ply=[1] * 100_000, cell=[2] * 100_000))
     up = pb.PlayRequest(moves=pb.Moves(game=range(100_000), ply=[1] * 100_000, cell=[2] * 100_000))
     got = bytearray()
@@ -69,41 +69,41 @@ async def test_a_frame_larger_than_the_pipe_goes_through_both_ways(ends: Ends) -
         expected = packed(down.SerializeToString())
         while len(got) < len(expected):
             try:
-                got.extend(os.read(ends.input, 1 << 16))
+                got.extend(os.read(pipes.input, 1 << 16))
             except BlockingIOError:
                 await asyncio.sleep(0)
         assert got == expected
         answer = memoryview(packed(up.SerializeToString()))
         while answer:
             try:
-                answer = answer[os.write(ends.output, answer) :]
+                answer = answer[os.write(pipes.output, answer) :]
             except BlockingIOError:
                 await asyncio.sleep(0)
 
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(child())
-        await ends.frames.write(down)
-        assert await ends.frames.read() == up
-    assert ends.frames.written == 1
+        await pipes.frames.write(down)
+        assert await pipes.frames.read() == up
+    assert pipes.frames.written == 1
 
 
-async def test_what_was_sent_before_the_end_still_counts(ends: Ends) -> None:
-    os.write(ends.output, packed(MOVE.SerializeToString()))
-    ends.close_input()
-    ends.close_output()
+async def test_frames_sent_before_the_end_still_count(pipes: ChildPipes) -> None:
+    os.write(pipes.output, packed(MOVE.SerializeToString()))
+    pipes.close_input()
+    pipes.close_output()
     # The pipe is broken before anything has been read.
-    await ends.frames.write(pb.PlayResponse(frame=1))
-    assert await ends.frames.read() == MOVE
-    assert await ends.frames.read() is None
-    assert ends.frames.reason == "closed its standard input"
-    assert not ends.frames.at_fault
+    await pipes.frames.write(pb.PlayResponse(frame=1))
+    assert await pipes.frames.read() == MOVE
+    assert await pipes.frames.read() is None
+    assert pipes.frames.reason == "closed its standard input"
+    assert not pipes.frames.at_fault
 
 
-async def test_an_end_within_a_frame_is_told(ends: Ends) -> None:
-    os.write(ends.output, b"\x09\0\0\0half")
-    ends.close_output()
-    assert await ends.frames.read() is None
-    assert ends.frames.reason == "closed its standard output within a frame"
+async def test_an_end_within_a_frame_is_the_reason(pipes: ChildPipes) -> None:
+    os.write(pipes.output, b"\x09\0\0\0half")
+    pipes.close_output()
+    assert await pipes.frames.read() is None
+    assert pipes.frames.reason == "closed its standard output within a frame"
 
 
 @pytest.mark.parametrize(
@@ -114,32 +114,32 @@ async def test_an_end_within_a_frame_is_told(ends: Ends) -> None:
     ],
     ids=["too large", "not a PlayRequest"],
 )
-async def test_what_cannot_be_a_frame_ends_the_stream_and_is_kept(ends: Ends, sent: bytes, reason: str) -> None:
-    os.write(ends.output, packed(MOVE.SerializeToString()) + sent)
-    assert await ends.frames.read() == MOVE
-    assert await ends.frames.read() is None
-    assert ends.frames.reason.startswith(reason)
-    assert ends.frames.at_fault
-    assert ends.frames.offending in sent
-    os.write(ends.output, packed(MOVE.SerializeToString()))
-    assert await ends.frames.read() is None
+async def test_an_invalid_frame_ends_the_stream_and_is_kept(pipes: ChildPipes, sent: bytes, reason: str) -> None:
+    os.write(pipes.output, packed(MOVE.SerializeToString()) + sent)
+    assert await pipes.frames.read() == MOVE
+    assert await pipes.frames.read() is None
+    assert pipes.frames.reason.startswith(reason)
+    assert pipes.frames.at_fault
+    assert pipes.frames.offending in sent
+    os.write(pipes.output, packed(MOVE.SerializeToString()))
+    assert await pipes.frames.read() is None
 
 
-async def test_answers_that_can_be_owed_are_taken_and_a_flood_is_not(ends: Ends) -> None:
+async def test_too_many_unrequested_frames_end_the_stream(pipes: ChildPipes) -> None:
     data = packed(MOVE.SerializeToString())
     heard = 0
     while True:
-        os.write(ends.output, data * 1_000)
+        os.write(pipes.output, data * 1_000)
         for _ in range(1_000):
-            if await ends.frames.read() is None:
+            if await pipes.frames.read() is None:
                 assert heard == MOST_UNASKED
-                assert ends.frames.reason == f"sent {MOST_UNASKED + 1:,} unrequested frames"
+                assert pipes.frames.reason == f"sent {MOST_UNASKED + 1:,} unrequested frames"
                 return
             heard += 1
 
 
-async def test_a_flood_does_not_keep_the_loop_from_others(ends: Ends) -> None:
-    os.write(ends.output, packed(MOVE.SerializeToString()) * 1_000)
+async def test_a_flood_of_frames_does_not_block_the_event_loop(pipes: ChildPipes) -> None:
+    os.write(pipes.output, packed(MOVE.SerializeToString()) * 1_000)
     turns = 0
 
     async def other() -> None:
@@ -151,37 +151,37 @@ async def test_a_flood_does_not_keep_the_loop_from_others(ends: Ends) -> None:
     async with asyncio.TaskGroup() as tasks:
         running = tasks.create_task(other())
         for _ in range(1_000):
-            assert await ends.frames.read() == MOVE
+            assert await pipes.frames.read() == MOVE
         running.cancel()
     assert turns >= 1_000 // 128
 
 
 async def test_frames_without_answers_are_read_slowly_after_a_while() -> None:
-    ends = Ends(lambda: 0)
+    pipes = ChildPipes(lambda: 0)
     empty = packed(pb.PlayRequest(hello=pb.Hello(agent="x" * 60_000)).SerializeToString())
-    for _ in range(69):  # 4 MiB with what each frame counts more
-        os.write(ends.output, empty)
-        assert await ends.frames.read() is not None
-    os.write(ends.output, empty)
+    for _ in range(69):  # 4 MiB, because each frame counts more than its size
+        os.write(pipes.output, empty)
+        assert await pipes.frames.read() is not None
+    os.write(pipes.output, empty)
     async with asyncio.TaskGroup() as tasks:
-        late = tasks.create_task(ends.frames.read())
+        late = tasks.create_task(pipes.frames.read())
         for _ in range(10):
             await asyncio.sleep(0)
         assert not late.done()
     assert late.result() is not None
-    ends.close()
+    pipes.close()
 
 
 async def test_large_answers_to_questions_are_read_at_once() -> None:
-    ends = Ends(lambda: 0)
+    pipes = ChildPipes(lambda: 0)
     move = pb.PlayRequest(
         moves=pb.Moves(game=[1] * 8, ply=[0] * 8, cell=[4] * 8, commented=[0], comment=["x" * 60_000])
     )
     async with asyncio.timeout(60):  # with waits, these take 250 s in all
         for _ in range(200):
-            os.write(ends.output, packed(move.SerializeToString()))
-            assert await ends.frames.read() == move
-    ends.close()
+            os.write(pipes.output, packed(move.SerializeToString()))
+            assert await pipes.frames.read() == move
+    pipes.close()
 
 
 async def test_the_last_of_stderr_is_kept_and_all_of_it_is_read() -> None:
@@ -201,7 +201,7 @@ async def test_the_last_of_stderr_is_kept_and_all_of_it_is_read() -> None:
     assert tail.text == text[-KEPT_BYTES:].decode()
 
 
-async def test_child_that_prints_without_end_leaves_time_to_others() -> None:
+async def test_endless_output_on_stderr_is_read_slowly() -> None:
     reading, writing = os.pipe()
     for end in (reading, writing):
         os.set_blocking(end, False)

@@ -1,4 +1,4 @@
-"""A machine that refuses to start processes is tried again, and people can read about it."""
+"""Starts of processes that the machine refuses are repeated and reported."""
 
 import asyncio
 import errno
@@ -17,8 +17,8 @@ from tests.support.loopback import wait_until
 from tests.support.mounts import small_disk
 
 
-class Refusing:
-    """Refuses a few times, each for another reason."""
+class FailingStart:
+    """A start that fails with these errors before it succeeds."""
 
     def __init__(self, *refusals: OSError) -> None:
         self._refusals = list(refusals)
@@ -29,11 +29,11 @@ class Refusing:
         return "started"
 
 
-async def test_what_a_machine_refuses_is_tried_again_and_said_once() -> None:
-    told: list[str] = []
+async def test_a_refused_start_is_repeated_and_reported_once() -> None:
+    reports: list[str] = []
     refusals = (OSError(errno.EAGAIN, "no processes"), OSError(errno.ENOMEM, "no memory"))
-    assert await StartRetry(told.append).until_possible(Refusing(*refusals)) == "started"
-    assert told == [
+    assert await StartRetry(reports.append).until_possible(FailingStart(*refusals)) == "started"
+    assert reports == [
         "this machine cannot start more processes now: [Errno 11] no processes; games wait, and Noughts tries again",
         "this machine starts processes again",
     ]
@@ -42,50 +42,50 @@ async def test_what_a_machine_refuses_is_tried_again_and_said_once() -> None:
 async def test_other_errors_are_raised() -> None:
     assert errno.ENOENT not in REFUSALS
     with pytest.raises(FileNotFoundError):
-        await StartRetry(pytest.fail).until_possible(Refusing(FileNotFoundError(errno.ENOENT, "no such program")))
+        await StartRetry(pytest.fail).until_possible(FailingStart(FileNotFoundError(errno.ENOENT, "no such program")))
 
 
 @pytest.mark.parametrize("kind", [LockedLauncher, UnlockedLauncher])
-async def test_a_child_is_started_when_there_are_files_again(kind: type[LockedLauncher | UnlockedLauncher]) -> None:
-    told: list[str] = []
-    launcher = RetryingLauncher(_made(kind), StartRetry(told.append))
+async def test_a_child_starts_once_file_descriptors_are_free(kind: type[LockedLauncher | UnlockedLauncher]) -> None:
+    reports: list[str] = []
+    launcher = RetryingLauncher(_made(kind), StartRetry(reports.append))
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         async with asyncio.TaskGroup() as tasks:
             resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
             try:
                 starting = tasks.create_task(launcher.start(ChildCommand("exec", "sleep 600")))
-                await wait_until(lambda: told)
+                await wait_until(lambda: reports)
             finally:
                 resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         started = starting.result()
-        assert "Too many open files" in told[0]
-        assert told[1:] == ["this machine starts processes again"]
+        assert "Too many open files" in reports[0]
+        assert reports[1:] == ["this machine starts processes again"]
         await _end(started)
     finally:
         await launcher.close()
 
 
-async def test_a_child_is_started_when_there_is_room_for_its_folder_again(
+async def test_a_child_starts_once_there_is_space_for_its_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[str] = []
+    reports: list[str] = []
     with small_disk(tmp_path / "disk", "size=1m,nr_inodes=100") as disk:
         monkeypatch.setattr("tempfile.tempdir", str(disk.here))
-        launcher = RetryingLauncher(_made(LockedLauncher), StartRetry(told.append))
+        launcher = RetryingLauncher(_made(LockedLauncher), StartRetry(reports.append))
         taken = _fill(disk.here)
         async with asyncio.TaskGroup() as tasks:
             starting = tasks.create_task(launcher.start(ChildCommand("exec", "sleep 600")))
-            await wait_until(lambda: told)
+            await wait_until(lambda: reports)
             for path in taken[:20]:
                 path.unlink()
-        assert "No space left on device" in told[0]
+        assert "No space left on device" in reports[0]
         await _end(starting.result())
         await launcher.close()
 
 
 def _fill(disk: Path) -> list[Path]:
-    """Files until no other fits: a folder takes no room, but one of those that there may be."""
+    """Create files until the disk has no free inode, which a new folder would need."""
     taken: list[Path] = []
     with suppress(OSError):
         while True:

@@ -1,4 +1,4 @@
-"""The launcher without a sandbox: things that a child gets, and things that it does not get."""
+"""The launcher without a sandbox: files, variables and signals of children, and their end."""
 
 import asyncio
 import gc
@@ -35,7 +35,7 @@ async def launcher() -> AsyncIterator[UnlockedLauncher]:
 
 
 async def output(child: UnlockedChild) -> tuple[int, bytes, bytes]:
-    """The exit code and all that the child wrote, which must fit into its pipes."""
+    """Return the exit code, stdout and stderr of a child, whose output must fit into its pipes."""
     code = await child.wait()
     said = [os.read(end, 1 << 16) for end in (child.stdout, child.stderr)]
     for end in (child.stdin, child.stdout, child.stderr):
@@ -65,11 +65,11 @@ async def test_a_child_leads_a_session_and_gets_neither_files_nor_secrets(
     assert not {"NOUGHTS_TOKEN", "SSH_AUTH_SOCK"} & set(seen["environment"])
     assert seen["environment"]["PATH"] == os.environ["PATH"]
     assert seen["folder"] == os.getcwd()
-    # Its folder for temporary files was its own, and went with it.
+    # Its own folder for temporary files has been removed.
     assert os.listdir(os.path.dirname(seen["environment"]["TMPDIR"])) == []
 
 
-async def test_a_program_that_cannot_be_run_says_so_and_ends_with_127(launcher: UnlockedLauncher) -> None:
+async def test_a_program_that_cannot_run_exits_with_127_and_an_error(launcher: UnlockedLauncher) -> None:
     code, _, said = await output(await launcher.start(ChildCommand("exec", "./no-such-program")))
     assert (code, said) == (127, b"cannot run ./no-such-program: No such file or directory\n")
 
@@ -97,11 +97,11 @@ def test_cancelled_wait_leaves_no_child_process() -> None:
     assert not psutil.pid_exists(child.pid)
     assert not os.path.exists(child.scratch)
     del child
-    gc.collect()  # a process that was forgotten would warn here
+    gc.collect()  # a child process without an owner would warn here
     run_loop(unlocked.close())
 
 
-async def test_a_machine_that_refuses_is_an_exception_and_nothing_leaks(launcher: UnlockedLauncher) -> None:
+async def test_a_refused_start_raises_and_leaks_no_file(launcher: UnlockedLauncher) -> None:
     def open_files() -> int:
         return len(os.listdir("/proc/self/fd"))
 
@@ -115,7 +115,7 @@ async def test_a_machine_that_refuses_is_an_exception_and_nothing_leaks(launcher
     assert open_files() == before
 
 
-def test_children_die_with_whoever_started_them(tmp_path: Path) -> None:
+def test_children_end_with_the_process_that_started_them(tmp_path: Path) -> None:
     script = """
 import asyncio, os
 from noughts_referee.children.launcher import ChildCommand
@@ -132,7 +132,7 @@ async def main():
     os.kill(os.getpid(), 9)
 asyncio.run(main())
 """
-    # Nobody is left to remove the scratch folder: it lies where tests are tidied up.
+    # No process remains to remove the scratch folder, so it lies in the folder of this test.
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     ended = subprocess.run(
         [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False, timeout=60

@@ -1,4 +1,4 @@
-"""Openings by agreement: what may be chosen, and the usual choices."""
+"""Openings by agreement: allowed choices and the usual choices."""
 
 import pytest
 
@@ -8,13 +8,14 @@ GOMOKU = parse_variant("gomoku")
 NAMES = ["gomoku", "gomoku20", "renju", "caro:exact:20", "mnk:9,9,5", "mnk:30,12,6"]
 
 
-def test_stones_are_put_once_by_swap_and_perhaps_twice_by_swap2() -> None:
-    asked = [(rule, stones) for rule in ("swap", "swap2") for stones in ((), (1, 2, 3), (1, 2, 3, 4, 5))]
-    told = [
+def test_swap_places_stones_once_and_swap2_up_to_twice() -> None:
+    cases = [(rule, stones) for rule in ("swap", "swap2") for stones in ((), (1, 2, 3), (1, 2, 3, 4, 5))]
+    choices = [
         (opening.step, opening.may_put, opening.may_take)
-        for opening in (OpeningChoice(GOMOKU, rule, stones) for rule, stones in asked)
+        for opening in (OpeningChoice(GOMOKU, rule, stones) for rule, stones in cases)
     ]
-    assert told == [(0, 3, False), (1, 0, True), (2, 0, True), (0, 3, False), (1, 2, True), (2, 0, True)]
+    # Each row: step, number of stones that can be placed, and whether a side can be taken.
+    assert choices == [(0, 3, False), (1, 0, True), (2, 0, True), (0, 3, False), (1, 2, True), (2, 0, True)]
 
 
 @pytest.mark.parametrize(
@@ -34,11 +35,11 @@ def test_stones_are_put_once_by_swap_and_perhaps_twice_by_swap2() -> None:
         ((1, 2, 3, 4, 5), Put(())),
     ],
 )
-def test_what_neither_rule_nor_board_allows_is_no_choice(stones: tuple[int, ...], choice: Choice) -> None:
+def test_choices_against_the_rule_or_off_the_board_are_not_allowed(stones: tuple[int, ...], choice: Choice) -> None:
     assert not OpeningChoice(GOMOKU, "swap2", stones).allows(choice)
 
 
-def test_what_they_allow_is_one() -> None:
+def test_choices_by_the_rule_are_allowed() -> None:
     assert OpeningChoice(GOMOKU, "swap").allows(Put((1, 2, 3)))
     assert OpeningChoice(GOMOKU, "swap2", (1, 2, 3)).allows(Put((4, 5)))
     assert not OpeningChoice(GOMOKU, "swap", (1, 2, 3)).allows(Put((4, 5)))
@@ -48,18 +49,18 @@ def test_what_they_allow_is_one() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_usual_choices_are_allowed_and_follow_from_the_seed(name: str) -> None:
     variant = parse_variant(name)
-    put, taken = set(), set()
+    placements, taken = set(), set()
     for seed in range(60):
         opening = OpeningChoice(variant, "swap2", seed=seed)
         choice = opening.usual()
         assert opening.allows(choice)
         assert choice == OpeningChoice(variant, "swap2", seed=seed).usual()
         assert isinstance(choice, Put)
-        put.add(choice.cells)
+        placements.add(choice.cells)
         answer = OpeningChoice(variant, "swap2", choice.cells, seed)
         assert answer.allows(answer.usual())
         taken.add(answer.usual())
-    assert len(put) > 20
+    assert len(placements) > 20
     assert taken <= {Take(0), Take(1)}
 
 

@@ -23,18 +23,18 @@ def test_cells_are_named_by_column_from_the_left_and_row_from_the_bottom(
     assert cell_names(parse_variant(name), cells) == names
 
 
-def wrong(variant: Variant, text: str, cell: int) -> str:
+def phrase_about(variant: Variant, text: str, cell: int) -> str:
     position = Position.parse(variant, text)
     return placed_wrongly(variant, position.own, position.opponent, cell, position.side)
 
 
 def test_a_phrase_about_a_wrong_move_has_the_name_of_the_cell() -> None:
     tictactoe = parse_variant("tictactoe")
-    assert wrong(tictactoe, "X........", 0) == "placed a stone on a3 (cell 0), which is occupied"
-    assert wrong(tictactoe, ".........", 2**32 - 1) == "placed a stone off the board, which has cells 0 to 8"
-    floating = wrong(parse_variant("connect4"), "." * 42, 0)
+    assert phrase_about(tictactoe, "X........", 0) == "placed a stone on a3 (cell 0), which is occupied"
+    assert phrase_about(tictactoe, ".........", 2**32 - 1) == "placed a stone off the board, which has cells 0 to 8"
+    floating = phrase_about(parse_variant("connect4"), "." * 42, 0)
     assert floating.startswith("placed a stone on a6 (cell 0), which rests on nothing")
     assert (
-        wrong(centre_later(), ".........", 4)
+        phrase_about(centre_later(), ".........", 4)
         == "placed a stone on b2 (cell 4), which is forbidden for this side (centre)"
     )

@@ -1,4 +1,7 @@
-"""Draws: repeatable from (seed, ply), uniform, and in exact proportion to weights. Every seed here is fixed."""
+"""Random numbers of `Draws`: repeatable from (seed, ply), uniform, and in exact proportion to weights.
+
+All seeds here are fixed, so the statistical tests always give the same result.
+"""
 
 import math
 import tracemalloc
@@ -24,7 +27,7 @@ from tests.support.settings import examples
 
 FIRST_BITS = [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]
 FIRST_SEED = 0x1CCFDC0B8F452EEF
-SEVEN = "f0209819e182c9bf034b89ae98af0b800b7ba4113e8b9a04c5a7b10e0e363e86"
+COMMITMENT_OF_7 = "f0209819e182c9bf034b89ae98af0b800b7ba4113e8b9a04c5a7b10e0e363e86"
 OLD_SEED = 0xBEEB8DA1658EEC67
 
 seeds = st.integers(0, 2**64 - 1)
@@ -36,7 +39,7 @@ def chi_square(counts: Counter[int], expected: dict[int, float]) -> float:
 
 
 def is_plausible(statistic: float, freedom: int) -> bool:
-    """Does the statistic lie within five standard deviations of its mean (one in a million does not)?"""
+    """Return whether the statistic lies within five standard deviations of its mean; one in a million does not."""
     return abs(statistic - freedom) < 5 * math.sqrt(2 * freedom)
 
 
@@ -55,7 +58,7 @@ def test_the_quick_first_choice_is_the_first_choice(seed: int, ply: int, count: 
 
 
 @pytest.mark.parametrize("rows", [0, 1, 15, 16, 17, 1_000])
-def test_choices_and_seeds_of_many_rows_are_those_of_each(rows: int) -> None:
+def test_choices_and_seeds_of_many_rows_equal_those_of_single_rows(rows: int) -> None:
     seeds = [game_seed(3, row) for row in range(rows)]
     seeds[-2:] = [0, (1 << 64) - 1][:rows]
     plies = [row * row % 901 for row in range(rows)]
@@ -69,7 +72,7 @@ def test_choices_and_seeds_of_many_rows_are_those_of_each(rows: int) -> None:
         ]
 
 
-def test_the_first_draws_are_those_of_every_machine_and_release() -> None:
+def test_the_first_draws_are_the_same_in_every_release() -> None:
     """Stored games are replayed from their seeds: this stream must never change."""
     draws = Draws(0, 0)
     assert [draws.bits() for _ in range(3)] == FIRST_BITS
@@ -93,9 +96,9 @@ def test_seeds_of_many_tournaments_take_little_memory() -> None:
 
 
 def test_a_bot_that_knows_a_seed_cannot_predict_its_opponent() -> None:
-    """Every way to a seed from others that there was while seeds were sums and splitmix64, tried on many games."""
+    # The guesses are the relations that existed when seeds were sums and outputs of splitmix64.
     gamma, steps = 0x9E3779B97F4A7C15, (0xA0761D6478BD642F, 0xD1342543DE82EF95)
-    games, lots = 6_000, 9
+    games, values = 6_000, 9
     hits: Counter[str] = Counter()
     for number in range(1, games + 1):
         own, opponent = side_seeds(77, [number, number], [0, 1])
@@ -112,15 +115,15 @@ def test_a_bot_that_knows_a_seed_cannot_predict_its_opponent() -> None:
                 game_seed(unmixed(before) - (number - 1) * gamma & 2**64 - 1, number), 1
             ),
         }
-        drawn = Draws(opponent, 1).below(lots)
-        hits.update(name for name, guess in guesses.items() if Draws(guess % 2**64, 1).below(lots) == drawn)
-    mean = games / lots
+        drawn = Draws(opponent, 1).below(values)
+        hits.update(name for name, guess in guesses.items() if Draws(guess % 2**64, 1).below(values) == drawn)
+    mean = games / values
     assert len(hits) == 8
     assert all(abs(count - mean) < 5 * math.sqrt(mean) for count in hits.values()), hits
 
 
 def unmixed(mixed: int) -> int:
-    """Return the output of splitmix64 for this number."""
+    """Return the state from which the mixing steps of splitmix64 make this number."""
     z = mixed
     for shift, factor in ((31, 0x94D049BB133111EB), (27, 0xBF58476D1CE4E5B9), (30, 1)):
         start = z
@@ -130,9 +133,9 @@ def unmixed(mixed: int) -> int:
     return z
 
 
-def test_what_is_told_of_a_secret_seed_can_be_checked_with_any_tool() -> None:
-    """`printf 'noughts seed 7' | sha256sum`."""
-    assert commitment(7) == SEVEN
+def test_a_seed_commitment_can_be_checked_with_sha256sum() -> None:
+    # The output of: printf 'noughts seed 7' | sha256sum
+    assert commitment(7) == COMMITMENT_OF_7
 
 
 def test_below_is_the_high_part_of_the_bits() -> None:
@@ -172,10 +175,10 @@ def test_two_plies_of_a_game_share_no_part_of_their_streams() -> None:
 
 @examples(100)
 @given(seeds, st.integers(0, 50), st.lists(st.integers(0, 5), min_size=1, max_size=8).filter(any))
-def test_weights_count_like_that_many_equal_lots(seed: int, ply: int, weights: list[int]) -> None:
+def test_a_weight_counts_as_that_number_of_equal_items(seed: int, ply: int, weights: list[int]) -> None:
     items = list(range(len(weights)))
-    lots = [item for item, weight in zip(items, weights, strict=True) for _ in range(weight)]
-    assert Draws(seed, ply).weighted(items, weights) == Draws(seed, ply).choice(lots)
+    repeated_items = [item for item, weight in zip(items, weights, strict=True) for _ in range(weight)]
+    assert Draws(seed, ply).weighted(items, weights) == Draws(seed, ply).choice(repeated_items)
 
 
 def test_weighted_choices_come_in_proportion() -> None:

@@ -7,31 +7,31 @@ from noughts_referee.rules import Outcome, Position, Termination, Variant, lost,
 from tests.support.dense_boards import positions
 from tests.support.diagrams import Diagram, diagrams
 from tests.support.five_in_a_row import Point, Stones, kinds, makes_five, wins
-from tests.support.games import Table, conditions
+from tests.support.games import ArbiterDriver, conditions
 
 KINDS = {"overline", "double-four", "double-three"}
 FIVES = {"gomoku": (False, False), "gomoku:exact": (True, False), "caro": (False, True), "caro:exact": (True, True)}
 
 
-def sets(board: Stones, point: Point) -> tuple[int, int, int]:
-    """Own stones, the other side's, and the cell of the point."""
+def bitboards(board: Stones, point: Point) -> tuple[int, int, int]:
+    """Return the own stones and the other side's as bits, and the cell of the point."""
     own, other = (sum(1 << row * board.edge + column for column, row in side) for side in (board.own, board.other))
     return own, other, point[1] * board.edge + point[0]
 
 
-def of_edge(name: str, edge: int) -> Variant:
+def variant_of_edge(name: str, edge: int) -> Variant:
     return parse_variant(name if edge == 15 else f"{name}:20")
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("edge, boards", [(15, 1_000), (20, 200)])
-def test_black_is_forbidden_what_the_definitions_forbid(edge: int, boards: int) -> None:
-    variant = of_edge("renju", edge)
+def test_renju_forbids_black_the_cells_that_the_definitions_forbid(edge: int, boards: int) -> None:
+    variant = variant_of_edge("renju", edge)
     assert variant.forbids is not None
     seen = set()
     for board, points in positions(boards, seed=3, edge=edge):
         for point in points:
-            own, other, cell = sets(board, point)
+            own, other, cell = bitboards(board, point)
             found, expected = variant.forbids(own, other, cell, 0), kinds(board, point)
             assert found in expected if expected else found is None, (board, point)
             assert variant.forbids(own, other, cell, 1) is None
@@ -43,11 +43,11 @@ def test_black_is_forbidden_what_the_definitions_forbid(edge: int, boards: int) 
 @pytest.mark.parametrize("edge", [15, 20])
 @pytest.mark.parametrize("name", FIVES)
 def test_rows_win_as_the_definitions_say(name: str, edge: int) -> None:
-    variant, (exact, caro) = of_edge(name, edge), FIVES[name]
+    variant, (exact, caro) = variant_of_edge(name, edge), FIVES[name]
     won = 0
     for board, points in positions(400, seed=5, edge=edge):
         for point in points:
-            own, other, cell = sets(board, point)
+            own, other, cell = bitboards(board, point)
             expected = wins(board, point, exact=exact, caro=caro)
             assert variant.completes(own | 1 << cell, cell, other) is expected, (board, point)
             won += expected
@@ -61,33 +61,33 @@ def test_arbiter_and_position_agree_on_dense_boards(name: str) -> None:
     for number, (board, points) in enumerate(positions(300, seed=7, edge=variant.columns)):
         for point in points:
             side = number // 2 % 2
-            own, other, cell = sets(board, point)
+            own, other, cell = bitboards(board, point)
             position = Position(variant, own=own, opponent=other, side=side)
             if cell in position.free:
                 position.play(cell)
                 expected = position.outcome()
             else:
                 expected = lost(side, Termination.ILLEGAL_MOVE)
-            table = Table()
-            game = table.start(conditions(name))
+            driver = ArbiterDriver()
+            game = driver.start(conditions(name))
             if side:
-                table.answer(game, next(iter(Position(variant, own=other | 1 << cell, opponent=own).free)))
+                driver.answer(game, next(iter(Position(variant, own=other | 1 << cell, opponent=own).free)))
             game.own, game.opponent, game.ply = own, other, 20 + side
-            table.answer(game, cell)
-            assert ended(game) == expected, (board, point)
+            driver.answer(game, cell)
+            assert outcome_of(game) == expected, (board, point)
             ends.add(expected)
     assert len(ends) >= (3 if name != "renju" else 4)
 
 
-def ended(game: Game) -> Outcome | None:
+def outcome_of(game: Game) -> Outcome | None:
     return None if game.handle in game.players[0].games else Outcome(game.result, game.termination)
 
 
 @pytest.mark.parametrize("diagram", diagrams(), ids=str)
-def test_a_diagram_of_the_docs_shows_what_it_says(diagram: Diagram) -> None:
+def test_remarks_about_each_diagram_of_the_docs_are_true(diagram: Diagram) -> None:
     variant = parse_variant(diagram.variant)
     for point, said in diagram.asked.items():
-        own, other, cell = sets(diagram.board, point)
+        own, other, cell = bitboards(diagram.board, point)
         position = Position(variant, own=own, opponent=other)
         if diagram.variant == "renju":
             assert said in KINDS | {"allowed", "five"}
@@ -120,14 +120,14 @@ def test_white_is_forbidden_nothing_and_wins_with_six() -> None:
     assert black.forbidden(108) == "overline"
 
 
-def test_a_cell_where_no_stone_can_be_placed_is_not_said_to_be_forbidden() -> None:
+def test_occupied_cells_and_cells_off_the_board_are_not_forbidden() -> None:
     position = Position(parse_variant("renju"), own=1 << 112, opponent=1 << 113)
     assert [position.forbidden(cell) for cell in (112, 113, -1, 225, 1 << 40)] == [None] * 5
 
 
-def test_caro_tells_the_winning_cells_by_what_stands_at_their_ends() -> None:
+def test_caro_finds_winning_cells_by_the_stones_at_their_ends() -> None:
     caro = parse_variant("caro")
-    # O at both ends of X's row 1..5; X's column through 3 is open.
+    # O has both ends of X's row 1 to 5, which does not count; X's column through 3 is open.
     row, column = [1, 2, 4, 5], [18, 33, 48, 63]
     others = [0, 6, 100, 120, 140, 160, 180, 200]
     moves = [cell for pair in zip(row + column, others, strict=True) for cell in pair] + [3]

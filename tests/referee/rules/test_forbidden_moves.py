@@ -1,4 +1,4 @@
-"""Free cells that a side may not take."""
+"""Forbidden cells: free of stones, but not allowed for one side."""
 
 from noughts_referee.rules import DRAWN, Position, won
 from tests.support.forbidding import centre_later, corners_only, no_overline
@@ -7,14 +7,14 @@ from tests.support.forbidding import centre_later, corners_only, no_overline
 OVERLINE = [0, 24, 1, 26, 3, 28]
 
 
-def test_a_forbidden_cell_is_not_free_and_tells_its_kind() -> None:
+def test_a_forbidden_cell_is_not_free_and_has_its_kind() -> None:
     position = Position.after(no_overline(), OVERLINE)
     assert 2 not in position.free
     assert position.forbidden(2) == "overline"
     assert position.forbidden(4) is None
 
 
-def test_what_is_forbidden_to_one_side_is_not_to_the_other() -> None:
+def test_a_cell_forbidden_to_one_side_is_allowed_to_the_other() -> None:
     position = Position.after(no_overline(), [29, *OVERLINE])
     assert position.side == 1
     assert 2 in position.free
@@ -22,7 +22,7 @@ def test_what_is_forbidden_to_one_side_is_not_to_the_other() -> None:
     assert position.outcome() == won(1)
 
 
-def test_a_move_may_be_forbidden_for_a_while() -> None:
+def test_a_move_can_be_forbidden_for_some_plies() -> None:
     position = Position(centre_later())
     assert position.free == (0, 1, 2, 3, 5, 6, 7, 8)
     position.play(0)
@@ -37,7 +37,7 @@ def test_a_position_that_was_set_up_forbids_by_the_side_to_move() -> None:
     assert len(Position.parse(variant, "......... X").free) == 9
 
 
-def test_a_side_that_may_play_nothing_has_drawn() -> None:
+def test_a_side_without_an_allowed_move_has_drawn() -> None:
     position = Position.after(corners_only(), [0, 2, 4, 8, 5])
     assert position.outcome() is None
     position.play(6)

@@ -1,4 +1,4 @@
-"""The last move of a sequence, compared with positions and games, and sequences that nobody can have played."""
+"""The judgement of the last move of a sequence, compared with positions, and of impossible sequences."""
 
 import pytest
 from hypothesis import given
@@ -13,7 +13,7 @@ ILLEGAL = LastMove(Termination.ILLEGAL_MOVE)
 @pytest.mark.long
 @examples(120)
 @given(st.data())
-def test_it_says_what_a_game_that_is_played_to_its_end_says(data: st.DataObject) -> None:
+def test_last_move_agrees_with_a_game_played_to_its_end(data: st.DataObject) -> None:
     names = ["tictactoe", "mnk:5,4,3", "gomoku:exact", "renju", "caro", "connect4", "qubic"]
     variant = parse_variant(data.draw(st.sampled_from(names)))
     position = Position(variant)
@@ -24,7 +24,7 @@ def test_it_says_what_a_game_that_is_played_to_its_end_says(data: st.DataObject)
         assert last_move(variant, position.moves) == LastMove(outcome.termination if outcome else None)
 
 
-def test_a_forbidden_move_is_illegal_and_tells_its_kind() -> None:
+def test_a_forbidden_last_move_is_illegal_and_has_its_kind() -> None:
     moves = [110, 0, 111, 14, 82, 210, 97, 224]
     renju = parse_variant("renju")
     assert last_move(renju, [*moves, 112]) == LastMove(Termination.ILLEGAL_MOVE, "double-three")
@@ -33,11 +33,11 @@ def test_a_forbidden_move_is_illegal_and_tells_its_kind() -> None:
 
 
 @pytest.mark.parametrize("cell", [112, 113, 225, -1, 1 << 70])
-def test_a_last_move_where_no_stone_can_lie_is_illegal_without_a_kind(cell: int) -> None:
+def test_an_impossible_last_move_is_illegal_without_a_kind(cell: int) -> None:
     assert last_move(parse_variant("renju"), [112, 113, cell]) == ILLEGAL
 
 
-def test_moves_before_the_last_may_have_won() -> None:
+def test_moves_before_the_last_can_have_won() -> None:
     won = [0, 10, 1, 11, 2, 12, 3, 13, 4]
     gomoku = parse_variant("gomoku")
     assert last_move(gomoku, won) == LastMove(Termination.LINE)
@@ -55,7 +55,7 @@ def test_moves_before_the_last_may_have_won() -> None:
         ("connect4", [38, 42, 31], "cell 42 as move 2, which is not on the board of connect4"),
     ],
 )
-def test_earlier_moves_that_cannot_be_are_refused_with_the_first_of_them(name: str, moves: list[int], got: str) -> None:
+def test_the_first_impossible_earlier_move_is_an_error(name: str, moves: list[int], got: str) -> None:
     with pytest.raises(MovesError) as refused:
         last_move(parse_variant(name), moves)
     assert refused.value.got == got

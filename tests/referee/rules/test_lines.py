@@ -1,4 +1,4 @@
-"""Winners, compared with a search that knows nothing of precomputed lines, and with published counts."""
+"""Winners, compared with a search without precomputed lines, and with published counts."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -35,7 +35,7 @@ def stones_of(board: Board) -> int:
 
 
 def longest_run_through(board: Board, column: int, row: int) -> int:
-    """Counts stones outwards from one of them, in all eight directions."""
+    """Return the length of the longest run through a stone, counted outwards in all eight directions."""
     stones = board[3]
     longest = 0
     for step_column, step_row in ((1, 0), (0, 1), (1, 1), (1, -1)):
@@ -51,7 +51,7 @@ def longest_run_through(board: Board, column: int, row: int) -> int:
 
 @examples(160)
 @given(boards())
-def test_a_stone_wins_exactly_when_it_stands_in_a_run_that_is_long_enough(board: Board) -> None:
+def test_a_stone_wins_exactly_if_its_run_is_long_enough(board: Board) -> None:
     columns, _, length, stones = board
     variant = variant_of(board)
     for column, row in stones:
@@ -62,7 +62,7 @@ def test_a_stone_wins_exactly_when_it_stands_in_a_run_that_is_long_enough(board:
 @pytest.mark.long
 @examples(160)
 @given(boards())
-def test_a_board_has_a_line_exactly_when_one_of_its_stones_stands_in_one(board: Board) -> None:
+def test_a_board_has_a_line_exactly_if_a_stone_is_in_a_long_run(board: Board) -> None:
     wins = any(longest_run_through(board, *stone) >= board[2] for stone in board[3])
     assert variant_of(board).has_line(stones_of(board)) is wins
 
@@ -90,7 +90,7 @@ def test_a_turned_board_has_the_same_winner(turned: Callable[[Board], Board], bo
 @pytest.mark.long
 @examples(80)
 @given(st.integers(1, 30), st.integers(1, 30), st.data())
-def test_the_number_of_lines_follows_from_the_size_of_the_board(columns: int, rows: int, data: st.DataObject) -> None:
+def test_the_number_of_lines_follows_from_the_board_size(columns: int, rows: int, data: st.DataObject) -> None:
     length = data.draw(st.integers(1, max(columns, rows)))
     variant = parse_variant(f"mnk:{columns},{rows},{length}")
     across, down = max(0, columns - length + 1), max(0, rows - length + 1)
@@ -101,7 +101,7 @@ def test_the_number_of_lines_follows_from_the_size_of_the_board(columns: int, ro
 
 @examples(40)
 @given(boards())
-def test_the_lines_through_a_cell_are_the_lines_that_hold_it(board: Board) -> None:
+def test_the_lines_through_a_cell_are_the_lines_that_contain_it(board: Board) -> None:
     variant = variant_of(board)
     assert len(variant.lines_through) == variant.cells
     for cell, lines in enumerate(variant.lines_through):
@@ -110,7 +110,7 @@ def test_the_lines_through_a_cell_are_the_lines_that_hold_it(board: Board) -> No
 
 
 def positions_by_ply(variant: Variant) -> tuple[list[Counter[tuple[int, int]]], Counter[int]]:
-    """For each ply the positions and in how many ways each is reached; and the games that end, by their plies."""
+    """Return the positions of each ply with the number of ways to them, and the number of ended games by plies."""
     plies: list[Counter[tuple[int, int]]] = [Counter({(0, 0): 1})]
     ended: Counter[int] = Counter()
     while plies[-1]:
@@ -141,7 +141,7 @@ def test_lines_are_listed_rows_first_then_columns_then_diagonals() -> None:
 
 @examples(40)
 @given(st.data())
-def test_free_cells_are_those_without_a_stone_however_often_one_asks(data: st.DataObject) -> None:
+def test_repeated_calls_of_free_cells_return_the_cells_without_stones(data: st.DataObject) -> None:
     variant = parse_variant(data.draw(st.sampled_from(["tictactoe", "mnk:4,3,3", "mnk:5,5,4", "mnk:15,15,5"])))
     occupied = data.draw(st.integers(0, variant.full))
     expected = tuple(cell for cell in range(variant.cells) if not occupied >> cell & 1)

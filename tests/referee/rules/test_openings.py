@@ -1,4 +1,4 @@
-"""Rules for the opening: where Black's first two stones may lie, and with which variants they are played."""
+"""Opening rules: allowed cells for Black's first two stones, and the variants that can have such a rule."""
 
 import pytest
 
@@ -12,7 +12,7 @@ from noughts_referee.rules import (
     last_move,
     parse_variant,
 )
-from tests.support.games import Table, conditions, verdict
+from tests.support.games import ArbiterDriver, conditions, verdict
 
 
 @pytest.mark.parametrize("rule, square", [("pro", range(5, 10)), ("long-pro", range(4, 11))])
@@ -43,7 +43,7 @@ def test_a_board_with_an_even_edge_has_four_middle_cells() -> None:
     assert position.forbidden(210 - 3) is None
 
 
-def test_what_the_variant_forbids_is_forbidden_still() -> None:
+def test_an_opening_rule_keeps_the_forbidden_moves_of_the_variant() -> None:
     position = Position(parse_variant("renju+pro"), own=sum(1 << cell for cell in (67, 82, 97, 127, 142)), opponent=0)
     assert position.forbidden(112) == "overline"
     assert position.forbidden(111) is None
@@ -51,9 +51,9 @@ def test_what_the_variant_forbids_is_forbidden_still() -> None:
 
 def test_a_first_stone_elsewhere_and_a_second_too_near_lose() -> None:
     for moves in ([0], [112, 0, 113]):
-        table = Table()
-        game = table.start(conditions("gomoku+pro"))
-        table.play(game, moves)
+        driver = ArbiterDriver()
+        game = driver.start(conditions("gomoku+pro"))
+        driver.play(game, moves)
         assert verdict(game) == ("0-1", "illegal_move")
     assert last_move(parse_variant("gomoku+pro"), [112, 0, 113]).kind == "too-near"
 

@@ -1,4 +1,4 @@
-"""Results and terminations: their texts, their numbers, and whose fault each is."""
+"""Results and terminations: their texts, their numbers, and their causes."""
 
 import pytest
 
@@ -51,7 +51,7 @@ def test_one_side_wins_when_the_other_loses(side: int) -> None:
 
 
 @pytest.mark.parametrize("outcome", [DRAWN, VOID, Outcome(Result.DRAW, Termination.ADJUDICATED)])
-def test_nobody_wins_or_loses_a_draw_or_a_void_game(outcome: Outcome) -> None:
+def test_a_draw_and_a_void_game_have_neither_winner_nor_loser(outcome: Outcome) -> None:
     assert (outcome.winner, outcome.loser) == (None, None)
 
 
@@ -70,7 +70,7 @@ def test_in_a_position_that_was_set_up_any_line_wins(board: str, outcome: Outcom
     assert Position.parse(parse_variant("tictactoe"), board).outcome() == outcome
 
 
-def test_termination_says_for_people_what_the_loser_did() -> None:
+def test_a_termination_has_a_phrase_for_the_losers_deed() -> None:
     assert Termination.BOARD_FULL.words == "board full"
     assert {each: each.deed for each in FORFEITS} == {
         Termination.ILLEGAL_MOVE: "made an illegal move",

@@ -13,7 +13,7 @@ variants = st.sampled_from(["tictactoe", "mnk:1,1,1", "mnk:4,3,3", "mnk:2,5,4", 
 
 @st.composite
 def set_up_positions(draw: st.DrawFn) -> Position:
-    """Any board, also such as legal play cannot reach."""
+    """Return any board, also one that legal play cannot reach."""
     variant: Variant = draw(variants)
     own = draw(st.integers(0, variant.full))
     opponent = draw(st.integers(0, variant.full)) & ~own
@@ -48,12 +48,12 @@ def test_played_positions_alternate_sides_and_keep_their_moves(variant: Variant,
     assert position.moves == list(moves)
     assert (position.ply, position.side, position.seed) == (len(moves), len(moves) % 2, 7)
     assert position.free == tuple(sorted(set(range(variant.cells)) - set(moves)))
-    # Counts tell whose turn it is after legal play, so the mover may be left out.
+    # After legal play the counts give the side to move, so the text can leave it out.
     board = str(position).partition(" ")[0]
     assert stones(Position.parse(variant, board)) == stones(position)
 
 
-def test_the_mover_named_in_the_text_counts_more_than_the_number_of_stones() -> None:
+def test_the_named_side_to_move_overrides_the_stone_counts() -> None:
     position = Position.parse(TICTACTOE, "X...O...X O")
     assert (position.own, position.opponent, position.side) == (1 << 4, 1 | 1 << 8, 1)
     assert Position.parse(TICTACTOE, "X...O...X X").side == 0
@@ -84,7 +84,7 @@ def test_a_position_without_mover_is_decided_by_the_counts() -> None:
         (".../.../.../ X", "3 rows of 3 cells"),
     ],
 )
-def test_a_wrong_position_is_refused_with_what_is_right(text: str, expected: str) -> None:
+def test_a_wrong_position_is_refused_with_the_expected_form(text: str, expected: str) -> None:
     with pytest.raises(PositionError) as caught:
         Position.parse(TICTACTOE, text)
     assert caught.value.got == text
@@ -98,7 +98,7 @@ def test_rows_of_a_turned_board_are_not_rows_of_this_one() -> None:
         Position.parse(tall, "X.O/... X")
 
 
-def test_a_copy_goes_its_own_way() -> None:
+def test_a_copy_is_independent_of_its_original() -> None:
     position = Position.after(TICTACTOE, [4, 0], seed=3)
     twin = position.copy()
     twin.play(8)
@@ -109,12 +109,12 @@ def test_a_copy_goes_its_own_way() -> None:
     assert twin.seed == 3
 
 
-def test_a_position_asked_twice_draws_the_same() -> None:
+def test_two_generators_of_a_position_give_the_same_numbers() -> None:
     position = Position.after(TICTACTOE, [4], seed=11)
     assert position.rng().bits() == position.rng().bits()
     assert position.rng().bits() != Position.after(TICTACTOE, [4, 0], seed=11).rng().bits()
     assert position.rng().bits() != Position.after(TICTACTOE, [4], seed=12).rng().bits()
-    # Only the ply counts, not the stones: what the bot draws must not depend on what it makes of the board.
+    # Only the ply counts, not the stones: a bot's random numbers must not depend on its view of the board.
     assert position.rng().bits() == Position.after(TICTACTOE, [8], seed=11).rng().bits()
     with pytest.warns(DeprecationWarning, match="called rng"):
         assert position.draws().bits() == position.rng().bits()

@@ -1,4 +1,4 @@
-"""The rules of every kind of board, compared with a transcription by coordinates alone, and with published counts.
+"""The rules of each kind of board, compared with an implementation by coordinates, and with published counts.
 
 Stones are sets of (column, row, layer); runs are counted outwards from a stone; stones fall by being dropped.
 """
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from noughts_referee.game import Game
 from noughts_referee.rules import Board, Position, PositionError, Variant, parse_variant
-from tests.support.games import Table, conditions, verdict
+from tests.support.games import ArbiterDriver, conditions, verdict
 from tests.support.settings import examples
 
 Place = tuple[int, int, int]
@@ -27,7 +27,7 @@ DIRECTIONS = [
 
 
 class Rules(NamedTuple):
-    """One game's rules, and one side's stones."""
+    """The rules of a game, and the stones of one side."""
 
     columns: int
     rows: int
@@ -48,7 +48,7 @@ class Rules(NamedTuple):
         return self.places().index(place)
 
     def run(self, place: Place, step: Place) -> dict[int, Place]:
-        """The run of stones through one of them in a direction, as far as it goes, by their distance from it."""
+        """Return the stones of the run through this one in a direction, by their distance from it."""
         column, row, layer = place
         run = {}
         for sign in (1, -1):
@@ -61,7 +61,7 @@ class Rules(NamedTuple):
         return run
 
     def winning(self, place: Place) -> set[Place]:
-        """Return the windows that the last stone completed: of a longer run, each window that holds the stone."""
+        """Return the cells of all windows of `length` stones that contain the last stone."""
         won: set[Place] = set()
         for step in DIRECTIONS:
             run = self.run(place, step)
@@ -91,49 +91,47 @@ def variant_of_shape(columns: int, rows: int, layers: int, length: int, exact: b
     return Variant("any", columns, rows, board.lines(length), layers, beside=ends)
 
 
-def variant_of(given: Rules) -> Variant:
-    return variant_of_shape(*given[:-1])
+def variant_of(shape: Rules) -> Variant:
+    return variant_of_shape(*shape[:-1])
 
 
-def mask_of(given: Rules) -> int:
-    return sum(1 << cell for cell, place in enumerate(given.places()) if place in given.stones)
+def mask_of(shape: Rules) -> int:
+    return sum(1 << cell for cell, place in enumerate(shape.places()) if place in shape.stones)
 
 
 @pytest.mark.long
 @examples(160)
 @given(rules())
-def test_a_stone_wins_exactly_with_the_runs_that_counting_from_it_finds(given: Rules) -> None:
-    variant, stones = variant_of(given), mask_of(given)
-    for place in given.stones:
-        won = given.winning(place)
-        assert variant.completes(stones, given.number(place)) is bool(won)
-        assert variant.winning_cells(stones, given.number(place)) == tuple(sorted(map(given.number, won)))
-    assert variant.has_line(stones) is any(map(given.winning, given.stones))
+def test_winning_cells_are_the_runs_counted_from_the_stone(shape: Rules) -> None:
+    variant, stones = variant_of(shape), mask_of(shape)
+    for place in shape.stones:
+        won = shape.winning(place)
+        assert variant.completes(stones, shape.number(place)) is bool(won)
+        assert variant.winning_cells(stones, shape.number(place)) == tuple(sorted(map(shape.number, won)))
+    assert variant.has_line(stones) is any(map(shape.winning, shape.stones))
 
 
-def turned(given: Rules) -> Rules:
+def turned(shape: Rules) -> Rules:
     """A quarter turn of every layer."""
-    stones = frozenset((given.rows - 1 - row, column, layer) for column, row, layer in given.stones)
-    return given._replace(columns=given.rows, rows=given.columns, stones=stones)
+    stones = frozenset((shape.rows - 1 - row, column, layer) for column, row, layer in shape.stones)
+    return shape._replace(columns=shape.rows, rows=shape.columns, stones=stones)
 
 
-def mirrored(given: Rules) -> Rules:
-    return given._replace(stones=frozenset((given.columns - 1 - column, *rest) for column, *rest in given.stones))  # type: ignore[misc]
+def mirrored(shape: Rules) -> Rules:
+    return shape._replace(stones=frozenset((shape.columns - 1 - column, *rest) for column, *rest in shape.stones))  # type: ignore[misc]
 
 
-def tilted(given: Rules) -> Rules:
+def tilted(shape: Rules) -> Rules:
     """Columns become layers."""
-    stones = frozenset((row, layer, column) for column, row, layer in given.stones)
-    return given._replace(columns=given.rows, rows=given.layers, layers=given.columns, stones=stones)
+    stones = frozenset((row, layer, column) for column, row, layer in shape.stones)
+    return shape._replace(columns=shape.rows, rows=shape.layers, layers=shape.columns, stones=stones)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("change", [turned, mirrored, tilted])
 @examples(24)
 @given(before=rules(cube=True))
-def test_a_cube_that_is_turned_has_the_same_winner_and_winning_cells(
-    change: Callable[[Rules], Rules], before: Rules
-) -> None:
+def test_a_turned_cube_has_the_same_winner_and_winning_cells(change: Callable[[Rules], Rules], before: Rules) -> None:
     after = change(before)
     assert variant_of(after).has_line(mask_of(after)) is variant_of(before).has_line(mask_of(before))
     for place in before.stones:
@@ -150,7 +148,7 @@ CONNECT4 = parse_variant("connect4")
 
 
 def dropped(columns: list[int]) -> tuple[list[int], dict[Place, int]]:
-    """Return the cells where stones come to rest that are dropped into these columns in turn, while there is room."""
+    """Drop stones into these columns in turn, except full ones; return the moves and the owner of each place."""
     height = [0] * 7
     moves: list[int] = []
     owner: dict[Place, int] = {}
@@ -165,7 +163,7 @@ def dropped(columns: list[int]) -> tuple[list[int], dict[Place, int]]:
 
 @examples(80)
 @given(st.lists(st.integers(0, 6), max_size=50))
-def test_stones_of_connect4_are_placed_where_they_come_to_rest(columns: list[int]) -> None:
+def test_stones_of_connect4_are_placed_on_the_lowest_free_cell(columns: list[int]) -> None:
     moves, owner = dropped(columns)
     position = Position.after(CONNECT4, moves)
     resting = {column: [row for row in range(6) if (column, row, 0) not in owner] for column in range(7)}
@@ -179,13 +177,13 @@ def test_stones_of_connect4_are_placed_where_they_come_to_rest(columns: list[int
 
 def test_a_stone_is_named_by_its_resting_cell_or_loses() -> None:
     def judged(moves: list[int]) -> Game:
-        table = Table()
-        game = table.start(conditions("connect4"))
-        table.play(game, moves)
+        driver = ArbiterDriver()
+        game = driver.start(conditions("connect4"))
+        driver.play(game, moves)
         return game
 
     assert verdict(judged([38, 31, 39, 32, 40, 33, 41])) == ("1-0", "line")
-    # In the air, on a stone, and in a column that is full.
+    # In the air, on a stone, two cells above a stone, in a full column, and off the board.
     assert verdict(judged([3])) == ("0-1", "illegal_move")
     assert verdict(judged([38, 38])) == ("1-0", "illegal_move")
     assert verdict(judged([38, 24])) == ("1-0", "illegal_move")
@@ -193,27 +191,27 @@ def test_a_stone_is_named_by_its_resting_cell_or_loses() -> None:
     assert verdict(judged([42])) == ("0-1", "illegal_move")
 
 
-def test_the_arbiter_lets_a_spoiled_five_pass_and_takes_a_clean_one() -> None:
-    table = Table()
-    # X has 0-3 and 5: with 4 that is six in a row, of which no five count.
-    game = table.start(conditions("gomoku:exact"))
-    table.play(game, [0, 15, 1, 31, 2, 47, 3, 63, 5, 80, 4])
-    assert table.arbiter.take_ended() == []
+def test_exact_gomoku_ignores_six_and_accepts_five_in_a_row() -> None:
+    driver = ArbiterDriver()
+    # X has 0 to 3 and 5. Cell 4 makes six in a row, which do not win.
+    game = driver.start(conditions("gomoku:exact"))
+    driver.play(game, [0, 15, 1, 31, 2, 47, 3, 63, 5, 80, 4])
+    assert driver.arbiter.take_ended() == []
     # The second side completes exactly five in its diagonal.
-    table.play(game, [79])
+    driver.play(game, [79])
     assert verdict(game) == ("0-1", "line")
-    other = table.start(conditions("gomoku:exact"))
-    table.play(other, [0, 15, 1, 31, 2, 47, 3, 63, 4])
+    other = driver.start(conditions("gomoku:exact"))
+    driver.play(other, [0, 15, 1, 31, 2, 47, 3, 63, 4])
     assert verdict(other) == ("1-0", "line")
-    plain = table.start(conditions("gomoku"))
-    table.play(plain, [0, 15, 1, 31, 2, 47, 3, 64, 5, 79, 4])
+    plain = driver.start(conditions("gomoku"))
+    driver.play(plain, [0, 15, 1, 31, 2, 47, 3, 64, 5, 79, 4])
     assert verdict(plain) == ("1-0", "line")
 
 
 def test_a_cube_is_won_through_its_layers() -> None:
-    table = Table()
-    game = table.start(conditions("qubic"))
-    table.play(game, [0, 1, 21, 2, 42, 3, 63])
+    driver = ArbiterDriver()
+    game = driver.start(conditions("qubic"))
+    driver.play(game, [0, 1, 21, 2, 42, 3, 63])
     assert verdict(game) == ("1-0", "line")
     assert parse_variant("qubic").won_with(game.moves) == (0, 21, 42, 63)
 
@@ -245,7 +243,7 @@ def test_winning_cells_are_all_lines_that_the_last_move_completed(moves: list[in
         ("tictactoe3d", "." * 9, "27 cells"),
     ],
 )
-def test_a_text_that_no_game_of_the_variant_can_show_is_refused(name: str, text: str, expected: str) -> None:
+def test_a_text_of_a_position_impossible_in_the_variant_is_refused(name: str, text: str, expected: str) -> None:
     with pytest.raises(PositionError) as caught:
         Position.parse(parse_variant(name), f"{text} X")
     assert expected in caught.value.expected

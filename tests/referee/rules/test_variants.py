@@ -15,7 +15,7 @@ def test_other_spellings_of_tictactoe_are_the_same_variant(spelling: str) -> Non
     [("mnk:15,15,5", "gomoku"), (" mnk:20, 20,5", "gomoku20"), ("gomoku:exact ", "gomoku:exact"),
      ("gomoku:20", "gomoku20"), (" caro:exact:20", "caro:exact:20")],
 )  # fmt: skip
-def test_rules_with_a_name_of_their_own_have_one_object_and_that_name(spelling: str, name: str) -> None:
+def test_named_rules_have_one_object_with_their_name(spelling: str, name: str) -> None:
     assert parse_variant(spelling) is parse_variant(name)
     assert parse_variant(spelling).name == canonical_name(spelling) == name
 
@@ -140,7 +140,7 @@ def test_an_unknown_variant_is_refused_with_a_suggestion(name: str, expected: st
     assert repr(name) in str(caught.value)
 
 
-def test_a_variant_stays_unique_after_many_others_were_read() -> None:
+def test_a_variant_stays_unique_after_many_others_were_parsed() -> None:
     square = parse_variant("mnk:5,5,3")
     for columns in range(1, 31):
         for rows in range(1, 6):
@@ -149,7 +149,7 @@ def test_a_variant_stays_unique_after_many_others_were_read() -> None:
     assert parse_variant(" mnk:5,5,3") is square
 
 
-def test_name_of_ours_that_a_plugin_takes_is_offered_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_built_in_name_taken_by_a_plugin_is_suggested_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("noughts_referee.rules.variants.plugin_names", lambda: ("connect4", "mine", "mnk:3,3"))
     with pytest.raises(VariantError) as refused:
         parse_variant("square")

@@ -1,6 +1,6 @@
-"""Start children in the sandbox and print their output: `python drive.py PLAN`, a program of its own.
+"""Start probes as children in the sandbox and print their outcomes: `python drive.py PLAN`.
 
-So the tests try the sandbox as root and, with `user` in the plan, as an ordinary user.
+It is a separate program so that it can run as root or, with `user` in the plan, as an ordinary user.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ PATIENCE = 30.0
 
 @dataclass
 class Outcome:
-    """The end of a child."""
+    """The output and the exit code of a child."""
 
     out: str
     err: str
@@ -31,7 +31,7 @@ class Outcome:
 
 async def read_all(fd: int) -> str:
     """Read the pipe to its end, and close it."""
-    loop, got = asyncio.get_running_loop(), b""
+    loop, data = asyncio.get_running_loop(), b""
     while True:
         readable = asyncio.Event()
         loop.add_reader(fd, readable.set)
@@ -39,28 +39,28 @@ async def read_all(fd: int) -> str:
             await readable.wait()
         finally:
             loop.remove_reader(fd)
-        part = os.read(fd, 65536)
-        if not part:
+        chunk = os.read(fd, 65536)
+        if not chunk:
             os.close(fd)
-            return got.decode()
-        got += part
+            return data.decode()
+        data += chunk
 
 
-async def outcome(child: LockedChild) -> Outcome:
-    """Waits for a child's end, and closes its pipes."""
+async def wait_for_outcome(child: LockedChild) -> Outcome:
+    """Close a child's standard input, wait for its end, and return its outcome."""
     os.close(child.stdin)
     async with asyncio.timeout(PATIENCE):
         code = await child.wait()
         return Outcome(await read_all(child.stdout), await read_all(child.stderr), code, child.pid)
 
 
-def command(kind: str, probe: str, ground: dict[str, Any]) -> ChildCommand:
-    """A probe as a child of this kind."""
+def probe_command(kind: str, probe: str, targets: dict[str, Any]) -> ChildCommand:
+    """Return the command that runs a probe as a child of this kind."""
     if kind == "py":
-        return ChildCommand("py", probe, {"ground": json.dumps(ground), "bot": ground["bot"]})
+        return ChildCommand("py", probe, {"targets": json.dumps(targets), "bot": targets["bot"]})
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "probes.py")
-    words = json.dumps(ground).replace("'", "")
-    return ChildCommand("exec", f"{sys.executable} {script} {probe} '{words}'", {"bot": ground["bot"]})
+    words = json.dumps(targets).replace("'", "")
+    return ChildCommand("exec", f"{sys.executable} {script} {probe} '{words}'", {"bot": targets["bot"]})
 
 
 async def _drive(plan: dict[str, Any]) -> list[dict[str, Any]]:
@@ -68,21 +68,21 @@ async def _drive(plan: dict[str, Any]) -> list[dict[str, Any]]:
     try:
         outcomes = []
         for kind, probe, port in plan["probes"]:
-            child = await launcher.start(replace(command(kind, probe, plan["ground"]), port=port))
-            outcomes.append(vars(await outcome(child)))
+            child = await launcher.start(replace(probe_command(kind, probe, plan["targets"]), port=port))
+            outcomes.append(vars(await wait_for_outcome(child)))
         return outcomes
     finally:
         await launcher.close()
 
 
 def main() -> None:
-    """Runs the plan and prints the outcomes as JSON."""
+    """Run the plan and print the outcomes as JSON."""
     plan = json.loads(sys.argv[1])
     if plan["user"] is not None:
-        # A plain user, who may read what is needed to run Python here: it may be installed in a home that is closed.
+        # An ordinary user who can still read all files, because Python may be installed in a closed home folder.
         kernel.become(plan["user"])
         kernel.drop_capabilities(but_reading=True)
-        os.environ["HOME"] = plan["ground"]["home"]
+        os.environ["HOME"] = plan["targets"]["home"]
     sys.stdout.write(json.dumps(asyncio.run(_drive(plan))))
 
 

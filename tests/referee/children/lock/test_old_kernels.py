@@ -1,4 +1,4 @@
-"""A kernel that lacks a part of the sandbox: what is reported, what still works, and what is refused."""
+"""Kernels without Landlock or seccomp: the reported gaps, bots that still play, and commands that are refused."""
 
 import os
 import subprocess
@@ -52,7 +52,7 @@ def noughts(without: str, line: str, folder: Path) -> "subprocess.CompletedProce
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """A folder with the bot; without Landlock, children of root read only what is open to everyone."""
+    """A folder with the bot. Everyone can read it: without Landlock, children of root run as other users."""
     with TemporaryDirectory() as name:
         (folder := Path(name)).chmod(0o755)
         (folder / "bot.py").write_text(BOT)
@@ -79,7 +79,7 @@ def test_bots_play_and_each_gap_is_reported_once(without: str, folder: Path) -> 
         ("serve --accept py --no-web --listen 127.0.0.1:0 --db games.db", "no filters"),
     ],
 )
-def test_what_requires_the_sandbox_is_refused(line: str, without: str, folder: Path) -> None:
+def test_commands_that_require_the_sandbox_are_refused(line: str, without: str, folder: Path) -> None:
     done = noughts(without, line, folder)
     assert done.returncode == 1, done.stdout
     assert "Traceback" not in done.stderr

@@ -1,4 +1,4 @@
-"""The list of allowed system calls has what the runtimes of languages need: threads, files, programs, clocks."""
+"""The allowed system calls are enough for the runtimes of languages: threads, files, programs, clocks."""
 
 import shlex
 import shutil
@@ -16,7 +16,7 @@ from tests.support.processes import environment
 from tests.support.root import ROOT
 from tests.support.tools import NOT_TRIED, cargo, compiler, run
 
-from .drive import outcome
+from .drive import wait_for_outcome
 
 _SOURCES = ROOT / "tests" / "support" / "children" / "runtimes"
 _MEMORY = 3 << 30
@@ -64,12 +64,12 @@ def python(folder: Path) -> list[str]:
     return [sys.executable, str(folder / "busy.py")]
 
 
-@pytest.mark.parametrize("built", [c_plus_plus, go, rust, javascript, java, python], ids=lambda each: each.__name__)
-async def test_a_program_runs_in_the_sandbox(built: Callable[[Path], list[str]], folder: Path) -> None:
-    command = ChildCommand("exec", shlex.join(built(folder)), memory_bytes=_MEMORY)
+@pytest.mark.parametrize("build", [c_plus_plus, go, rust, javascript, java, python], ids=lambda build: build.__name__)
+async def test_a_program_runs_in_the_sandbox(build: Callable[[Path], list[str]], folder: Path) -> None:
+    command = ChildCommand("exec", shlex.join(build(folder)), memory_bytes=_MEMORY)
     launcher = LockedLauncher("noughts_bots.hosts.warm:main")
     try:
-        ended = await outcome(await launcher.start(command))
+        ended = await wait_for_outcome(await launcher.start(command))
     finally:
         await launcher.close()
     assert (ended.code, ended.out.split()[:2], ended.err) == (0, ["4", "here"], ""), ended

@@ -1,4 +1,4 @@
-"""Actions that the sandbox refuses and allows: each tried by the child itself, as root and as an ordinary user.
+"""Actions that the sandbox refuses and allows: children try each of them, started by root and by an ordinary user.
 
 A kernel without Landlock or seccomp fails these tests: the sandbox has no effect there.
 """
@@ -19,7 +19,7 @@ from noughts_referee.children.sandbox import gaps
 from tests.support.shared import make_once
 
 from .drive import Outcome
-from .ground import ground
+from .targets import targets
 
 _PLAIN_USER = 65533
 _HERE = Path(__file__).parent
@@ -87,7 +87,7 @@ REFUSED = [
     "open_many_files",
 ]
 REFUSED_TO_PLUGINS = ["fork", "execute", "kill_everybody", "pass_a_file"]
-ALLOWED_WITHOUT = [
+ALLOWED_WITHOUT_SANDBOX = [
     "read_passwd",
     "read_home",
     "list_home",
@@ -142,59 +142,59 @@ ALLOWED = [
     "run_an_event_loop",
     "tell_the_time",
 ]
-LOOKED_AT = ["open_fds", "environment", "who", "open_its_output_again"]
-ENDS = {"hog_memory": 1, "spin": -signal.SIGXCPU, "crash": -signal.SIGSEGV, "call_as_x32": -signal.SIGSYS}
+INSPECTED = ["open_fds", "environment", "who", "open_its_output_again"]
+ENDINGS = {"hog_memory": 1, "spin": -signal.SIGXCPU, "crash": -signal.SIGSEGV, "call_as_x32": -signal.SIGSYS}
 LIMITS = {"cpu_seconds": 2, "file_bytes": 1024 * 1024}
 
 
-HAVE_A_CHILD = frozenset(
-    ["allocate", "open_many_files", "fill_a_file", "fork", "kill_everybody", "take_all_timers", *LOOKED_AT, *ENDS]
+NEED_A_CHILD = frozenset(
+    ["allocate", "open_many_files", "fill_a_file", "fork", "kill_everybody", "take_all_timers", *INSPECTED, *ENDINGS]
 )
-"""Probes whose child tries nothing else: they use it up, or look at how it begins or ends."""
+"""Probes that need a child of their own: they use up its limits, or inspect its start or end."""
 
 
-class Tried(NamedTuple):
-    """All probes of one user."""
+class ProbeOutcomes(NamedTuple):
+    """The outcomes of all probes, by kind of child and probe, of children started by one user."""
 
     started_by: str
     outcomes: dict[tuple[str, str], Outcome]
 
 
 def _plan() -> list[tuple[str, list[str]]]:
-    """Return the kind of each child, and what it tries."""
+    """Return the kind and the probes of each child."""
     plan: list[tuple[str, list[str]]] = []
     for kind, refused in (("py", [*REFUSED, *REFUSED_TO_PLUGINS]), ("exec", REFUSED)):
-        together = [probe for probe in refused if probe not in HAVE_A_CHILD]
-        alone = [probe for probe in refused if probe in HAVE_A_CHILD]
+        together = [probe for probe in refused if probe not in NEED_A_CHILD]
+        alone = [probe for probe in refused if probe in NEED_A_CHILD]
         plan += [(kind, together), (kind, ALLOWED)]
-        plan += [(kind, [probe]) for probe in (*alone, *LOOKED_AT, *ENDS)]
+        plan += [(kind, [probe]) for probe in (*alone, *INSPECTED, *ENDINGS)]
     return [*plan, ("exec", ["start_a_program"])]
 
 
 @pytest.fixture(scope="module", params=STARTED_BY)
-def tried(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Tried:
-    """Every probe, tried once."""
+def probed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> ProbeOutcomes:
+    """Run each probe once for both users."""
     user = _PLAIN_USER if request.param == "a plain user" and os.getuid() == 0 else None
     plan = _plan()
 
     def drive(folder: Path) -> None:
-        with ground(user) as place:
+        with targets(user) as place:
             children = [(kind, ",".join(probes), None) for kind, probes in plan]
-            (folder / "outcomes.json").write_text(_drive(children, place, user))
+            (folder / "outcomes.json").write_text(_run_plan(children, place, user))
 
     folder = make_once(tmp_path_factory, f"lock-{STARTED_BY.index(request.param)}", drive)
-    ended = _read((folder / "outcomes.json").read_text())
+    ended = _read_outcomes((folder / "outcomes.json").read_text())
     outcomes: dict[tuple[str, str], Outcome] = {}
     for (kind, probes), child in zip(plan, ended, strict=True):
         got = [child.out] if len(probes) == 1 else [json.loads(line) for line in child.out.splitlines()]
-        # A child that one of its probes ended has nothing to say about the next ones.
+        # If a probe ended its child, the next probes of that child have no answer.
         got += ["no answer"] * (len(probes) - len(got))
         outcomes |= {(kind, probe): replace(child, out=out) for probe, out in zip(probes, got, strict=True)}
-    return Tried(request.param, outcomes)
+    return ProbeOutcomes(request.param, outcomes)
 
 
-def _drive(plan: Sequence[tuple[str, str, int | None]], place: dict[str, Any], user: int | None) -> str:
-    written = json.dumps({"probes": plan, "ground": place, "user": user, "limits": LIMITS})
+def _run_plan(plan: Sequence[tuple[str, str, int | None]], place: dict[str, Any], user: int | None) -> str:
+    written = json.dumps({"probes": plan, "targets": place, "user": user, "limits": LIMITS})
     paths = os.pathsep.join([*(path for path in sys.path if path), str(_HERE)])
     ran = subprocess.run(
         [sys.executable, str(_HERE / "drive.py"), written],
@@ -207,61 +207,61 @@ def _drive(plan: Sequence[tuple[str, str, int | None]], place: dict[str, Any], u
     return ran.stdout
 
 
-def _read(outcomes: str) -> list[Outcome]:
+def _read_outcomes(outcomes: str) -> list[Outcome]:
     return [Outcome(**row) for row in json.loads(outcomes)]
 
 
-@pytest.mark.parametrize("probe", ALLOWED_WITHOUT)
-def test_without_the_lock_the_same_is_allowed(probe: str) -> None:
+@pytest.mark.parametrize("probe", ALLOWED_WITHOUT_SANDBOX)
+def test_without_the_sandbox_the_same_actions_succeed(probe: str) -> None:
     user = _PLAIN_USER if os.getuid() == 0 else None
-    with ground(user) as place:
+    with targets(user) as place:
         words = [sys.executable, str(_HERE / "probes.py"), probe, json.dumps(place)]
         out = subprocess.run(words, cwd=place["open"], stdout=subprocess.PIPE, text=True, check=True, timeout=60).stdout
     assert out.startswith("allowed")
 
 
-def test_this_kernel_can_lock_everything() -> None:
+def test_this_kernel_supports_the_whole_sandbox() -> None:
     assert gaps() == ()
 
 
 @pytest.mark.parametrize("kind", ["py", "exec"])
 @pytest.mark.parametrize("probe", REFUSED)
-def test_a_child_is_refused(tried: Tried, kind: str, probe: str) -> None:
-    outcome = tried.outcomes[kind, probe]
-    assert outcome.out.startswith("refused"), f"{kind} started by {tried.started_by}: {outcome}"
+def test_a_child_is_refused(probed: ProbeOutcomes, kind: str, probe: str) -> None:
+    outcome = probed.outcomes[kind, probe]
+    assert outcome.out.startswith("refused"), f"{kind} started by {probed.started_by}: {outcome}"
 
 
 @pytest.mark.parametrize("probe", REFUSED_TO_PLUGINS)
-def test_a_plugin_is_refused(tried: Tried, probe: str) -> None:
-    outcome = tried.outcomes["py", probe]
-    assert outcome.out.startswith("refused"), f"started by {tried.started_by}: {outcome}"
+def test_a_plugin_is_refused(probed: ProbeOutcomes, probe: str) -> None:
+    outcome = probed.outcomes["py", probe]
+    assert outcome.out.startswith("refused"), f"started by {probed.started_by}: {outcome}"
 
 
 @pytest.mark.parametrize("kind", ["py", "exec"])
 @pytest.mark.parametrize("probe", ALLOWED)
-def test_a_child_may(tried: Tried, kind: str, probe: str) -> None:
-    outcome = tried.outcomes[kind, probe]
-    assert outcome.out.startswith("allowed"), f"{kind} started by {tried.started_by}: {outcome}"
+def test_a_child_is_allowed(probed: ProbeOutcomes, kind: str, probe: str) -> None:
+    outcome = probed.outcomes[kind, probe]
+    assert outcome.out.startswith("allowed"), f"{kind} started by {probed.started_by}: {outcome}"
 
 
 @pytest.mark.parametrize("kind", ["py", "exec"])
-def test_a_child_of_the_same_user_may_open_its_output_again(tried: Tried, kind: str) -> None:
-    if tried.started_by == "a plain user":
-        assert tried.outcomes[kind, "open_its_output_again"].out.startswith("allowed")
+def test_a_child_of_the_same_user_can_open_its_output_again(probed: ProbeOutcomes, kind: str) -> None:
+    if probed.started_by == "a plain user":
+        assert probed.outcomes[kind, "open_its_output_again"].out.startswith("allowed")
 
 
-def test_a_program_may_start_programs(tried: Tried) -> None:
-    assert tried.outcomes["exec", "start_a_program"].out == "allowed: b'hello\\n'\n"
-
-
-@pytest.mark.parametrize("kind", ["py", "exec"])
-def test_a_child_has_no_other_files_than_its_pipes(tried: Tried, kind: str) -> None:
-    assert json.loads(tried.outcomes[kind, "open_fds"].out) == [0, 1, 2]
+def test_a_program_can_start_programs(probed: ProbeOutcomes) -> None:
+    assert probed.outcomes["exec", "start_a_program"].out == "allowed: b'hello\\n'\n"
 
 
 @pytest.mark.parametrize("kind", ["py", "exec"])
-def test_a_childs_environment_holds_no_secret_and_a_home_of_its_own(tried: Tried, kind: str) -> None:
-    variables = json.loads(tried.outcomes[kind, "environment"].out)
+def test_a_child_has_no_other_files_than_its_pipes(probed: ProbeOutcomes, kind: str) -> None:
+    assert json.loads(probed.outcomes[kind, "open_fds"].out) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("kind", ["py", "exec"])
+def test_a_childs_environment_holds_no_secret_and_a_home_of_its_own(probed: ProbeOutcomes, kind: str) -> None:
+    variables = json.loads(probed.outcomes[kind, "environment"].out)
     assert variables["HOME"] == variables["TMPDIR"]
     assert "/noughts-lock-" in variables["HOME"]
     assert str(_HERE) in variables["PYTHONPATH"]
@@ -272,35 +272,35 @@ def test_a_childs_environment_holds_no_secret_and_a_home_of_its_own(tried: Tried
 
 
 @pytest.mark.parametrize("kind", ["py", "exec"])
-def test_a_child_leads_a_session_and_is_nobody_special(tried: Tried, kind: str) -> None:
-    outcome = tried.outcomes[kind, "who"]
+def test_a_child_leads_a_session_without_special_rights(probed: ProbeOutcomes, kind: str) -> None:
+    outcome = probed.outcomes[kind, "who"]
     who = json.loads(outcome.out)
     assert who["pid"] == who["session"] == outcome.pid
     assert who["uid"] != 0
     assert 0 not in who["groups"]
 
 
-def test_children_that_root_starts_have_users_of_their_own(tried: Tried) -> None:
-    users = {json.loads(tried.outcomes[kind, "who"].out)["uid"] for kind in ("py", "exec")}
-    if tried.started_by == "a plain user":
+def test_children_that_root_starts_have_users_of_their_own(probed: ProbeOutcomes) -> None:
+    users = {json.loads(probed.outcomes[kind, "who"].out)["uid"] for kind in ("py", "exec")}
+    if probed.started_by == "a plain user":
         assert users == {_PLAIN_USER if os.getuid() == 0 else os.getuid()}
     else:
         assert all(61184 <= user <= 65519 for user in users)
 
 
 @pytest.mark.parametrize("kind", ["py", "exec"])
-@pytest.mark.parametrize("probe", ENDS)
-def test_a_child_that_goes_too_far_ends_with_its_code_or_signal(tried: Tried, kind: str, probe: str) -> None:
-    outcome = tried.outcomes[kind, probe]
-    assert outcome.code == ENDS[probe], f"{kind} started by {tried.started_by}: {outcome}"
+@pytest.mark.parametrize("probe", ENDINGS)
+def test_a_child_beyond_its_limits_ends_with_its_code_or_signal(probed: ProbeOutcomes, kind: str, probe: str) -> None:
+    outcome = probed.outcomes[kind, probe]
+    assert outcome.code == ENDINGS[probe], f"{kind} started by {probed.started_by}: {outcome}"
 
 
 @pytest.mark.parametrize("started_by", STARTED_BY)
-def test_a_program_that_dials_in_reaches_one_port_alone(started_by: str) -> None:
+def test_a_program_that_connects_reaches_only_one_port(started_by: str) -> None:
     user = _PLAIN_USER if started_by == "a plain user" and os.getuid() == 0 else None
-    with ground(user) as place:
+    with targets(user) as place:
         probes = ["connect_tcp", "connect_tcp_elsewhere", "listen_tcp", "fast_open", "send_udp", "connect_unix"]
-        first, *others = _read(_drive([("exec", probe, place["port"]) for probe in probes], place, user))
+        first, *others = _read_outcomes(_run_plan([("exec", probe, place["port"]) for probe in probes], place, user))
     assert first.out.startswith("allowed"), first
     for probe, outcome in zip(probes[1:], others, strict=True):
         assert outcome.out.startswith("refused"), f"{probe} started by {started_by}: {outcome}"

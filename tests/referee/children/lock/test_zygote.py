@@ -1,4 +1,4 @@
-"""The zygote: who is started by it, how they end, and that nobody is left."""
+"""The zygote: the children that it starts, how they end, and that no process remains."""
 
 import asyncio
 import json
@@ -30,8 +30,8 @@ from noughts_referee.children.sandbox import Limits, LockIncomplete, missing
 from tests.support.loopback import wait_until
 from tests.support.processes import eventually
 
-from .drive import ENTRY, PATIENCE, command, outcome
-from .ground import marked, refuse_mounts
+from .drive import ENTRY, PATIENCE, probe_command, wait_for_outcome
+from .targets import processes_with, refuse_mounts
 
 _HERE = Path(__file__).parent
 _DIALLING = """
@@ -50,7 +50,7 @@ from noughts_referee.children.locked_launcher import LockedLauncher
 async def main():
     launcher = LockedLauncher(sys.argv[1])
     await launcher.start(ChildCommand("exec", "sh -c '(setsid sleep 600 &); exec sleep 600'"))
-    plugin = await launcher.start(ChildCommand("py", "stay", {"ground": "{}"}))
+    plugin = await launcher.start(ChildCommand("py", "stay", {"targets": "{}"}))
     print(plugin.pid, flush=True)
     await asyncio.Event().wait()
 
@@ -70,7 +70,7 @@ def place(tmp_path: Path) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def launching(limits: Limits | None = None) -> AsyncIterator[LockedLauncher]:
+async def sandbox_launcher(limits: Limits | None = None) -> AsyncIterator[LockedLauncher]:
     launcher = LockedLauncher(ENTRY, limits)
     try:
         yield launcher
@@ -101,107 +101,109 @@ def close_pipes(child: LockedChild) -> None:
 
 
 @pytest.mark.parametrize("probe", ["leave_a_daemon", "leave_a_hopper"])
-async def test_what_a_program_leaves_behind_is_killed(probe: str, place: dict[str, Any]) -> None:
-    async with launching() as launcher:
-        child = await launcher.start(command("exec", probe, place))
-        ended = await outcome(child)
+async def test_processes_that_a_program_leaves_behind_are_killed(probe: str, place: dict[str, Any]) -> None:
+    async with sandbox_launcher() as launcher:
+        child = await launcher.start(probe_command("exec", probe, place))
+        ended = await wait_for_outcome(child)
         assert (ended.out, ended.code) == ("left\n", 0)
-        assert marked(place["marker"]) == []
+        assert processes_with(place["marker"]) == []
 
 
-async def test_a_fork_bomb_is_bounded_and_gone_with_its_leader(place: dict[str, Any]) -> None:
-    async with launching(Limits(processes=40)) as launcher:
-        ended = await outcome(await launcher.start(command("exec", "bomb", place)))
+async def test_a_fork_bomb_is_limited_and_ends_with_its_leader(place: dict[str, Any]) -> None:
+    async with sandbox_launcher(Limits(processes=40)) as launcher:
+        ended = await wait_for_outcome(await launcher.start(probe_command("exec", "bomb", place)))
         assert ended.out.startswith("refused after "), ended
         forked = int(ended.out.removeprefix("refused after ").partition(":")[0])
         # The limit of an ordinary user counts all tasks of that user, which begin and end meanwhile.
         assert 0 < forked <= (1_000 if os.getuid() else 40)
-        await wait_until(lambda: not marked(place["marker"]))  # on a busy machine, some take longer to die
+        await wait_until(lambda: not processes_with(place["marker"]))  # on a busy machine, some take longer to end
 
 
 async def test_a_killed_program_leaves_no_process(place: dict[str, Any]) -> None:
     script = f"(setsid sleep 600 & setsid sleep 600 & echo {place['marker']}); exec sleep 600"
-    async with launching() as launcher:
+    async with sandbox_launcher() as launcher:
         child = await launcher.start(ChildCommand("exec", f"sh -c '{script}'"))
         assert (await first_line(child)).strip() == place["marker"].encode()
         family = psutil.Process(child.pid).children(recursive=True)
         child.kill(signal.SIGKILL)
-        ended = await outcome(child)
+        ended = await wait_for_outcome(child)
         assert ended.code == -signal.SIGKILL
         assert not any(process.is_running() for process in family)
 
 
 @pytest.mark.parametrize("kind", ["py", "exec"])
-async def test_a_signal_reaches_the_child_and_is_told(kind: str, place: dict[str, Any]) -> None:
-    async with launching() as launcher:
-        child = await launcher.start(command(kind, "stay", place))
+async def test_a_signal_reaches_the_child_and_is_its_exit_code(kind: str, place: dict[str, Any]) -> None:
+    async with sandbox_launcher() as launcher:
+        child = await launcher.start(probe_command(kind, "stay", place))
         assert await first_line(child) == b"staying\n"
         child.kill(signal.SIGTERM)
-        ended = await outcome(child)
+        ended = await wait_for_outcome(child)
         assert ended.code == -signal.SIGTERM
         child.kill(signal.SIGTERM)  # nothing happens
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-async def test_a_child_may_be_killed_as_soon_as_it_is_there(number: int, place: dict[str, Any]) -> None:
-    async with launching() as launcher:
+async def test_a_child_can_be_killed_right_after_its_start(number: int, place: dict[str, Any]) -> None:
+    async with sandbox_launcher() as launcher:
         for _ in range(20):
-            child = await launcher.start(command("py", "stay", place))
+            child = await launcher.start(probe_command("py", "stay", place))
             child.kill(number)
-            assert (await outcome(child)).code == -number
+            assert (await wait_for_outcome(child)).code == -number
 
 
-async def test_a_program_dials_in_with_grpc_through_the_lock(place: dict[str, Any]) -> None:
+async def test_a_sandboxed_program_reaches_only_its_port_with_grpc(place: dict[str, Any]) -> None:
     server = grpc.aio.server()
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
     address = f"127.0.0.1:{port}"
     words = f"{sys.executable} -c '{_DIALLING}'"
-    async with launching() as launcher:
+    async with sandbox_launcher() as launcher:
         reaches = await launcher.start(ChildCommand("exec", words, environment={"ADDRESS": address}, port=port))
-        assert "UNIMPLEMENTED" in (await outcome(reaches)).out
+        assert "UNIMPLEMENTED" in (await wait_for_outcome(reaches)).out
         refused = await launcher.start(ChildCommand("exec", words, environment={"ADDRESS": address}))
-        assert "UNAVAILABLE" in (await outcome(refused)).out
+        assert "UNAVAILABLE" in (await wait_for_outcome(refused)).out
     await server.stop(None)
 
 
-async def test_many_children_start_at_once_and_each_has_its_own_pipes(place: dict[str, Any]) -> None:
-    async with launching() as launcher:
-        children = await asyncio.gather(*[launcher.start(command("py", "who", place)) for _ in range(40)])
-        outcomes = await asyncio.gather(*[outcome(child) for child in children])
+async def test_forty_children_start_at_once_and_have_separate_pipes(place: dict[str, Any]) -> None:
+    async with sandbox_launcher() as launcher:
+        children = await asyncio.gather(*[launcher.start(probe_command("py", "who", place)) for _ in range(40)])
+        outcomes = await asyncio.gather(*[wait_for_outcome(child) for child in children])
     assert all(f'"pid": {ended.pid}' in ended.out for ended in outcomes)
     assert len({ended.pid for ended in outcomes}) == 40
 
 
-async def test_children_that_end_at_once_are_told_all_the_same(place: dict[str, Any]) -> None:
-    async with launching() as launcher:
+async def test_ends_of_children_that_exit_at_once_are_reported(place: dict[str, Any]) -> None:
+    async with sandbox_launcher() as launcher:
         children = await asyncio.gather(*[launcher.start(ChildCommand("exec", "true")) for _ in range(60)])
-        assert {(await outcome(child)).code for child in children} == {0}
+        assert {(await wait_for_outcome(child)).code for child in children} == {0}
 
 
 async def test_scratch_folders_are_removed(place: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)  # the child is another user
         monkeypatch.setattr(tempfile, "tempdir", folder)
-        async with launching() as launcher:
-            ended = await outcome(await launcher.start(command("exec", "write_in_scratch", place)))
+        async with sandbox_launcher() as launcher:
+            ended = await wait_for_outcome(await launcher.start(probe_command("exec", "write_in_scratch", place)))
             assert ended.out.startswith("allowed"), ended
             (base,) = os.listdir(folder)
             await wait_until(lambda: os.listdir(os.path.join(folder, base)) == [])
         assert os.listdir(folder) == []
 
 
-async def test_nobody_waits_for_the_removal_of_a_large_scratch_folder(
+async def test_removing_a_large_scratch_folder_delays_no_child(
     place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refuse_mounts(monkeypatch)  # a disk is gone at once
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         monkeypatch.setattr(tempfile, "tempdir", folder)
-        async with launching(Limits(scratch_files=100_000)) as launcher:
-            fills = await outcome(await launcher.start(ChildCommand("exec", "sh -c 'seq 40000 | xargs touch'")))
+        async with sandbox_launcher(Limits(scratch_files=100_000)) as launcher:
+            fills = await wait_for_outcome(
+                await launcher.start(ChildCommand("exec", "sh -c 'seq 40000 | xargs touch'"))
+            )
             assert fills.code == 0
-            await outcome(await launcher.start(command("py", "who", place)))
+            await wait_for_outcome(await launcher.start(probe_command("py", "who", place)))
             (base,) = os.listdir(folder)
             assert "1" in os.listdir(os.path.join(folder, base))
 
@@ -212,63 +214,65 @@ async def test_a_scratch_folder_a_thousand_deep_is_removed(
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         monkeypatch.setattr(tempfile, "tempdir", folder)
-        async with launching() as launcher:
-            other = await launcher.start(command("py", "stay", place))
+        async with sandbox_launcher() as launcher:
+            other = await launcher.start(probe_command("py", "stay", place))
             assert await first_line(other) == b"staying\n"
-            digger = await outcome(await launcher.start(command("py", "dig", place)))
+            digger = await wait_for_outcome(await launcher.start(probe_command("py", "dig", place)))
             assert digger.out == "allowed\n"
             (base,) = os.listdir(folder)
             await wait_until(lambda: len(os.listdir(os.path.join(folder, base))) == 1)
             other.kill(signal.SIGTERM)
-            assert (await outcome(other)).code == -signal.SIGTERM
+            assert (await wait_for_outcome(other)).code == -signal.SIGTERM
         assert os.listdir(folder) == []
 
 
 @pytest.mark.parametrize("kind", ["py", "exec"])
 async def test_when_memory_runs_out_children_end_first(kind: str, place: dict[str, Any]) -> None:
-    async with launching() as launcher:
-        child = await launcher.start(command(kind, "stay", place))
+    async with sandbox_launcher() as launcher:
+        child = await launcher.start(probe_command(kind, "stay", place))
         await first_line(child)
         assert out_of_memory_score(child.pid) == 1000
         child.kill(signal.SIGKILL)
-        await outcome(child)
+        await wait_for_outcome(child)
 
 
-async def test_a_killed_zygote_takes_its_children_with_it_and_another_one_starts(place: dict[str, Any]) -> None:
-    async with launching() as launcher:
-        children = [await launcher.start(command(kind, "stay", place)) for kind in ("py", "exec")]
+async def test_children_end_with_a_killed_zygote_and_a_new_one_starts(place: dict[str, Any]) -> None:
+    async with sandbox_launcher() as launcher:
+        children = [await launcher.start(probe_command(kind, "stay", place)) for kind in ("py", "exec")]
         for child in children:
             await first_line(child)
         (zygote,) = zygotes()
         zygote.kill()
-        outcomes = [await outcome(child) for child in children]
+        outcomes = [await wait_for_outcome(child) for child in children]
         assert [ended.code for ended in outcomes] == [-signal.SIGKILL] * 2
         await wait_until(lambda: not any(psutil.pid_exists(ended.pid) for ended in outcomes))
-        again = await outcome(await launcher.start(command("py", "tell_the_time", place)))
+        again = await wait_for_outcome(await launcher.start(probe_command("py", "tell_the_time", place)))
         assert again.out.startswith("allowed")
 
 
-async def test_child_starts_though_the_one_that_waited_for_an_order_was_killed(place: dict[str, Any]) -> None:
-    async with launching() as launcher:
-        first = await launcher.start(command("py", "stay", place))
+async def test_a_child_starts_although_the_spare_process_was_killed(place: dict[str, Any]) -> None:
+    async with sandbox_launcher() as launcher:
+        first = await launcher.start(probe_command("py", "stay", place))
         await first_line(first)
         (zygote,) = zygotes()
         await wait_until(lambda: len(zygote.children()) == 2)
         (spare,) = (child for child in zygote.children() if child.pid != first.pid)
-        zygote.suspend()  # it learns of the end together with the request
+        zygote.suspend()  # so that it reads the end and the request together
         spare.kill()
         await wait_until(lambda: spare.status() == psutil.STATUS_ZOMBIE)
         asyncio.get_running_loop().call_later(0.1, zygote.resume)
-        assert (await outcome(await launcher.start(command("py", "tell_the_time", place)))).out.startswith("allowed")
+        assert (
+            await wait_for_outcome(await launcher.start(probe_command("py", "tell_the_time", place)))
+        ).out.startswith("allowed")
         first.kill(signal.SIGKILL)
         await first.wait()
         close_pipes(first)
 
 
-async def test_closing_kills_the_children_that_run_and_what_they_left(place: dict[str, Any]) -> None:
+async def test_closing_kills_running_children_and_their_descendants(place: dict[str, Any]) -> None:
     launcher = LockedLauncher(ENTRY)
     daemon = await launcher.start(ChildCommand("exec", "sh -c '(setsid sleep 600 & echo ok); exec sleep 600'"))
-    plugin = await launcher.start(command("py", "stay", place))
+    plugin = await launcher.start(probe_command("py", "stay", place))
     await first_line(daemon)
     await first_line(plugin)
     family = [*psutil.Process(daemon.pid).children(recursive=True), *map(psutil.Process, (daemon.pid, plugin.pid))]
@@ -280,7 +284,7 @@ async def test_closing_kills_the_children_that_run_and_what_they_left(place: dic
     close_pipes(plugin)
 
 
-async def test_children_die_with_whoever_started_the_zygote(place: dict[str, Any]) -> None:
+async def test_children_end_with_the_process_that_started_the_zygote(place: dict[str, Any]) -> None:
     words = [sys.executable, "-c", _STARTER, ENTRY]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as starter:  # noqa: ASYNC220  # nothing else runs here
         assert starter.stdout is not None
@@ -292,8 +296,8 @@ async def test_children_die_with_whoever_started_the_zygote(place: dict[str, Any
 
 
 @contextmanager
-def zygote_alone(scratch: Path) -> Iterator[tuple[socket.socket, "subprocess.Popen[str]"]]:
-    """A zygote without a launcher, and our end of its socket."""
+def zygote_without_launcher(scratch: Path) -> Iterator[tuple[socket.socket, "subprocess.Popen[str]"]]:
+    """A zygote without a launcher, and this end of its socket."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     settings = {"entry": ENTRY, "limits": asdict(Limits()), "scratch": str(scratch)}
     words = [sys.executable, "-m", zygote.__name__, str(theirs.fileno()), json.dumps(settings)]
@@ -304,44 +308,44 @@ def zygote_alone(scratch: Path) -> Iterator[tuple[socket.socket, "subprocess.Pop
         yield ours, process
 
 
-def test_a_zygote_whose_reports_were_not_read_ends_without_a_traceback(tmp_path: Path) -> None:
-    with zygote_alone(tmp_path) as (ours, process):
+def test_a_zygote_with_unread_reports_ends_without_a_traceback(tmp_path: Path) -> None:
+    with zygote_without_launcher(tmp_path) as (ours, process):
         ours.close()
         assert process.communicate(timeout=PATIENCE)[1] == ""
         assert process.returncode == 0
 
 
 def test_a_zygote_ends_at_any_number_of_signals_without_a_traceback(tmp_path: Path) -> None:
-    with zygote_alone(tmp_path) as (_, process):
+    with zygote_without_launcher(tmp_path) as (_, process):
         while process.poll() is None:
             process.send_signal(signal.SIGTERM)
         assert process.communicate(timeout=PATIENCE)[1] == ""
 
 
-async def test_a_program_that_cannot_run_says_why(tmp_path: Path) -> None:
+async def test_the_error_output_says_why_a_program_cannot_run(tmp_path: Path) -> None:
     no_program = tmp_path / "notes.txt"
     no_program.write_text("to do")
     reasons = {"no-such-program": "No such file", "'": "No closing quotation", str(no_program): "Permission denied"}
-    async with launching() as launcher:
+    async with sandbox_launcher() as launcher:
         for target, reason in reasons.items():
-            ended = await outcome(await launcher.start(ChildCommand("exec", target)))
+            ended = await wait_for_outcome(await launcher.start(ChildCommand("exec", target)))
             assert ended.code == 126
             assert reason in ended.err
 
 
-async def test_a_program_that_the_sandbox_refuses_says_why(tmp_path: Path) -> None:
+async def test_the_error_output_says_why_the_sandbox_refuses_a_program(tmp_path: Path) -> None:
     (tmp_path / "engine.exe").write_bytes(b"MZ")
-    async with launching() as launcher:
-        ended = await outcome(await launcher.start(ChildCommand("exec", str(tmp_path / "engine.exe"))))
+    async with sandbox_launcher() as launcher:
+        ended = await wait_for_outcome(await launcher.start(ChildCommand("exec", str(tmp_path / "engine.exe"))))
         assert ended.code == 126
         assert ended.err.endswith(
             "Wine needs Unix sockets, expected a program that the sandbox allows; use --no-lock\n"
         )
 
 
-async def test_an_entry_that_fails_is_seen_on_stderr(place: dict[str, Any]) -> None:
-    async with launching() as launcher:
-        ended = await outcome(await launcher.start(command("py", "no_such_probe", place)))
+async def test_the_error_of_a_failing_entry_is_on_stderr(place: dict[str, Any]) -> None:
+    async with sandbox_launcher() as launcher:
+        ended = await wait_for_outcome(await launcher.start(probe_command("py", "no_such_probe", place)))
         assert ended.code == 1
         assert "KeyError: 'no_such_probe'" in ended.err
 
@@ -354,28 +358,32 @@ async def test_a_zygote_that_cannot_start_is_an_error(capfd: pytest.CaptureFixtu
     assert "no_such_module" in capfd.readouterr().err
 
 
-def held_by(pid: int) -> list[str]:
+def open_files_of(pid: int) -> list[str]:
     """Return the open files of a process."""
-    found = []
+    files = []
     for descriptor in os.listdir(f"/proc/{pid}/fd"):
         with suppress(FileNotFoundError):
-            found.append(os.readlink(f"/proc/{pid}/fd/{descriptor}"))
-    return found
+            files.append(os.readlink(f"/proc/{pid}/fd/{descriptor}"))
+    return files
 
 
 def sockets(names: list[str]) -> int:
     return [name.partition(":")[0] for name in names].count("socket")
 
 
-async def test_the_zygote_holds_none_of_our_files_and_imports_no_grpc(place: dict[str, Any], tmp_path: Path) -> None:
-    async with launching() as launcher:
+async def test_the_zygote_keeps_no_files_of_its_parent_and_imports_no_grpc(
+    place: dict[str, Any], tmp_path: Path
+) -> None:
+    async with sandbox_launcher() as launcher:
         ours = os.open(tmp_path / "ours", os.O_CREAT | os.O_WRONLY)
         os.set_inheritable(ours, True)
-        child = await launcher.start(command("py", "stay", place))
+        child = await launcher.start(probe_command("py", "stay", place))
         await first_line(child)
         (zygote,) = zygotes()
-        # To us, and to the next child; it lets go of what it had of this one a moment after that has begun.
-        held = await asyncio.to_thread(eventually, partial(held_by, zygote.pid), lambda names: sockets(names) <= 2)
+        # Two sockets: to this process and to the next child. It closes those of this child soon after its start.
+        held = await asyncio.to_thread(
+            eventually, partial(open_files_of, zygote.pid), lambda names: sockets(names) <= 2
+        )
         mapped = [row.path for row in zygote.memory_maps()]
         os.close(ours)
         assert str(tmp_path / "ours") not in held
@@ -385,7 +393,7 @@ async def test_the_zygote_holds_none_of_our_files_and_imports_no_grpc(place: dic
         close_pipes(child)
 
 
-def test_requiring_the_lock_refuses_a_kernel_that_cannot_lock(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_required_sandbox_refuses_a_kernel_without_landlock(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locked, "gaps", lambda: ("files (no Landlock)",))
     with pytest.raises(LockIncomplete, match=r"files \(no Landlock\).*do not require the sandbox"):
         LockedLauncher(ENTRY, require_lock=True)
@@ -404,9 +412,9 @@ def test_requiring_the_lock_refuses_a_kernel_that_cannot_lock(monkeypatch: pytes
         (0, False, "root", ["files", "system calls", "ports", "the user"]),
     ],
 )
-def test_what_a_kernel_cannot_lock_is_said(version: int, has_seccomp: bool, children: Any, words: list[str]) -> None:
-    said = list(missing(version, has_seccomp=has_seccomp, children=children))
-    assert [text.partition(" (")[0] for text in said] == words
+def test_gaps_of_a_kernel_are_reported(version: int, has_seccomp: bool, children: Any, words: list[str]) -> None:
+    reported = list(missing(version, has_seccomp=has_seccomp, children=children))
+    assert [text.partition(" (")[0] for text in reported] == words
 
 
 def test_paths_in_a_command_become_absolute_and_readable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -414,10 +422,10 @@ def test_paths_in_a_command_become_absolute_and_readable(tmp_path: Path, monkeyp
     (tmp_path / "bots").mkdir()
     (tmp_path / "bots" / "bot.py").write_text("")
     (tmp_path / "weights.bin").write_text("")
-    got = resolve(ChildCommand("exec", "sh bots/bot.py --fast", {"weights": "weights.bin", "depth": "3"}))
-    assert got.words[1:] == [str(tmp_path / "bots" / "bot.py"), "--fast"]
-    assert got.options == {"weights": str(tmp_path / "weights.bin"), "depth": "3"}
-    assert {str(tmp_path / "bots"), str(tmp_path)} <= set(got.readable)
+    resolved = resolve(ChildCommand("exec", "sh bots/bot.py --fast", {"weights": "weights.bin", "depth": "3"}))
+    assert resolved.words[1:] == [str(tmp_path / "bots" / "bot.py"), "--fast"]
+    assert resolved.options == {"weights": str(tmp_path / "weights.bin"), "depth": "3"}
+    assert {str(tmp_path / "bots"), str(tmp_path)} <= set(resolved.readable)
     assert resolve(ChildCommand("py", "bots/bot.py:Bot")).target == f"{tmp_path}/bots/bot.py:Bot"
     module = resolve(ChildCommand("py", "bots:Bot"))
     assert (module.target, str(tmp_path / "bots") in module.readable) == ("bots:Bot", True)

@@ -1,4 +1,4 @@
-"""A wire that is nothing but what the test makes of it, and a referee with players on such wires."""
+"""A referee with players whose connections only count wake-ups: tests give the answers themselves."""
 
 from collections.abc import Iterable, Sequence
 
@@ -10,7 +10,7 @@ from noughts_referee.work_units import FinishedGame
 
 
 class ScriptedConnection:
-    """Counts its wake-ups; takes the given number of games."""
+    """A connection that counts its wake-ups and has the given capacities."""
 
     def __init__(self, timed: int, untimed: int) -> None:
         self.capacity_timed = timed
@@ -22,16 +22,16 @@ class ScriptedConnection:
         self.wakes += 1
 
 
-class Hall:
-    """A referee, its players on scripted wires, and the games that it reported."""
+class RefereeDriver:
+    """A referee, its players on scripted connections, and the games that it has reported."""
 
     def __init__(self) -> None:
         self.reports: list[list[FinishedGame]] = []
         self.progress = 0
         self.referee = Referee(self.reports.append, margin_us=0)
-        self.referee.on_progress = self._progressed
+        self.referee.on_progress = self._count_progress
 
-    def _progressed(self) -> None:
+    def _count_progress(self) -> None:
         self.progress += 1
 
     @property
@@ -47,7 +47,7 @@ class Hall:
         """The player's connection is lost; its games wait for it."""
         wire = self.referee.player(key).wire
         if wire is not None:
-            wire.capacity_timed = wire.capacity_untimed = 0  # type: ignore[misc]  # this wire's can be set
+            wire.capacity_timed = wire.capacity_untimed = 0  # type: ignore[misc]  # a scripted connection can change
             wire.online = False  # type: ignore[misc]
 
     def forfeit(self, key: int) -> None:
@@ -55,12 +55,12 @@ class Hall:
         self.referee.forfeit(self.referee.player(key), Termination.DISCONNECTED)
 
     def running(self, *keys: int) -> list[Game]:
-        """The running games of these players, in the order in which they began."""
+        """Return the running games of these players in the order of their starts."""
         games = {handle: game for key in keys for handle, game in self.referee.player(key).games.items()}
         return [games[handle] for handle in sorted(games)]
 
     def resign(self, games: Iterable[Game]) -> None:
-        """In each of these games the side to move gives up; a frame for each player."""
+        """Resign each of these games for the side to move, in one frame for each player."""
         by_mover: dict[int, list[Game]] = {}
         for game in games:
             by_mover.setdefault(game.mover.key, []).append(game)

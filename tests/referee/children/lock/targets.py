@@ -1,4 +1,4 @@
-"""Things outside the sandbox: a private folder, an open one, listening sockets, another process."""
+"""Targets of probes outside the sandbox: a private folder, an open one, listening sockets, another process."""
 
 import ctypes
 import os
@@ -19,8 +19,8 @@ from noughts_referee.children import locked_launcher
 from tests.support import refusing
 
 
-def marked(marker: str) -> list[int]:
-    """The processes that have this text in their command line."""
+def processes_with(marker: str) -> list[int]:
+    """Return the IDs of processes that have this text in their command line."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -34,7 +34,7 @@ def marked(marker: str) -> list[int]:
 
 
 def refuse_mounts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Start zygotes as on a machine that allows no mounts: scratch folders are no disks of their own."""
+    """Start zygotes without the right to mount, so that scratch folders are not separate disks."""
     refused = [sys.executable, refusing.__file__, refusing.MOUNT]
     monkeypatch.setattr(locked_launcher, "python", lambda *words: [*refused, *python(*words)])
 
@@ -52,10 +52,10 @@ def _system_v() -> Iterator[tuple[int, int]]:
 
 
 @contextmanager
-def ground(user: int | None) -> Iterator[dict[str, Any]]:
-    """Things that only the sandbox keeps from a child. `user`: the owner of the files and of the victim."""
+def targets(user: int | None) -> Iterator[dict[str, Any]]:
+    """Create targets that only the sandbox protects from a child. `user` owns the files and the process `victim`."""
     with ExitStack() as stack:
-        base = Path(tempfile.mkdtemp(prefix="noughts-ground-"))
+        base = Path(tempfile.mkdtemp(prefix="noughts-targets-"))
         stack.callback(shutil.rmtree, base)
         base.chmod(0o755)
         for name in ("home", "open", "bot"):
