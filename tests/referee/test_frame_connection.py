@@ -303,7 +303,7 @@ async def test_untimed_games_in_a_frame_with_timed_ones_have_zero_clocks(server:
 
 
 async def test_each_bot_receives_its_own_time_limits_and_its_opponents(server: Loopback) -> None:
-    own_times = {"bot-1": "60/5+1", "bot-3": "no_limit"}
+    own_times = {"bot-1": "60/5+1", "bot-3": "none"}
     shared = conditions(time="2/move", players=(1, 2, 3), own_times=own_times)
     async with (
         raw_bot(server, 1, max_games=9) as first,
