@@ -19,7 +19,7 @@ from noughts_server.runtime.endless_work import running
 from noughts_server.runtime.recorder import recording
 from noughts_server.store.nodes import Node, NodeKind
 from noughts_server.store.tournaments.tournaments import pause_tournament, start_tournament
-from tests.referee.wires import ScriptedConnection
+from tests.referee.referee_driver import ScriptedConnection
 from tests.support.arena import NOW, Arena, open_arena
 from tests.support.loopback import wait_until
 
