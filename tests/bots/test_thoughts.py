@@ -83,7 +83,7 @@ async def test_thoughts_that_do_not_fit_the_moves_close_the_stream(
 ) -> None:
     server.referee.add(unit(conditions(), 1))
     async with raw_bot(server, 1) as bot, raw_bot(server, 2):
-        await bot.asked()
+        await bot.next_questions()
         thoughts = [types_pb2.Thought(depth=1)] * count
         moves = pb.Moves(game=[1], ply=[0], cell=[4], thinking=thinking, thought=thoughts)
         await bot.call.write(pb.PlayRequest(moves=moves))
