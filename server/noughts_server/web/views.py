@@ -17,6 +17,7 @@ from noughts_server.web import words
 from noughts_server.web.board_png import can_draw_png
 from noughts_server.web.calendar_file import calendar_text
 from noughts_server.web.handbook import is_built
+from noughts_server.web.joining import join_window
 from noughts_server.web.rendering import Rendering
 from noughts_server.web.score_interval import score_interval
 from noughts_server.web.signin import visitor_of
@@ -62,6 +63,7 @@ class Views:
             geometry,
             score_interval,
             can_draw_png,
+            join_window,
             llr_line,
             shown_accuracy,
         )

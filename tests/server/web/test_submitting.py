@@ -42,6 +42,7 @@ def test_a_bot_is_handed_in_from_the_browser(tmp_path: Path, browser: Browser) -
         poor = json_of_process("token create --owner bob", data)["token"]
         env = {**data, "NOUGHTS_SERVER": ready["grpc"], "NOUGHTS_TOKEN": token}
         json_of_process("tournament create cup --games 4", env)
+        json_of_process("tournament create later --join-from 4000-01-01", env)
         with page_in(browser, ready["web"]) as page:
             page.goto("/me?tab=upload")
             page.get_by_label("Your token").fill(token)
@@ -59,6 +60,17 @@ def test_a_bot_is_handed_in_from_the_browser(tmp_path: Path, browser: Browser) -
             page.get_by_label("Tournament to enter").select_option(label="cup")
             page.get_by_role("button", name="Upload", exact=True).click()
             expect(page.get_by_role("heading", name="mine", level=1)).to_be_visible()
+            page.goto("/me?tab=upload")
+            options = page.get_by_label("Tournament to enter").locator("option")
+            expect(options).to_have_text(["no tournament", "cup"])
+            page.get_by_label("The file:").set_input_files(good)
+            # As if `later` had taken entries when the page was loaded.
+            page.get_by_label("Tournament to enter").select_option(label="cup")
+            page.evaluate("document.querySelector('#upload-tournament option:last-child').value = 'tournaments/later'")
+            page.get_by_role("button", name="Upload", exact=True).click()
+            expect(page.get_by_role("alert")).to_contain_text(
+                "The bot mine is uploaded and can play, but not entered: "
+            )
             page.goto("/tournaments/cup")
             page.get_by_role("button", name="Start").click()
             expect(page.locator(".state.finished")).to_be_visible(timeout=30_000)

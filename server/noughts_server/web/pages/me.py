@@ -11,6 +11,7 @@ from noughts_server.client.submissions import TRIAL_SECONDS, file_kind, submissi
 from noughts_server.core.resource_names import bot_name, token_name
 from noughts_server.web.documents import Document
 from noughts_server.web.forms import in_form, whole_number
+from noughts_server.web.joining import takes_first_entries
 from noughts_server.web.pages.website import Person, Website
 from noughts_server.web.signin import read_form, read_form_with_file
 from noughts_server.web.upstream import Failure
@@ -58,7 +59,7 @@ async def own_page(
         games=await _recent_games(website, bots),
         tournaments=tournaments["tournaments"],
         tokens=[token for token in tokens["tokens"] if token["owner"] == person.owner],
-        joinable=[tournament for tournament in newest["tournaments"] if tournament["state"] == "open"],
+        joinable=[tournament for tournament in newest["tournaments"] if takes_first_entries(tournament)],
         accepts=status["accepts"],
         form=failed_form,
         secret=new_token,
@@ -93,14 +94,20 @@ async def submit_bot(website: Website, request: Request, person: Person) -> Resp
         requests = submission_requests(submission, file.content)
         submit: Any = upstream.bots.SubmitBot  # a method that takes a stream of requests
         response = await upstream.call(submit, requests, person.token, seconds=TRIAL_SECONDS)
-        if tournament := form.get("tournament", ""):
-            join = tournaments_pb2.JoinTournamentRequest(name=tournament, bot=response.version.name)
-            await upstream.ask(upstream.tournaments.JoinTournament, join, person.token)
     except Failure as failure:
         if failure.status == 401:
             raise
         in_form(failure, _UPLOAD_FORM.values(), _UPLOAD_FORM)
         return await own_page(website, request, person, failure, failed_form="upload")
+    if tournament := form.get("tournament", ""):
+        try:
+            join = tournaments_pb2.JoinTournamentRequest(name=tournament, bot=response.version.name)
+            await upstream.ask(upstream.tournaments.JoinTournament, join, person.token)
+        except Failure as failure:
+            if failure.status == 401:
+                raise
+            failure.message = f"The bot {submission.bot} is uploaded and can play, but not entered: {failure.message}"
+            return await own_page(website, request, person, failure, failed_form="upload")
     return RedirectResponse(f"/bots/{response.version.name.split('/')[1]}", 303)
 
 

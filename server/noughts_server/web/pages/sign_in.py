@@ -13,19 +13,21 @@ _MOST_FAILURES = 10
 
 
 async def sign_in_page(website: Website, request: Request) -> Response:
-    return await _page(website, request, expired=request.query_params.get("expired") == "true")
+    place = place_after(request.query_params.get("next", ""))
+    return await _page(website, request, place, expired=request.query_params.get("expired") == "true")
 
 
 async def _page(
-    website: Website, request: Request, failure: Failure | None = None, *, expired: bool = False
+    website: Website, request: Request, place: str, failure: Failure | None = None, *, expired: bool = False
 ) -> Response:
-    place = place_after(request.query_params.get("next", ""))
+    """Return the form, which leads to `place` after signing in."""
     return await website.views.page(request, "sign_in.html.jinja", failure, next=place, expired=expired)
 
 
 async def sign_in(website: Website, request: Request) -> Response:
     address, failures = address_of(request.scope), website.failed_sign_ins
     form = await read_form(request)
+    place = place_after(form.get("next", ""))
     try:
         token = read_token(form.get("token", ""))
         get_token = tokens_pb2.GetTokenRequest(name=OWN_TOKEN)
@@ -36,8 +38,8 @@ async def sign_in(website: Website, request: Request) -> Response:
             if failures.count(address) > _MOST_FAILURES:
                 message = f"{_MOST_FAILURES} attempts have failed within a minute."
                 failure = Failure(429, message, "Try again in a minute; a valid token is accepted at once.")
-        return await _page(website, request, failure)
-    redirect = RedirectResponse(place_after(form.get("next", "")), 303)
+        return await _page(website, request, place, failure)
+    redirect = RedirectResponse(place, 303)
     return signed_in(redirect, token, secure=website.secure)
 
 

@@ -11,6 +11,7 @@ from noughts_server.core.resource_names import tournament_name
 from noughts_server.tables.crosstable import Crosstable
 from noughts_server.web import api_routes, words
 from noughts_server.web.documents import Document, enum_words
+from noughts_server.web.joining import takes_first_entries
 from noughts_server.web.pages.listing import list_page
 from noughts_server.web.pages.tournament_actions import permitted_actions
 from noughts_server.web.pages.website import Website
@@ -72,6 +73,7 @@ async def _known_tournament(website: Website, request: Request) -> Document:
         "tournament": tournament,
         "before": before,
         "standings": tournament["standings"][before : before + _ROWS_OF_STANDINGS],
+        "takes_entries": takes_first_entries(tournament),
         "desk": await permitted_actions(website, request, tournament),
         "crosstable": _crosstable(tournament["standings"], crosstable["cells"]),
         "rounds": _rounds(crosstable["matches"]),

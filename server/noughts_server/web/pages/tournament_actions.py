@@ -10,6 +10,7 @@ from noughts_server.core.resource_names import tournament_name
 from noughts_server.web import words
 from noughts_server.web.documents import Document
 from noughts_server.web.forms import number_of
+from noughts_server.web.joining import takes_first_entries
 from noughts_server.web.pages.website import Person, Website
 from noughts_server.web.signin import read_form
 
@@ -29,6 +30,7 @@ async def permitted_actions(website: Website, request: Request, tournament: Docu
         "organises": is_organiser,
         "bots": [bot for bot in bots if bot["name"] not in entered_names] if _takes_entries(tournament) else [],
         "guests": is_organiser and _takes_entries(tournament),
+        "takes_entries": _takes_entries(tournament),
         "labels": [row["label"] for row in active_rows if is_organiser or words.bot(row["bot_version"]) in own_names],
         "actions": _actions(tournament) if is_organiser else [],
         "adds": _extended_setting(tournament),
@@ -95,7 +97,7 @@ def _takes_entries(tournament: Document) -> bool:
     late = format_named(str(tournament["schedule"])).late_entries
     if state == "paused":
         return late is not LateEntries.NEVER
-    return state == "open" or (state == "running" and late is LateEntries.ALWAYS)
+    return takes_first_entries(tournament) or (state == "running" and late is LateEntries.ALWAYS)
 
 
 def _extended_setting(tournament: Document) -> str:

@@ -1,0 +1,66 @@
+"""Joining windows on the website: announced, and no button that could only be refused."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from noughts_proto.security import Dialling
+from noughts_proto.v1 import tournaments_pb2
+from noughts_server.client.client import connected
+from noughts_server.testing import ServerUnderTest
+from noughts_server.web.joining import join_window, takes_first_entries
+from tests.server.web.test_signin import As
+from tests.support.background import bots_online
+from tests.support.site import Site
+
+NOW = datetime.now(UTC)
+EARLIER, LATER = ((NOW + timedelta(hours=hours)).isoformat() for hours in (-1, 1))
+
+
+@pytest.mark.parametrize(
+    "begin, end, takes_entries, words",
+    [
+        (None, None, True, ""),
+        (LATER, None, False, "joining begins"),
+        (EARLIER, LATER, True, "joining ends"),
+        (None, EARLIER, False, "joining ended"),
+    ],
+)
+def test_join_window_is_told_in_words(begin: str | None, end: str | None, takes_entries: bool, words: str) -> None:
+    tournament = {"state": "open", "join_from": begin, "join_until": end}
+    assert takes_first_entries(tournament) is takes_entries
+    assert join_window(tournament).startswith(words)
+    assert bool(join_window(tournament)) == bool(words)
+
+
+def test_tournament_that_runs_has_no_join_window() -> None:
+    tournament = {"state": "running", "join_from": EARLIER, "join_until": LATER}
+    assert join_window(tournament) == ""
+    assert not takes_first_entries(tournament)
+
+
+def make_tournament(server: ServerUnderTest, name: str, join_from: datetime) -> str:
+    """Make a tournament of lea's that bots can join from a time on, and return its page's address."""
+    tournament = tournaments_pb2.Tournament(name=f"tournaments/{name}", variant="tictactoe", games_per_pair=2)
+    tournament.join_from.FromDatetime(join_from)
+    request = tournaments_pb2.CreateTournamentRequest(tournament=tournament)
+    with connected(server.address, server.token("lea"), Dialling()) as client:
+        client.call(client.tournaments.CreateTournament, request)
+    return f"/tournaments/{name}"
+
+
+def test_page_says_when_joining_begins_and_has_no_button_before(server: ServerUnderTest, site: Site) -> None:
+    place = make_tournament(server, "joined-later", NOW + timedelta(hours=1))
+    token = server.token("lea")
+    with bots_online(server.address, token, waiting="random"):
+        stranger_page, owner_page = site.get(place), As(site, token).get(place)
+    assert "joining begins" in stranger_page.text
+    assert "Sign in to join" not in stranger_page.text
+    assert "Your bots cannot join now: joining begins" in owner_page.text
+    assert 'id="do-join"' not in owner_page.text
+
+
+def test_sign_in_leads_to_the_wanted_page_after_a_wrong_token(site: Site) -> None:
+    answer = site.post("/signin", {"token": "nou_wrong", "next": "/bots"})
+    assert answer.status == 401
+    assert '<input type="hidden" name="next" value="/bots">' in answer.text
