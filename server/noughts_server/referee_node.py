@@ -61,7 +61,7 @@ class Subscriptions:
 
     def _gone(self, server: str) -> None:
         for slot in self._wanted.pop(server, ()):
-            self._observer.unwant(slot)
+            self._observer.stop_observing(slot)
 
     def _hear(self, message: pb.FeedWants) -> None:
         self._silence.heard(message.server)
@@ -69,9 +69,9 @@ class Subscriptions:
         before = self._wanted.get(message.server, set())
         self._wanted[message.server] = now = set(slots)
         for slot in now - before:
-            self._observer.want(slot)
+            self._observer.observe(slot)
         for slot in before - now:
-            self._observer.unwant(slot)
+            self._observer.stop_observing(slot)
         for row in message.unknown:
             game = self._observer.snapshot(slots[row])
             if game is not None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from noughts_server.competition.pairing_batch import Encounter, Field, PairingBatch, Played
+from noughts_server.competition.pairing_batch import Encounter, Field, PairingBatch, PlayedEncounter
 
 
 @dataclass
@@ -21,7 +21,7 @@ class Chance:
     def __post_init__(self) -> None:
         self._random = Random(self.seed)
 
-    def played(self, number: int, encounter: Encounter, games: int) -> Played:
+    def played(self, number: int, encounter: Encounter, games: int) -> PlayedEncounter:
         """Better seeds win more often, which is what tournaments are like."""
         points = 0.0
         for _ in range(games):
@@ -29,7 +29,7 @@ class Chance:
                 points += 0.5
             else:
                 points += self._random.random() < 1 / (1 + 1.1 ** (encounter.first - encounter.second))
-        return Played(number, *encounter, points, games - points, games)
+        return PlayedEncounter(number, *encounter, points, games - points, games)
 
     def gone(self, entries: int) -> frozenset[int]:
         """The entry that is withdrawn now."""

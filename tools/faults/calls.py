@@ -70,8 +70,8 @@ COMPETITION = (
     Fault(
         name="swiss-bye-twice",
         file=f"{_COMPETITION}/formats/swiss.py",
-        before="in [*met, *((entry, _BYE) for _, entry in field.byes)]:",
-        after="in met:",
+        before="self._met[entry].add(_BYE)",
+        after="pass",
         harm="In a Swiss the last bot gets the bye in every round.",
         near=("tests/server/competition/test_swiss.py",),
         wider=_PAIRING_TESTS,
@@ -97,7 +97,7 @@ COMPETITION = (
     Fault(
         name="danish-bye-for-the-last",
         file=f"{_COMPETITION}/formats/danish.py",
-        before="min(reversed(order), key=had.count)",
+        before="min(reversed(order), key=entries_with_byes.count)",
         after="order[-1]",
         harm="The last bot of a Danish tournament gets the bye again and again.",
         near=("tests/server/competition/test_danish.py",),

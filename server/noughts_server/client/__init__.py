@@ -1,4 +1,4 @@
-"""Calls to a server: its services, deadlines, pages of lists, and what a failed call means.
+"""Calls to a server: its services, deadlines, pages of lists, and the meaning of failed calls.
 
 The command line uses `Client`, whose calls block; the website awaits its calls (`web/upstream.py`).
 """

@@ -1,4 +1,4 @@
-"""A client whose calls block."""
+"""A client of a server for the command line: its calls block."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -18,6 +18,7 @@ from noughts_server.client.stubs import Stubs
 
 LARGEST_PAGE = 1_000
 _FIRST_WAIT, _LONGEST_WAIT = 0.2, 5.0
+"""Seconds between two attempts to reconnect."""
 
 
 class _PagedResponse(Protocol):
@@ -42,7 +43,7 @@ class Client(Stubs):
         dialling: Dialling,
         hints: Mapping[grpc.StatusCode, str] = NO_HINTS,
     ) -> None:
-        """`hints` say what to do about errors that the server has no hint for."""
+        """`hints` is advice for errors that the server has no hint for, by status."""
         super().__init__(channel)
         self.address = address
         self.token = token
@@ -57,7 +58,7 @@ class Client(Stubs):
         *,
         seconds: float = DEADLINE_SECONDS,
     ) -> Response:
-        """Return the method's answer; `request` is an iterator if the method takes several. Raises CallFailed."""
+        """Return the method's answer; `request` is an iterator if the method takes a stream. Raises CallFailed."""
         try:
             return method(request, timeout=seconds, metadata=self._metadata)  # type: ignore[arg-type]  # as the method wants
         except grpc.RpcError as error:
@@ -71,28 +72,29 @@ class Client(Stubs):
         limit: int | None = None,
     ) -> Iterator[Item]:
         """Yield the first `limit` items of a list (None: all), with one page at a time in memory."""
-        left = LARGEST_PAGE if limit is None else limit
-        while left:
-            request.page_size = min(left, LARGEST_PAGE)
+        count = 0
+        while limit is None or count < limit:
+            most = LARGEST_PAGE if limit is None else min(limit - count, LARGEST_PAGE)
+            request.page_size = most
             page = self.call(method, request)
-            for item in islice(items(page), left):
+            for item in islice(items(page), most):
                 yield item
-                left -= limit is not None
+                count += 1
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
 
     def login(self, name: str) -> Login:
-        """Return what a bot of this token needs to log in at the same server."""
+        """Return the login of a bot with this token and name at the same server."""
         return Login(self.address, self.token, name=name, dialling=self._dialling)
 
     def follow(
-        self, name: str, message: Callable[[feed_pb2.WatchResponse, View], None], lost: Callable[[str], None]
+        self, name: str, on_message: Callable[[feed_pb2.WatchResponse, View], None], on_loss: Callable[[str], None]
     ) -> None:
-        """Call `message` with each event of a game or tournament, and the view before that event, until it is over.
+        """Follow a game or tournament until it is over.
 
-        If the connection is lost, call `lost` with the reason and reconnect. Raises CallFailed if the server refuses or
-        was never reached.
+        Call `on_message` with each event and the view before it. If the connection is lost, call `on_loss` with the
+        reason and reconnect. Raises CallFailed if the server refuses the call, or if no snapshot has arrived yet.
         """
         view = View()
         request = feed_pb2.WatchRequest(name=name)
@@ -101,14 +103,14 @@ class Client(Stubs):
             try:
                 for response in self.feed.Watch(request, metadata=self._metadata):
                     wait = _FIRST_WAIT
-                    message(response, view)
+                    on_message(response, view)
                     continue_after(request, response)
                 return
             except grpc.RpcError as error:
                 failed = self._explained(error)
                 if failed.code not in TEMPORARY_CODES or not view.has_snapshot:
                     raise failed from error
-                lost(failed.message)
+                on_loss(failed.message)
             time.sleep(wait)
             wait = min(2 * wait, _LONGEST_WAIT)
 

@@ -1,4 +1,4 @@
-"""The meaning of a failed call, in words."""
+"""Failed calls of a client: what a gRPC error means, in words for the user."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,6 +28,8 @@ _REFUSALS = (
 
 @dataclass(eq=False)
 class CallFailed(ExplainedError):
+    """A call that failed, with its status and a message for the user."""
+
     code: grpc.StatusCode
     message: str
     hint: str = ""
@@ -60,11 +62,11 @@ def explain_call(
     has_token: bool = True,
     seconds: float = DEADLINE_SECONDS,
 ) -> CallFailed:
-    """Return what a gRPC error means, in the server's own words if it gave some.
+    """Return the meaning of a gRPC error, in the server's own words if it sent any.
 
-    `hints` say what to do about errors that the server has no hint for, by status. `seconds` was the call's deadline.
+    `hints` is advice for errors that the server has no hint for, by status. `seconds` was the call's deadline.
     """
-    # The errors of blocking calls are also calls, but their published types do not say so.
+    # The errors of blocking calls are instances of grpc.Call, which gRPC's type stubs do not declare.
     known = isinstance(error, grpc.Call | grpc.aio.AioRpcError)
     code = error.code() if known else grpc.StatusCode.UNKNOWN
     details = (error.details() if known else "") or code.name

@@ -32,7 +32,7 @@ class Stubs:
 
 
 class AsyncStubs:
-    """Stubs whose calls are awaited; streams of the feed have a channel of their own."""
+    """Stubs whose calls are awaited. Streams of the feed use a channel of their own."""
 
     def __init__(self, channel: grpc.aio.Channel, feed_channel: grpc.aio.Channel) -> None:
         self.bots = BotServiceStub(channel)

@@ -26,7 +26,7 @@ _PREPARED = 8
 
 
 class RemoteObserver:
-    """The running games of all referees; see `Observed`. A server without a cluster has a `FeedObserver` instead."""
+    """The running games of all referees; see `WatchableGames`. Outside a cluster a `FeedObserver` does its work."""
 
     def __init__(self, referees: RemoteReferee, bus: Bus, server: str) -> None:
         self._referees = referees
@@ -45,7 +45,7 @@ class RemoteObserver:
         self._will_tell = False
 
     def listening(self, handler: Callable[[GameEvent], None]) -> AbstractContextManager[None]:
-        """As `Observed.listening`."""
+        """As `WatchableGames.listening`."""
 
         def pass_new(played: GameEvent) -> None:
             if self._is_new(played):
@@ -60,7 +60,7 @@ class RemoteObserver:
             expired = [slot for slot, until in self._prepared.items() if until < now]
             for slot in expired:
                 del self._prepared[slot]
-                self.unwant(slot)
+                self.stop_observing(slot)
             self._tell()
             await asyncio.sleep(_PERIOD_SECONDS)
 
@@ -69,8 +69,8 @@ class RemoteObserver:
         self._unknown.update(self._watchers)
         self._tell_soon()
 
-    def want(self, slot: SlotKey) -> feed_pb2.WatchedGame | None:
-        """As `Observed.want`. Return None if nobody watched the game before: its referee sends the state later."""
+    def observe(self, slot: SlotKey) -> feed_pb2.WatchedGame | None:
+        """As `WatchableGames.observe`. Return None for a newly watched game: its referee sends the state later."""
         self._watchers[slot] += 1
         if self._watchers[slot] == 1:
             self._unknown.add(slot)
@@ -80,8 +80,8 @@ class RemoteObserver:
         # A copy, because the caller and this object both change their game.
         return game and feed_pb2.WatchedGame.FromString(game.SerializeToString())
 
-    def unwant(self, slot: SlotKey) -> None:
-        """As `Observed.unwant`."""
+    def stop_observing(self, slot: SlotKey) -> None:
+        """As `WatchableGames.stop_observing`."""
         self._watchers[slot] -= 1
         if self._watchers[slot] <= 0:
             del self._watchers[slot]
@@ -89,8 +89,8 @@ class RemoteObserver:
             self._unknown.discard(slot)
             self._tell_soon()
 
-    def follows(self, slot: SlotKey) -> bool:
-        """As `Observed.follows`."""
+    def is_observed(self, slot: SlotKey) -> bool:
+        """As `WatchableGames.is_observed`."""
         return self._game(slot) is not None and slot.ordinal in self._referees.slots(slot.tournament)
 
     def running(self, tournament: int) -> Iterator[SlotKey]:
@@ -99,13 +99,13 @@ class RemoteObserver:
         for ordinal in self._referees.slots(tournament)[:_PREPARED]:
             slot = SlotKey(tournament, ordinal)
             if slot not in self._prepared:
-                self.want(slot)
+                self.observe(slot)
             self._prepared[slot] = until
             if self._game(slot) is not None:
                 yield slot
 
     def in_flight(self, tournament: int) -> int:
-        """As `Observed.in_flight`."""
+        """As `WatchableGames.in_flight`."""
         return self._referees.in_flight(tournament)
 
     def _game(self, slot: SlotKey) -> feed_pb2.WatchedGame | None:

@@ -1,4 +1,4 @@
-"""The matches of a bracket, which formats return and users see."""
+"""The matches of a bracket, or the pairings of rounds, as formats return them and users see them."""
 
 from enum import StrEnum
 from typing import Generic, NamedTuple, TypeVar
@@ -7,7 +7,7 @@ Side = TypeVar("Side")
 
 
 class Decision(StrEnum):
-    """Why a match is over. Users see the values."""
+    """The reason why a match is over. Users see the values."""
 
     BYE = "bye"
     POINTS = "points"
@@ -22,22 +22,22 @@ class Match(NamedTuple, Generic[Side]):
 
     round: int
     first: Side | None
-    """The side from the upper half of this part of the bracket; like the other one, None while unknown."""
+    """The side from the upper half of this part of the bracket; None while it is unknown, or if `second` has a bye."""
     second: Side | None
-    """None also if the other side has a bye."""
+    """The other side; None while it is unknown, or if `first` has a bye."""
     first_points: float = 0.0
     second_points: float = 0.0
     games: int = 0
     winner: Side | None = None
-    """None while unfinished, and (in a round only) if it is drawn."""
+    """None while the match is unfinished. A drawn pairing of a round has none either."""
     decision: Decision | None = None
-    """None while unfinished."""
+    """None while the match is unfinished."""
 
     @property
-    def open(self) -> bool:
+    def is_open(self) -> bool:
         """Return whether both entries are known and the match is undecided."""
         return self.first is not None and self.second is not None and self.winner is None
 
 
 BracketRound = tuple[Match[int], ...]
-"""From the top of the bracket to its bottom."""
+"""The matches of a round, from the top of the bracket to its bottom."""

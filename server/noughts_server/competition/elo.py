@@ -15,21 +15,32 @@ START = 1500.0
 """The rating of a bot before its first rated game."""
 
 PROVISIONAL_GAMES = 30
+"""A rating from fewer games is provisional, and its K factor is the largest."""
 _SETTLED_GAMES = 300
-_K_PROVISIONAL, _K, _K_SETTLED = 40.0, 20.0, 10.0
+"""From this number of games on, the K factor is the smallest."""
+_K_PROVISIONAL = 40.0
+_K = 20.0
+_K_SETTLED = 10.0
 
 MOST_MOVED = 400.0
-"""Points by which all games with the bots of one other owner can move a rating, up or down, if that is limited."""
+"""Limit of the points by which all games with the bots of one other owner can move a rating, up or down.
+
+The caller decides whether it applies: see `Rating.limit_change`.
+"""
 
 _SCALE = 400.0
+"""The rating difference at which the odds of the expected score are 10 to 1."""
 
-_UNKNOWN, _Z95 = 350.0, 1.959964
+_FIRST_DEVIATION = 350.0
+"""The standard deviation of an unknown player's rating."""
+_Z95 = 1.959964
+"""The quantile of the normal distribution for 95 % confidence intervals."""
 
 # Enumeration members are slow to look up and compare, and every game is rated.
 _FIRST_WINS, _DRAW, _SECOND_WINS = int(Result.FIRST_WINS), int(Result.DRAW), int(Result.SECOND_WINS)
 
-# Points of a rating's history for each doubling of the number of games, as a power of two.
 _POINTS_BITS = 5
+"""A rating's history has 2 to the power of this points for each doubling of the number of games."""
 
 
 @dataclass(slots=True)
@@ -42,16 +53,19 @@ class Rating:
     draws: int = 0
     losses: int = 0
     due: int = field(init=False, repr=False, compare=False)
-    """The number of games at which its history gets its next point, after which the caller sets the next one."""
+    """The number of games at which the rating's history gets its next point. The caller keeps it up to date."""
 
     moved: dict[int, float] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """The points by which games with the bots of each other owner have moved it, by owner; only if that is limited."""
+    """By other owner: the points by which games with this owner's bots have moved the rating. See `limit_change`."""
 
     def __post_init__(self) -> None:
         self.due = next_point(self.games)
 
-    def bound(self, owner: int, before: float) -> None:
-        """Undo what a game with a bot of this owner, since the rating `before`, has moved it beyond `MOST_MOVED`."""
+    def limit_change(self, owner: int, before: float) -> None:
+        """Limit the change of the rating by a game with a bot of this owner; `before` is the rating before the game.
+
+        All games with the bots of this owner together change the rating by at most `MOST_MOVED` points up or down.
+        """
         moved = self.moved.get(owner, 0.0)
         total = moved + self.rating - before
         if not -MOST_MOVED <= total <= MOST_MOVED:
@@ -75,15 +89,16 @@ def rating_error(games: int) -> float:
     variances = _first_variances()
     if games < len(variances):
         return _Z95 * sqrt(variances[games])
-    # K is constant from here on, and the slope nearly so: a difference equation of first order, solved.
-    kept = (1 - _K_SETTLED * _slope(variances[-1])) ** 2
-    settled = _K_SETTLED**2 / 4 / (1 - kept)
-    return _Z95 * sqrt(settled + (variances[-1] - settled) * kept ** (games - len(variances) + 1))
+    # K is constant from here on, and the slope nearly is, so the recurrence V' = factor V + K^2 / 4 has this solution.
+    factor = (1 - _K_SETTLED * _slope(variances[-1])) ** 2
+    limit = _K_SETTLED**2 / 4 / (1 - factor)
+    return _Z95 * sqrt(limit + (variances[-1] - limit) * factor ** (games - len(variances) + 1))
 
 
 @cache
 def _first_variances() -> list[float]:
-    variances = [_UNKNOWN**2]
+    """Return the variance of the error after 0, 1, 2 and so on games, up to `_SETTLED_GAMES`."""
+    variances = [_FIRST_DEVIATION**2]
     for games in range(_SETTLED_GAMES):
         variance = variances[-1]
         factor = _k_factor(games)
@@ -100,15 +115,16 @@ def _slope(variance: float) -> float:
 def next_point(games: int) -> int:
     """Return the next number of games after this one at which a rating's history has a point.
 
-    Points are at the multiples of the largest power of two that is at most 1/32 of the number: every game up to 64,
-    every second up to 128, and so on. So each doubling has 32 points, which depend only on the number of games.
+    Up to 64 games each game has a point, up to 128 every second one, up to 256 every fourth one, and so on. So each
+    doubling has 32 points, which depend only on the number of games.
     """
+    # The largest power of two that is at most 1/32 of the number.
     step = max(1, 1 << games.bit_length() >> (_POINTS_BITS + 1))
     return (games // step + 1) * step
 
 
 def rate_game(first: Rating, second: Rating, result: int) -> None:
-    """Update the ratings of both sides after a game, each from the ratings before. A void game changes nothing."""
+    """Update the ratings of both sides after a game. A void game changes nothing."""
     if result == _FIRST_WINS:
         score = 1.0
         first.wins += 1

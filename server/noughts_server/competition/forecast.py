@@ -1,26 +1,29 @@
-"""Estimate a tournament's number of games and duration before it starts."""
+"""Forecasts: estimates of a tournament's number of games and its duration before it starts."""
 
 from dataclasses import dataclass
+from math import ceil
 
 from noughts_referee.clock import MICROSECONDS, TimeControl
 from noughts_referee.rules import Variant
 
-_FILLED = 0.9
-_TIMES_THE_SHORTEST = 6
+_FILLED_SHARE = 0.9
+_TIMES_SHORTEST_GAME = 6
+"""Experience with many variants: games fill this share of the board, or last this many times the shortest game."""
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """The facts about a tournament before it starts."""
+    """The number of entries, rounds and games of a tournament, as far as they are known before it starts."""
 
     entries: int
     rounds: int | None
-    """None for a gauntlet and a ladder."""
+    """None if the format has no rounds."""
     least: int | None
-    """The minimal number of games; in a knockout more follow equal points. None: it continues until it is stopped."""
+    """The minimal number of games; None if the tournament continues until it is stopped."""
     most: int | None
+    """The maximal number of games, e.g. with all extra pairs of a knockout; None as for `least`."""
     waves: tuple[int, ...]
-    """The maximal number of concurrent games, wave by wave; for a ladder, one round of all entries."""
+    """The number of games that can be concurrent, wave by wave; for a ladder, one game pair for all entries."""
 
     @property
     def usual(self) -> int:
@@ -29,7 +32,7 @@ class Forecast:
 
     def seconds(self, game: float, concurrency: int) -> float:
         """Return the duration of the usual games if each takes `game` seconds, with this concurrency."""
-        return sum(-(-games // concurrency) for games in self.waves) * game
+        return sum(ceil(games / concurrency) for games in self.waves) * game
 
 
 def usual_plies(variant: Variant, draw_after: int = 0) -> int:
@@ -37,17 +40,24 @@ def usual_plies(variant: Variant, draw_after: int = 0) -> int:
 
     Tic-tac-toe has 8, Connect Four 38, Gomoku 60; at most `draw_after` if that is not 0.
     """
-    plies = min(round(_FILLED * variant.cells), _TIMES_THE_SHORTEST * (variant.shortest_win + 1))
+    plies = min(round(_FILLED_SHARE * variant.cells), _TIMES_SHORTEST_GAME * (variant.shortest_win + 1))
     return max(1, min(plies, draw_after) if draw_after else plies)
 
 
 def longest_game(times: list[TimeControl], plies: int) -> float | None:
-    """Return the mean seconds of games that use all time of these controls; None if one is unlimited."""
+    """Return the seconds of a game of `plies` plies that uses all time, as the mean of these time controls.
+
+    None if one of them is unlimited.
+    """
     if not all(time.timed for time in times):
         return None
     moves = plies / 2
     sides = []
     for time in times:
-        by_moves, by_bank = moves * time.move_us, time.bank_us + moves * time.increment_us
-        sides.append(min(by_moves, by_bank) if time.move_us and time.bank_us else by_moves or by_bank)
+        by_moves = moves * time.move_us
+        by_base_time = time.bank_us + moves * time.increment_us
+        if time.move_us and time.bank_us:
+            sides.append(min(by_moves, by_base_time))
+        else:
+            sides.append(by_moves or by_base_time)
     return 2 * sum(sides) / len(sides) / MICROSECONDS

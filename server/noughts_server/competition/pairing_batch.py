@@ -1,6 +1,7 @@
-"""Arguments and results of formats whose pairings depend on results, wave by wave.
+"""Arguments and results of formats whose pairings depend on results.
 
-A wave is what can be paired at once. After its games, the next one follows only from what is stored.
+Such a format pairs wave by wave: a wave is a set of encounters that can be played at the same time. The next wave
+follows from the stored results of all earlier ones.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,51 +13,53 @@ class Encounter(NamedTuple):
     """Two entries, numbered from 0, that play an even number of games with alternating sides."""
 
     first: int
-    """Begins the first game."""
+    """The entry that begins the first game."""
     second: int
 
 
-class Played(NamedTuple):
+class PlayedEncounter(NamedTuple):
+    """An encounter that is over, with its result."""
+
     round: int
     first: int
     second: int
     first_points: float
-    """1 for a win, 1/2 for a draw."""
+    """The sum over its games: 1 for a win, 1/2 for a draw."""
     second_points: float
     games: int
     first_forfeits: int = 0
-    """Games lost through a crash, a late move or an illegal move."""
+    """Games that the entry lost by its own fault."""
     second_forfeits: int = 0
 
 
 class PairingBatch(NamedTuple):
-    """The next encounters."""
+    """A wave of encounters."""
 
     round: int
-    """From 1. Extra pairs of a knockout are another wave of the same round."""
+    """The number of the round, from 1. Extra pairs of a knockout are another wave of the same round."""
     encounters: tuple[Encounter, ...]
     games: int
-    """The games of each pairing."""
+    """The number of games of each encounter."""
     byes: tuple[int, ...] = ()
-    """Entries with a bye, which counts as a win. The first wave of a round has all of them."""
+    """Entries with a bye, which counts as a win. Only the first wave of a round has byes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """The state of a tournament."""
+    """The entries of a tournament and their results so far, from which a format pairs the next wave."""
 
     entries: int
-    """Their number; entries are numbered from 0 in the order of their seeds."""
+    """The number of entries. They are numbered from 0 in the order of their seeds."""
     withdrawn: Mapping[int, int] = field(default_factory=dict)
-    """Withdrawn entries, with the time of each."""
-    played: Sequence[Played] = ()
-    """Encounters in the order of pairing. All of them are over."""
+    """The times of withdrawals by entry."""
+    played: Sequence[PlayedEncounter] = ()
+    """All encounters so far in the order of pairing. All of them are over."""
     byes: Sequence[tuple[int, int]] = ()
-    """(round, entry), as returned with the waves."""
+    """All byes so far as (round, entry)."""
     rounds: int = 0
-    """The rounds of a Swiss tournament; 0 means the usual number."""
+    """The rounds of a Swiss or Danish tournament; 0 means the usual number."""
     games: int = 2
-    """The games of a pairing; even."""
+    """The number of games of an encounter; even."""
     seed: int = 0
     """The tournament's seed, unsigned 64 bits."""
     stop_when_decided: bool = False

@@ -1,4 +1,4 @@
-"""The interface of schedules: the slots of a tournament in any format."""
+"""The interface of schedules: the slots (scheduled games) of a tournament in any format."""
 
 from collections.abc import Iterable, Iterator
 from typing import Protocol
@@ -24,7 +24,7 @@ class Schedule(Protocol):
         """Yield the slots with these ordinals, in their order."""
 
     def encounters(self, ordinals: Iterable[int]) -> Iterator[int]:
-        """Yield the numbers, from 0, of these slots' encounters: two games on one opening, with sides swapped."""
+        """Yield the number, from 0, of each slot's encounter: two games on one opening, with sides swapped."""
 
     def slots_of(self, entry: int, before: int) -> Iterator[int]:
         """Yield the ordinals below `before` of the slots of this entry, in descending order."""

@@ -1,4 +1,4 @@
-"""Wins, draws and losses."""
+"""The score of a set of games: wins, draws and losses."""
 
 from dataclasses import asdict, dataclass
 

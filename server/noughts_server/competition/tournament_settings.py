@@ -11,16 +11,16 @@ from noughts_server.openings.settings import Openings
 
 
 def _option(most: int = 1) -> dict[str, int]:
-    """Metadata of an option with the same name everywhere: in the message, the database, JSON and the web form."""
+    """Mark a field as an option, which has the same name in the message, the database, JSON and the web form."""
     return {"most": most}
 
 
 GAMES_OF_A_TEST = 100_000
-"""The largest number of games of a match with a test, unless it is given."""
+"""The default limit of the games of a match with a test (SPRT)."""
 
 
 MOST_CONCURRENT = 1_024
-"""The largest number of concurrent games, unless it is given."""
+"""The default limit of concurrent games."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,20 +36,20 @@ class TournamentSettings:
     schedule: TournamentFormat = ROUND_ROBIN
     games_per_pair: int = 2
     concurrency: int = MOST_CONCURRENT
-    """The largest number of concurrent games; 0 in a test: as many as the measured pace of its bots is worth."""
+    """The limit of concurrent games; 0 in a test: the server derives it from the measured pace of the bots."""
     seed: int = 0
     """Unsigned 64 bits, from which all random numbers of the tournament follow."""
     rated: bool = True
     rounds: int = field(default=0, metadata=_option(4_096))
-    """The rounds of a Swiss tournament; 0 means log2 of the entries, rounded up, so that one entry can lead."""
+    """The rounds of a Swiss or Danish tournament; 0 means log2 of the entries, rounded up."""
     draw_after: int = field(default=0, metadata=_option(100_000))
     """A game is adjudicated a draw after this many plies; 0 means never."""
     fuel: int = field(default=0, metadata=_option(10**15))
-    """The fuel of each move of a WebAssembly module; 0 means the usual one."""
+    """The fuel of each move of a WebAssembly bot; 0 means the default."""
     margin_ms: int = field(default=0, metadata=_option(60_000))
     """Milliseconds by which a move of any bot can exceed its limit; 0 means the server's time margin."""
     live_scores: bool = field(default=False, metadata=_option())
-    """Whether spectators see the scores that bots report in games with clocks during the game, not only afterwards."""
+    """Whether spectators of games with clocks see the bots' scores during the game; otherwise only after its end."""
     keep_scores: bool = field(default=False, metadata=_option())
     """Whether the scores and comments that bots report are stored with the games."""
     forfeit_after: int = field(default=0, metadata=_option(100_000_000))
@@ -61,7 +61,7 @@ class TournamentSettings:
     priority: int = field(default=0, metadata=_option(1_000))
     """Among an owner's running tournaments with a throughput, those with the highest priority get the next games."""
     throughput: int = field(default=0, metadata=_option(1_000))
-    """In proportion to it, in percent, tournaments of equal priority share each referee; 0 means it does not share."""
+    """The weight, in percent, with which tournaments of equal priority share a referee; 0: it does not share."""
     across_owners: bool = False
     """Whether the priority also counts among the tournaments of all owners, because an admin chose it."""
     openings: Openings = field(default_factory=Openings)
@@ -91,12 +91,12 @@ class TournamentSettings:
 
     @property
     def journaled(self) -> bool:
-        """Return whether some games are journaled; see `TimeControl.long`."""
+        """Return whether the store keeps a journal of some games while they are live; see `TimeControl.long`."""
         return any(time.long for time in (self.time, *self.own_times.values()))
 
     @property
     def options(self) -> Mapping[str, int | str]:
-        """Return the values of `OPTIONS`."""
+        """Return the values of all `OPTIONS` by name."""
         return {
             "rounds": self.rounds,
             "draw_after": self.draw_after,
@@ -113,12 +113,12 @@ class TournamentSettings:
 
     @property
     def rating_list(self) -> str:
-        """Return the list of its games if they are rated, e.g. `tictactoe/untimed`."""
+        """Return the name of the rating list for the tournament's games, e.g. `tictactoe/untimed`."""
         return f"{self.variant}/{self.time.time_class}"
 
 
 class Option(NamedTuple):
-    """An option with the same name everywhere."""
+    """The properties of an option; see `_option`."""
 
     default: int | str
     """0, False or an empty text."""
@@ -127,12 +127,12 @@ class Option(NamedTuple):
 
 
 def usual_concurrency(schedule: TournamentFormat, throughput: int) -> int:
-    """Return the concurrency of a tournament unless it is given: in tests and the like, the bots' pace decides."""
+    """Return the default concurrency: 0 for comparisons of bots with a throughput, where the bots' pace decides."""
     return 0 if throughput and schedule.base is not None else MOST_CONCURRENT
 
 
 OPTIONS: Mapping[str, Option] = {
-    each.name: Option(cast("int | str", each.default), each.metadata["most"])
-    for each in fields(TournamentSettings)
-    if each.metadata
+    setting.name: Option(cast("int | str", setting.default), setting.metadata["most"])
+    for setting in fields(TournamentSettings)
+    if setting.metadata
 }

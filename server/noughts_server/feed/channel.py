@@ -1,4 +1,4 @@
-"""A channel of the feed, for any watched resource, the slots that channels follow, and the watchers of a channel."""
+"""What all channels of the feed have in common: numbered messages, the slots that they follow, and their watchers."""
 
 import asyncio
 from collections import defaultdict, deque
@@ -11,7 +11,7 @@ from noughts_proto.feed_view import View
 from noughts_proto.v1 import feed_pb2 as pb
 from noughts_referee.work_units import FinishedGame
 from noughts_server.core.errors import Unavailable
-from noughts_server.feed.observer import Observed, SlotKey
+from noughts_server.feed.observer import SlotKey, WatchableGames
 from noughts_server.store.games.results import TournamentProgress
 
 
@@ -24,15 +24,15 @@ class FeedSettings:
     buffered_events: int = 1_024
     """Messages that can wait for one watcher of a game; beyond that it must resync."""
     buffered_frames: int = 64
-    """The same for watchers of tournaments, whose messages are larger and fewer."""
+    """The same limit for a watcher of tournaments, whose messages are larger and fewer."""
     interval: float = 0.25
-    """Between two messages about a tournament."""
+    """Seconds between two messages about a tournament."""
     linger: float = 10.0
-    """Seconds for which a channel without watchers stays, so that those that lost their connection can resume."""
+    """Seconds for which a channel without watchers stays, so that watchers that lost their connection can resume."""
     boards: int = 4
-    """Games of a tournament that are shown move by move."""
+    """The number of a tournament's games that are shown move by move."""
     reading: float = 0.05
-    """Seconds in each interval after which no further channel reads; those that read longest ago are the first."""
+    """Seconds of each interval in which channels can read; a channel whose last reading is the oldest reads first."""
 
 
 @dataclass(slots=True)
@@ -42,11 +42,11 @@ class FeedCounts:
     watchers: int = 0
     """Open streams."""
     events: int = 0
-    """Messages created, each serialised once."""
+    """Messages that channels created. Each is serialised once."""
     frames: int = 0
-    """Messages passed to watchers' streams."""
+    """Messages that were passed to watchers' streams."""
     resyncs: int = 0
-    """Watchers that had to resync."""
+    """Times that a watcher had to resync."""
 
 
 @dataclass(slots=True)
@@ -57,41 +57,41 @@ class ReadingTime:
     """
 
     left: float = 0.0
-    """Seconds. The last reading can take longer."""
+    """Seconds that are left. The last reading can take longer."""
 
 
-class Numbering(NamedTuple):
-    """The identifiers that the feed gives to a new channel, and what all channels share."""
+class ChannelContext(NamedTuple):
+    """What the feed gives to a new channel: objects that all channels share, and the start of its numbers."""
 
     settings: FeedSettings
     counts: FeedCounts
     reading_time: ReadingTime
     epoch: int
     sequence: int
-    """Larger than any number of an earlier channel, so that numbers are never confused."""
+    """Larger than all numbers of earlier channels, so that no number has two meanings in an epoch."""
 
 
 class Channel:
     """A channel numbers events, keeps the last ones, and passes them to its watchers."""
 
-    def __init__(self, numbering: Numbering, buffered: int) -> None:
+    def __init__(self, context: ChannelContext, buffered: int) -> None:
         """Create a channel; `buffered` limits the messages that wait for a watcher."""
         self.view = View()
-        self.sequence = numbering.sequence
+        self.sequence = context.sequence
         """The number of the last increments."""
-        self.over = False
-        """Whether nothing more will happen."""
-        self.closed: Unavailable | None = None
-        """Why streams end early."""
+        self.is_over = False
+        """Whether there will be no more increments."""
+        self.close_reason: Unavailable | None = None
+        """The error with which streams end early."""
         self.watchers: set[Watcher] = set()
         self.left_at = 0.0
-        """When the last watcher left."""
+        """The time at which the last watcher left."""
         self.read_at = 0.0
-        """When it read the database last."""
-        self._epoch = numbering.epoch
-        self._counts = numbering.counts
+        """The time at which the channel last read the database."""
+        self._epoch = context.epoch
+        self._counts = context.counts
         self._buffered = buffered
-        self._kept: deque[bytes] = deque(maxlen=numbering.settings.kept_events)
+        self._recent_messages: deque[bytes] = deque(maxlen=context.settings.kept_events)
 
     # Called by the feed.
 
@@ -102,16 +102,16 @@ class Channel:
     async def tick(self) -> None:
         """Called every `FeedSettings.interval`."""
 
-    def played(self, slot: SlotKey, event: pb.WatchedGame | pb.WatchedPly) -> None:
+    def handle_event(self, slot: SlotKey, event: pb.WatchedGame | pb.WatchedPly) -> None:
         """Handle an event in a game that the channel follows."""
 
-    def stored(self, slot: SlotKey, game: FinishedGame) -> None:
+    def handle_stored_game(self, slot: SlotKey, game: FinishedGame) -> None:
         """Handle the commit of a game that the channel follows."""
 
-    def progressed(self, progress: TournamentProgress, packed_moves: int) -> None:
-        """Handle the commit of games of a tournament, whose moves have so many bytes."""
+    def handle_progress(self, progress: TournamentProgress, packed_moves: int) -> None:
+        """Handle the commit of games of a tournament, whose packed moves have `packed_moves` bytes in all."""
 
-    def changed(self, tournament: int) -> None:
+    def handle_change(self, tournament: int) -> None:
         """Handle the start, pause or cancellation of a tournament."""
 
     def release(self) -> None:
@@ -123,22 +123,23 @@ class Channel:
         """Return a new watcher that starts with the missed messages, if they are kept, or with a snapshot."""
         if not from_sequence and not epoch:
             first = [self._serialised(snapshot=self.view.snapshot())]
-        elif epoch == self._epoch and 0 <= self.sequence - from_sequence <= len(self._kept):
-            first = list(islice(self._kept, len(self._kept) - (self.sequence - from_sequence), None))
+        elif epoch == self._epoch and 0 <= self.sequence - from_sequence <= len(self._recent_messages):
+            missed = self.sequence - from_sequence
+            first = list(islice(self._recent_messages, len(self._recent_messages) - missed, None))
         else:
             self._counts.resyncs += 1
-            first = self.resynced(pb.Resync.REASON_NOT_KEPT)
+            first = self.resync_messages(pb.Resync.REASON_NOT_KEPT)
         watcher = Watcher(self, first, self._buffered, self._counts)
         self.watchers.add(watcher)
         return watcher
 
-    def resynced(self, reason: "pb.Resync.Reason.ValueType") -> list[bytes]:
+    def resync_messages(self, reason: "pb.Resync.Reason.ValueType") -> list[bytes]:
         """Return a resync and a snapshot, serialised."""
         return [self._serialised(resync=pb.Resync(reason=reason)), self._serialised(snapshot=self.view.snapshot())]
 
     def close(self, reason: Unavailable) -> None:
-        """Make the streams end with the reason after the remaining messages."""
-        self.closed = reason
+        """End the streams with this error after the remaining messages."""
+        self.close_reason = reason
         for watcher in self.watchers:
             watcher.wake()
 
@@ -149,20 +150,20 @@ class Channel:
         self.view.apply(increments)
         self.sequence += 1
         message = self._serialised(increments=increments)
-        self._kept.append(message)
+        self._recent_messages.append(message)
         for watcher in self.watchers:
             watcher.offer(message)
 
-    def start_again(self, reason: "pb.Resync.Reason.ValueType") -> None:
-        """Start again after the view was replaced, because no increments lead to it."""
+    def resync_watchers(self, reason: "pb.Resync.Reason.ValueType") -> None:
+        """Make all watchers resync, because the view was replaced and no increments lead to it."""
         self.sequence += 1
-        self._kept.clear()
+        self._recent_messages.clear()
         for watcher in self.watchers:
             watcher.resync(reason)
 
     def finish(self) -> None:
-        """End the streams after the remaining messages, because nothing more will happen."""
-        self.over = True
+        """End the streams after the remaining messages, because there will be no more."""
+        self.is_over = True
         for watcher in self.watchers:
             watcher.wake()
 
@@ -173,9 +174,9 @@ class Channel:
 
 
 class SlotFollowers:
-    """The channels of each followed slot, which also controls the observer."""
+    """The channels of each followed slot. The observer observes the slots that have a channel."""
 
-    def __init__(self, observer: Observed) -> None:
+    def __init__(self, observer: WatchableGames) -> None:
         self._observer = observer
         self._channels: defaultdict[SlotKey, list[Channel]] = defaultdict(list)
 
@@ -191,20 +192,20 @@ class SlotFollowers:
         return tuple(self._channels.get(slot, ()))
 
     def follow(self, slot: SlotKey, channel: Channel) -> pb.WatchedGame | None:
-        """Send all further events of the slot to the channel. Return its game if that is running."""
+        """Send all further events of the slot to the channel. Return the slot's game if it is running."""
         self._channels[slot].append(channel)
-        return self._observer.want(slot)
+        return self._observer.observe(slot)
 
     def leave(self, slot: SlotKey, channel: Channel) -> None:
         """Undo `follow`."""
         self._channels[slot].remove(channel)
         if not self._channels[slot]:
             del self._channels[slot]
-        self._observer.unwant(slot)
+        self._observer.stop_observing(slot)
 
 
 class Watcher:
-    """A bounded buffer between a channel and a stream, so that a slow reader costs others nothing."""
+    """A bounded buffer between a channel and a stream, so that a slow reader does not slow the others."""
 
     def __init__(self, source: "Channel", first: Iterable[bytes], most_buffered: int, counts: FeedCounts) -> None:
         self._source = source
@@ -212,8 +213,8 @@ class Watcher:
         self._most = max(most_buffered, len(self._buffer))
         self._counts = counts
         self._resync = pb.Resync.REASON_UNSPECIFIED
-        """Why it must resync; nothing is buffered then."""
-        self._news = asyncio.Event()
+        """The reason to resync; the buffer is empty until then. UNSPECIFIED: no resync is needed."""
+        self._has_news = asyncio.Event()
 
     @property
     def buffered_bytes(self) -> int:
@@ -228,24 +229,24 @@ class Watcher:
             self.resync(pb.Resync.REASON_FELL_BEHIND)
         else:
             self._buffer.append(message)
-        self._news.set()
+        self._has_news.set()
 
     def resync(self, reason: "pb.Resync.Reason.ValueType") -> None:
-        """Drop the buffer; a snapshot follows as soon as the stream takes one."""
+        """Empty the buffer. The stream then begins again with a snapshot, as soon as it reads the next message."""
         self._buffer.clear()
         self._resync = reason
-        self._news.set()
+        self._has_news.set()
 
     def wake(self) -> None:
         """Wake the stream because the channel is over or closing."""
-        self._news.set()
+        self._has_news.set()
 
     async def messages(self) -> AsyncIterator[bytes]:
-        """Yield the messages until the end. Raises the reason for which the channel was closed."""
+        """Yield the messages until the channel is over. Raises the error with which the channel was closed."""
         while True:
             if self._resync:
-                # Both at once: events during their writing go into the buffer.
-                self._buffer.extend(self._source.resynced(self._resync))
+                # Buffer the resync and the snapshot without a pause between them: later events follow them.
+                self._buffer.extend(self._source.resync_messages(self._resync))
                 self._resync = pb.Resync.REASON_UNSPECIFIED
                 self._counts.resyncs += 1
             while self._buffer:
@@ -253,9 +254,9 @@ class Watcher:
                 yield self._buffer.popleft()
             if self._resync:
                 continue
-            if self._source.over:
+            if self._source.is_over:
                 return
-            if self._source.closed is not None:
-                raise self._source.closed
-            self._news.clear()
-            await self._news.wait()
+            if self._source.close_reason is not None:
+                raise self._source.close_reason
+            self._has_news.clear()
+            await self._has_news.wait()

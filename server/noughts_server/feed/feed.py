@@ -1,4 +1,4 @@
-"""The feed: a channel for each resource while it is watched."""
+"""The feed of a server: it has a channel for each watched game and tournament, and passes events to the channels."""
 
 import asyncio
 import secrets
@@ -12,15 +12,15 @@ from noughts_server.core.errors import Draining, Unavailable
 from noughts_server.core.resource_names import game_id, tournament_id
 from noughts_server.feed.channel import (
     Channel,
+    ChannelContext,
     FeedCounts,
     FeedSettings,
-    Numbering,
     ReadingTime,
     SlotFollowers,
     Watcher,
 )
 from noughts_server.feed.game_channel import GameChannel
-from noughts_server.feed.observer import GameEvent, Observed, SlotKey
+from noughts_server.feed.observer import GameEvent, SlotKey, WatchableGames
 from noughts_server.feed.tournament_channel import TournamentsChannel
 from noughts_server.runtime.bus import Bus, listening
 from noughts_server.runtime.endless_work import running
@@ -32,17 +32,17 @@ from noughts_server.store.games.results import CommitReport
 logger = structlog.get_logger("noughts.feed")
 
 FEATURED = "featured"
-"""The name of the channel of everything featured."""
+"""The name of the channel of the running tournaments, which the website features."""
 
 
 class Feed:
     """The feed admits watchers and drives the channels."""
 
-    def __init__(self, store: Store, observer: Observed, bus: Bus, settings: FeedSettings) -> None:
+    def __init__(self, store: Store, observer: WatchableGames, bus: Bus, settings: FeedSettings) -> None:
         self.settings = settings
         self.counts = FeedCounts()
         self.epoch = secrets.randbits(64) or 1
-        """The epoch of this server's numbers."""
+        """Identifies this server's numbering: numbers of another epoch mean nothing here."""
         self._store = store
         self._bus = bus
         self._observer = observer
@@ -50,18 +50,18 @@ class Feed:
         self._channels: dict[str, Channel] = {}
         self._reading_time = ReadingTime()
         self._opening = asyncio.Lock()
-        self._opened = asyncio.Event()
+        self._channel_opened = asyncio.Event()
         self._sequence = 0
-        """No earlier channel had a larger number."""
+        """The first number of a new channel, larger than all numbers of earlier ones."""
         self._closing = False
 
     @asynccontextmanager
     async def feeding(self) -> AsyncIterator[None]:
         """Serve watchers while the block runs."""
         with (
-            self._observer.listening(self._played),
-            listening(self._bus, COMMITTED, self._committed),
-            listening(self._bus, CHANGED, self._changed),
+            self._observer.listening(self._handle_event),
+            listening(self._bus, COMMITTED, self._handle_commit),
+            listening(self._bus, CHANGED, self._handle_change),
         ):
             async with running(self._tick()):
                 try:
@@ -71,9 +71,10 @@ class Feed:
 
     @asynccontextmanager
     async def watching(self, name: str, from_sequence: int = 0, epoch: int = 0) -> AsyncIterator[Watcher]:
-        """Watch `tournaments/ID`, `tournaments/ID/games/N` or `featured`, from where an earlier watcher stopped.
+        """Watch `tournaments/ID`, `tournaments/ID/games/N` or `featured` inside the block.
 
-        Raises InvalidArgument, NotFound, Draining.
+        `from_sequence` and `epoch` are those of the last message that an earlier watcher received. Raises
+        InvalidArgument, NotFound, Draining.
         """
         if self._closing:
             raise Draining()
@@ -90,7 +91,7 @@ class Feed:
             self.counts.watchers -= 1
 
     def close(self) -> None:
-        """Make every stream end after its remaining messages. Further calls do nothing."""
+        """End every stream after its remaining messages. Further calls do nothing."""
         self._closing = True
         for channel in self._channels.values():
             channel.close(Draining())
@@ -103,7 +104,7 @@ class Feed:
         return channel
 
     async def _open(self, name: str) -> Channel:
-        channel = self._new(name)
+        channel = self._new_channel(name)
         try:
             await channel.load()
         except BaseException:
@@ -113,25 +114,25 @@ class Feed:
         if self._closing:
             channel.close(Draining())
         self._channels[name] = channel
-        self._opened.set()
+        self._channel_opened.set()
         return channel
 
-    def _new(self, name: str) -> Channel:
-        numbering = Numbering(self.settings, self.counts, self._reading_time, self.epoch, self._sequence)
+    def _new_channel(self, name: str) -> Channel:
+        context = ChannelContext(self.settings, self.counts, self._reading_time, self.epoch, self._sequence)
         if "/games/" in name:
             slug, ordinal = game_id("name", name)
-            return GameChannel(slug, ordinal, self._store, self._followers, numbering)
+            return GameChannel(slug, ordinal, self._store, self._followers, context)
         tournament = None if name == FEATURED else tournament_id("name", name)
-        return TournamentsChannel(tournament, self._store, self._followers, self._observer, numbering)
+        return TournamentsChannel(tournament, self._store, self._followers, self._observer, context)
 
-    # Events. They arrive during a game, a commit or a call, so errors of the feed must not reach the caller.
+    # Handlers of events. Their callers play a game, commit or answer a call: errors of the feed must not reach them.
 
-    def _played(self, played: GameEvent) -> None:
-        for channel in self._followers.of(played.slot):
-            with self._alone(channel):
-                channel.played(played.slot, played.event)
+    def _handle_event(self, event: GameEvent) -> None:
+        for channel in self._followers.of(event.slot):
+            with self._isolating(channel):
+                channel.handle_event(event.slot, event.event)
 
-    def _committed(self, report: CommitReport) -> None:
+    def _handle_commit(self, report: CommitReport) -> None:
         if not self._channels and not self._followers:
             return
         packed_moves: Counter[int] = Counter()
@@ -140,45 +141,46 @@ class Feed:
             if (game.tournament, game.ordinal) in self._followers:
                 slot = SlotKey(game.tournament, game.ordinal)
                 for channel in self._followers.of(slot):
-                    with self._alone(channel):
-                        channel.stored(slot, game)
+                    with self._isolating(channel):
+                        channel.handle_stored_game(slot, game)
         for progress in report.progress:
             for channel in list(self._channels.values()):
-                with self._alone(channel):
-                    channel.progressed(progress, packed_moves[progress.tournament])
+                with self._isolating(channel):
+                    channel.handle_progress(progress, packed_moves[progress.tournament])
 
-    def _changed(self, tournament: int) -> None:
+    def _handle_change(self, tournament: int) -> None:
         for channel in list(self._channels.values()):
-            with self._alone(channel):
-                channel.changed(tournament)
+            with self._isolating(channel):
+                channel.handle_change(tournament)
 
     async def _tick(self) -> None:
         while True:
             if not self._channels:
-                self._opened.clear()
-                await self._opened.wait()
+                self._channel_opened.clear()
+                await self._channel_opened.wait()
             await asyncio.sleep(self.settings.interval)
             self._reading_time.left = self.settings.reading
-            for name, channel in sorted(self._channels.items(), key=lambda each: each[1].read_at):
+            for name, channel in sorted(self._channels.items(), key=lambda item: item[1].read_at):
                 if self._channels.get(name) is not channel:
-                    continue  # it failed while the loop waited for another one
-                gone_for = asyncio.get_running_loop().time() - channel.left_at
-                if not channel.watchers and gone_for > (0 if channel.over else self.settings.linger):
+                    continue  # this channel failed while the loop waited for another one
+                unwatched_seconds = asyncio.get_running_loop().time() - channel.left_at
+                linger_seconds = 0 if channel.is_over else self.settings.linger
+                if not channel.watchers and unwatched_seconds > linger_seconds:
                     self._drop(name, channel)
-                elif not channel.over:
-                    with self._alone(channel):
+                elif not channel.is_over:
+                    with self._isolating(channel):
                         await channel.tick()
 
     @contextmanager
-    def _alone(self, channel: Channel) -> Iterator[None]:
-        """End only this channel if the block fails; its watchers reconnect to a new one."""
+    def _isolating(self, channel: Channel) -> Iterator[None]:
+        """If the block fails, close this channel only. Its watchers reconnect and get a new one."""
         try:
             yield
         except Exception:
             logger.exception("feed_failed")
             channel.close(Unavailable("this feed has failed"))
-            for name, known in list(self._channels.items()):
-                if known is channel:
+            for name, open_channel in list(self._channels.items()):
+                if open_channel is channel:
                     self._drop(name, channel)
 
     def _drop(self, name: str, channel: Channel) -> None:

@@ -31,7 +31,7 @@ _MOST_FEATURED = 16
 
 
 class ReadGame(NamedTuple):
-    """A game as stored."""
+    """A scheduled game with its state in the store."""
 
     slot: SlotKey
     message: pb.WatchedGame
@@ -50,7 +50,7 @@ def read_game(connection: Connection, slug: str, ordinal: int) -> ReadGame:
     with suppress(NotFound):
         game = get_game(connection, slug, ordinal)
     if game is not None and game.first != playing.labels[slot.first]:
-        # They swapped sides by agreement.
+        # The bots swapped sides by agreement.
         slot = slot._replace(first=slot.second, second=slot.first)
     message = waiting_game(playing, slot)
     limits = playing.limits[slot.first], playing.limits[slot.second]
@@ -72,20 +72,21 @@ def read_game(connection: Connection, slug: str, ordinal: int) -> ReadGame:
         message.result, message.termination = int(game.result), int(game.termination)  # type: ignore[assignment]
         message.winning_cells.extend(parse_variant(tournament.settings.variant).won_with(game.moves))
         if game.agreement is None:
-            # A late move has a time but was not played. Choices for an opening do not say whose clock they used.
+            # A late move has a time but was not played. After an agreement on the opening, the clocks are unknown,
+            # because the times of its choices do not show whose clock ran.
             first_us, second_us = clocks_after(limits, game.times_us[: len(game.moves)], game.opening_plies)
             tell_clocks(message, first_us, second_us)
     return ReadGame(SlotKey(tournament.id, ordinal), message)
 
 
 def read_tournament(connection: Connection, slug: str) -> tuple[int, pb.WatchedTournament]:
-    """Return the tournament's key and its standings. Raises NotFound."""
+    """Return the tournament's ID and its state with standings. Raises NotFound."""
     tournament = get_tournament(connection, slug)
     return tournament.id, _message(tournament, standings(connection, tournament))
 
 
 def read_featured(connection: Connection, known: Iterable[int]) -> list[tuple[int, pb.WatchedTournament]]:
-    """Return the running tournaments (of many, the newest; no challenges) and the known ones, without standings."""
+    """Return the newest running tournaments and those with `known` IDs, without challenges and standings."""
     public = [tournament for tournament in running_tournaments(connection) if tournament.kind is Kind.ORGANISED]
     running = {tournament.id: tournament for tournament in public[-_MOST_FEATURED:]}
     running |= {key: get_tournament_by_id(connection, key) for key in known if key not in running}
@@ -111,7 +112,7 @@ def _message(tournament: Tournament, rows: Sequence[Standing] = ()) -> pb.Watche
 
 
 def missing_plies(known: pb.WatchedGame, game: FinishedGame) -> list[pb.WatchedPly]:
-    """Return the moves of a stored game that are not known yet; none if it was followed from the start."""
+    """Return the moves of a stored game that the known game lacks; none if it was followed from the start."""
     moves = unpack_moves(game.moves, parse_variant(known.variant).cells)
     times = unpack_times(game.times)
     return [

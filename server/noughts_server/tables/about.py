@@ -8,24 +8,25 @@ from noughts_server.competition.bracket import Decision
 from noughts_server.core.natural_order import natural_key
 from noughts_server.tables.pairings import MatchRow, matches_won, pairings_document
 
-_NONE: Mapping[str, Any] = MappingProxyType({})
+_EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 class About(NamedTuple):
-    """Fields are empty if unknown; files of games have few of them."""
+    """The facts about a tournament. Unknown fields are empty; for files of games, few are known."""
 
     schedule: str = ""
-    """E.g. `swiss`."""
+    """The name of the format, e.g. `swiss`."""
     time: str = ""
     """The time control, as on the command line."""
     began: str = ""
-    """In ISO 8601, or a part of it."""
+    """The start in ISO 8601, or only its date."""
     ended: str = ""
-    byes: Mapping[str, int] = _NONE
+    """The end in the same form."""
+    byes: Mapping[str, int] = _EMPTY
     """Rounds without an opponent, by label."""
-    bye_points: Mapping[str, float] = _NONE
+    bye_points: Mapping[str, float] = _EMPTY
     """Points without a game, by label."""
-    withdrawn: Mapping[str, str] = _NONE
+    withdrawn: Mapping[str, str] = _EMPTY
     """Reasons of withdrawals after the start, by label."""
     matches_won: Mapping[str, int] | None = None
     """The matches that each entry of a knockout won, byes included, by label."""
@@ -33,7 +34,10 @@ class About(NamedTuple):
     """The bracket of a knockout, or the rounds of a Swiss or Danish tournament."""
 
     def file_facts(self, games: int, *, finished: bool) -> dict[str, Any]:
-        """Return the facts that no game of a file says, for the line of its last game. The file has so many games."""
+        """Return the facts that the games of a file do not contain, for the line of the file's last game.
+
+        `games` is the number of games in the file.
+        """
         facts: dict[str, Any] = {"schedule": self.schedule, "time": self.time, "finished": finished, "games": games}
         facts["entries"] = list(self.bye_points)
         if self.byes:
@@ -52,19 +56,33 @@ class About(NamedTuple):
 
     def document(self) -> dict[str, Any]:
         """Return the facts for JSON, without the pairings."""
-        known = {"schedule": self.schedule, "time": self.time, "start_time": self.began, "end_time": self.ended}
-        left = {"byes": dict(self.byes), "withdrawn": dict(self.withdrawn)}
-        return {name: text or None for name, text in known.items()} | {"rounds": self.rounds or None} | left
+        return {
+            "schedule": self.schedule or None,
+            "time": self.time or None,
+            "start_time": self.began or None,
+            "end_time": self.ended or None,
+            "rounds": self.rounds or None,
+            "byes": dict(self.byes),
+            "withdrawn": dict(self.withdrawn),
+        }
 
     def facts(self) -> Iterator[tuple[str, str]]:
-        """Yield the known facts as name and text, to be displayed."""
-        known = (("schedule", self.schedule), ("rounds", str(self.rounds or "")), ("time", self.time))
-        moments = (("began", _moment(self.began)), ("ended", _moment(self.ended)))
-        yield from ((name, text) for name, text in known + moments if text)
+        """Yield the name and the displayed text of each known fact."""
+        facts = {
+            "schedule": self.schedule,
+            "rounds": str(self.rounds or ""),
+            "time": self.time,
+            "began": _displayed_time(self.began),
+            "ended": _displayed_time(self.ended),
+        }
+        yield from ((name, text) for name, text in facts.items() if text)
 
     def notes(self) -> list[str]:
         """Return a sentence for each withdrawn entry."""
-        return [f"Withdrawn: {label}{why and f', {why}'}." for label, why in self.withdrawn.items()]
+        return [
+            f"Withdrawn: {label}, {reason}." if reason else f"Withdrawn: {label}."
+            for label, reason in self.withdrawn.items()
+        ]
 
 
 class FileFacts(NamedTuple):
@@ -72,12 +90,13 @@ class FileFacts(NamedTuple):
 
     about: About
     games: int
-    """The number of games that the file must have."""
+    """The number of games of the tournament when the file was written."""
     finished: bool
+    """Whether the tournament was finished then."""
 
 
 def read_file_facts(facts: object) -> FileFacts | None:
-    """Return the facts that `About.file_facts` returned; None if they are none, in a file from elsewhere."""
+    """Return the facts that `About.file_facts` wrote; None for anything else, because files can have any content."""
     try:
         return _read_file_facts(facts)
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
@@ -86,9 +105,9 @@ def read_file_facts(facts: object) -> FileFacts | None:
 
 def _read_file_facts(facts: Any) -> FileFacts:
     entries: dict[str, None] = dict.fromkeys(map(_text, facts["entries"]))
-    points = {_known(label, entries): _number(value) for label, value in facts.get("bye_points", {}).items()}
-    byes = {_known(label, entries): int(_number(count)) for label, count in facts.get("byes", {}).items()}
-    withdrawn = {_known(label, entries): _text(why) for label, why in facts.get("withdrawn", {}).items()}
+    points = {_entry(label, entries): _number(value) for label, value in facts.get("bye_points", {}).items()}
+    byes = {_entry(label, entries): int(_number(count)) for label, count in facts.get("byes", {}).items()}
+    withdrawn = {_entry(label, entries): _text(reason) for label, reason in facts.get("withdrawn", {}).items()}
     bracket = facts.get("bracket")
     matches = [_match(row, entries) for row in (facts.get("pairings", []) if bracket is None else bracket)]
     about = About(
@@ -105,7 +124,7 @@ def _read_file_facts(facts: Any) -> FileFacts:
 
 def _match(row: Any, entries: Mapping[str, None]) -> MatchRow:
     first, second, winner = (
-        None if row[name] is None else _known(row[name], entries) for name in ("first", "second", "winner")
+        None if row[name] is None else _entry(row[name], entries) for name in ("first", "second", "winner")
     )
     decision = None if row["decision"] is None else Decision[_text(row["decision"]).upper()]
     return MatchRow(
@@ -120,7 +139,8 @@ def _match(row: Any, entries: Mapping[str, None]) -> MatchRow:
     )
 
 
-def _known(label: Any, entries: Mapping[str, None]) -> str:
+def _entry(label: Any, entries: Mapping[str, None]) -> str:
+    """Return the label if it is one of the entries. Raises TypeError, ValueError."""
     if label not in entries:
         raise ValueError(f"{label!r} is not an entry")
     return _text(label)
@@ -139,11 +159,11 @@ def _text(value: Any) -> str:
 
 
 def time_text(time: str, own_times: Mapping[str, str]) -> str:
-    """Return the time control of a tournament, with those of entries that have their own, in natural order."""
+    """Return the tournament's time control, followed by the own ones of entries in the natural order of labels."""
     own = [f"{label} {own_times[label]}" for label in sorted(own_times, key=natural_key)]
     return f"{time} ({', '.join(own)})" if own else time
 
 
-def _moment(text: str) -> str:
+def _displayed_time(text: str) -> str:
     """Return a date and time as `2026-11-24 22:10 UTC`; a date without time is unchanged."""
     return f"{text[:16].replace('T', ' ')} UTC" if "T" in text else text

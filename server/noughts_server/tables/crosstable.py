@@ -1,4 +1,4 @@
-"""Crosstables: scores by pair."""
+"""Crosstables: the score of each entry against each other entry."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
@@ -7,7 +7,7 @@ from noughts_server.competition.score import Score
 from noughts_server.tables.standings import PairScores
 
 LEVELS = 9
-"""Colours, from a score of 0 % to 100 %."""
+"""The number of colours for scores from 0 % to 100 %."""
 
 
 class PairRow(Protocol):
@@ -36,7 +36,7 @@ def level(score: Score) -> int:
 
 
 class Crosstable:
-    """The scores of all pairs, by labels."""
+    """The scores of all pairs of entries; pairs without games have an empty score."""
 
     def __init__(self, labels: Iterable[str], scores: PairScores) -> None:
         self.labels = tuple(labels)
@@ -57,7 +57,7 @@ class Crosstable:
     def document(self) -> dict[str, Any]:
         """Return `{"labels": [...], "cells": {A: {B: {"wins", "draws", "losses", "first": {...}, "second": {...}}}}}`.
 
-        Counts are from A's point of view: all its games against B, those it began, and those that B began.
+        Counts are from A's point of view. `first` has the games that A began, `second` those that B began.
         """
         cells = {label: dict(self._row(label)) for label in self.labels}
         return {"labels": list(self.labels), "cells": cells}
@@ -66,5 +66,6 @@ class Crosstable:
         for opponent in self.labels:
             total = self.total(label, opponent)
             if total.games:
-                first, second = self.first(label, opponent), self.second(label, opponent)
+                first = self.first(label, opponent)
+                second = self.second(label, opponent)
                 yield opponent, {**total.document(), "first": first.document(), "second": second.document()}

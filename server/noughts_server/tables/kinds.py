@@ -1,4 +1,4 @@
-"""The tables of a tournament, each made from the counts of `Tally`."""
+"""The kinds of tables of a tournament. Each table is made from the counts of a `Tally`."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -15,7 +15,7 @@ from noughts_server.tables.tally import Counts, Tally
 
 
 class TableKind(StrEnum):
-    """A table of a tournament, by its name on the command line."""
+    """A kind of table. The value is its name on the command line."""
 
     STANDINGS = "standings"
     CROSSTABLE = "crosstable"
@@ -29,28 +29,28 @@ class TableKind(StrEnum):
 
 _MOST_NOTES = 20
 
-_NAME = (Column("rank", "#", Unit.COUNT), Column("name", "bot"))
-_SCORE = tuple(Column(name, name, Unit.COUNT) for name in ("wins", "draws", "losses"))
+_NAME_COLUMNS = (Column("rank", "#", Unit.COUNT), Column("name", "bot"))
+_SCORE_COLUMNS = tuple(Column(name, name, Unit.COUNT) for name in ("wins", "draws", "losses"))
 
 
 def make_table(kind: TableKind, tally: Tally, limit: int | None = None) -> Table:
-    """Return the table of this kind; with `limit`, only that many first rows (and columns of the crosstable)."""
+    """Return the table of this kind; `limit` is the number of rows (and of columns of the crosstable)."""
     return _MAKERS[kind](tally, limit)
 
 
 def _standings(tally: Tally, limit: int | None) -> Table:
     standings = tally.standings()
     byes = tally.about.byes
-    rows = [
-        (row.rank, row.label, row.points, row.score.games, *row.score.counts, row.head_to_head, row.sonneborn_berger)
-        + ((byes.get(row.label, 0),) if byes else ())
-        for row in standings[:limit]
-    ]
+    rows: list[tuple[Value, ...]] = []
+    for row in standings[:limit]:
+        cells = (row.rank, row.label, row.points, row.score.games, *row.score.counts)
+        tie_breaks = (row.head_to_head, row.sonneborn_berger)
+        rows.append((*cells, *tie_breaks, byes.get(row.label, 0)) if byes else (*cells, *tie_breaks))
     columns = (
-        *_NAME,
+        *_NAME_COLUMNS,
         Column("points", "points", Unit.POINTS),
         Column("games", "games", Unit.COUNT),
-        *_SCORE,
+        *_SCORE_COLUMNS,
         Column("head_to_head", "h2h", Unit.POINTS),
         Column("sonneborn_berger", "SB", Unit.POINTS),
         *([Column("byes", "byes", Unit.COUNT)] if byes else []),
@@ -61,19 +61,24 @@ def _standings(tally: Tally, limit: int | None) -> Table:
     notes += [tally.unknown_note] if tally.unknown_note else []
     notes += tally.about.notes()[:_MOST_NOTES]
     notes += [f"{tally.void:,} void games count nowhere."] if tally.void else []
-    notes += _left_out(len(rows), len(standings), "entries")
+    notes += _omission_notes(len(rows), len(standings), "entries")
     return Table(TableKind.STANDINGS, "Standings", columns, rows, notes)
 
 
 def _crosstable(tally: Tally, limit: int | None) -> Table:
     standings = tally.standings()
-    columns_of = standings[:limit]
-    crosstable = tally.crosstable(row.label for row in columns_of)
-    labels = crosstable.labels
-    rows = [(row.rank, row.label, *(_points(crosstable, row.label, each) for each in labels)) for row in columns_of]
-    columns = (*_NAME, *(Column(row.label, str(place), Unit.POINTS) for place, row in enumerate(columns_of, start=1)))
+    entries = standings[:limit]
+    crosstable = tally.crosstable(entry.label for entry in entries)
+    rows = [
+        (entry.rank, entry.label, *(_points(crosstable, entry.label, opponent) for opponent in crosstable.labels))
+        for entry in entries
+    ]
+    columns = (
+        *_NAME_COLUMNS,
+        *(Column(entry.label, str(place), Unit.POINTS) for place, entry in enumerate(entries, start=1)),
+    )
     notes = ["Points of each row against the bot in that place of the table."]
-    notes += _left_out(len(rows), len(standings), "entries")
+    notes += _omission_notes(len(rows), len(standings), "entries")
     return Table(TableKind.CROSSTABLE, "Crosstable", columns, rows, notes)
 
 
@@ -86,16 +91,17 @@ def _sides(tally: Tally, limit: int | None) -> Table:
     first: dict[str, Score] = dict.fromkeys(tally.labels, Score())
     second: dict[str, Score] = dict.fromkeys(tally.labels, Score())
     total = Score()
-    for (one, other), score in tally.scores.items():
-        first[one] += score
-        second[other] += score.mirrored
+    for (first_mover, second_mover), score in tally.scores.items():
+        first[first_mover] += score
+        second[second_mover] += score.mirrored
         total += score
     standings = tally.standings()
     rows: list[tuple[Value, ...]] = [
-        (row.rank, row.label, *_side(first[row.label]), *_side(second[row.label])) for row in standings[:limit]
+        (row.rank, row.label, *_side_cells(first[row.label]), *_side_cells(second[row.label]))
+        for row in standings[:limit]
     ]
-    rows.append((None, "all bots", *_side(total), *_side(total.mirrored)))
-    columns = list(_NAME)
+    rows.append((None, "all bots", *_side_cells(total), *_side_cells(total.mirrored)))
+    columns = list(_NAME_COLUMNS)
     for side, place in (("first", "1st"), ("second", "2nd")):
         titles = {"wins": f"{place} W", "draws": "D", "losses": "L"}
         columns += (Column(f"{side}_{key}", title, Unit.COUNT) for key, title in titles.items())
@@ -103,18 +109,19 @@ def _sides(tally: Tally, limit: int | None) -> Table:
     notes = [
         "1st: the games in which the bot moved first, with its wins, draws, losses and points a game; 2nd: the others."
     ]
-    return Table(TableKind.SIDES, "By side", columns, rows, notes + _left_out(len(rows) - 1, len(standings), "entries"))
+    notes += _omission_notes(len(rows) - 1, len(standings), "entries")
+    return Table(TableKind.SIDES, "By side", columns, rows, notes)
 
 
-def _side(score: Score) -> tuple[int, int, int, float | None]:
-    return *score.counts, _share(score)
+def _side_cells(score: Score) -> tuple[int, int, int, float | None]:
+    return *score.counts, _points_share(score)
 
 
-def _share(score: Score) -> float | None:
+def _points_share(score: Score) -> float | None:
     return score.points / score.games if score.games else None
 
 
-_COUNTED = (
+_COUNTS_COLUMNS = (
     Column("games", "games", Unit.COUNT),
     Column("share", "share", Unit.SHARE),
     Column("first_wins", "first won", Unit.COUNT),
@@ -125,59 +132,60 @@ _COUNTED = (
 )
 
 
-def _counted(counts: Counts, tally: Tally) -> tuple[Value, ...]:
+def _counts_cells(counts: Counts, tally: Tally) -> tuple[Value, ...]:
     score, games = counts.score, counts.games
     plies = counts.plies / games if tally.has_moves else None
-    return games, games / tally.games, *score.counts, _share(score), plies
+    return games, games / tally.games, *score.counts, _points_share(score), plies
 
 
 def _terminations(tally: Tally, limit: int | None) -> Table:
     terminations = sorted(tally.terminations.items(), key=lambda item: (-item[1].games, item[0]))
-    rows = [(name, *_counted(counts, tally)) for name, counts in terminations]
-    guilty = sorted(tally.faults.items(), key=lambda item: (-item[1].total(), natural_key(item[0])))
-    notes = [f"{label} lost {_by_fault(kinds)}." for label, kinds in guilty[: min(limit or _MOST_NOTES, _MOST_NOTES)]]
-    notes += _left_out(len(notes), len(guilty), "entries that lost through a fault")
-    columns = (Column("termination", "termination"), *_COUNTED)
+    rows = [(name, *_counts_cells(counts, tally)) for name, counts in terminations]
+    faults = sorted(tally.faults.items(), key=lambda item: (-item[1].total(), natural_key(item[0])))
+    most_notes = min(limit or _MOST_NOTES, _MOST_NOTES)
+    notes = [f"{label} lost {_fault_counts(counts)}." for label, counts in faults[:most_notes]]
+    notes += _omission_notes(len(notes), len(faults), "entries that lost through a fault")
+    columns = (Column("termination", "termination"), *_COUNTS_COLUMNS)
     return Table(TableKind.TERMINATIONS, "By termination", columns, rows, notes)
 
 
-def _by_fault(kinds: Mapping[str, int]) -> str:
-    return ", ".join(f"{count:,} by {in_words(kind)}" for kind, count in sorted(kinds.items()))
+def _fault_counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} by {in_words(fault)}" for fault, count in sorted(counts.items()))
 
 
 def _openings(tally: Tally, limit: int | None) -> Table:
     openings = sorted(tally.openings.items(), key=lambda item: (-item[1].games, item[0])) if tally.has_moves else []
-    named = _naming(tally)
-    rows = [(named(cells), *_counted(counts, tally)) for cells, counts in openings[:limit]]
+    name_opening = _opening_namer(tally)
+    rows = [(name_opening(cells), *_counts_cells(counts, tally)) for cells, counts in openings[:limit]]
     notes = ["plies: the mean length of the games, the opening among them."]
     if tally.games and not tally.has_moves:
         notes = ["These games have no moves, so their openings are unknown."]
     elif not any(tally.openings):
         notes = ["No game began with an opening." if openings else "No games yet."]
-    notes += _left_out(len(rows), len(openings), "openings")
-    return Table(TableKind.OPENINGS, "By opening", (Column("opening", "opening"), *_COUNTED), rows, notes)
+    notes += _omission_notes(len(rows), len(openings), "openings")
+    return Table(TableKind.OPENINGS, "By opening", (Column("opening", "opening"), *_COUNTS_COLUMNS), rows, notes)
 
 
-def _naming(tally: Tally) -> Callable[[tuple[int, ...]], str]:
-    """Return a function that writes an opening: `h8 i9`, or cell numbers for several variants or an unknown one."""
+def _opening_namer(tally: Tally) -> Callable[[tuple[int, ...]], str]:
+    """Return a function that returns an opening as `h8 i9`; as cell numbers if there is not one known variant."""
     try:
         (name,) = tally.variants
         variant = parse_variant(name)
     except (ValueError, VariantError):
         return lambda cells: " ".join(map(str, cells)) or "(empty board)"
 
-    def name_of(cell: int) -> str:
+    def name_cell(cell: int) -> str:
         return cell_name(variant, cell) if 0 <= cell < variant.cells else str(cell)
 
-    return lambda cells: " ".join(map(name_of, cells)) or "(empty board)"
+    return lambda cells: " ".join(map(name_cell, cells)) or "(empty board)"
 
 
 def _times(tally: Tally, limit: int | None) -> Table:
     standings = tally.standings()
-    timed = [row for row in standings if row.label in tally.times or tally.time_losses(row.label)]
-    rows = [tuple(_time_row(row, tally)) for row in timed[:limit]]
+    entries = [row for row in standings if row.label in tally.times or tally.time_losses(row.label)]
+    rows = [tuple(_time_cells(row, tally)) for row in entries[:limit]]
     columns = (
-        *_NAME,
+        *_NAME_COLUMNS,
         Column("moves", "moves", Unit.COUNT),
         Column("median_ms", "median ms", Unit.MILLISECONDS),
         Column("p95_ms", "95 % ms", Unit.MILLISECONDS),
@@ -189,12 +197,13 @@ def _times(tally: Tally, limit: int | None) -> Table:
         "Median and 95 % are right to 0.2 %; the moves of openings are left out.",
         "in margin: moves that exceeded their limit, but not by more than the time margin.",
     ]
-    if not timed:
+    if not entries:
         notes = ["No move times were kept: files have them with `--times`, databases always."]
-    return Table(TableKind.TIMES, "Move times", columns, rows, notes + _left_out(len(rows), len(timed), "entries"))
+    notes += _omission_notes(len(rows), len(entries), "entries")
+    return Table(TableKind.TIMES, "Move times", columns, rows, notes)
 
 
-def _time_row(row: RankedEntry, tally: Tally) -> Iterator[Value]:
+def _time_cells(row: RankedEntry, tally: Tally) -> Iterator[Value]:
     times = tally.times.get(row.label)
     yield row.rank
     yield row.label
@@ -209,7 +218,7 @@ def _models(tally: Tally, limit: int | None) -> Table:
     rows_of_models = [row for row in tally.standings() if row.label in tally.models]
     ratings = _ratings(tally) if rows_of_models else {}
     rows = [
-        (row.rank, row.label, ratings.get(row.label), *_model_row(row.label, tally)) for row in rows_of_models[:limit]
+        (row.rank, row.label, ratings.get(row.label), *_model_cells(row.label, tally)) for row in rows_of_models[:limit]
     ]
     notes = [
         "legal at once: moves whose first answer was legal. Tokens and cost: the mean of a game.",
@@ -218,7 +227,7 @@ def _models(tally: Tally, limit: int | None) -> Table:
     if not rows_of_models:
         notes = ["No comment in these games is the record of a language model."]
     columns = (
-        *_NAME,
+        *_NAME_COLUMNS,
         Column("rating", "rating", Unit.COUNT),
         Column("moves", "moves", Unit.COUNT),
         Column("first_try_legal", "legal at once", Unit.SHARE),
@@ -229,28 +238,29 @@ def _models(tally: Tally, limit: int | None) -> Table:
         Column("waits", "waits", Unit.COUNT),
         Column("waited_s", "waited s", Unit.NUMBER),
     )
-    return Table(
-        TableKind.MODELS, "Language models", columns, rows, notes + _left_out(len(rows), len(rows_of_models), "entries")
-    )
+    notes += _omission_notes(len(rows), len(rows_of_models), "entries")
+    return Table(TableKind.MODELS, "Language models", columns, rows, notes)
 
 
-def _model_row(label: str, tally: Tally) -> tuple[Value, ...]:
+def _model_cells(label: str, tally: Tally) -> tuple[Value, ...]:
     """Return the values after the rating; None for a mean if a part of its sum is unknown."""
     questions = tally.models[label]
     games = sum(counts.games for pair, counts in tally.pairs.items() if label in pair)
 
     def mean(values: Iterable[float | None]) -> float | None:
-        known = list(values)
-        return None if None in known or not known else sum(filter(None, known)) / games
+        all_values = list(values)
+        return None if None in all_values or not all_values else sum(filter(None, all_values)) / games
 
+    # By question, the verdicts on its answers.
     verdicts = [[answer.verdict for answer in question.answers] for question in questions if question.answers]
     answers = [answer for question in questions for answer in question.answers]
     waits = [wait.seconds for question in questions for wait in question.waits]
     return (
         len(verdicts),
-        sum(each[0] == "legal" for each in verdicts) / len(verdicts) if verdicts else None,
+        sum(of_question[0] == "legal" for of_question in verdicts) / len(verdicts) if verdicts else None,
         len(answers) - len(verdicts),
-        *(sum(each.count(kind) for each in verdicts) for kind in ("illegal", "unparsable")),
+        sum(of_question.count("illegal") for of_question in verdicts),
+        sum(of_question.count("unparsable") for of_question in verdicts),
         mean(answer.input_tokens for answer in answers),
         mean(answer.output_tokens for answer in answers),
         mean(question.cost for question in questions if question.answers),
@@ -261,18 +271,20 @@ def _model_row(label: str, tally: Tally) -> tuple[Value, ...]:
 
 def _ratings(tally: Tally) -> dict[str, int]:
     """Return the ratings of all bots; none if the games cannot be fitted."""
-    # These load numpy, which the other tables do not need.
+    # These modules load numpy, which the other tables do not need.
     from noughts_server.statistics.batch_ratings import rate
     from noughts_server.statistics.rated_games import count_pairs
 
     pairs = ((*pair, score.counts) for pair, score in tally.independent_scores.items())
     with suppress(ValueError):
-        return {each.name: round(each.rating or 0) for each in rate(count_pairs(pairs), prior=True).players}
+        players = rate(count_pairs(pairs), prior=True).players
+        return {player.name: round(player.rating or 0) for player in players}
     return {}
 
 
-def _left_out(rows: int, there: int, what: str) -> list[str]:
-    return [f"The first {rows:,} of {there:,} {what}."] if rows < there else []
+def _omission_notes(rows: int, total: int, noun: str) -> list[str]:
+    """Return the note that a table lacks rows; none if it has all."""
+    return [f"The first {rows:,} of {total:,} {noun}."] if rows < total else []
 
 
 def _pairings(tally: Tally, limit: int | None) -> Table:

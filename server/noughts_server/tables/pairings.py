@@ -9,9 +9,10 @@ from noughts_server.competition.bracket import Match
 from noughts_server.tables.table import Column, Table, Unit, Value
 
 _STAGES = {1: "final", 2: "semifinals", 4: "quarterfinals"}
-
+"""The names of rounds by their number of matches."""
 
 MatchRow = Match[str]
+"""A match whose sides are the labels of entries."""
 
 
 def matches_won(matches: Sequence[MatchRow]) -> dict[str, int]:
@@ -29,12 +30,12 @@ def pairings_document(matches: Sequence[MatchRow]) -> list[dict[str, Any]]:
 
 
 def pairings_table(matches: Sequence[MatchRow], *, bracket: bool, limit: int | None = None) -> Table:
-    """Return the pairings round by round; with `limit`, only that many of the newest."""
+    """Return the pairings round by round; with `limit`, only the newest ones, up to this number."""
     rows: list[tuple[Value, ...]] = []
     for number, group in groupby(matches, key=lambda match: match.round):
-        in_round = list(group)
-        stage = _STAGES.get(len(in_round), f"round of {2 * len(in_round)}")
-        rows += [(number, *([stage] if bracket else []), *_cells(match)) for match in in_round]
+        round_matches = list(group)
+        stage = _STAGES.get(len(round_matches), f"round of {2 * len(round_matches)}")
+        rows += [(number, *([stage] if bracket else []), *_cells(match)) for match in round_matches]
     columns = (
         Column("round", "round", Unit.COUNT),
         *([Column("stage", "stage")] if bracket else []),
@@ -54,8 +55,10 @@ def pairings_table(matches: Sequence[MatchRow], *, bracket: bool, limit: int | N
 
 
 def _cells(match: MatchRow) -> tuple[Value, ...]:
+    """Return the cells after the round: sides, points, games, winner and decision."""
     decision = None if match.decision is None else match.decision.value
-    if match.second is None and match.winner is not None:
+    is_bye = match.second is None and match.winner is not None
+    if is_bye:
         return match.first, None, None, None, match.games, match.winner, decision
     points = (match.first_points, match.second_points) if match.games else (None, None)
     return match.first or "?", match.second or "?", *points, match.games, match.winner, decision

@@ -11,11 +11,11 @@ from noughts_referee.rules import FAULTS, Thought, within_limits
 from noughts_referee.rules.thoughts import LONGEST_US
 
 RESULTS = ("1-0", "1/2-1/2", "0-1", "*")
-"""From the first mover's point of view; the last is a game without a result."""
+"""Results of games: the first mover won, a draw, the second mover won, and no result."""
 SCORES: Mapping[str, float] = {"1-0": 1.0, "1/2-1/2": 0.5, "0-1": 0.0}
 """The first mover's points."""
 _FAULTS = frozenset(map(str, FAULTS))
-_SCORE = {int, float, type(None)}
+_SCORE_TYPES = {int, float, type(None)}
 _YEAR_FIRST = re.compile(r"~?([0-9]{4})(?:([-./])([0-9?]{1,2})(?:\2([0-9?]{1,2}))?)?(?![0-9])")
 _COMPACT = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})(?![0-9])")
 _DAY_FIRST = re.compile(r"([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{4})(?![0-9])")
@@ -32,6 +32,8 @@ _MOST_CELLS = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class RecordedGame:
+    """A game as a record, whatever its source. Fields whose values are unknown are empty."""
+
     variant: str
     """The name; empty if neither the format nor the board determines it."""
     first: str
@@ -46,12 +48,13 @@ class RecordedGame:
     opening_plies: int = 0
     """The number of moves that belong to the opening."""
     times_ms: tuple[float, ...] = ()
-    """The time of each answer; one more than moves if the last answer was not a move. Empty if unknown."""
+    """The time of each answer, which is one more than the moves if the last answer was not a move; empty if unknown."""
     first_time: str = ""
-    """Time controls as on the command line; empty if unknown."""
+    """The time control of the first player, as on the command line; empty if unknown."""
     second_time: str = ""
+    """The time control of the second player, as on the command line; empty if unknown."""
     fault: str = ""
-    """Why the loser lost: a phrase that follows "it"."""
+    """The loser's fault in words that follow "it", e.g. `crashed`."""
     more: Mapping[str, Any] = field(default_factory=dict)
     """All other values of a line of JSON, unchanged."""
 
@@ -83,8 +86,8 @@ class RecordedGame:
     @property
     def round(self) -> str:
         """Return the round of the tournament as text; empty if it is unknown."""
-        known = self.more.get("round")
-        return str(known) if type(known) in (int, str) else ""
+        value = self.more.get("round")
+        return str(value) if type(value) in (int, str) else ""
 
     @property
     def late_moves(self) -> tuple[int, int]:
@@ -105,7 +108,7 @@ class RecordedGame:
     def scores(self) -> list[float | None]:
         """Return the mover's score of each move, None where it is unknown; empty without a valid list."""
         scores = self.more.get("scores")
-        valid = isinstance(scores, list) and len(scores) == len(self.moves) and set(map(type, scores)) <= _SCORE
+        valid = isinstance(scores, list) and len(scores) == len(self.moves) and set(map(type, scores)) <= _SCORE_TYPES
         return scores if valid and isinstance(scores, list) else []
 
     @property
@@ -133,7 +136,7 @@ class RecordedGame:
         return {ply: text for ply, text in texts.items() if isinstance(text, str)}
 
     def lost_by(self, loser: int) -> dict[str, Any]:
-        """Return which bot lost by its own fault, and when, as a line of JSON has it, without the reason."""
+        """Return the loser and the ply of a loss by a fault, as a line of JSON has them; without the reason."""
         return {
             "bot": self.second if loser else self.first,
             "side": "second" if loser else "first",
@@ -142,7 +145,7 @@ class RecordedGame:
 
     @property
     def first_chosen(self) -> int:
-        """Return the first ply, from 0, that a side chose alone and with a time of its own."""
+        """Return the first ply, from 0, after the opening and its agreement: from here on, bots chose the moves."""
         return max(self.opening_plies, self.agreed_plies)
 
 
@@ -158,9 +161,9 @@ def _read_thought(document: object) -> Thought | None:
 
 
 def occasion(event: str, date: str = "") -> dict[str, str]:
-    """Return "event" and "date", if known, as a line of JSON has them (`2026-11-24`, `2026-11`, `2026`)."""
-    known = {"event": one_line(event), "date": date_of(date)}
-    return {name: value for name, value in known.items() if value not in ("", "?")}
+    """Return the known ones of "event" and "date", as a line of JSON has them; for dates see `date_of`."""
+    values = {"event": one_line(event), "date": date_of(date)}
+    return {name: value for name, value in values.items() if value not in ("", "?")}
 
 
 def date_of(text: str) -> str:
@@ -186,13 +189,13 @@ def date_of(text: str) -> str:
 
 
 def _valid_date(year: str, month: str, day: str) -> str:
-    """Return the known parts of a date; 0 and ? are unknown. A date that the calendar does not have is empty."""
+    """Return the known parts of a date; 0 and ? stand for unknown parts. Empty if the calendar has no such date."""
     numbers = [int(part) if part.isdigit() else 0 for part in (year, month, day)]
     known = numbers[: numbers.index(0)] if 0 in numbers else numbers
     if not known:
         return ""
     try:
-        calendar_date(*[*known, 1, 1][:3])
+        calendar_date(*[*known, 1, 1][:3])  # unknown parts as 1
     except ValueError:
         return ""
     return "-".join(f"{part:02}" if place else f"{part:04}" for place, part in enumerate(known))

@@ -1,20 +1,20 @@
-"""The order of standings: by points, head-to-head score, Sonneborn-Berger and wins. Everything that ranks uses it.
+"""The order of all standings: by points, then head-to-head score, then Sonneborn-Berger, then wins.
 
-- Points: 1 for a win, 1/2 for a draw, plus those of byes.
-- Head to head: the points from the games among all entries with equal points. It counts only if all of them have met
-  each other equally often; otherwise, and for an entry with unique points, it is None. (FIDE Handbook C.07, "direct
-  encounter".)
-- Sonneborn-Berger: the sum over all opponents of the points scored against each times that one's points. (C.07, the
-  same for several games with one opponent.)
+- Points: 1 for a win, 1/2 for a draw, plus the points of byes.
+- Head to head: the points from the games among the entries with equal points. It counts only if all of them have met
+  each other equally often; otherwise, and for an entry without others with equal points, it is None. (FIDE Handbook
+  C.07, "direct encounter".)
+- Sonneborn-Berger: for each opponent, the points scored against it times its own points, summed over all opponents.
+  (C.07, the same for several games with one opponent.)
 - Wins: games won.
 
-Entries that are equal on all share a rank, in the natural order of their labels. Each tie-break is computed once, over
-all entries with equal points, and not again for those that stay equal. In a knockout, the number of matches won comes
-before the points.
+Entries that are equal in everything share a rank, and are listed in the natural order of their labels. Each tie-break
+is computed once, over all entries with equal points; it is not computed again for those that remain tied. In a
+knockout, the number of matches won comes before the points.
 """
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import groupby, pairwise
@@ -31,30 +31,31 @@ _MOST_LABELS = 6
 
 Key = TypeVar("Key", bound=Hashable)
 PairScores = Mapping[tuple[str, str], Score]
-"""(first mover, second mover) -> the first mover's score in those games."""
+"""By (first mover, second mover): the first mover's score in these games."""
 
 
 class TieBreak(StrEnum):
-    """The tie-break that decided between tied entries, in the order in which they decide."""
+    """The tie-breaks in the order in which they decide between tied entries."""
 
     POINTS = "points"
-    """Only in a knockout: both reached the same round."""
+    """A tie-break only in a knockout, between entries that reached the same round."""
     HEAD_TO_HEAD = "head-to-head score"
     SONNEBORN_BERGER = "Sonneborn-Berger"
     WINS = "wins"
     SHARED = "shared rank"
-    """Nothing: they are equal on all."""
+    """No tie-break decided: the entries are equal in everything."""
 
 
 class TiedGames(NamedTuple):
-    """The games of an entry with the entries that have as many points."""
+    """The games of an entry against the entries with equal points."""
 
     points: float
     opponents: int
-    """The number of them that it has met."""
+    """The number of these entries that it has met."""
     fewest: int
+    """The smallest number of games with one of these opponents."""
     most: int
-    """The fewest and most games with one of those that it has met."""
+    """The largest number of games with one of these opponents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,20 +70,22 @@ class Standing:
     """The bot's current rating; None in unrated tournaments and before its first rated game."""
     byes: int = 0
     bye_points: float = 0.0
-    """Points for byes: each counts as all games of a pairing won."""
+    """Points for byes. A bye counts as winning all games of a pairing."""
     withdrawn_at: int | None = None
-    """When it withdrew after the start, in milliseconds since 1970 in UTC."""
+    """The time of its withdrawal after the start, in milliseconds since 1970 in UTC."""
     withdrawn_reason: str = ""
     faults: int = 0
     """Losses through its own fault."""
     bot_version: str = ""
     """`bots/NAME/versions/V`."""
     number: int = 0
-    """The number by which games refer to the entry after the start; like the next two, 0 in a server's answer."""
+    """The number by which games refer to the entry after the start; 0 in a server's answer."""
     bot_id: int = 0
+    """The bot's ID in the database; 0 in a server's answer."""
     bot_version_id: int = 0
+    """The version's ID in the database; 0 in a server's answer."""
     rank: int = 0
-    """As in `RankedEntry`, like the next three; 0 before the start."""
+    """The rank as in `RankedEntry`, which also documents the next three fields; 0 before the start."""
     head_to_head: float | None = None
     sonneborn_berger: float = 0.0
     tie_break: TieBreak | None = None
@@ -104,7 +107,7 @@ class Standing:
 
     @property
     def entry(self) -> "RankedEntry":
-        """Return its place in the standings."""
+        """Return the entry's place in the standings."""
         return RankedEntry(
             label=self.label,
             score=Score(self.wins, self.draws, self.losses),
@@ -118,18 +121,20 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class RankedEntry:
+    """An entry with the values that determine its place in the standings, and its rank."""
+
     label: str
     score: Score
     points: float
     head_to_head: float | None
-    """Points among entries with equal points; None if it does not count."""
+    """The points from games among entries with equal points; None if they do not count."""
     sonneborn_berger: float
     matches_won: int = 0
-    """In a knockout, with byes."""
+    """The number of matches won in a knockout, including byes."""
     rank: int = 0
-    """From 1; entries that are equal in everything share a rank, and the following ranks are skipped."""
+    """The rank from 1. Entries that are equal in everything share a rank, and the ranks after it are skipped."""
     tie_break: TieBreak | None = None
-    """The reason of its place below the previous entry; None if points (in a knockout: rounds) decided."""
+    """The tie-break that put it below the previous entry; None if points (in a knockout: rounds) decided."""
 
     @property
     def wins(self) -> int:
@@ -146,14 +151,14 @@ def rank_entries(entries: Iterable[RankedEntry], *, bracket: bool = False) -> li
 
     In a `bracket`, entries that reached the same round are tied, otherwise those with equal points.
     """
-    ordered = sorted(sorted(entries, key=lambda entry: natural_key(entry.label)), key=_order, reverse=True)
-    best = replace(ordered[0], rank=1) if ordered else None
-    ranked = [best] if best else []
-    for place, (above, entry) in enumerate(pairwise(ordered), start=2):
+    by_label = sorted(entries, key=lambda entry: natural_key(entry.label))
+    best_first = sorted(by_label, key=_order, reverse=True)
+    ranked_entries = [replace(entry, rank=1) for entry in best_first[:1]]
+    for place, (above, entry) in enumerate(pairwise(best_first), start=2):
         tie_break = _tie_break(above, entry, bracket=bracket)
-        rank = ranked[-1].rank if tie_break is TieBreak.SHARED else place
-        ranked.append(replace(entry, rank=rank, tie_break=tie_break))
-    return ranked
+        rank = ranked_entries[-1].rank if tie_break is TieBreak.SHARED else place
+        ranked_entries.append(replace(entry, rank=rank, tie_break=tie_break))
+    return ranked_entries
 
 
 def first_places(table: Iterable[Standing]) -> list[str]:
@@ -166,10 +171,16 @@ def _order(entry: RankedEntry) -> tuple[int, float, float, float, int]:
 
 
 def _tie_break(above: RankedEntry, entry: RankedEntry, *, bracket: bool) -> TieBreak | None:
-    if above.order[: 1 if bracket else 2] != entry.order[: 1 if bracket else 2]:
+    """Return the first tie-break that differs between two neighbours; None if they are not tied."""
+    # The sort key begins with the matches won and the points.
+    tied_values = 1 if bracket else 2
+    if above.order[:tied_values] != entry.order[:tied_values]:
         return None
-    decided = (pair[0] != pair[1] for pair in zip(above.order[1:], entry.order[1:], strict=True))
-    return next((each for each, differs in zip(TieBreak, decided, strict=False) if differs), TieBreak.SHARED)
+    # The values after the matches won are in the order of the tie-breaks. SHARED has no value.
+    for tie_break, value_above, value in zip(TieBreak, above.order[1:], entry.order[1:], strict=False):
+        if value_above != value:
+            return tie_break
+    return TieBreak.SHARED
 
 
 def compute_standings(
@@ -178,9 +189,13 @@ def compute_standings(
     byes: Mapping[str, float] | None = None,
     matches_won: Mapping[str, int] | None = None,
 ) -> list[RankedEntry]:
-    """Return the standings, best first. `byes` has points without a game; `matches_won` is that of a knockout.
+    """Return the standings, best first. Raises KeyError for a pair with a label that is not in `labels`.
 
-    Raises KeyError for a pair with a label that is not in `labels`.
+    Args:
+        labels: the entries.
+        pairs: the scores of their games.
+        byes: points for byes, by label.
+        matches_won: the matches that each entry of a knockout won, by label; None for other formats.
     """
     totals: dict[str, Score] = dict.fromkeys(labels, Score())
     against: dict[str, dict[str, Score]] = {label: {} for label in totals}
@@ -191,13 +206,13 @@ def compute_standings(
             totals[label] += own
             against[label][opponent] = against[label].get(opponent, Score()) + own
     points = {label: score.points + (byes or {}).get(label, 0.0) for label, score in totals.items()}
-    among = head_to_heads(points, {label: _met(label, against[label], points) for label in totals})
+    head_to_head = head_to_heads(points, {label: _tied_games(label, against[label], points) for label in totals})
     entries = (
         RankedEntry(
             label=label,
             score=total,
             points=points[label],
-            head_to_head=among[label],
+            head_to_head=head_to_head[label],
             sonneborn_berger=sum(score.points * points[opponent] for opponent, score in against[label].items()),
             matches_won=(matches_won or {}).get(label, 0),
         )
@@ -206,88 +221,108 @@ def compute_standings(
     return rank_entries(entries, bracket=matches_won is not None)
 
 
-def _met(label: str, against: Mapping[str, Score], points: Mapping[str, float]) -> TiedGames:
-    tied = [score for opponent, score in against.items() if score.games and points[opponent] == points[label]]
-    games = [score.games for score in tied]
-    return TiedGames(sum(score.points for score in tied), len(tied), min(games, default=0), max(games, default=0))
+def _tied_games(label: str, against: Mapping[str, Score], points: Mapping[str, float]) -> TiedGames:
+    """Return the games of the entry against entries with equal points; `against` has its scores by opponent."""
+    scores = [score for opponent, score in against.items() if score.games and points[opponent] == points[label]]
+    games = [score.games for score in scores]
+    return TiedGames(
+        points=sum(score.points for score in scores),
+        opponents=len(scores),
+        fewest=min(games, default=0),
+        most=max(games, default=0),
+    )
 
 
-def head_to_heads(points: Mapping[Key, float], met: Mapping[Key, TiedGames]) -> dict[Key, float | None]:
-    """Return the head-to-head score of each entry of `points`; `met` can lack those that met no tied entry."""
+def head_to_heads(points: Mapping[Key, float], tied_games: Mapping[Key, TiedGames]) -> dict[Key, float | None]:
+    """Return the head-to-head score of each entry; None if it does not count.
+
+    `points` has all entries. `tied_games` can lack entries that have met no entry with equal points.
+    """
     groups: defaultdict[float, list[Key]] = defaultdict(list)
-    for entry, own in points.items():
-        groups[own].append(entry)
-    points_among: dict[Key, float | None] = dict.fromkeys(points)
+    for entry, points_of_entry in points.items():
+        groups[points_of_entry].append(entry)
+    head_to_head: dict[Key, float | None] = dict.fromkeys(points)
     for group in groups.values():
-        known = [met[entry] for entry in group if entry in met]
-        all_met = len(known) == len(group) and all(each.opponents == len(group) - 1 for each in known)
-        if len(group) > 1 and all_met and len({times for each in known for times in (each.fewest, each.most)}) == 1:
-            points_among.update((entry, met[entry].points) for entry in group)
-    return points_among
+        games = [tied_games[entry] for entry in group if entry in tied_games]
+        if len(group) == 1 or len(games) < len(group):
+            continue
+        all_have_met = all(entry_games.opponents == len(group) - 1 for entry_games in games)
+        counts = {entry_games.fewest for entry_games in games} | {entry_games.most for entry_games in games}
+        if all_have_met and len(counts) == 1:
+            for entry in group:
+                head_to_head[entry] = tied_games[entry].points
+    return head_to_head
 
 
 def lead(first: Sequence[str]) -> str:
-    """Return e.g. `a leads` or `a and b lead`, for the labels of the entries that share the first rank."""
+    """Return e.g. `a leads` or `a and b lead`; `first` has the labels of the entries with rank 1."""
     return f"{_enumerated(first)} {'leads' if len(first) == 1 else 'lead'}"
 
 
 def tie_notes(rows: Iterable[RankedEntry]) -> list[str]:
-    """Return a sentence for each group of tied entries that says what put them in this order, of very many the first.
+    """Return a sentence for each group of tied entries with the tie-breaks that put them in this order.
 
-    E.g. `3 points: a before b by head-to-head score (1 to 0), b before c by wins (3 to 2).`
+    E.g. `3 points: a before b by head-to-head score (1 to 0), b before c by wins (3 to 2).` If there are very many
+    groups, the last sentence counts those that are omitted.
     """
-    groups = list(_tied(rows))
+    groups = [group for group in _tied_groups(rows) if _has_decided_tie(group)]
     notes = [_tie_note(group) for group in groups[:_MOST_NOTES]]
-    left = len(groups) - len(notes)
-    return [*notes, f"{left:,} more {'tie' if left == 1 else 'ties'} were broken in the same way."] if left else notes
+    omitted = len(groups) - len(notes)
+    if omitted:
+        notes.append(f"{omitted:,} more {'tie' if omitted == 1 else 'ties'} were broken in the same way.")
+    return notes
 
 
-def _tied(rows: Iterable[RankedEntry]) -> Iterator[list[RankedEntry]]:
-    """Yield the groups of tied entries of which a tie-break put at least two in order."""
-    group: list[RankedEntry] = []
-    for row in (*rows, None):
-        if row is not None and row.tie_break is not None:
-            group.append(row)
-            continue
-        if any(each.tie_break is not TieBreak.SHARED for each in group[1:]):
-            yield group
-        group = [] if row is None else [row]
+def _tied_groups(rows: Iterable[RankedEntry]) -> list[list[RankedEntry]]:
+    """Return the rows in groups of entries that are tied with each other. A row without a tie-break begins a group."""
+    groups: list[list[RankedEntry]] = []
+    for row in rows:
+        if row.tie_break is None or not groups:
+            groups.append([])
+        groups[-1].append(row)
+    return groups
+
+
+def _has_decided_tie(group: Sequence[RankedEntry]) -> bool:
+    return any(row.tie_break is not TieBreak.SHARED for row in group[1:])
 
 
 def _tie_note(group: Sequence[RankedEntry]) -> str:
+    """Return the sentence for a group of tied entries."""
     places = [list(sharing) for _, sharing in groupby(group, key=lambda row: row.rank)]
     steps = []
     for above, below in pairwise(places):
-        assert below[0].tie_break is not None
-        by = below[0].tie_break
-        values = [_value(place[0], by) for place in (above, below)]
-        steps.append(f"{_labels(above)} before {_labels(below)} by {by} ({values[0]:g} to {values[1]:g})")
+        tie_break = below[0].tie_break
+        assert tie_break is not None
+        value_above = _value(above[0], tie_break)
+        value_below = _value(below[0], tie_break)
+        steps.append(f"{_labels(above)} before {_labels(below)} by {tie_break} ({value_above:g} to {value_below:g})")
     more = f", and {len(steps) - _MOST_LABELS:,} more" if len(steps) > _MOST_LABELS else ""
-    equal = (
-        ""
-        if any(row.tie_break is TieBreak.POINTS for row in group[1:])
-        else f"{group[0].points:g} {'point' if group[0].points == 1 else 'points'}: "
-    )
-    return f"{equal}{', '.join(steps[:_MOST_LABELS])}{more}."
+    points_differ = any(row.tie_break is TieBreak.POINTS for row in group[1:])
+    points = f"{group[0].points:g} {'point' if group[0].points == 1 else 'points'}"
+    beginning = "" if points_differ else f"{points}: "
+    return f"{beginning}{', '.join(steps[:_MOST_LABELS])}{more}."
 
 
 def _enumerated(labels: Sequence[str]) -> str:
-    """Return e.g. `a, b and c`, of very many the first."""
-    named = list(labels[:_MOST_LABELS])
-    if len(labels) > len(named):
-        named.append(f"{len(labels) - len(named):,} more")
-    return " and ".join(filter(None, (", ".join(named[:-1]), named[-1])))
+    """Return e.g. `a, b and c`; if there are very many labels, the first ones and the number of the others."""
+    parts = list(labels[:_MOST_LABELS])
+    if len(labels) > len(parts):
+        parts.append(f"{len(labels) - len(parts):,} more")
+    if len(parts) == 1:
+        return parts[0]
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def _labels(sharing: Sequence[RankedEntry]) -> str:
     return _enumerated([row.label for row in sharing])
 
 
-def _value(row: RankedEntry, by: TieBreak) -> float:
+def _value(row: RankedEntry, tie_break: TieBreak) -> float:
     values = {
         TieBreak.POINTS: row.points,
         TieBreak.HEAD_TO_HEAD: row.head_to_head or 0.0,
         TieBreak.SONNEBORN_BERGER: row.sonneborn_berger,
         TieBreak.WINS: row.wins,
     }
-    return values[by]
+    return values[tie_break]

@@ -17,22 +17,24 @@ _QUARTERS = ("", "¼", "½", "¾")
 
 _MARKDOWN_MARKS = re.compile(r"([\\`*_{}\[\]<>()#+!|~&])")
 
-# GitHub makes links of these wherever they are, and notifies the user of a name with @. A backslash does not stop it.
+# GitHub turns these into links, and notifies the user with a name after @. A backslash before them does not prevent it.
 _MARKDOWN_LINKS = re.compile(r"(?<!\w)@|:(?=//)|www(?=\.)", re.IGNORECASE)
 _WORD_JOINER = "\u2060"
 
 
 class Unit(StrEnum):
+    """The unit of a column's values, which determines how they are displayed."""
+
     TEXT = "text"
     COUNT = "count"
     POINTS = "points"
     SHARE = "share"
-    """From 0 to 1, shown as a percentage."""
+    """A number from 0 to 1 that is displayed as a percentage."""
     NUMBER = "number"
-    """Shown with one decimal."""
+    """A number that is displayed with one decimal."""
     MILLISECONDS = "ms"
     COST = "cost"
-    """Shown with six decimals."""
+    """A number that is displayed with six decimals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +47,20 @@ class Column:
 
     @property
     def is_number(self) -> bool:
-        """Return whether it is aligned to the right."""
+        """Return whether the values are numbers, which are aligned to the right."""
         return self.unit is not Unit.TEXT
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
+    """The rows of a table, with its columns and notes."""
+
     kind: str
     caption: str
     columns: Sequence[Column]
     rows: Sequence[Sequence[Value]]
     notes: Sequence[str] = field(default=())
-    """Sentences below it: how it was made, what was omitted."""
+    """Sentences below the table: how it was made, and what was omitted."""
 
     def document(self) -> list[dict[str, Any]]:
         """Return the rows for JSON, by the columns' keys."""
@@ -65,7 +69,7 @@ class Table:
 
 
 def cell_text(value: Value, unit: Unit) -> str:
-    """Return a displayed cell, in Unicode; empty for None."""
+    """Return the displayed text of a value; empty for None."""
     if value is None:
         return ""
     if isinstance(value, str):
@@ -75,28 +79,34 @@ def cell_text(value: Value, unit: Unit) -> str:
         whole, quarters = divmod(round(value * 4), 4)
         return f"{whole or ''}{_QUARTERS[quarters]}" if quarters else str(whole)
     if unit is Unit.SHARE:
-        # Only 100 % is shown as 100 %.
-        return ">99.9%" if 0.9995 <= value < 1 else "<0.1%" if 0 < value < 0.0005 else f"{value:.1%}"
-    if unit is Unit.NUMBER or unit is Unit.COST:
-        return f"{value:.{1 if unit is Unit.NUMBER else 6}f}"
+        # Only exact values are displayed as 100 % and 0 %.
+        if 0.9995 <= value < 1:
+            return ">99.9%"
+        return "<0.1%" if 0 < value < 0.0005 else f"{value:.1%}"
+    if unit is Unit.NUMBER:
+        return f"{value:.1f}"
+    if unit is Unit.COST:
+        return f"{value:.6f}"
     if unit is Unit.MILLISECONDS:
-        return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:,.0f}"
+        if value < 10:
+            return f"{value:.2f}"
+        return f"{value:.1f}" if value < 100 else f"{value:,.0f}"
     return f"{value:,}"
 
 
 def as_csv(table: Table) -> str:
-    r"""Return RFC 4180 with lines that end in \\n: keys, then the values as numbers; empty cells for None.
+    r"""Return CSV as in RFC 4180, but with lines that end in \n: a line of keys, then the rows; empty cells for None.
 
-    No text is a formula of a spreadsheet.
+    Spreadsheets do not read any text as a formula.
     """
-    written = StringIO()
-    writer = csv.writer(written, lineterminator="\n")
+    output = StringIO()
+    writer = csv.writer(output, lineterminator="\n")
     writer.writerow([column.key for column in table.columns])
-    writer.writerows([_plain(value) for value in row] for row in table.rows)
-    return written.getvalue()
+    writer.writerows([_csv_value(value) for value in row] for row in table.rows)
+    return output.getvalue()
 
 
-def _plain(value: Value) -> Value:
+def _csv_value(value: Value) -> Value:
     if isinstance(value, str):
         return spreadsheet_cell(value)
     return int(value) if isinstance(value, float) and value.is_integer() else value
@@ -123,6 +133,7 @@ def _line(cells: list[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _escaped(words: str) -> str:
-    text = _MARKDOWN_MARKS.sub(r"\\\1", printable(" ".join(words.split())))
-    return _MARKDOWN_LINKS.sub(r"\g<0>" + _WORD_JOINER, text)
+def _escaped(text: str) -> str:
+    """Return the text on one line, so that Markdown displays it unchanged."""
+    escaped = _MARKDOWN_MARKS.sub(r"\\\1", printable(" ".join(text.split())))
+    return _MARKDOWN_LINKS.sub(r"\g<0>" + _WORD_JOINER, escaped)

@@ -1,4 +1,4 @@
-"""The counts from which tables are made, added game by game. A single game leaves only a hash, to recognise repeats."""
+"""The counts from which all tables are made, added game by game. Of the game itself, only a hash is kept."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -13,13 +13,16 @@ from noughts_server.tables.recorded_game import RecordedGame
 from noughts_server.tables.standings import RankedEntry, compute_standings
 from noughts_server.tables.time_histogram import TimeHistogram
 
-_RESULTS = {"1-0": 0, "1/2-1/2": 1, "0-1": 2}
+_PLACES = {"1-0": 0, "1/2-1/2": 1, "0-1": 2}
+"""The places of results in `Counts.by_result`."""
 _TIMEOUT = str(Termination.TIMEOUT)
 
 
-class _Repeated(NamedTuple):
-    played: int
-    """A hash of the moves."""
+class _RepeatedGame(NamedTuple):
+    """A game that was played one or more times, always with the same moves and the same result."""
+
+    hash: int
+    """The hash of the players and moves."""
     result: str
     times: int
 
@@ -33,10 +36,10 @@ class Counts:
         self.by_result = [0, 0, 0]
         self.void = 0
         self.plies = 0
-        """The sum over all games, including void ones and openings."""
+        """The sum of the plies of all games, including void ones and openings."""
 
     def add(self, result: str, plies: int) -> None:
-        place = _RESULTS.get(result)
+        place = _PLACES.get(result)
         self.plies += plies
         if place is None:
             self.void += 1
@@ -55,25 +58,26 @@ class Counts:
 
 
 class Tally:
-    """Counts of games. Labels are in the order in which they first appear."""
+    """The counts of a set of games, and the facts about their tournament."""
 
     def __init__(self, games: Iterable[RecordedGame] = (), about: About = About(), *, forfeits: bool = True) -> None:
-        """Count these games of a tournament; labels in `about` need not have played.
+        """Count the games of a tournament, and any that `add` adds.
 
-        Without `forfeits`, games lost by a fault only count in `games` and `faults`.
+        `about` has all entries, also those without games. Without `forfeits`, games lost by a fault count only in
+        `games`, `variants` and `faults`.
         """
         self._forfeits = forfeits
         self._labels: dict[str, None] = {}
         self._about = about
-        self._recorded: list[FileFacts | None] = []
-        # What games of a file say about their tournaments, at most two: one is known, two are several tournaments.
+        self._file_facts: list[FileFacts | None] = []
+        """The facts about tournaments in a file, at most two: with two, the file has several tournaments."""
         self._dates: set[str] = set()
         self.variants: Counter[str] = Counter()
         self.pairs: defaultdict[tuple[str, str], Counts] = defaultdict(Counts)
         """The counts by (first mover, second mover)."""
         self.terminations: defaultdict[str, Counts] = defaultdict(Counts)
         self.openings: defaultdict[tuple[int, ...], Counts] = defaultdict(Counts)
-        """The counts by the cells of the opening; empty cells for a game from the empty board."""
+        """The counts by the cells of the opening, which are empty for games from the empty board."""
         self.times: defaultdict[str, TimeHistogram] = defaultdict(TimeHistogram)
         """The move times by label, without the moves of openings."""
         self.late_moves: Counter[str] = Counter()
@@ -83,8 +87,8 @@ class Tally:
         self.models: defaultdict[str, list[Question]] = defaultdict(list)
         """The questions to language models, by label."""
         self._distinct: set[int] = set()
-        # By (first mover, second mover, opening): the one game that was always played from there, or None for several.
-        self._same: dict[tuple[str, str, tuple[int, ...]], _Repeated | None] = {}
+        self._repeated: dict[tuple[str, str, tuple[int, ...]], _RepeatedGame | None] = {}
+        """By (first mover, second mover, opening): the only game from this start, or None if games differ."""
         for game in games:
             self.add(game)
 
@@ -92,8 +96,8 @@ class Tally:
         first, second, moves = game.first, game.second, game.moves
         self._labels.setdefault(first)
         self._labels.setdefault(second)
-        if len(self._recorded) < 2 and isinstance(facts := game.more.get("tournament"), dict):
-            self._recorded.append(read_file_facts(facts))
+        if len(self._file_facts) < 2 and isinstance(facts := game.more.get("tournament"), dict):
+            self._file_facts.append(read_file_facts(facts))
         if date := game.occasion.get("date"):
             self._dates.add(date)
         self.variants[game.variant] += 1
@@ -104,25 +108,26 @@ class Tally:
         plies = len(moves)
         self.pairs[first, second].add(game.result, plies)
         for ply, question in game.questions.items():
-            self.models[(first, second)[ply & 1]].append(question)
+            self.models[(first, second)[ply % 2]].append(question)
         self.terminations[game.termination].add(game.result, plies)
-        if moves or game.termination != "adjudicated":  # else an entry was withdrawn before the game began
+        # A game that was adjudicated without moves never began, because an entry was withdrawn.
+        if moves or game.termination != "adjudicated":
             self.openings[game.opening].add(game.result, plies)
-        # Result files have no moves, so repeats cannot be recognised.
-        played = hash((first, second, *moves)) if moves else ~self.games
-        self._distinct.add(played)
-        if moves and game.result in _RESULTS and not game.by_fault:
+        # Without moves (in files of results) repeats cannot be recognised: each game gets a different number.
+        game_hash = hash((first, second, *moves)) if moves else -self.games - 1
+        self._distinct.add(game_hash)
+        if moves and game.result in _PLACES and not game.by_fault:
             start = (first, second, game.opening)
-            if start not in self._same:
-                self._same[start] = _Repeated(played, game.result, 1)
-            elif (before := self._same[start]) is not None:
-                same = before.played == played and before.result == game.result
-                self._same[start] = before._replace(times=before.times + 1) if same else None
+            if start not in self._repeated:
+                self._repeated[start] = _RepeatedGame(game_hash, game.result, 1)
+            elif (repeated := self._repeated[start]) is not None:
+                is_same = repeated.hash == game_hash and repeated.result == game.result
+                self._repeated[start] = repeated._replace(times=repeated.times + 1) if is_same else None
         if game.times_ms:
-            begin = game.first_chosen
             for side, label in enumerate((first, second)):
                 self.late_moves[label] += game.late_moves[side]
-                self.times[label].add(round(time * 1000) for time in game.times_ms[begin + (begin + side) % 2 :: 2])
+                first_ply = game.first_chosen + (game.first_chosen + side) % 2
+                self.times[label].add(round(time * 1000) for time in game.times_ms[first_ply::2])
 
     @property
     def games(self) -> int:
@@ -140,25 +145,26 @@ class Tally:
 
     @property
     def distinct(self) -> int:
-        """Return the number of games that differ in the first mover or a move: deterministic bots repeat themselves."""
+        """Return the number of different games. Two games are equal if their players, sides and moves are."""
         return len(self._distinct)
 
     @property
     def repeats(self) -> int:
-        """Return how many games only repeat another: the same start always led to the same moves.
+        """Return the number of games that only repeat another one, because the bots are deterministic.
 
-        With randomness, the same start leads to several games, and each is a separate result.
+        A start (the players, their sides and the opening) from which bots with randomness played different games has no
+        repeats.
         """
-        return sum(same.times - 1 for same in self._same.values() if same)
+        return sum(repeated.times - 1 for repeated in self._repeated.values() if repeated)
 
     @property
     def independent_scores(self) -> dict[tuple[str, str], Score]:
         """Return `scores` without `repeats`, from which strength can be estimated."""
-        counts = {pair: list(counted.by_result) for pair, counted in self.pairs.items()}
-        for (first, second, _), same in self._same.items():
-            if same:
-                counts[first, second][_RESULTS[same.result]] -= same.times - 1
-        return {pair: Score(*of_pair) for pair, of_pair in counts.items()}
+        by_result = {pair: list(counts.by_result) for pair, counts in self.pairs.items()}
+        for (first, second, _), repeated in self._repeated.items():
+            if repeated:
+                by_result[first, second][_PLACES[repeated.result]] -= repeated.times - 1
+        return {pair: Score(*counts) for pair, counts in by_result.items()}
 
     @property
     def scores(self) -> dict[tuple[str, str], Score]:
@@ -170,42 +176,47 @@ class Tally:
 
     @property
     def labels(self) -> dict[str, None]:
-        """The labels of all entries: those of the tournament, and then others in the order of the games."""
+        """The labels of all entries of the tournament, then other labels in the order in which they first played."""
         return dict.fromkeys(self.about.bye_points) | self._labels
 
     @property
     def about(self) -> About:
-        """Return the facts about the tournament; without other dates, those of the games."""
-        about = self._about if self._about.schedule or self._whole is None else self._whole.about
+        """Return the facts about the tournament. If they lack its dates, use those of the games."""
+        facts = self._facts_of_complete_file
+        about = self._about if self._about.schedule or facts is None else facts.about
         if about.began or not self._dates:
             return about
         return about._replace(began=min(self._dates), ended=max(self._dates))
 
     @property
-    def _whole(self) -> FileFacts | None:
-        """Return what a file says about the one tournament of which it has all games; None otherwise."""
-        one = self._recorded[0] if len(self._recorded) == 1 else None
-        return one if one is not None and one.games == self.games else None
+    def _facts_of_complete_file(self) -> FileFacts | None:
+        """Return the facts in a file that has all games of one tournament; None for other files."""
+        facts = self._file_facts[0] if len(self._file_facts) == 1 else None
+        return facts if facts is not None and facts.games == self.games else None
 
     @property
     def unknown_note(self) -> str:
         """Return a sentence about what is unknown because the games come from a file; empty if everything is known."""
         if self._about.schedule:
             return ""
-        if self._whole is None:
-            several = "This file has games of several tournaments"
-            texts = ("This file has games only", "This file lacks games of its tournament", several)
-            what = "byes, withdrawn bots and the bracket of a knockout are unknown, and do not count."
-            return f"{texts[len(self._recorded)]}: {what}"
-        return "" if self._whole.finished else "The tournament was not finished when this file was written."
+        facts = self._facts_of_complete_file
+        if facts is None:
+            reasons = {
+                0: "This file has games only",
+                1: "This file lacks games of its tournament",
+                2: "This file has games of several tournaments",
+            }
+            consequence = "byes, withdrawn bots and the bracket of a knockout are unknown, and do not count."
+            return f"{reasons[len(self._file_facts)]}: {consequence}"
+        return "" if facts.finished else "The tournament was not finished when this file was written."
 
     @property
     def has_bracket(self) -> bool:
-        """Return whether the tournament itself gave the ranks (a knockout), not the points."""
+        """Return whether the bracket of a knockout determines the ranks."""
         return self.about.matches_won is not None
 
     def standings(self) -> list[RankedEntry]:
-        """Return the standings by the tie-breaks of `standings`."""
+        """Return the standings; see the module `standings`."""
         about = self.about
         return compute_standings(self.labels, self.scores, about.bye_points, about.matches_won)
 

@@ -7,22 +7,22 @@ and each doubling above has 512 buckets.
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-_KEPT_BITS = 10
+_LEADING_BITS = 10
 
 
 def bucket(microseconds: int) -> int:
-    """Return the smallest time of the bucket of this one."""
-    shift = microseconds.bit_length() - _KEPT_BITS
+    """Return the smallest time in the bucket of this time: its leading bits, followed by zeros."""
+    shift = microseconds.bit_length() - _LEADING_BITS
     return microseconds >> shift << shift if shift > 0 else microseconds
 
 
 class TimeHistogram:
-    """Times in whole microseconds, 0 or more."""
+    """Counts of times in whole microseconds, 0 or more."""
 
     def __init__(self) -> None:
         self._counts: Counter[int] = Counter()
         self.largest = 0
-        """Exact."""
+        """The largest time, exactly."""
 
     def add(self, times: Iterable[int]) -> None:
         for time in times:
@@ -35,7 +35,9 @@ class TimeHistogram:
         return self._counts.total()
 
     def quantile(self, share: float) -> int | None:
-        """Return the smallest counted time, to 0.2 %, that at least `share` of all times do not exceed; None if empty.
+        """Return the smallest counted time (to 0.2 %) that at least `share` of all times do not exceed.
+
+        None without times.
 
         `quantile(0.5)` is the lower median.
         """

@@ -51,9 +51,9 @@ async def watched(tmp_path: Path) -> AsyncIterator[Watched]:
 
 
 async def test_what_one_watcher_does_with_a_game_is_nothing_to_the_observer(watched: Watched) -> None:
-    assert watched.observer.want(SLOT) is None
+    assert watched.observer.observe(SLOT) is None
     watched.stands(2)
-    game = watched.observer.want(SLOT)
+    game = watched.observer.observe(SLOT)
     assert game is not None
     assert list(game.moves) == [0, 1]
     # As a feed's channel does, which keeps it up to date.
@@ -63,7 +63,7 @@ async def test_what_one_watcher_does_with_a_game_is_nothing_to_the_observer(watc
 
 
 async def test_a_ply_that_was_lost_is_made_good_by_asking_how_the_game_stands(watched: Watched) -> None:
-    watched.observer.want(SLOT)
+    watched.observer.observe(SLOT)
     watched.stands(1)
     watched.played(1, 3, 4)
     assert watched.heard == [-1, 1]
@@ -73,7 +73,7 @@ async def test_a_ply_that_was_lost_is_made_good_by_asking_how_the_game_stands(wa
 
 
 async def test_plies_and_games_that_are_known_are_told_once(watched: Watched) -> None:
-    watched.observer.want(SLOT)
+    watched.observer.observe(SLOT)
     watched.stands(2)
     watched.stands(2)
     watched.played(0, 1, 2, 2)
@@ -82,8 +82,8 @@ async def test_plies_and_games_that_are_known_are_told_once(watched: Watched) ->
 
 async def test_what_nobody_wants_is_told_nobody(watched: Watched) -> None:
     watched.stands(2)
-    watched.observer.want(SLOT)
-    watched.observer.unwant(SLOT)
+    watched.observer.observe(SLOT)
+    watched.observer.stop_observing(SLOT)
     watched.played(2)
     assert watched.heard == []
 

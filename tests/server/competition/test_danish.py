@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from noughts_server.competition.formats import DANISH
 from noughts_server.competition.formats.rounds_by_points import final_order
-from noughts_server.competition.pairing_batch import Field, Played
+from noughts_server.competition.pairing_batch import Field, PlayedEncounter
 from tests.support.waves import Chance, waves_of
 
 FIELDS = st.builds(Field, st.integers(2, 12), rounds=st.integers(1, 20), seed=st.integers(0, 2**64 - 1))
@@ -30,7 +30,7 @@ def test_every_round_pairs_neighbours_and_byes_go_round(begin: Field, draws: flo
 
 
 def test_entries_meet_again_if_they_stay_neighbours() -> None:
-    drawn = Field(2, played=(Played(1, 0, 1, 1.0, 1.0, 2),), rounds=2)
+    drawn = Field(2, played=(PlayedEncounter(1, 0, 1, 1.0, 1.0, 2),), rounds=2)
     wave = DANISH.next_wave(drawn)
     assert wave is not None
     # Entry 0 began the first encounter.

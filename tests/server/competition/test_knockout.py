@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from noughts_server.competition.bracket import BracketRound, Decision
 from noughts_server.competition.formats import KNOCKOUT
 from noughts_server.competition.formats.knockout import EXTRA_PAIRS, bracket, seed_places
-from noughts_server.competition.pairing_batch import Encounter, Field, PairingBatch, Played
+from noughts_server.competition.pairing_batch import Encounter, Field, PairingBatch, PlayedEncounter
 from tests.support.waves import Chance, waves_of
 
 ENTRIES = st.integers(2, 70)
@@ -75,7 +75,7 @@ def test_the_two_best_seeds_meet_only_in_the_final(entries: int) -> None:
         won = []
         for first, second in wave.encounters:
             points = 2.0 if first < second else 0.0
-            won.append(Played(wave.round, first, second, points, 2 - points, 2))
+            won.append(PlayedEncounter(wave.round, first, second, points, 2 - points, 2))
         now = Field(entries, played=(*now.played, *won))
     tree = bracket(now)
     final = tree[-1][0]
@@ -107,7 +107,7 @@ def test_a_drawn_match_continues_by_pairs_and_the_better_seed_wins() -> None:
     now, waves = Field(2, games=4), []
     while (wave := KNOCKOUT.next_wave(now)) is not None:
         waves.append(wave)
-        drawn = Played(1, *wave.encounters[0], wave.games / 2, wave.games / 2, wave.games)
+        drawn = PlayedEncounter(1, *wave.encounters[0], wave.games / 2, wave.games / 2, wave.games)
         now = Field(2, games=4, played=(*now.played, drawn))
     assert [wave.games for wave in waves] == [4, *[2] * EXTRA_PAIRS]
     assert [wave.encounters[0].first for wave in waves[1:]] == [0, 1, 0, 1]
@@ -116,7 +116,7 @@ def test_a_drawn_match_continues_by_pairs_and_the_better_seed_wins() -> None:
 
 
 def test_extra_pair_that_is_won_decides() -> None:
-    now = Field(2, played=[Played(1, 0, 1, 1, 1, 2), Played(1, 1, 0, 1.5, 0.5, 2)])
+    now = Field(2, played=[PlayedEncounter(1, 0, 1, 1, 1, 2), PlayedEncounter(1, 1, 0, 1.5, 0.5, 2)])
     final = bracket(now)[0][0]
     assert (final.winner, final.decision, final.first_points, final.second_points, final.games) == (
         1,
@@ -129,8 +129,8 @@ def test_extra_pair_that_is_won_decides() -> None:
 
 
 def test_fewer_forfeits_come_before_the_better_seed() -> None:
-    drawn = [Played(1, 0, 1, 1, 1, 2) for _ in range(EXTRA_PAIRS)]
-    now = Field(2, played=[Played(1, 0, 1, 1, 1, 2, first_forfeits=1), *drawn])
+    drawn = [PlayedEncounter(1, 0, 1, 1, 1, 2) for _ in range(EXTRA_PAIRS)]
+    now = Field(2, played=[PlayedEncounter(1, 0, 1, 1, 1, 2, first_forfeits=1), *drawn])
     final = bracket(now)[0][0]
     assert (final.winner, final.decision) == (1, Decision.FORFEITS)
 
@@ -151,7 +151,7 @@ def test_a_decided_match_has_exactly_the_pairs_it_needs(games: int, seed: int) -
 
 
 def test_withdrawn_side_loses_the_match_that_it_has_not_won() -> None:
-    won, half = Played(1, 0, 3, 2, 0, 2), Played(1, 2, 1, 2, 2, 4)
+    won, half = PlayedEncounter(1, 0, 3, 2, 0, 2), PlayedEncounter(1, 2, 1, 2, 2, 4)
     now = Field(4, withdrawn={0: 1, 1: 1}, played=[won, half])
     tree = bracket(now)
     assert [(match.winner, match.decision) for match in tree[0]] == [
@@ -168,7 +168,7 @@ def test_a_walkover_winner_stays_in_the_bracket_when_withdrawn() -> None:
     now = Field(
         4,
         withdrawn={0: 1, 3: 2},
-        played=[Played(1, 1, 2, 2, 0, 2), Played(2, 1, 3, 1, 1, 2)],
+        played=[PlayedEncounter(1, 1, 2, 2, 0, 2), PlayedEncounter(2, 1, 3, 1, 1, 2)],
     )
     tree = bracket(now)
     assert [match.winner for match in tree[0]] == [3, 1]
@@ -176,7 +176,7 @@ def test_a_walkover_winner_stays_in_the_bracket_when_withdrawn() -> None:
 
 
 def test_decided_walkover_holds_if_its_winner_withdraws_later() -> None:
-    drawn = [Played(1, 1, 2, 1, 1, 2)]
+    drawn = [PlayedEncounter(1, 1, 2, 1, 1, 2)]
     assert bracket(Field(4, withdrawn={0: 1}, played=drawn))[0][0].winner == 3
     assert bracket(Field(4, withdrawn={0: 1, 3: 2}, played=drawn))[0][0].winner == 3
 
@@ -210,7 +210,7 @@ def test_every_entry_has_one_match_a_round(entries: int, seed: int) -> None:
 
 
 def test_same_field_gives_the_same_wave() -> None:
-    field = Field(11, played=[Played(1, 4, 11 - 4, 1, 1, 2)])
+    field = Field(11, played=[PlayedEncounter(1, 4, 11 - 4, 1, 1, 2)])
     assert KNOCKOUT.next_wave(field) == KNOCKOUT.next_wave(field)
 
 

@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from noughts_server.competition.formats.ladder import AHEAD, PLACEMENT, WINDOW, Ladder
-from noughts_server.competition.pairing_batch import Encounter, Played
+from noughts_server.competition.pairing_batch import Encounter, PlayedEncounter
 from tests.support.settings import examples
 
 # Of two games each.
@@ -53,7 +53,7 @@ class Simulation:
     last: dict[int, int] = field(default_factory=dict)
     playing: list[tuple[float, int, Encounter]] = field(default_factory=list)
     history: list[Encounter] = field(default_factory=list)
-    over: dict[int, Played] = field(default_factory=dict)
+    over: dict[int, PlayedEncounter] = field(default_factory=dict)
     now: float = 0.0
     widest: int = 0
     """The largest difference in encounters between present bots, after each had one."""
@@ -97,7 +97,7 @@ class Simulation:
         gap = self.strength.get(pair.first, 0.0) - self.strength.get(pair.second, 0.0)
         points = float(sum(self.chance.random() < 1 / (1 + 10 ** (-gap / 400)) for _ in range(2)))
         self.ladder.played(*pair, points, 2 - points)
-        self.over[number] = Played(1, *pair, points, 2 - points, 2)
+        self.over[number] = PlayedEncounter(1, *pair, points, 2 - points, 2)
         for entry in pair:
             self.open[entry] -= 1
 
@@ -230,7 +230,7 @@ def test_ladder_that_is_rebuilt_goes_on_as_it_would_have(entries: int, steps: in
     for _ in range(steps):
         simulation.step()
     history = [simulation.over[number] for number in range(len(simulation.history))]
-    again = Ladder.rebuilt(range(entries), (), history)
+    again = Ladder.rebuild(range(entries), (), history)
     for _ in range(20):
         pairs = simulation.ladder.pair(1)
         assert again.pair(1) == pairs
@@ -246,7 +246,7 @@ def test_ladder_that_is_rebuilt_knows_what_is_open_and_who_is_gone(entries: int,
         simulation.step()
     simulation.leave(0)
     history = [simulation.over.get(number, pair) for number, pair in enumerate(simulation.history)]
-    again = Ladder.rebuilt(range(entries), {0}, history)
+    again = Ladder.rebuild(range(entries), {0}, history)
     for pair in again.pair(entries):
         assert 0 not in pair
         assert not any(simulation.open[entry] for entry in pair)

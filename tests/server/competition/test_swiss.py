@@ -15,10 +15,10 @@ from py4swiss.trf.results import ColorToken, ResultToken, RoundResult
 from py4swiss.trf.sections import PlayerSection, XSection
 
 from noughts_server.competition.formats import SWISS
-from noughts_server.competition.formats.rounds_by_points import buchholz, final_order, scores, usual_rounds
+from noughts_server.competition.formats.rounds_by_points import buchholz, final_order, points_of, usual_rounds
 from noughts_server.competition.formats.swiss import most_rounds
 from noughts_server.competition.formats.tournament_format import FormatError
-from noughts_server.competition.pairing_batch import Encounter, Field, PairingBatch, Played
+from noughts_server.competition.pairing_batch import Encounter, Field, PairingBatch, PlayedEncounter
 from noughts_server.competition.tournament_settings import TournamentSettings
 from tests.support.settings import examples
 from tests.support.waves import Chance, waves_of
@@ -32,7 +32,7 @@ Costs = tuple[int, float]
 
 
 def costs(field: Field, wave: PairingBatch) -> Costs:
-    points = scores(field)
+    points = points_of(field)
     lowest = min(points[entry] for entry in range(field.entries) if entry not in field.withdrawn)
     return (
         sum(round(2 * (points[entry] - lowest)) for entry in wave.byes),
@@ -42,7 +42,7 @@ def costs(field: Field, wave: PairingBatch) -> Costs:
 
 def all_costs(field: Field) -> Iterator[Costs]:
     """The least cost of all allowed pairings, found by trying all."""
-    points = scores(field)
+    points = points_of(field)
     met = {frozenset(encounter[1:3]) for encounter in field.played}
     rested = {entry for _, entry in field.byes}
     active = [entry for entry in range(field.entries) if entry not in field.withdrawn]
@@ -124,7 +124,7 @@ def test_pairs_that_are_far_apart_need_not_be_looked_at(entries: int, chance: Ch
     for field, wave in waves_of(SWISS.next_wave, Field(entries, rounds=rounds, seed=chance.seed), chance):
         if wave is None:
             continue
-        points = scores(field)
+        points = points_of(field)
         met = {frozenset(encounter[1:3]) for encounter in field.played}
         rested = {entry for _, entry in field.byes}
         graph: networkx.Graph[int] = networkx.Graph()
@@ -156,7 +156,7 @@ def tournament_report(field: Field, done: int) -> ParsedTrf:
             if bye_round == number:
                 bye = ResultToken.PAIRING_ALLOCATED_BYE
                 results[entry].append(RoundResult(id=0, color=ColorToken.BYE_OR_NOT_PAIRED, result=bye))
-    points = scores(field)
+    points = points_of(field)
     report = ParsedTrf(
         player_sections=[
             PlayerSection(
@@ -180,9 +180,9 @@ def tournament_report(field: Field, done: int) -> ParsedTrf:
 @given(st.integers(6, 40), SEEDS)
 def test_differences_are_never_larger_than_those_of_the_dutch_system(entries: int, seed: int) -> None:
     class WholeEncounters(Chance):
-        def played(self, number: int, encounter: Encounter, games: int) -> Played:
+        def played(self, number: int, encounter: Encounter, games: int) -> PlayedEncounter:
             points = super().played(number, encounter, 1).first_points * games
-            return Played(number, *encounter, points, games - points, games)
+            return PlayedEncounter(number, *encounter, points, games - points, games)
 
     compared = 0
     for field, wave in waves_of(SWISS.next_wave, Field(entries, seed=seed), WholeEncounters(seed)):
@@ -224,16 +224,21 @@ def test_same_field_gives_the_same_wave_and_another_seed_other_sides() -> None:
 
 
 def test_odd_games_of_an_encounter_and_byes_count_as_points() -> None:
-    field = Field(3, played=[Played(1, 0, 1, 3.5, 0.5, 4)], byes=[(1, 2)], games=4)
-    assert scores(field) == [3.5, 0.5, 4.0]
+    field = Field(3, played=[PlayedEncounter(1, 0, 1, 3.5, 0.5, 4)], byes=[(1, 2)], games=4)
+    assert points_of(field) == [3.5, 0.5, 4.0]
     assert buchholz(field) == [0.5, 3.5, 4.0]
     assert final_order(field) == [2, 0, 1]
 
 
 def test_buchholz_parts_those_of_equal_points() -> None:
-    played = [Played(1, 0, 1, 2, 0, 2), Played(1, 2, 3, 2, 0, 2), Played(2, 0, 2, 2, 0, 2), Played(2, 3, 1, 2, 0, 2)]
+    played = [
+        PlayedEncounter(1, 0, 1, 2, 0, 2),
+        PlayedEncounter(1, 2, 3, 2, 0, 2),
+        PlayedEncounter(2, 0, 2, 2, 0, 2),
+        PlayedEncounter(2, 3, 1, 2, 0, 2),
+    ]
     field = Field(4, played=played)
-    assert scores(field) == [4, 0, 2, 2]
+    assert points_of(field) == [4, 0, 2, 2]
     assert buchholz(field) == [2, 6, 6, 2]
     assert final_order(field) == [0, 2, 3, 1]
 
@@ -243,7 +248,7 @@ def test_one_who_is_left_meets_nobody() -> None:
 
 
 def test_tournament_ends_when_all_who_are_left_have_met() -> None:
-    played = [Played(1, 0, 1, 2, 0, 2), Played(1, 2, 3, 2, 0, 2)]
+    played = [PlayedEncounter(1, 0, 1, 2, 0, 2), PlayedEncounter(1, 2, 3, 2, 0, 2)]
     assert SWISS.next_wave(Field(4, withdrawn={2: 1, 3: 1}, played=played, rounds=3)) is None
 
 
@@ -284,7 +289,7 @@ def test_rounds_that_withdrawals_have_left_are_all_played() -> None:
         begin = Field(
             8,
             withdrawn=dict.fromkeys(withdrawn, 1),
-            played=[Played(1, one, one + 4, 2, 0, 2) for one in range(4)],
+            played=[PlayedEncounter(1, one, one + 4, 2, 0, 2) for one in range(4)],
             rounds=7,
         )
         *_, (end, _) = waves_of(SWISS.next_wave, begin, Chance(1))

@@ -514,7 +514,7 @@ async def test_a_fault_of_the_feed_ends_its_streams_and_no_game(
         def broken(self: GameChannel, *event: object) -> None:
             raise RuntimeError("a fault of ours")
 
-        monkeypatch.setattr(GameChannel, "played", broken)
+        monkeypatch.setattr(GameChannel, "handle_event", broken)
         for _ in range(9):
             cinema.gate.release()
         refusal = await refusal_of(watching.call.read())

@@ -26,10 +26,10 @@ __all__ = [
 ]
 
 FORMATS: tuple[TournamentFormat, ...] = (ROUND_ROBIN, GAUNTLET, SWISS, DANISH, KNOCKOUT, LADDER, MATCH, CANDIDATES)
-"""In the order in which users see them."""
+"""All formats in the order in which users see them."""
 
-_BY_NUMBER = {each.number: each for each in FORMATS}
-_BY_NAME = {each.name: each for each in FORMATS}
+_BY_NUMBER = {format.number: format for format in FORMATS}
+_BY_NAME = {format.name: format for format in FORMATS}
 
 
 def format_of(number: int) -> TournamentFormat:

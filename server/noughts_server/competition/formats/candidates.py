@@ -23,7 +23,7 @@ class CandidatesFormat(TournamentFormat):
 
     def forecast(self, settings: FormatSettings, entries: int) -> Forecast:
         most = settings.games_per_pair * (entries - 1)
-        return Forecast(entries, None, 2, most, (most,))
+        return Forecast(entries=entries, rounds=None, least=2, most=most, waves=(most,))
 
 
 CANDIDATES = CandidatesFormat()

@@ -1,4 +1,4 @@
-"""Gauntlets: the first entry plays each of the others. Nothing is stored."""
+"""Gauntlets: the first entry plays each of the others. The pairings are computed, not stored."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -44,6 +44,7 @@ class Gauntlet:
         last = min(before - 1, self.total)
         if entry == 0:
             return iter(range(last, 0, -1))
+        # The entry has one slot in each cycle; its first slot has its own number as ordinal.
         opponents = self.entries - 1
         return iter(range(last - (last - entry) % opponents, 0, -opponents))
 
@@ -54,13 +55,15 @@ class Gauntlet:
 
 
 class GauntletFormat(FixedPairings):
+    """The format whose schedules are `Gauntlet`s."""
+
     number = 2
     title = "Gauntlet"
     summary = "the first entry against all others"
 
     def forecast(self, settings: FormatSettings, entries: int) -> Forecast:
         total = self.schedule(entries, settings.games_per_pair).total
-        return Forecast(entries, None, total, total, (total,))
+        return Forecast(entries=entries, rounds=None, least=total, most=total, waves=(total,))
 
     def schedule(self, entries: int, games_per_pair: int) -> Gauntlet:
         return Gauntlet(entries, games_per_pair)

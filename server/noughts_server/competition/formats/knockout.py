@@ -1,13 +1,13 @@
 """Knockouts: the loser of each match is out, and the winner of the final wins.
 
-The bracket is that of seeded tournaments: as many places as the next power of two, seed 1 at its top and seed 2 at its
-bottom. So these can meet only in the final, seeds 1 to 4 only from the semifinals on, and so on. The best seeds have
-byes in the first round if places stay empty. There are always `entries - 1` matches.
+The bracket is that of seeded tournaments. Its number of places is the next power of two. Seed 1 is at its top and seed
+2 at its bottom, so these two can meet only in the final, seeds 1 to 4 only from the semifinals on, and so on. If places
+are empty, the best seeds have byes in the first round. There are always `entries - 1` matches.
 
-A match is over when all its games are and one side has more points. If points are equal, up to `EXTRA_PAIRS` pairs of
-games with swapped colours follow, until one is won. After these, the side with fewer forfeits advances, then the better
-seed. A withdrawn side loses the match that it has not won yet; of two such sides the one that left later advances, or
-the better seed if they left together.
+A match is over when all its games are over and one side has more points. If points are equal, up to `EXTRA_PAIRS` pairs
+of games with swapped sides follow, until one side wins a pair. After these, the side with fewer forfeits advances, then
+the better seed. A withdrawn side loses a match that it has not won yet. If both sides are withdrawn, the one that left
+later advances, or the better seed if they left together.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,43 +16,48 @@ from math import inf
 from noughts_server.competition.bracket import BracketRound, Decision, Match
 from noughts_server.competition.forecast import Forecast
 from noughts_server.competition.formats.tournament_format import FormatSettings, InRounds
-from noughts_server.competition.pairing_batch import Encounter, Field, PairingBatch, Played
+from noughts_server.competition.pairing_batch import Encounter, Field, PairingBatch, PlayedEncounter
 
 EXTRA_PAIRS = 4
 """The maximal number of extra pairs of games after equal points."""
 
+_LEFT_AT_LAST = -2 * EXTRA_PAIRS
+"""The number of scheduled games that are left after all extra pairs: extra games count below 0."""
+
 
 def seed_places(rounds: int) -> list[int]:
-    """Return the seeds (from 0) of a bracket of so many rounds, from its top to its bottom.
+    """Return the seeds (from 0) of a bracket with this number of rounds, from its top to its bottom.
 
-    Each round extends the bracket: every seed meets the one with which its sum is constant.
+    A bracket for twice as many entries has a pair in the place of each seed: the seed meets the new seed with which its
+    sum is the number of entries minus 1.
     """
     places = [0]
     for _ in range(rounds):
         size = 2 * len(places)
         # The better seed of a pair is on the outside, so that the second seed is at the bottom.
-        places = [
-            seed
+        pairs = [
+            (better, size - 1 - better) if place % 2 == 0 else (size - 1 - better, better)
             for place, better in enumerate(places)
-            for seed in ((better, size - 1 - better) if place % 2 == 0 else (size - 1 - better, better))
         ]
+        places = [seed for pair in pairs for seed in pair]
     return places
 
 
 def bracket(field: Field) -> tuple[BracketRound, ...]:
-    """Return all matches, with byes, by rounds, each from the top of the bracket to its bottom."""
+    """Return all rounds of the bracket, including byes and matches whose sides are unknown."""
     count = (field.entries - 1).bit_length()
     advancing = [seed if seed < field.entries else None for seed in seed_places(count)]
-    played: dict[tuple[int, frozenset[int]], list[Played]] = {}
+    played: dict[tuple[int, frozenset[int]], list[PlayedEncounter]] = {}
     for encounter in field.played:
-        played.setdefault((encounter.round, frozenset(encounter[1:3])), []).append(encounter)
+        sides = frozenset((encounter.first, encounter.second))
+        played.setdefault((encounter.round, sides), []).append(encounter)
     rounds: list[BracketRound] = []
     for number in range(1, count + 1):
         matches = []
         for first, second in zip(advancing[::2], advancing[1::2], strict=True):
             if number == 1 and (first is None or second is None):
-                alone = second if first is None else first
-                matches.append(Match(number, first, second, winner=alone, decision=Decision.BYE))
+                winner = second if first is None else first
+                matches.append(Match(number, first, second, winner=winner, decision=Decision.BYE))
             elif first is None or second is None:
                 matches.append(Match(number, first, second))
             else:
@@ -64,14 +69,16 @@ def bracket(field: Field) -> tuple[BracketRound, ...]:
 
 
 def _encounter(match: Match[int]) -> Encounter:
-    """Return the next encounter of a match: the better seed begins, and extra pairs begin in turn."""
+    """Return the next encounter of a match. The better seed begins the first one; then the sides take turns."""
     assert match.first is not None
     assert match.second is not None
     better, other = sorted((match.first, match.second))
-    return Encounter(other, better) if match.games // 2 % 2 else Encounter(better, other)
+    pairs_played = match.games // 2
+    return Encounter(other, better) if pairs_played % 2 else Encounter(better, other)
 
 
-def _match(field: Field, number: int, first: int, second: int, encounters: Sequence[Played]) -> Match[int]:
+def _match(field: Field, number: int, first: int, second: int, encounters: Sequence[PlayedEncounter]) -> Match[int]:
+    """Return the match of these two entries in round `number`, from its encounters so far."""
     points = {first: 0.0, second: 0.0}
     forfeits = {first: 0, second: 0}
     games = 0
@@ -100,13 +107,17 @@ def _match(field: Field, number: int, first: int, second: int, encounters: Seque
 def _decide(
     field: Field, games: int, points: dict[int, float], forfeits: dict[int, int]
 ) -> tuple[int | None, Decision | None]:
+    """Return the winner and the reason by the games so far, or None for both; withdrawals do not count here.
+
+    `points` and `forfeits` have the values of both sides.
+    """
     leader = max(points, key=lambda entry: points[entry])
     other = next(entry for entry in points if entry != leader)
     lead = points[leader] - points[other]
     left = field.games - games
     if lead > 0 and (left <= 0 or (field.stop_when_decided and lead > left)):
         return leader, Decision.EXTRA_PAIR if left < 0 else Decision.POINTS
-    if left > -2 * EXTRA_PAIRS:
+    if left > _LEFT_AT_LAST:
         return None, None
     if forfeits[leader] != forfeits[other]:
         return min(points, key=lambda entry: forfeits[entry]), Decision.FORFEITS
@@ -125,28 +136,38 @@ class Knockout(InRounds):
     def forecast(self, settings: FormatSettings, entries: int) -> Forecast:
         games = settings.games_per_pair
         rounds = (entries - 1).bit_length()
-        # A match that stops when decided ends as soon as the lead is larger than what is left.
-        quickest = min(2 * (games // 4 + 1), games) if settings.stop_when_decided else games
-        matches = [min(2**left, entries - 2**left) for left in range(rounds - 1, -1, -1)]
-        most = (entries - 1) * (games + 2 * EXTRA_PAIRS)
-        return Forecast(entries, rounds, (entries - 1) * quickest, most, tuple(each * games for each in matches))
+        # With `stop_when_decided`, a match ends with the first pair of games after which the lead is larger than the
+        # number of games that are left: at the earliest after more than half of them.
+        fewest = min(2 * (games // 4 + 1), games) if settings.stop_when_decided else games
+        # A round that is followed by `later` rounds has 2**later matches; the first one has fewer if there are byes.
+        matches = [min(2**later, entries - 2**later) for later in range(rounds - 1, -1, -1)]
+        return Forecast(
+            entries=entries,
+            rounds=rounds,
+            least=(entries - 1) * fewest,
+            most=(entries - 1) * (games + 2 * EXTRA_PAIRS),
+            waves=tuple(count * games for count in matches),
+        )
 
     def next_wave(self, field: Field) -> PairingBatch | None:
         """Return the encounters of all matches of the first unfinished round; None after the final.
 
-        Tied matches are paired again in the same round, once all encounters of the round are over.
+        Tied matches are paired again in the same round. The caller calls it when all paired encounters are over.
         """
         for matches in bracket(field):
-            open_matches = [match for match in matches if match.open]
+            open_matches = [match for match in matches if match.is_open]
             if not open_matches:
                 continue
             number = open_matches[0].round
-            fresh = not any(encounter.round == number for encounter in field.played)
-            # A new match is paired in full length; continued ones pair by pair.
-            games = field.games if not field.stop_when_decided and fresh else 2
+            is_new_round = not any(encounter.round == number for encounter in field.played)
+            # A new match is paired in full length, extra pairs one by one.
+            games = field.games if not field.stop_when_decided and is_new_round else 2
             byes = [match.winner for match in matches if match.decision is Decision.BYE and match.winner is not None]
             return PairingBatch(
-                number, tuple(map(_encounter, open_matches)), games, tuple(sorted(byes)) if fresh else ()
+                round=number,
+                encounters=tuple(map(_encounter, open_matches)),
+                games=games,
+                byes=tuple(sorted(byes)) if is_new_round else (),
             )
         return None
 

@@ -2,20 +2,21 @@
 
 These rules hold for all results and durations of games (`tests/server/competition/test_ladder.py`):
 
-- A bot is in at most one encounter. It waits for an opponent while it is in none.
-- Of the bots that wait, the one with the fewest encounters is next; among equals, the one that waits longest. So the
-  least certain ratings come first. A bot is passed over only while no waiting bot is a possible opponent.
-- Its opponent has a similar rating: the nearest of those with at most `WINDOW` encounters more than the lowest number
-  among its possible opponents. Opponents of its last encounters count as farther away, so that neighbours take turns.
-  Among equally near ones, the bot with the fewest encounters is chosen, then the one that waits longest.
+- A bot is in at most one encounter. While it is in none, it waits for an opponent.
+- The waiting bot with the fewest encounters is next; among equals, the one that has waited longest. So the least
+  certain ratings come first. The ladder skips a bot only while no waiting bot is a possible opponent for it.
+- The opponent is the bot with the nearest rating among the possible opponents with few encounters: at most `WINDOW`
+  more than the lowest number among them. Opponents of the last encounters count as farther away, so that neighbours
+  take turns. Among equally near bots, the one with the fewest encounters is chosen, then the one that has waited
+  longest.
 - A bot never meets the opponent of its last encounter again unless no third bot exists. If no other opponent waits but
-  some still play, it waits for one of them. If nothing is played and two bots are present, a pair is made.
-- A bot with over `AHEAD` encounters more than a bot that plays waits for that one. But no bot waits for one that is
-  delayed in an encounter during which the others had `HELD_UP` each, on average; when that one returns, it is behind by
-  no more than a newcomer.
+  some still play, the bot waits for one of them. If no bot plays and at least two are present, two of them are paired.
+- If a bot has over `AHEAD` encounters more than a bot that plays, it waits for the end of that bot's encounter. This
+  ends if the encounter is delayed: the others have had `HELD_UP` encounters each meanwhile, on average. When the
+  delayed bot returns, it is as far behind as a newcomer at most.
 - A newcomer counts as having had `PLACEMENT` encounters fewer than the bots that are next (none, if they had fewer). It
-  plays in the next encounter that is paired, after newcomers before it, and often until it has caught up.
-- The bot of a pair begins that began fewer of its encounters, compared with its opponents.
+  plays in the next encounter that is paired (after earlier newcomers), and often until it has caught up.
+- The bot that has begun fewer of its encounters begins.
 
 Bisection finds the next bot, its neighbours and their places, so a pairing takes about the same time among ten bots and
 ten thousand. Ratings here serve only for pairing and are not stored.
@@ -30,163 +31,172 @@ from itertools import chain, islice
 
 from noughts_server.competition.forecast import Forecast
 from noughts_server.competition.formats.tournament_format import Endless, FormatSettings
-from noughts_server.competition.pairing_batch import Encounter, Played
+from noughts_server.competition.pairing_batch import Encounter, PlayedEncounter
 
 WINDOW = 2
-"""The maximal number of encounters of an opponent above the lowest number among the possible opponents."""
+"""The number of encounters that an opponent can have above the lowest number among the possible opponents."""
 
 PLACEMENT = 8
 """After this many encounters a newcomer is paired as rarely as the others."""
 
 AHEAD = 16
-"""A bot waits for playing bots that had over this many encounters fewer."""
+"""A bot waits for playing bots that have had over this many encounters fewer."""
 
 HELD_UP = 6
-"""A bot does not wait for bots in an encounter during which all others could have had this many.
+"""An encounter is delayed if all other bots could have had this many encounters since it began.
 
-With `PLACEMENT` it is less than `AHEAD`: no bot waits for one that is repeatedly delayed.
+`HELD_UP` and `PLACEMENT` together are less than `AHEAD`, so no bot waits for one that is delayed again and again.
 """
 
 _RECENT = 8
-# Elo by which each of the last encounters with an opponent makes it seem farther away.
+"""The number of a bot's last encounters whose opponents count as farther away."""
 _FAMILIAR = 60.0
-# Elo by which an opponent seems farther away that began too many (or too few) encounters, as this bot did.
+"""Elo by which each recent encounter with an opponent makes it seem farther away."""
 _SAME_SIDE = 40.0
-# Number of neighbours to try on either side, among those with the same number of encounters.
+"""Elo by which an opponent seems farther away for each encounter that both bots began too often (or too rarely)."""
 _NEIGHBOURS = 6
-# Number of others to try, in order of their turns, if no neighbour is possible.
+"""The number of neighbours to try on either side, among bots with the same number of encounters."""
 _OTHERS = 64
+"""The number of other bots to try, in the order of their turns, if no neighbour is possible."""
 
 
 @dataclass(slots=True)
 class _Bot:
+    """An entry of the ladder."""
+
     entry: int
     turn: int
-    """The number of encounters that it counts as having had, including current ones."""
+    """The number of encounters that it counts as having had, including its current one."""
     rating: float = 0.0
     encounters: int = 0
-    """Finished ones."""
-    open: bool = False
+    """The number of its finished encounters."""
+    is_playing: bool = False
     """Whether it is in an encounter."""
     balance: int = 0
-    """Encounters that it began, minus those that opponents began."""
+    """The number of encounters that it began, minus the number that its opponents began."""
     recent: deque[int] = field(default_factory=lambda: deque(maxlen=_RECENT))
-    """Opponents of the last encounters, latest last."""
-    active: bool = True
-    since: int = 0
-    """When it began to wait, as an increasing number. 0: it does not wait."""
-    held_up: bool = False
+    """The opponents of its last encounters; the latest is last."""
+    is_withdrawn: bool = False
+    waits_since: int = 0
+    """The number of `Ladder._clock` at which it began to wait; 0 if it does not wait."""
+    is_held_up: bool = False
+    """Whether its current encounter is delayed; see `HELD_UP`."""
 
     @property
-    def last(self) -> int | None:
+    def last_opponent(self) -> int | None:
         return self.recent[-1] if self.recent else None
 
 
 @dataclass(slots=True)
 class _Crowd:
-    """Waiting bots with the same turn."""
+    """The waiting bots with the same turn."""
 
     by_rating: list[tuple[float, int]] = field(default_factory=list)
+    """(rating, entry) in order."""
     queue: list[tuple[int, int]] = field(default_factory=list)
-    """A heap of (since, entry). It still has bots that left."""
+    """A heap of (waits_since, entry). It also contains items of bots that no longer wait here."""
 
 
 class Ladder:
-    """The waiting bots and their best opponents. Entries are numbers that never change, and none returns."""
+    """The state of a ladder, which pairs its waiting bots. Entries are numbers. A withdrawn entry never returns."""
 
     def __init__(self) -> None:
         self._bots: dict[int, _Bot] = {}
-        self._active = 0
-        self._began = 0
-        self._open: dict[tuple[int, int], int] = {}
-        """The numbers of open encounters by their entries."""
+        self._present_bots = 0
+        """The number of bots that are not withdrawn."""
+        self._paired_encounters = 0
+        """The number of encounters so far."""
+        self._live: dict[tuple[int, int], int] = {}
+        """The numbers of live encounters by their entries."""
         self._oldest: deque[tuple[int, int, int]] = deque()
-        """(number, first, second) of encounters that can still be open and are not delayed too long, oldest first."""
+        """(number, first, second) of encounters, oldest first. `_least_playing` removes finished and delayed ones."""
         self._playing: list[tuple[int, int]] = []
-        """A heap of (turn, entry) of bots that play. It can still have bots that finished or are delayed too long."""
+        """A heap of (turn, entry) of bots that play. `_least_playing` removes finished and delayed ones."""
         self._level = 0
-        """The most encounters that a bot had when its turn came."""
+        """The largest turn with which a bot was paired; of the two bots of an encounter, the lower turn counts."""
         self._clock = 0
+        """Counts the times that a bot began to wait."""
         self._crowds: dict[int, _Crowd] = {}
         self._turns: list[int] = []
-        """The turns of all crowds, in order."""
+        """The turns of all crowds in ascending order."""
 
     @classmethod
-    def rebuilt(
-        cls, entries: Iterable[int], withdrawn: Iterable[int], history: Iterable[Played | Encounter]
+    def rebuild(
+        cls, entries: Iterable[int], withdrawn: Iterable[int], history: Iterable[PlayedEncounter | Encounter]
     ) -> "Ladder":
-        """Return the ladder after a restart, from all encounters in the order of pairing, with results if finished.
+        """Return the ladder after a restart, from all encounters in the order of pairing.
 
-        Entries join as newcomers before their first encounter, or last.
+        Finished encounters have results. Entries join as newcomers before their first encounter, or at the end.
         """
         ladder = cls()
-        gone = frozenset(withdrawn)
+        withdrawn_entries = frozenset(withdrawn)
 
-        def come(entry: int) -> None:
+        def add_if_new(entry: int) -> None:
             if entry not in ladder._bots:
                 ladder.add(entry)
-                if entry in gone:
+                if entry in withdrawn_entries:
                     ladder.withdraw(entry)
 
         for encounter in history:
             first, second = encounter.first, encounter.second
-            come(first)
-            come(second)
+            add_if_new(first)
+            add_if_new(second)
             ladder.began(first, second)
-            if isinstance(encounter, Played):
+            if isinstance(encounter, PlayedEncounter):
                 ladder.played(first, second, encounter.first_points, encounter.second_points)
         for entry in sorted(entries):
-            come(entry)
+            add_if_new(entry)
         return ladder
 
     def add(self, entry: int) -> None:
         """Add a newcomer."""
         bot = self._bots[entry] = _Bot(entry, max(0, self._level - PLACEMENT))
-        self._active += 1
-        self._enter(bot)
+        self._present_bots += 1
+        self._start_waiting(bot)
 
     def withdraw(self, entry: int) -> None:
-        """Withdraw an entry: it is not paired again. `played` can still report its current encounters."""
+        """Withdraw an entry: it is not paired again. `played` can still report its current encounter."""
         bot = self._bots[entry]
-        if bot.active:
-            self._leave(bot)
-            bot.active = False
-            self._active -= 1
+        if not bot.is_withdrawn:
+            self._stop_waiting(bot)
+            bot.is_withdrawn = True
+            self._present_bots -= 1
 
     def began(self, first: int, second: int) -> None:
-        """Record that these two are paired; `first` begins."""
+        """Record that these two bots are paired; `first` begins."""
         one, other = self._bots[first], self._bots[second]
         self._level = max(self._level, min(one.turn, other.turn))
-        for bot, opponent, side in ((one, other, 1), (other, one, -1)):
-            self._leave(bot)
+        one.balance += 1
+        other.balance -= 1
+        for bot, opponent in ((one, other), (other, one)):
+            self._stop_waiting(bot)
             bot.turn += 1
-            bot.open = True
-            bot.balance += side
+            bot.is_playing = True
             bot.recent.append(opponent.entry)
             heappush(self._playing, (bot.turn, bot.entry))
-        self._began += 1
-        self._open[first, second] = self._began
-        self._oldest.append((self._began, first, second))
+        self._paired_encounters += 1
+        self._live[first, second] = self._paired_encounters
+        self._oldest.append((self._paired_encounters, first, second))
 
     def played(self, first: int, second: int, first_points: float, second_points: float) -> None:
-        """Record that their encounter is over. Void games give no points."""
+        """Record that the encounter of these two bots is over. Void games give no points."""
         one, other = self._bots[first], self._bots[second]
         total = first_points + second_points
         if total > 0:
             surprise = first_points / total - 1 / (1 + 10 ** ((other.rating - one.rating) / 400))
             one.rating += _step(one) * surprise
             other.rating -= _step(other) * surprise
-        del self._open[first, second]
+        del self._live[first, second]
         for bot in (one, other):
             bot.encounters += 1
-            bot.open = False
-            if bot.held_up:
-                bot.held_up = False
+            bot.is_playing = False
+            if bot.is_held_up:
+                bot.is_held_up = False
                 bot.turn = max(bot.turn, self._level - PLACEMENT)
-            self._enter(bot)
+            self._start_waiting(bot)
 
     def pair(self, count: int) -> list[Encounter]:
-        """Begin up to `count` encounters, and return them; fewer if no more can begin until another one is over."""
+        """Begin up to `count` encounters, and return them. There are fewer if the other bots must wait."""
         encounters: list[Encounter] = []
         while len(encounters) < count and (pair := self._next_pair()) is not None:
             one, other = self._sides(pair)
@@ -195,14 +205,19 @@ class Ladder:
         return encounters
 
     def _sides(self, pair: tuple[_Bot, _Bot]) -> tuple[_Bot, _Bot]:
+        """Return the bots of a pair; the first one begins."""
         one, other = pair
         if one.balance == other.balance:
             return (one, other) if (one.turn + other.turn) % 2 else (other, one)
         return (one, other) if one.balance < other.balance else (other, one)
 
     def _next_pair(self) -> tuple[_Bot, _Bot] | None:
+        """Return the next bot and its opponent; None if all waiting bots must wait."""
         least = self._least_playing()
-        ceiling = self._turns[-1] if least is None and self._turns else (least or 0) + AHEAD
+        if least is not None:
+            ceiling = least + AHEAD
+        else:
+            ceiling = self._turns[-1] if self._turns else AHEAD
         for bot in self._by_turn():
             if bot.turn > ceiling:
                 return None
@@ -212,24 +227,26 @@ class Ladder:
         return None
 
     def _least_playing(self) -> int | None:
-        """Return the lowest turn of the bots that play and are not delayed too long."""
-        patience = HELD_UP * self._active // 2
+        """Mark delayed bots. Return the lowest turn of the bots that play and are not delayed; None without any."""
+        encounters_until_delay = HELD_UP * self._present_bots // 2
         while self._oldest:
             number, first, second = self._oldest[0]
-            if self._open.get((first, second)) == number:
-                if self._began - number < patience:
+            if self._live.get((first, second)) == number:
+                if self._paired_encounters - number < encounters_until_delay:
                     break
-                self._bots[first].held_up = self._bots[second].held_up = True
+                self._bots[first].is_held_up = True
+                self._bots[second].is_held_up = True
             self._oldest.popleft()
         while self._playing:
             turn, entry = self._playing[0]
             bot = self._bots[entry]
-            if bot.open and bot.active and not bot.held_up and bot.turn == turn:
+            if bot.is_playing and not bot.is_withdrawn and not bot.is_held_up and bot.turn == turn:
                 return turn
             heappop(self._playing)
         return None
 
     def _opponent_of(self, bot: _Bot, ceiling: int) -> _Bot | None:
+        """Return the best opponent among waiting bots with a turn up to `ceiling`; None if none is possible."""
         near: list[_Bot] = []
         for turn in self._turns:
             if turn > ceiling:
@@ -239,11 +256,12 @@ class Ladder:
                 ceiling = min(ceiling, turn + WINDOW)
             near += neighbours
         if near:
-            return min(near, key=lambda other: (self._distance(bot, other), other.turn, other.since))
+            return min(near, key=lambda other: (self._distance(bot, other), other.turn, other.waits_since))
         others = islice(self._by_turn(), _OTHERS)
         return next((other for other in others if other.turn <= ceiling and self._may_meet(bot, other)), None)
 
     def _neighbours(self, bot: _Bot, crowd: _Crowd) -> Iterator[_Bot]:
+        """Yield the possible opponents among the bots with the nearest ratings."""
         place = bisect_left(crowd.by_rating, (bot.rating, bot.entry))
         below = range(place - 1, max(place - 1 - _NEIGHBOURS, -1), -1)
         above = range(place, min(place + _NEIGHBOURS, len(crowd.by_rating)))
@@ -255,46 +273,50 @@ class Ladder:
     def _may_meet(self, one: _Bot, other: _Bot) -> bool:
         if one is other:
             return False
-        return self._active == 2 or (one.last != other.entry and other.last != one.entry)
+        if self._present_bots == 2:
+            return True
+        return one.last_opponent != other.entry and other.last_opponent != one.entry
 
     def _distance(self, one: _Bot, other: _Bot) -> float:
-        familiar = one.recent.count(other.entry) + other.recent.count(one.entry)
-        same_side = min(abs(one.balance), abs(other.balance)) if one.balance * other.balance > 0 else 0
-        return abs(one.rating - other.rating) + _FAMILIAR * familiar + _SAME_SIDE * same_side
+        """Return the difference of the ratings, plus Elo for recent encounters and for equal needs of a side."""
+        recent_encounters = one.recent.count(other.entry) + other.recent.count(one.entry)
+        need_same_side = one.balance * other.balance > 0
+        same_side = min(abs(one.balance), abs(other.balance)) if need_same_side else 0
+        return abs(one.rating - other.rating) + _FAMILIAR * recent_encounters + _SAME_SIDE * same_side
 
     def _by_turn(self) -> Iterator[_Bot]:
         """Yield all waiting bots, by turn and waiting time. The ladder must not change meanwhile."""
         for turn in self._turns:
             crowd = self._crowds[turn]
-            seen: list[tuple[int, int]] = []
+            yielded: list[tuple[int, int]] = []
             try:
                 while crowd.queue:
                     since, entry = heappop(crowd.queue)
                     bot = self._bots[entry]
-                    # The other items left; some have returned since.
-                    if (bot.since, bot.turn) == (since, turn):
-                        seen.append((since, entry))
+                    # Items of bots that have left the crowd, and possibly returned with a new item, are dropped here.
+                    if (bot.waits_since, bot.turn) == (since, turn):
+                        yielded.append((since, entry))
                         yield bot
             finally:
-                for item in seen:
+                for item in yielded:
                     heappush(crowd.queue, item)
 
-    def _enter(self, bot: _Bot) -> None:
-        if not bot.active or bot.open:
+    def _start_waiting(self, bot: _Bot) -> None:
+        if bot.is_withdrawn or bot.is_playing:
             return
         self._clock += 1
-        bot.since = self._clock
+        bot.waits_since = self._clock
         crowd = self._crowds.get(bot.turn)
         if crowd is None:
             crowd = self._crowds[bot.turn] = _Crowd()
             insort(self._turns, bot.turn)
         insort(crowd.by_rating, (bot.rating, bot.entry))
-        heappush(crowd.queue, (bot.since, bot.entry))
+        heappush(crowd.queue, (bot.waits_since, bot.entry))
 
-    def _leave(self, bot: _Bot) -> None:
-        if not bot.since:
+    def _stop_waiting(self, bot: _Bot) -> None:
+        if not bot.waits_since:
             return
-        bot.since = 0
+        bot.waits_since = 0
         crowd = self._crowds[bot.turn]
         del crowd.by_rating[bisect_left(crowd.by_rating, (bot.rating, bot.entry))]
         if not crowd.by_rating:
@@ -303,7 +325,7 @@ class Ladder:
 
 
 def _step(bot: _Bot) -> float:
-    """Return the Elo for each point of surprise in a score: large at first, then that of a settled rating."""
+    """Return the K factor of the bot's rating, in Elo: large at first, 24 in the long run."""
     return max(24.0, 320.0 / (bot.encounters + 2))
 
 
@@ -315,7 +337,8 @@ class LadderFormat(Endless):
     summary = "bots with similar ratings meet until it is stopped"
 
     def forecast(self, settings: FormatSettings, entries: int) -> Forecast:
-        return Forecast(entries, None, None, None, (entries // 2 * settings.games_per_pair,))
+        one_round = entries // 2 * settings.games_per_pair
+        return Forecast(entries=entries, rounds=None, least=None, most=None, waves=(one_round,))
 
 
 LADDER = LadderFormat()

@@ -6,7 +6,7 @@ from noughts_server.competition.formats.tournament_format import FormatError, Fo
 
 
 class MatchFormat(RoundRobinFormat):
-    """A round robin of two, whose pairs are counted as they are stored. A decided test (`sprt`) ends it."""
+    """A round robin of two entries. The transaction of a pair's games also counts the pair; a decided test ends it."""
 
     number = 7
     title = "Match"
@@ -22,7 +22,7 @@ class MatchFormat(RoundRobinFormat):
 
     def forecast(self, settings: FormatSettings, entries: int) -> Forecast:
         most = settings.games_per_pair
-        return Forecast(entries, None, 2 if settings.sprt else most, most, (most,))
+        return Forecast(entries=entries, rounds=None, least=2 if settings.sprt else most, most=most, waves=(most,))
 
 
 MATCH = MatchFormat()

@@ -1,4 +1,4 @@
-"""Round robins: the pairing of a slot follows from its ordinal. Nothing is stored."""
+"""Round robins: every entry plays every other. The pairings are computed, not stored."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,7 +15,11 @@ class RoundRobin:
 
     A cycle is a whole round robin with one game of each pair; every second cycle has the sides reversed. So the numbers
     of games on each side differ by at most one for each pair, and for each entry within a cycle. With an odd number of
-    entries, one has no game in each round.
+    entries, one of them has no game in each round.
+
+    The entries sit in a circle, except the one in the last seat. With an odd number of entries the last seat is empty.
+    In each turn (a round of the cycle), the last seat meets an entry `x` of the circle on board 0, and the entries at
+    the same distance from `x` on both sides meet each other: `x + 1` and `x - 1` on board 1, and so on.
     """
 
     entries: int
@@ -25,7 +29,7 @@ class RoundRobin:
     @property
     def rounds_per_cycle(self) -> int:
         """Return the number of rounds of a cycle, in which every entry has at most one game."""
-        return self._seats - 1
+        return self._circle
 
     @property
     def games_per_round(self) -> int:
@@ -36,8 +40,13 @@ class RoundRobin:
         return self.games_per_pair * self.entries * (self.entries - 1) // 2
 
     @property
-    def _seats(self) -> int:
-        return self.entries + self.entries % 2
+    def _circle(self) -> int:
+        """Return the number of seats in the circle, which is also the number of the last seat."""
+        return self.entries - 1 + self.entries % 2
+
+    def _opponent_of_last(self, turn: int) -> int:
+        """Return the entry of the circle that meets the last seat in this turn: it moves by half the table."""
+        return turn * ((self._circle + 1) // 2) % self._circle
 
     def slot(self, ordinal: int) -> Slot:
         if not 1 <= ordinal <= self.total:
@@ -48,26 +57,27 @@ class RoundRobin:
         return Slot(ordinal, second, first) if cycle % 2 else Slot(ordinal, first, second)
 
     def slots(self, ordinals: Iterable[int]) -> Iterator[Slot]:
-        """Yield the slots with these ordinals; pairings repeat every second cycle, so this is faster than `slot`."""
+        """Yield the slots with these ordinals, faster than `slot` does: pairings repeat every second cycle."""
         period = 2 * self.rounds_per_cycle * self.games_per_round
         known: dict[int, tuple[int, int]] = {}
-        # This takes half the time of calling Slot, which every game needs.
-        make = partial(tuple.__new__, Slot)
+        # This takes half the time of calling Slot, and every game needs a slot.
+        new_slot = partial(tuple.__new__, Slot)
         for ordinal in ordinals:
             place = (ordinal - 1) % period
             pair = known.get(place)
             if pair is None:
                 pair = known[place] = self.slot(ordinal)[1:]
-            yield make((ordinal, *pair))
+            yield new_slot((ordinal, *pair))
 
     def encounters(self, ordinals: Iterable[int]) -> Iterator[int]:
-        """Two consecutive cycles have the same encounters."""
+        """Yield the numbers of the slots' encounters. Two consecutive cycles have the same encounters."""
+        games_per_cycle = self.rounds_per_cycle * self.games_per_round
         for ordinal in ordinals:
-            cycle, place = divmod(ordinal - 1, self.rounds_per_cycle * self.games_per_round)
-            yield cycle // 2 * self.rounds_per_cycle * self.games_per_round + place
+            cycle, place = divmod(ordinal - 1, games_per_cycle)
+            yield cycle // 2 * games_per_cycle + place
 
     def slots_of(self, entry: int, before: int) -> Iterator[int]:
-        """Each ordinal takes the same time, however long the tournament is."""
+        """Yield the ordinals in descending order. Each takes the same time, however long the tournament is."""
         turns, games = self.rounds_per_cycle, self.games_per_round
         last = min(before - 2, self.total - 1) // games
         for index in range(last, -1, -1):
@@ -76,13 +86,14 @@ class RoundRobin:
                 yield ordinal
 
     def slots_between(self, one: int, other: int, before: int) -> Iterator[int]:
-        """They meet once in each cycle, always in the same turn. An entry does not meet itself."""
+        """Yield the ordinals in descending order. The two entries meet once in each cycle, always in the same turn."""
         if one == other:
             return
-        circle = self._seats - 1
+        circle = self._circle
         turns = self.rounds_per_cycle
         games = self.games_per_round
-        # Both are equally far from `opponent_of_last`, on either side (`_pairing`). The last seat meets that one.
+        # In turn t the opponent of the last seat is x = t * (circle + 1) / 2, so t = 2 * x (modulo the circle). Two
+        # entries of the circle meet if they are at the same distance from x on both sides: their sum is 2 * x, too.
         turn = (2 * min(one, other) if max(one, other) == circle else one + other) % circle
         board = self._board(turn, one) or 0
         last = min(before - 2, self.total - 1) // (turns * games)
@@ -93,26 +104,24 @@ class RoundRobin:
 
     def _board(self, turn: int, entry: int) -> int | None:
         """Return the board of an entry in a turn, the inverse of `_pairing`; None if it has no game."""
-        circle = self._seats - 1
-        opponent_of_last = turn * (self._seats // 2) % circle
-        distance = 0 if entry == circle else (entry - opponent_of_last) % circle
+        circle = self._circle
+        distance = 0 if entry == circle else (entry - self._opponent_of_last(turn)) % circle
         board = min(distance, circle - distance) - self.entries % 2
         return board if board >= 0 else None
 
     def _pairing(self, turn: int, board: int) -> tuple[int, int]:
-        # The last seat is fixed, the others move by half the table each round. An odd number of entries leaves the last
-        # seat empty, so its board is omitted.
-        seats = self._seats
-        circle = self._seats - 1
-        opponent_of_last = turn * (seats // 2) % circle
+        """Return the entries on a board in a turn. If the last seat is empty, its board is omitted."""
+        circle = self._circle
+        opponent_of_last = self._opponent_of_last(turn)
         board += self.entries % 2
         if board == 0:
-            last = seats - 1
-            return (last, opponent_of_last) if turn % 2 else (opponent_of_last, last)
+            return (circle, opponent_of_last) if turn % 2 else (opponent_of_last, circle)
         return (opponent_of_last + board) % circle, (opponent_of_last - board) % circle
 
 
 class RoundRobinFormat(FixedPairings):
+    """The format whose schedules are `RoundRobin`s."""
+
     number = 1
     title = "Round robin"
     summary = "everyone against everyone"
@@ -120,7 +129,8 @@ class RoundRobinFormat(FixedPairings):
     def forecast(self, settings: FormatSettings, entries: int) -> Forecast:
         schedule = self.schedule(entries, settings.games_per_pair)
         total = schedule.total
-        return Forecast(entries, settings.games_per_pair * schedule.rounds_per_cycle, total, total, (total,))
+        rounds = settings.games_per_pair * schedule.rounds_per_cycle
+        return Forecast(entries=entries, rounds=rounds, least=total, most=total, waves=(total,))
 
     def schedule(self, entries: int, games_per_pair: int) -> RoundRobin:
         return RoundRobin(entries, games_per_pair)

@@ -1,4 +1,4 @@
-"""Scores, sides, byes and forecasts of formats that play a number of rounds for points."""
+"""Common code of the Swiss and Danish formats, which play a number of rounds for points."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from noughts_server.competition.pairing_batch import Encounter, Field
 
 
 def usual_rounds(entries: int) -> int:
-    """Return the rounds after which at most one entry has no loss, if there are no draws: log2, rounded up."""
+    """Return the number of rounds after which at most one entry can have won all games: log2, rounded up."""
     return max(1, (entries - 1).bit_length())
 
 
@@ -18,7 +18,7 @@ def rounds_done(field: Field) -> int:
     return max([encounter.round for encounter in field.played] + [number for number, _ in field.byes], default=0)
 
 
-def scores(field: Field) -> list[float]:
+def points_of(field: Field) -> list[float]:
     """Return the points of every entry, including byes."""
     points = [0.0] * field.entries
     for encounter in field.played:
@@ -30,8 +30,8 @@ def scores(field: Field) -> list[float]:
 
 
 def buchholz(field: Field) -> list[float]:
-    """Return the sum of the points of each entry's opponents; a bye is an opponent with the entry's own points."""
-    points = scores(field)
+    """Return the sum of the points of each entry's opponents; a bye counts as an opponent with the same points."""
+    points = points_of(field)
     sums = [0.0] * field.entries
     for encounter in field.played:
         sums[encounter.first] += points[encounter.second]
@@ -43,24 +43,28 @@ def buchholz(field: Field) -> list[float]:
 
 def final_order(field: Field) -> list[int]:
     """Return the entries by points, then Buchholz, then seed, best first."""
-    points, sums = scores(field), buchholz(field)
+    points = points_of(field)
+    sums = buchholz(field)
     return sorted(range(field.entries), key=lambda entry: (-points[entry], -sums[entry], entry))
 
 
-def with_sides(pairs: Sequence[tuple[int, int]], field: Field, number: int) -> tuple[Encounter, ...]:
-    """Let the entry begin that began fewer encounters; among equals the two take turns, starting at random."""
+def assign_sides(pairs: Sequence[tuple[int, int]], field: Field, number: int) -> tuple[Encounter, ...]:
+    """Return the encounters of these pairs in round `number`: the entry that has begun fewer encounters begins.
+
+    In pairs with equal numbers, the better and the other entry begin in turn, starting at random.
+    """
     balance = [0] * field.entries
     for encounter in field.played:
         balance[encounter.first] += 1
         balance[encounter.second] -= 1
-    lot = game_seed(field.seed, number) & 1
+    other_begins = game_seed(field.seed, number) % 2 == 1
     encounters = []
     for better, other in pairs:
-        swapped = balance[better] > balance[other]
+        is_swapped = balance[better] > balance[other]
         if balance[better] == balance[other]:
-            swapped = bool(lot)
-            lot ^= 1
-        encounters.append(Encounter(other, better) if swapped else Encounter(better, other))
+            is_swapped = other_begins
+            other_begins = not other_begins
+        encounters.append(Encounter(other, better) if is_swapped else Encounter(better, other))
     return tuple(encounters)
 
 
@@ -77,4 +81,6 @@ class RoundsByPoints(InRounds):
     def forecast(self, settings: FormatSettings, entries: int) -> Forecast:
         rounds = settings.rounds or usual_rounds(entries)
         games = entries // 2 * settings.games_per_pair
-        return Forecast(entries, rounds, rounds * games, rounds * games, (games,) * rounds)
+        return Forecast(
+            entries=entries, rounds=rounds, least=rounds * games, most=rounds * games, waves=(games,) * rounds
+        )

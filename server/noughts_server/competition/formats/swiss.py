@@ -1,76 +1,85 @@
 """Swiss tournaments: each round pairs entries with similar scores that have not met yet.
 
-A bye counts as winning every game of an encounter. The pairing of a round is a perfect matching of the entries that
-were not withdrawn, among the pairs that have not met, with the smallest sum of differences in points. If their number
-is odd, the bye goes to one of those with the fewest points that had none yet and whose absence leaves such a matching.
-Among such pairings the upper half of a score group meets its lower half, as in the Dutch system (FIDE Handbook C.04.3),
-seed by seed. Every encounter has equal games on each side; the entry that began fewer encounters begins.
+The pairing of a round is a perfect matching of the entries that are not withdrawn. It contains only pairs that have not
+met yet, and has the smallest sum of differences in points. Among the pairings with this sum, the upper half of a score
+group meets its lower half, as in the Dutch system (FIDE Handbook C.04.3), seed by seed.
 
-A tournament ends before its last round if no such pairing is left, which takes withdrawals or more rounds than half the
-entries. Small fields look ahead, so that they play all rounds.
+If the number of entries is odd, one of them has a bye, which counts as winning every game of an encounter. The bye goes
+to an entry that has had none and without which such a matching exists; among these entries, to one with the fewest
+points. In every encounter each entry begins half of the games; the entry that has begun fewer encounters begins.
+
+A tournament ends before its last round if no such pairing is left. This can happen after withdrawals, or if there are
+more rounds than half the entries. Small fields look ahead, so that they can play all rounds.
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby, permutations, takewhile
+from itertools import groupby, takewhile
 
 from noughts_server.competition.formats.rounds_by_points import (
     RoundsByPoints,
+    assign_sides,
+    points_of,
     rounds_done,
-    scores,
     usual_rounds,
-    with_sides,
 )
 from noughts_server.competition.formats.swiss_lookahead import LOOKAHEAD_SEATS, Lookahead, perfect_matchings
 from noughts_server.competition.formats.tournament_format import FormatError, FormatSettings
 from noughts_server.competition.pairing_batch import Field, PairingBatch
 
-# Pairs at most this many places apart are tried first: enough in most rounds, and 0.5 s for 200 entries.
 _NEARBY = 6
-# In a score group, places on either side of the opposite one in its other half.
-_FOLDED = 2
-# The seat of the bye.
+"""Pairs at most this many places apart are tried first: they suffice in most rounds, and take 0.5 s for 200 entries."""
+_NEAR_OPPOSITE = 2
+"""In a score group, an entry is tried with this many places on either side of the opposite one in the other half."""
 _BYE = -1
+"""The seat of the bye: an entry that is paired with it has the bye."""
 
 
 def most_rounds(entries: int) -> int:
-    """Return the number of rounds after which every pair has met, and each of an odd number of entries had a bye."""
+    """Return the number of rounds after which every pair has met and, with an odd number, each entry has had a bye."""
     return entries - 1 + entries % 2
 
 
-class _Standing:
-    """The possible pairs and their costs."""
+class _RoundPairing:
+    """The pairing of one round: the possible pairs with their costs, and the search for the cheapest pairing."""
 
     def __init__(self, field: Field) -> None:
-        points = {entry: round(2 * score) for entry, score in enumerate(scores(field)) if entry not in field.withdrawn}
+        points = {
+            entry: round(2 * score) for entry, score in enumerate(points_of(field)) if entry not in field.withdrawn
+        }
         order = sorted(points, key=lambda entry: (-points[entry], entry))
         self.order = order
         """The entries to pair, by points and seed, best first."""
         self._points = points
-        """In half points."""
+        """Points by entry, in half points."""
         self._met: dict[int, set[int]] = {entry: set() for entry in points}
-        """Excluded partners of each entry: its opponents, and the bye."""
-        met = [pair for encounter in field.played for pair in permutations(encounter[1:3])]
-        for entry, other in [*met, *((entry, _BYE) for _, entry in field.byes)]:
+        """The excluded partners of each entry: its opponents so far, and the bye if it has had one."""
+        for encounter in field.played:
+            if encounter.first in points:
+                self._met[encounter.first].add(encounter.second)
+            if encounter.second in points:
+                self._met[encounter.second].add(encounter.first)
+        for _, entry in field.byes:
             if entry in points:
-                self._met[entry].add(other)
+                self._met[entry].add(_BYE)
         self._places = {entry: place for place, entry in enumerate(order)}
         self._groups: dict[int, tuple[int, int]] = {}
-        """The place in its score group, and the group's size."""
+        """The place of each entry in its score group, and the group's size."""
         for _, members in groupby(order, key=points.__getitem__):
             group = list(members)
             self._groups |= {entry: (place, len(group)) for place, entry in enumerate(group)}
-        # Half a point of difference outweighs all costs within score groups, and the bye outweighs all differences.
+        # The units make half a point of difference cost more than all pairs within score groups, and half a point of
+        # the entry with the bye more than all differences.
         size = len(order)
         self._lowest = points[order[-1]] if order else 0
         self._gap_unit = size**3 + 1
         self._bye_unit = self._gap_unit * (size * (points[order[0]] - self._lowest if order else 0) + 1)
 
     def pairs(self, rounds_left: int) -> list[tuple[int, int]] | None:
-        """Return the cheapest pairing, best pair first and the better of each pair first; None if there is none."""
-        pairs = self._foresighted(rounds_left)
+        """Return the cheapest pairing, with the best pair and the better entry of each pair first; None without any."""
+        pairs = self._pairs_with_lookahead(rounds_left)
         if pairs is None:
             pairs = self._cheapest(_NEARBY)
-            if pairs is None or not self._surely_minimal(pairs):
+            if pairs is None or not self._is_surely_minimal(pairs):
                 pairs = self._cheapest(self._reach())
         if pairs is None:
             return None
@@ -82,6 +91,7 @@ class _Standing:
         return one != other and other not in self._met.get(one, ()) and one not in self._met.get(other, ())
 
     def _cost(self, one: int, other: int) -> int:
+        """Return the cost of a pair: for the bye, for a difference in points, or for the places in a score group."""
         if _BYE in (one, other):
             entry = max(one, other)
             return (self._points[entry] - self._lowest) * self._bye_unit + len(self.order) - 1 - self._places[entry]
@@ -89,55 +99,63 @@ class _Standing:
         gap = self._points[upper] - self._points[lower]
         (upper_place, size), (lower_place, _) = self._groups[upper], self._groups[lower]
         if gap:
-            # The entry that leaves a group comes from its end and meets the best of the other.
+            # The entry that leaves the upper group should be its last one, and meet the best one of the lower group.
             return gap * self._gap_unit + size - 1 - upper_place + lower_place
+        # The n-th entry of the upper half should meet the n-th entry of the lower half.
         return int((lower_place - upper_place - size // 2) ** 2)
 
-    def _foresighted(self, rounds_left: int) -> Sequence[tuple[int, int]] | None:
-        """Return the cheapest pairing that leaves all remaining rounds possible; None if not needed or not found."""
+    def _pairs_with_lookahead(self, rounds_left: int) -> Sequence[tuple[int, int]] | None:
+        """Return the cheapest pairing after which all remaining rounds are possible.
+
+        None if the field is large, if every pairing leaves all rounds possible, or if no such pairing is found.
+        """
         seats = self.order + [_BYE] * (len(self.order) % 2)
         most_met = max(map(len, self._met.values()))
-        # If every seat keeps half of the others as possible partners to the end, no round can fail (Dirac's theorem).
+        # If every seat has at least half of all seats as possible partners in each round, no round can fail (Dirac's
+        # theorem).
         if len(seats) > LOOKAHEAD_SEATS or len(seats) - most_met - rounds_left >= len(seats) / 2:
             return None
         allowed = {seat: {other for other in seats if self._may_meet(seat, other)} for seat in seats}
         pairings = sorted(perfect_matchings(allowed), key=lambda pairs: sum(self._cost(*pair) for pair in pairs))
-        # Withdrawals can leave fewer possible rounds than wanted.
+        # After withdrawals, there can be fewer possible rounds than the tournament has left.
         rounds_left = min(rounds_left, *map(len, allowed.values()))
         lookahead = Lookahead()
-        untried = takewhile(lambda _: not lookahead.exhausted, pairings)
+        untried = takewhile(lambda _: not lookahead.is_exhausted, pairings)
         return next((pairs for pairs in untried if lookahead.leaves(allowed, pairs, rounds_left - 1)), None)
 
     def _cheapest(self, reach: int) -> Sequence[tuple[int, int]] | None:
-        """Return the cheapest perfect matching of pairs at most `reach` places apart, and of halves of score groups."""
-        # Imported here because it takes 0.3 s and only pairing needs it.
+        """Return the cheapest perfect matching of `_candidates`; None if there is none."""
+        # The import takes 0.3 s, and only pairing needs it.
         import networkx
 
         pairs = [(one, other) for one, other in self._candidates(reach) if self._may_meet(one, other)]
         costs = [self._cost(*pair) for pair in pairs]
         if not costs:
             return None
-        dearest = max(costs)
+        highest_cost = max(costs)
         graph: networkx.Graph[int] = networkx.Graph()
         graph.add_nodes_from(self.order)
-        graph.add_weighted_edges_from((*pair, dearest - cost) for pair, cost in zip(pairs, costs, strict=True))
+        graph.add_weighted_edges_from((*pair, highest_cost - cost) for pair, cost in zip(pairs, costs, strict=True))
         matching = networkx.max_weight_matching(graph, maxcardinality=True)
         return sorted(matching) if 2 * len(matching) == len(self.order) + len(self.order) % 2 else None
 
     def _candidates(self, reach: int) -> Iterator[tuple[int, int]]:
+        """Yield pairs at most `reach` places apart, pairs near the opposite place of a score group, and the byes."""
         for place, entry in enumerate(self.order):
             last = min(place + reach, len(self.order) - 1)
             for other in range(place + 1, last + 1):
                 yield entry, self.order[other]
             in_group, size = self._groups[entry]
             opposite = place + size // 2
-            for other in range(max(opposite - _FOLDED, last + 1), min(opposite + _FOLDED + 1, place - in_group + size)):
+            end_of_group = place - in_group + size
+            nearest = max(opposite - _NEAR_OPPOSITE, last + 1)
+            for other in range(nearest, min(opposite + _NEAR_OPPOSITE + 1, end_of_group)):
                 yield entry, self.order[other]
             if len(self.order) % 2:
                 yield entry, _BYE
 
-    def _surely_minimal(self, pairs: Sequence[tuple[int, int]]) -> bool:
-        """Return whether the differences are minimal: as small as those of neighbours in the order of points."""
+    def _is_surely_minimal(self, pairs: Sequence[tuple[int, int]]) -> bool:
+        """Return whether no pairing can have smaller differences: their sum is that of neighbours in the order."""
         bye = next((max(pair) for pair in pairs if _BYE in pair), None)
         if bye is not None and self._points[bye] > min(
             self._points[entry] for entry in self.order if self._may_meet(entry, _BYE)
@@ -150,12 +168,13 @@ class _Standing:
         )
 
     def _reach(self) -> int:
-        """Return how many places apart the pairs of some minimal pairing are at most.
+        """Return a number of places that the pairs of some cheapest pairing are at most apart.
 
-        Let a and b be paired with d - 1 others between them. Exchanging partners with a pair that has a member between
-        them, the right way round, increases no difference in points and brings the pairs closer in places, unless it
-        makes a rematch. a and b met at most r others each, which spoils at most 2r of these pairs, and there are at
-        least (d - 1) / 2 of them: if d > 4r + 1, there is an exchange. The entry with the bye can also be between them.
+        Proof: let a and b be paired, d places apart. Take another pair with a member between them, and exchange
+        partners so that the pairs come closer in places. This increases no difference in points. It is possible unless
+        it makes a rematch. a and b have met at most r others each, so at most 2r of these pairs are excluded. There are
+        at least (d - 1) / 2 of these pairs, so for d > 4r + 1 an exchange is possible. One more place is for the entry
+        with the bye, which can be between a and b.
         """
         return 4 * max(map(len, self._met.values())) + 2
 
@@ -174,12 +193,12 @@ class Swiss(RoundsByPoints):
             raise FormatError("rounds", settings.rounds, f"at most {most}", f"{possible}; a round robin can have more")
 
     def check_extension(self, entries: int, settings: FormatSettings, rounds: int) -> int:
-        before = settings.rounds or usual_rounds(entries)
+        rounds_so_far = settings.rounds or usual_rounds(entries)
         most = most_rounds(entries)
-        if before + rounds > most:
-            why = f"{entries} entries can play {most} rounds without a rematch, and the tournament has {before}"
-            raise FormatError("rounds", rounds, f"at most {max(0, most - before)} more", why)
-        return before + rounds
+        if rounds_so_far + rounds > most:
+            why = f"{entries} entries can play {most} rounds without a rematch, and the tournament has {rounds_so_far}"
+            raise FormatError("rounds", rounds, f"at most {max(0, most - rounds_so_far)} more", why)
+        return rounds_so_far + rounds
 
     def caution(self, entries: int, settings: FormatSettings) -> str:
         """Return a warning if a large field could run out of pairings: more rounds than half the entries."""
@@ -195,15 +214,16 @@ class Swiss(RoundsByPoints):
         """Return the next round; None after the last, or if no pairing is left."""
         done = rounds_done(field)
         rounds = field.rounds or usual_rounds(field.entries)
-        standing = _Standing(field)
-        if done >= rounds or len(standing.order) < 2:
+        pairing = _RoundPairing(field)
+        if done >= rounds or len(pairing.order) < 2:
             return None
-        pairs = standing.pairs(rounds - done)
+        pairs = pairing.pairs(rounds - done)
         if pairs is None:
             return None
         meetings = [pair for pair in pairs if _BYE not in pair]
         byes = tuple(max(pair) for pair in pairs if _BYE in pair)
-        return PairingBatch(done + 1, with_sides(meetings, field, done + 1), field.games, byes)
+        encounters = assign_sides(meetings, field, done + 1)
+        return PairingBatch(round=done + 1, encounters=encounters, games=field.games, byes=byes)
 
 
 SWISS = Swiss()

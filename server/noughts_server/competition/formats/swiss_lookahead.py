@@ -1,7 +1,8 @@
-"""Decide whether all remaining rounds of a small field can be paired without a rematch.
+"""Lookahead of Swiss tournaments: decides whether all remaining rounds of a small field are possible without a rematch.
 
-Greedy rounds can end in a graph of pairs without a perfect matching: after three rounds of six entries, two triangles
-can be left. So a small field takes the best pairing after which the rest can still be played.
+If each round takes the best pairing, the remaining pairs can contain no perfect matching: after three rounds of six
+entries, the remaining pairs can form two triangles. So a small field takes the best pairing after which the other
+rounds are still possible.
 """
 
 from collections.abc import Iterator, Mapping, Set
@@ -9,15 +10,15 @@ from collections.abc import Iterator, Mapping, Set
 LOOKAHEAD_SEATS = 12
 """Larger fields do not look ahead: 12 seats already have 10,395 pairings."""
 
-# Limit of the pairings tried in one search (some tenths of a second). Without withdrawals, a few tens are enough.
 _BUDGET = 2_000
+"""Limit of the pairings that one search tries, in some tenths of a second. Without withdrawals, a few tens suffice."""
 
 Pairing = tuple[tuple[int, int], ...]
-"""Every seat is in one pair."""
+"""Pairs of seats. Every seat is in one pair."""
 
 
 def perfect_matchings(allowed: Mapping[int, Set[int]]) -> Iterator[Pairing]:
-    """Yield all pairings of all seats, from allowed pairs."""
+    """Yield all pairings of all seats. `allowed` has the possible partners of each seat."""
     if not allowed:
         yield ()
         return
@@ -32,27 +33,29 @@ def perfect_matchings(allowed: Mapping[int, Set[int]]) -> Iterator[Pairing]:
 
 
 class Lookahead:
-    """Searches that share one budget and remember failures. What is not found within the budget counts as missing."""
+    """Searches that share one budget and remember failures. A search without a result within the budget has failed."""
 
     def __init__(self) -> None:
         self._budget = _BUDGET
         self._failed: set[tuple[int, frozenset[tuple[int, int]]]] = set()
 
     @property
-    def exhausted(self) -> bool:
+    def is_exhausted(self) -> bool:
         return self._budget <= 0
 
     def leaves(self, allowed: Mapping[int, Set[int]], pairs: Pairing, rounds: int) -> bool:
-        """Return whether so many more rounds can be paired after this pairing."""
+        """Return whether `rounds` more rounds are possible after this pairing."""
         partners = dict(pairs) | {other: one for one, other in pairs}
-        return self._playable({seat: others - {partners[seat]} for seat, others in allowed.items()}, rounds)
+        return self._are_possible({seat: others - {partners[seat]} for seat, others in allowed.items()}, rounds)
 
-    def _playable(self, allowed: Mapping[int, Set[int]], rounds: int) -> bool:
+    def _are_possible(self, allowed: Mapping[int, Set[int]], rounds: int) -> bool:
+        """Return whether this number of rounds is possible with the allowed partners of each seat."""
         if rounds == 0:
             return True
-        tightest = min(allowed, key=lambda seat: len(allowed[seat]))
-        least = len(allowed[tightest])
-        # A round uses one partner of each seat, and cannot fail if each has half of the seats as partners (Dirac).
+        scarcest = min(allowed, key=lambda seat: len(allowed[seat]))
+        least = len(allowed[scarcest])
+        # A round uses up one partner of each seat. By Dirac's theorem, a round is possible if each seat has at least
+        # half of all seats as possible partners.
         if least - (rounds - 1) >= len(allowed) / 2:
             return True
         if least < rounds:
@@ -60,13 +63,14 @@ class Lookahead:
         key = (rounds, frozenset((one, other) for one, others in allowed.items() for other in others if one < other))
         if key in self._failed:
             return False
-        # The order of rounds is free: if the tightest seat needs all its partners, it can meet any of them first.
-        forced = min(allowed[tightest]) if least == rounds else None
+        # The order of the rounds does not matter. If the scarcest seat must meet all its partners, try only one as the
+        # first.
+        forced = min(allowed[scarcest]) if least == rounds else None
         for pairs in perfect_matchings(allowed):
-            if forced is not None and {tightest, forced} not in map(set, pairs):
+            if forced is not None and {scarcest, forced} not in map(set, pairs):
                 continue
             self._budget -= 1
-            if self.exhausted:
+            if self.is_exhausted:
                 return False
             if self.leaves(allowed, pairs, rounds - 1):
                 return True

@@ -1,8 +1,8 @@
 """The interface of tournament formats.
 
-A format has one of three shapes. The pairings of `FixedPairings` follow from the number of entries, so nothing is
-stored. Those of `InRounds` follow from the results of earlier rounds, and those of `Endless` from all games so far.
-They are stored as rows, in the transaction of the games from which they follow, and only ever appended.
+A format has one of three shapes. The pairings of `FixedPairings` follow from the number of entries and are not stored.
+The pairings of `InRounds` follow from the results of earlier rounds, and those of `Endless` from all games so far. The
+store adds them as rows, in the transaction of the games from which they follow, and never changes such a row.
 """
 
 from abc import ABC, abstractmethod
@@ -31,11 +31,13 @@ class FormatSettings(Protocol):
 
 
 class FormatError(ValueError):
-    """A setting that the format cannot have: the given value, the possible ones, and why."""
+    """A setting that the format cannot have: the given value, the possible values, and the reason."""
 
     def __init__(self, setting: str, got: object, possible: str, why: str) -> None:
         super().__init__(f"{setting}: got {got}, expected {possible}: {why}")
-        self.setting, self.got, self.why = setting, got, why
+        self.setting = setting
+        self.got = got
+        self.why = why
         self.expected = f"{possible}: {why}"
 
 
@@ -52,11 +54,14 @@ OWN_SETTINGS = {
     "stop_when_decided": "encounters to decide",
     "sprt": "test that ends it",
 }
-"""The settings that only some formats have (`TournamentFormat.own_settings`), with words for what the others lack."""
+"""The settings that only some formats have (`TournamentFormat.own_settings`).
+
+Each has words for the error of the other formats, after "a ... tournament has no".
+"""
 
 
 class TournamentFormat(ABC):
-    """A way to make the pairings of a tournament."""
+    """A format of tournaments: its properties, the checks of its settings, and its forecast."""
 
     number: ClassVar[int]
     """The value in the protocol and in the database."""
@@ -65,21 +70,21 @@ class TournamentFormat(ABC):
     summary: ClassVar[str]
     """A short description that follows a colon."""
     own_settings: ClassVar[frozenset[str]] = frozenset()
-    """The names in `OWN_SETTINGS` that it has."""
+    """The settings of `OWN_SETTINGS` that the format has."""
     late_entries: ClassVar[LateEntries] = LateEntries.NEVER
     follows_results: ClassVar[bool] = True
     """Whether pairings follow from results. Each encounter then has an even number of games."""
     endless: ClassVar[bool] = False
-    """Whether it continues until it is stopped."""
+    """Whether a tournament continues until it is stopped."""
     most_entries: ClassVar[int] = 4_096
     base: ClassVar[int | None] = None
-    """The entry against which the others are compared: each commit counts their pairs of games (`StoredMatch`)."""
+    """The entry with which the others are compared, so that each commit counts pairs of games; None: no comparison."""
     most_tests: ClassVar[int] = 1
-    """The number of tests that can share its alpha."""
+    """The largest number of tests of one tournament, which share the alpha of its `sprt`."""
     pairs_ahead: ClassVar[bool] = False
-    """Whether pairings that follow from results are stored while earlier games are live, and end at last."""
+    """Whether new pairings are stored while earlier games are live, in a tournament that ends."""
     by_points: ClassVar[bool] = False
-    """Whether it plays rounds for points, listed on its page: a bye counts as winning every game of an encounter."""
+    """Whether a tournament has rounds for points. A bye then counts as winning every game of an encounter."""
     places_by_bracket: ClassVar[bool] = False
     """Whether standings go by the reached round of the bracket, and only then by points."""
 
@@ -120,28 +125,31 @@ class TournamentFormat(ABC):
             raise FormatError("games_per_pair", settings.games_per_pair, "an even number", why)
 
     def check_entries(self, entries: int, settings: FormatSettings) -> None:
-        """Raise FormatError if so many entries cannot play a tournament with these settings."""
+        """Raise FormatError if this number of entries cannot play a tournament with these settings."""
         return
 
     def caution(self, entries: int, settings: FormatSettings) -> str:
-        """Return a warning, without its full stop, for so many entries; empty if there is none."""
+        """Return a warning, without its full stop, for this number of entries; empty if there is none."""
         return ""
 
     def check_extension(self, entries: int, settings: FormatSettings, rounds: int) -> int:
-        """Return the number of rounds after `rounds` more. Raise FormatError if that is not possible."""
+        """Return the number of all rounds if `rounds` are added. Raise FormatError if that is not possible."""
         raise FormatError("rounds", rounds, "0", f"rounds cannot be added to a {self} tournament")
 
     @abstractmethod
     def forecast(self, settings: FormatSettings, entries: int) -> Forecast:
-        """Return the forecast for so many entries, 2 or more, none of them withdrawn."""
+        """Return the forecast for this number of entries, 2 or more, without withdrawals."""
 
     def most_games(self, settings: FormatSettings, entries: int) -> int:
-        """Return the maximal number of games; if it is endless, the games until all have played once."""
+        """Return the maximal number of games; for an endless format, the games until all entries have played once."""
         forecast = self.forecast(settings, entries)
         return forecast.usual if forecast.most is None else forecast.most
 
     def bracket(self, read: Callable[[], Field]) -> tuple[BracketRound, ...]:
-        """Return the bracket, round by round, of the tournament that `read` returns; empty if the format has none."""
+        """Return the bracket, round by round; empty if the format has none.
+
+        A format with a bracket calls `read`, which reads the tournament's field from the database.
+        """
         return ()
 
 
@@ -153,7 +161,7 @@ class FixedPairings(TournamentFormat):
 
     @abstractmethod
     def schedule(self, entries: int, games_per_pair: int) -> Schedule:
-        """Return all slots of a tournament of so many entries."""
+        """Return the schedule of a tournament with this number of entries."""
 
 
 class InRounds(TournamentFormat):
@@ -161,11 +169,11 @@ class InRounds(TournamentFormat):
 
     @abstractmethod
     def next_wave(self, field: Field) -> PairingBatch | None:
-        """Return the next encounters once all that were paired are over; None at the end of the tournament."""
+        """Return the next wave, when all encounters so far are over; None at the end of the tournament."""
 
 
 class Endless(TournamentFormat):
-    """A format that pairs bots as soon as they are free, until it is stopped."""
+    """A format that pairs bots as soon as they are free, until the tournament is stopped."""
 
     late_entries = LateEntries.ALWAYS
     endless = True

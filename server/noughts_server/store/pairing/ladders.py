@@ -7,7 +7,7 @@ from sqlalchemy import Connection, Row, select
 
 from noughts_referee.work_units import FinishedGame
 from noughts_server.competition.formats.ladder import Ladder
-from noughts_server.competition.pairing_batch import Encounter, Played
+from noughts_server.competition.pairing_batch import Encounter, PlayedEncounter
 from noughts_server.store.engine.schema import entries
 from noughts_server.store.pairing.pairings import Pairing, append_pairings, points_of_first, slots_with_results
 
@@ -27,7 +27,7 @@ class StoredLadder:
         self._entries = {row.number for row in rows}
         self._gone = {row.number for row in rows if row.withdrawn_at is not None}
         history = self._history(connection, tournament.id)
-        self._ladder = Ladder.rebuilt(sorted(self._entries), self._gone, history)
+        self._ladder = Ladder.rebuild(sorted(self._entries), self._gone, history)
 
     def take(self, stored: Iterable[FinishedGame]) -> None:
         """Add games that are stored in this transaction."""
@@ -71,8 +71,8 @@ class StoredLadder:
         self.games_total += len(slots)
         return slots
 
-    def _history(self, connection: Connection, tournament_id: int) -> Iterator[Played | Encounter]:
-        """Yield the stored encounters in order: `Played` if all their games are stored, else `Encounter`."""
+    def _history(self, connection: Connection, tournament_id: int) -> Iterator[PlayedEncounter | Encounter]:
+        """Yield the stored encounters in order: `PlayedEncounter` if all their games are stored, else `Encounter`."""
         rows = slots_with_results(connection, tournament_id)
         while slots := rows.fetchmany(self._length):
             number = slots[0].round - 1
@@ -82,7 +82,7 @@ class StoredLadder:
                     encounter.add(slot.x, slot.result)
                     self.games_done += 1
             if encounter.games == self._length:
-                yield Played(
+                yield PlayedEncounter(
                     round=number + 1,
                     first=encounter.first,
                     second=encounter.second,

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Row, insert, select
 from noughts_referee.rules import FAULTS, Result
 from noughts_server.competition.formats import format_of
 from noughts_server.competition.formats.tournament_format import InRounds
-from noughts_server.competition.pairing_batch import Field, PairingBatch, Played
+from noughts_server.competition.pairing_batch import Field, PairingBatch, PlayedEncounter
 from noughts_server.store.engine.schema import byes, entries, tournaments
 from noughts_server.store.pairing import pairings
 from noughts_server.store.pairing.ladders import append_to_ladder
@@ -78,7 +78,9 @@ def tournament_row(connection: Connection, tournament_id: int) -> Row[Any]:
     return connection.execute(select(tournaments).where(tournaments.c.id == tournament_id)).one()
 
 
-def read_encounters(connection: Connection, tournament_id: int, from_round: int = 0) -> Iterator[tuple[Played, int]]:
+def read_encounters(
+    connection: Connection, tournament_id: int, from_round: int = 0
+) -> Iterator[tuple[PlayedEncounter, int]]:
     """Yield the encounters from this round on, in order of slots, with their results so far and their games left."""
     for (number, _, _), group in groupby(pairings.slots_with_results(connection, tournament_id, from_round), _pair_key):
         slots = list(group)
@@ -91,7 +93,7 @@ def _pair_key(row: Row[Any]) -> tuple[int, int, int]:
     return row.round, min(row.first_entry, row.second_entry), max(row.first_entry, row.second_entry)
 
 
-def _encounter(number: int, first_slot: Row[Any], slots: Sequence[Row[Any]]) -> Played:
+def _encounter(number: int, first_slot: Row[Any], slots: Sequence[Row[Any]]) -> PlayedEncounter:
     one, other = first_slot.first_entry, first_slot.second_entry
     points = 0.0
     forfeits = {one: 0, other: 0}
@@ -100,7 +102,7 @@ def _encounter(number: int, first_slot: Row[Any], slots: Sequence[Row[Any]]) -> 
         if slot.termination in FAULTS:
             x, o = (one, other) if slot.x == one else (other, one)
             forfeits[o if slot.result == Result.FIRST_WINS else x] += 1
-    return Played(
+    return PlayedEncounter(
         round=number,
         first=one,
         second=other,

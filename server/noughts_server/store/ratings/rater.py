@@ -266,8 +266,8 @@ def rate_scores(
             first_before, second_before = first_rating.rating, second_rating.rating
             rate_game(first_rating, second_rating, result)
             if bounded and owners is not None:
-                first_rating.bound(owners[second], first_before)
-                second_rating.bound(owners[first], second_before)
+                first_rating.limit_change(owners[second], first_before)
+                second_rating.limit_change(owners[first], second_before)
             # After a void game the number of games is unchanged and below `due`.
             if first_rating.games == first_rating.due:
                 first_rating.due = next_point(first_rating.due)
