@@ -125,15 +125,6 @@ HOSTING = (
 
 CLUSTER = (
     Fault(
-        name="server-leaves-silently",
-        file=f"{_CLUSTER}/presence.py",
-        before="self._bus.publish(SERVERS, pb.ServerPresence(server=self._name, leaving=True))",
-        after="pass",
-        harm="Bots of a stopped server count as online for some seconds, and get games.",
-        near=("tests/server/cluster",),
-        wider=_CLUSTER_TESTS,
-    ),
-    Fault(
         name="returned-referee-waits",
         file=f"{_CLUSTER}/remote_referee.py",
         before="for version in self._players:",

@@ -51,7 +51,7 @@ class NatsBus:
     def __init__(self, settings: BusSettings, name: str) -> None:
         self.settings = settings
         self.on_connected: list[Callable[[], None]] = []
-        """Called after a reconnection, and when messages to this process were lost."""
+        """Called after a reconnection, and when messages from or to this process were lost."""
         self.lost = 0
         """Messages of this process that were not sent."""
         self._name = name
@@ -68,6 +68,8 @@ class NatsBus:
         self._new_subjects: deque[str] = deque()
         """Subjects whose subscription has not reached NATS yet."""
         self._work = asyncio.Event()
+        self._has_dropped = False
+        """Whether messages were dropped during a connection, since the last call of `on_connected`."""
 
     @property
     def connected(self) -> bool:
@@ -86,6 +88,7 @@ class NatsBus:
             return
         if not self.connected or len(self._waiting) >= _MOST_WAITING:
             self.lost += 1
+            self._has_dropped = True
             return
         self._waiting.extend((subject, data) for data in subject_codec.encode(message))
         self._work.set()
@@ -166,12 +169,15 @@ class NatsBus:
                     self.lost += 1
                     continue
                 await self._send(_nats_subject(subject), data)
+            if self._has_dropped and client.is_connected:
+                self._resynchronise()
         except nats.errors.MaxPayloadError:
             self.lost += 1
             logger.error("bus_message_too_large", subject=subject, bytes=len(data), hint=_PAYLOAD_HINT)
             self._work.set()
         except (nats.errors.Error, OSError) as error:
             self.lost += 1
+            self._has_dropped = True
             logger.warning("bus_message_not_sent", error=str(error))
             self._work.set()
             await asyncio.sleep(_RECONNECT_SECONDS)
@@ -224,6 +230,7 @@ class NatsBus:
         self._resynchronise()
 
     def _resynchronise(self) -> None:
+        self._has_dropped = False
         for callback in self.on_connected:
             callback()
 

@@ -2,10 +2,12 @@
 
 The referee sends the messages for a bot to its server as `BotAsks`: one for everything that happened in a turn of the
 event loop. The server returns `BotAnswers` with the times that it has measured. After a message was lost, the next asks
-list all games again. Game and ply identify a question, so the server asks it only once.
+list all games again, and questions that stay open are repeated. Game and ply identify a question, so the server asks it
+only once.
 """
 
 import asyncio
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable
 
@@ -23,11 +25,16 @@ from noughts_server.cluster.codecs import SERVERS, TO_REFEREE, TO_SERVER
 from noughts_server.cluster.heartbeats import Membership
 from noughts_server.cluster.silence import Silence
 from noughts_server.runtime.bus import Bus, listening
+from noughts_server.runtime.endless_work import running
 
 logger = structlog.get_logger("noughts.cluster")
 
 _MOST_MOVES = 100_000
 """Moves in the starts of one message, except in those of a bot that must be complete."""
+_REPEAT_SECONDS = 5.0
+"""A question that is open for this long is repeated, and again after the same time."""
+_MOST_REPEATED = 1_000
+"""Questions of a bot that are repeated at once. The others are repeated later."""
 
 
 class RemoteConnection:
@@ -45,6 +52,10 @@ class RemoteConnection:
         """The timer of the reconnect timeout, while it runs."""
         self._bots = bots
         self._presence = pb.BotPresence()
+        self._open_plies: dict[int, int] = {}
+        """The plies of the questions that were open at the last call of `repeat_questions`, by game."""
+        self._last_repeated = 0
+        """The game of the last repeated question."""
 
     @property
     def online(self) -> bool:
@@ -70,6 +81,24 @@ class RemoteConnection:
         """Send what is in the player's outbox."""
         if self.server:
             self._bots.send_soon(self)
+
+    def repeat_questions(self) -> None:
+        """Repeat the questions that have been open since the last call, because they or their answers can be lost."""
+        player = self.player
+        before = self._open_plies
+        self._open_plies = {game.handle: game.ply for game in player.games.values() if game.mover is player}
+        still_open = [handle for handle, ply in self._open_plies.items() if before.get(handle) == ply]
+        # Games are in the order of their handles. If there are too many, the next call continues behind the last one.
+        begin = bisect_right(still_open, self._last_repeated)
+        for handle in (still_open[begin:] + still_open[:begin])[:_MOST_REPEATED]:
+            game = player.games[handle]
+            if game.ply < 0:
+                player.outbox.openings.append(game)
+            else:
+                player.outbox.ask(game)
+            self._last_repeated = handle
+        if still_open:
+            self.wake()
 
     def apply_presence(self, presence: pb.BotPresence) -> bool:
         """Apply a report of its server. Return whether the bot came or went, or accepts another number of games."""
@@ -114,7 +143,12 @@ class RemoteBots:
         """Receive messages until cancelled."""
         name = self._membership.node.name
         with listening(self._bus, SERVERS, self._presence), listening(self._bus, f"{TO_REFEREE}:{name}", self._answers):
-            await self._silence.watch(self._server_silent)
+            async with running(self._silence.watch(self._server_silent)):
+                while True:
+                    await asyncio.sleep(_REPEAT_SECONDS)
+                    for wire in self._wires.values():
+                        if wire.server:
+                            wire.repeat_questions()
 
     def resynchronise(self) -> None:
         """Send the servers all games again, because messages were lost."""

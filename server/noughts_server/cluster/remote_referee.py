@@ -2,7 +2,8 @@
 
 A `RemoteReferee` takes the place of a `Referee` for the connections of this server's bots. It judges nothing: it keeps
 the part of each game that the bot needs, and forwards questions and answers. The connections measure the times. After
-a loss of messages the referees repeat their questions; this server sends a bot each question only once.
+a loss of messages the referees repeat their questions; this server sends a bot each question only once. If it has
+reported an answer or a fault already, it repeats the report.
 """
 
 import asyncio
@@ -90,6 +91,17 @@ class _Choice(NamedTuple):
         answers.choices.append(pb.ClusterChoice(choice=message, time_us=self.took_us))
 
 
+class _Overdue(NamedTuple):
+    """A question that the bot did not answer within its limit."""
+
+    ply: int
+    took_us: int
+
+    def add_to(self, answers: pb.BotAnswers, remote_handle: int) -> None:
+        """Add the report to a message to the referee. `remote_handle` is the referee's handle of the game."""
+        append_row(answers, silent_game=remote_handle, silent_ply=self.ply, silent_us=self.took_us)
+
+
 @dataclass(slots=True, eq=False)
 class RemoteGame(Game):
     """A game that a referee elsewhere judges, as one of its players, a bot of this server, knows it."""
@@ -98,8 +110,8 @@ class RemoteGame(Game):
     """The name of its referee."""
     remote_handle: int
     """The referee's handle of the game."""
-    answer: _Answer | _Choice | None = field(default=None, init=False)
-    """The last answer, in case it must be sent again."""
+    answer: _Answer | _Choice | _Overdue | None = field(default=None, init=False)
+    """The last report to the referee, in case it must be sent again."""
 
 
 class RemoteReferee:
@@ -146,6 +158,8 @@ class RemoteReferee:
         self._players_to_wake: dict[ConnectedPlayer, None] = {}
         self._answers: dict[tuple[str, int], pb.BotAnswers] = {}
         """Answers that are sent at the end of this turn of the event loop, by referee and bot version."""
+        self._forfeits: dict[int, tuple[Termination, str]] = {}
+        """Why bots have lost their games, and the fault, by bot version, until they connect again."""
         self._silence = Silence(limit)
         self.referees: dict[str, pb.RefereePresence] = {}
         """The last presence of each referee, by name."""
@@ -237,10 +251,9 @@ class RemoteReferee:
     def _take(self, asks: pb.ClusterAsks) -> None:
         for bot in asks.bots:
             player = self.player(bot.version)
-            is_away = player.wire is None or not player.wire.capacity_untimed
             # The bot is away or has moved to another server. Only its games from before continue here, until the
             # reconnect timeout.
-            if is_away and (asks.referee, bot.version) not in self._games:
+            if _is_away(player) and (asks.referee, bot.version) not in self._games:
                 continue
             self._tell(asks.referee, player, bot)
         self._wake()
@@ -278,6 +291,9 @@ class RemoteReferee:
                     game.moves.append(cell)
                 game.ply, game.fault = plies, fault
                 self._end_game(player, game, Result(result), Termination(termination))
+        if games and player.key in self._forfeits and _is_away(player):
+            answers = self._answer(referee, player.key)
+            answers.forfeit, answers.fault = self._forfeits[player.key]
 
     def _start(self, referee: str, player: ConnectedPlayer, starts: pb.ClusterStarts) -> None:
         for game, ply, moves, clocks in self._listed_games(referee, player, starts):
@@ -420,10 +436,12 @@ class RemoteReferee:
         if key in self._players and self._players[key].games:
             return False
         self._players.pop(key, None)
+        self._forfeits.pop(key, None)
         return True
 
     def joined(self, player: ConnectedPlayer, wire: PlayerConnection) -> None:
         """Send the games that this server knows to a bot that has connected or reconnected."""
+        self._forfeits.pop(player.key, None)
         player.wire = wire
         player.resend()
         wire.wake()
@@ -484,12 +502,13 @@ class RemoteReferee:
         """Report questions that were not answered within their limits; the referees judge them."""
         for handle, ply, took_us in questions:
             game = self._running.get(handle)
-            if game is not None:
-                answers = self._answer(game.referee, player.key)
-                append_row(answers, silent_game=game.remote_handle, silent_ply=ply, silent_us=took_us)
+            if game is not None and game.ply == ply and game.mover is player:
+                game.answer = _Overdue(ply, took_us)
+                game.answer.add_to(self._answer(game.referee, player.key), game.remote_handle)
 
     def forfeit(self, player: ConnectedPlayer, termination: Termination, fault: str = "") -> None:
         """Have the referees end the games of a bot that is at fault, or whose reconnect timeout has passed."""
+        self._forfeits[player.key] = termination, fault
         for referee in {game.referee for game in self._games_of(player)}:
             answers = self._answer(referee, player.key)
             answers.forfeit, answers.fault = termination, fault
@@ -529,7 +548,7 @@ class RemoteReferee:
             self._bus.publish(f"{TO_REFEREE}:{referee}", message)
 
     def _has_question(self, player: ConnectedPlayer, game: RemoteGame, ply: int) -> bool:
-        """Whether the bot has this question, or has answered it. If it has answered, send the answer again."""
+        """Whether the bot has or had this question. If it has answered or was too slow, report this again."""
         if game.answer is None or game.answer.ply != ply:
             return game.mover is player and game.ply == ply
         game.answer.add_to(self._answer(game.referee, player.key), game.remote_handle)
@@ -565,3 +584,7 @@ class RemoteReferee:
     def _tournament_reports(self, tournament: int) -> Iterable[pb.ClusterTournament]:
         for referee in self.referees.values():
             yield from (report for report in referee.tournaments if report.tournament == tournament)
+
+
+def _is_away(player: ConnectedPlayer) -> bool:
+    return player.wire is None or not player.wire.capacity_untimed

@@ -16,6 +16,7 @@ from nacl.signing import SigningKey
 from noughts_proto.v1 import cluster_pb2 as pb
 from noughts_referee.rules import Result, Termination
 from noughts_referee.work_units import FinishedGame
+from noughts_server.cluster import nats_bus
 from noughts_server.cluster.bus_settings import BusSettings
 from noughts_server.cluster.codecs import REFEREES, SERVERS, TO_REFEREE, codec
 from noughts_server.cluster.message_parts import MOST_BYTES
@@ -140,6 +141,22 @@ def test_a_report_travels_in_parts_and_arrives_unchanged() -> None:
     for key in (1, 2):
         last = max(place for place, part in enumerate(found) if any(game.tournament == key for game in part.games))
         assert [each.tournament for each in found[last].progress] == [key]
+
+
+async def test_nodes_synchronise_after_too_many_messages_waited(nats: Nats, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nats_bus, "_MOST_WAITING", 10)
+    async with two(BusSettings(nats.url)) as (here, _):
+        synchronised = asyncio.Event()
+        here.on_connected.append(synchronised.set)
+        for number in range(10):
+            here.publish(CHANGED, number)
+        await asyncio.sleep(0.1)
+        assert (here.lost, synchronised.is_set()) == (0, False)
+        for number in range(11):
+            here.publish(CHANGED, number)
+        async with asyncio.timeout(20):
+            await synchronised.wait()
+        assert here.lost == 1
 
 
 async def test_message_larger_than_nats_takes_arrives_whole(nats: Nats) -> None:

@@ -72,3 +72,16 @@ async def test_games_of_many_bots_come_in_several_messages(there: There) -> None
     there.bots.resynchronise()
     await asyncio.sleep(0)
     assert [[bot.version for bot in asks.bots] for asks in there.asks] == [[1], [2]]
+
+
+async def test_many_open_questions_are_repeated_in_turn(there: There, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote_bots, "_MOST_REPEATED", 2)
+    wire = there.bots._wires[1]
+    first, second, third, *_ = [handle for handle, game in wire.player.games.items() if game.mover is wire.player]
+    repeated = []
+    for _ in range(4):
+        wire.repeat_questions()
+        repeated.append(wire.player.take_outbox().turn_game)
+    assert repeated[:2] == [[], [first, second]]
+    assert repeated[2][0] == third
+    assert all(len(games) == 2 for games in repeated[1:])
