@@ -1,4 +1,4 @@
-"""`choose_batch`: a frame's questions at once, on every wire of the SDK, with the games that `choose` plays."""
+"""`choose_batch` gets all questions of a frame at once, on each transport, and plays the games of `choose`."""
 
 from array import array
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from tests.support.forbidding import centre_later
 
 
 def frame_of(number: int, variant: str, handles: Sequence[int]) -> pb.PlayResponse:
-    """A frame that starts these games and asks for the first move in each."""
+    """Return a frame that starts these games and asks for the first move in each."""
     frame = pb.PlayResponse(frame=number)
     add_games(frame, variant, handles)
     return frame
@@ -37,8 +37,8 @@ def add_games(frame: pb.PlayResponse, variant: str, handles: Sequence[int]) -> N
     frame.turns.cell.extend([0] * count)
 
 
-class Batches(Bot):
-    """Gives the answers it was made with, and remembers the questions."""
+class BatchAnswers(Bot):
+    """Gives these answers one batch after another, and records the questions."""
 
     def __init__(self, *answers: Any) -> None:
         self.answers = list(answers)
@@ -50,7 +50,7 @@ class Batches(Bot):
         return self.answers.pop(0)
 
 
-def answered(bot: Bot, frame: pb.PlayResponse) -> pb.Moves:
+def moves_for(bot: Bot, frame: pb.PlayResponse) -> pb.Moves:
     dialogue = Dialogue(bot, lambda event: None)
     assert dialogue.in_batches
     dialogue.answer_all(dialogue.take(frame))
@@ -58,8 +58,8 @@ def answered(bot: Bot, frame: pb.PlayResponse) -> pb.Moves:
 
 
 def test_questions_of_a_frame_are_asked_at_once_and_answered_in_order() -> None:
-    bot = Batches([8, 4, 0])
-    moves = answered(bot, frame_of(1, "tictactoe", [1, 2, 3]))
+    bot = BatchAnswers([8, 4, 0])
+    moves = moves_for(bot, frame_of(1, "tictactoe", [1, 2, 3]))
     assert bot.asked == [("tictactoe", [1, 2, 3])]
     assert (list(moves.game), list(moves.ply), list(moves.cell)) == ([1, 2, 3], [0, 0, 0], [8, 4, 0])
 
@@ -68,44 +68,44 @@ def test_a_frame_of_several_variants_is_asked_variant_by_variant() -> None:
     frame = frame_of(1, "tictactoe", [1, 2])
     add_games(frame, "connect4", [3])
     add_games(frame, "tictactoe", [4])
-    bot = Batches([0, 1, 2], [35])
-    moves = answered(bot, frame)
+    bot = BatchAnswers([0, 1, 2], [35])
+    moves = moves_for(bot, frame)
     assert bot.asked == [("tictactoe", [1, 2, 4]), ("connect4", [3])]
     assert dict(zip(moves.game, moves.cell, strict=True)) == {1: 0, 2: 1, 4: 2, 3: 35}
 
 
 @pytest.mark.parametrize("answers", [(3, 4), array("h", [3, 4]), iter([3, 4])], ids=["tuple", "array", "iterator"])
-def test_whatever_holds_as_many_answers_will_do(answers: Any) -> None:
-    assert list(answered(Batches(answers), frame_of(1, "tictactoe", [1, 2])).cell) == [3, 4]
+def test_answers_can_be_any_iterable(answers: Any) -> None:
+    assert list(moves_for(BatchAnswers(answers), frame_of(1, "tictactoe", [1, 2])).cell) == [3, 4]
 
 
 def test_choose_and_play_handle_scores_and_illegal_cells_alike(caplog: pytest.LogCaptureFixture) -> None:
     answers = [Move(4, score=0.5), Resign(), 99, "four", -1, 2]
-    moves = answered(Batches(answers), frame_of(1, "tictactoe", [1, 2, 3, 4, 5, 6]))
+    moves = moves_for(BatchAnswers(answers), frame_of(1, "tictactoe", [1, 2, 3, 4, 5, 6]))
     assert list(moves.resigned) == [1, 3]
     assert (list(moves.scored), list(moves.score)) == ([0], [0.5])
     assert [moves.cell[row] for row in (0, 2, 4, 5)] == [4, 0xFFFFFFFF, 0xFFFFFFFF, 2]
     assert caplog.text.count("the bot failed") == 1, "a resignation on purpose is no failure"
 
 
-def test_rows_of_a_second_batch_are_counted_on(caplog: pytest.LogCaptureFixture) -> None:
+def test_row_numbers_continue_in_a_second_batch(caplog: pytest.LogCaptureFixture) -> None:
     frame = frame_of(1, "tictactoe", [1, 2])
     add_games(frame, "connect4", [3, 4])
-    moves = answered(Batches([0, 1], [Move(35, 2.0), Resign()]), frame)
+    moves = moves_for(BatchAnswers([0, 1], [Move(35, 2.0), Resign()]), frame)
     assert (list(moves.scored), list(moves.resigned)) == ([2], [3])
 
 
 @pytest.mark.parametrize("answers", [[1], [1, 2, 3], []])
-def test_another_number_of_answers_resigns_the_batch_and_says_so(
+def test_a_wrong_number_of_answers_resigns_the_batch_with_a_reason(
     caplog: pytest.LogCaptureFixture, answers: list[int]
 ) -> None:
-    moves = answered(Batches(answers), frame_of(1, "tictactoe", [1, 2]))
+    moves = moves_for(BatchAnswers(answers), frame_of(1, "tictactoe", [1, 2]))
     assert (list(moves.game), list(moves.resigned)) == ([1, 2], [0, 1])
     assert f"got {len(answers)} answers, expected 2" in caplog.text
 
 
 def test_a_batch_that_raises_resigns_its_games_and_the_next_one_is_asked() -> None:
-    class Once(Batches):
+    class Once(BatchAnswers):
         def choose_batch(self, positions: Sequence[Position]) -> Any:
             answers = super().choose_batch(positions)
             if answers is None:
@@ -121,10 +121,10 @@ def test_a_batch_that_raises_resigns_its_games_and_the_next_one_is_asked() -> No
 
 
 def test_the_nearest_class_decides_which_method_is_asked() -> None:
-    class Batching(Batches):
+    class Batching(BatchAnswers):
         pass
 
-    class Choosing(Batches):
+    class Choosing(BatchAnswers):
         def choose(self, position: Position) -> int:
             return position.free[0]
 
@@ -136,13 +136,13 @@ def test_the_nearest_class_decides_which_method_is_asked() -> None:
     assert [method_of(bot) for bot in kinds] == ["choose_batch", "choose", "choose_batch", "choose", "choose_batch"]
 
 
-def test_choose_of_a_bot_that_has_only_choose_batch_is_a_batch_of_one() -> None:
+def test_choose_of_a_batch_bot_is_a_batch_of_one() -> None:
     position = Position(parse_variant("tictactoe"))
-    assert Batches([7]).choose(position) == 7
+    assert BatchAnswers([7]).choose(position) == 7
     with pytest.raises(Resign):
-        Batches([Resign()]).choose(position)
+        BatchAnswers([Resign()]).choose(position)
     with pytest.raises(ValueError, match="got 2 answers, expected 1"):
-        Batches([7, 8]).choose(position)
+        BatchAnswers([7, 8]).choose(position)
 
 
 def test_an_asynchronous_choose_batch_is_refused() -> None:
@@ -154,8 +154,8 @@ def test_an_asynchronous_choose_batch_is_refused() -> None:
         play_on_pipes(Later(), BytesIO(), BytesIO())
 
 
-def test_a_bot_on_pipes_is_asked_in_batches_and_the_answers_leave_together() -> None:
-    bot = Batches(list(range(9)) * 20)
+def test_a_batch_bot_on_pipes_sends_all_answers_together() -> None:
+    bot = BatchAnswers(list(range(9)) * 20)
     down = BytesIO(packed(frame_of(1, "tictactoe", range(1, 181)).SerializeToString()))
     up = BytesIO()
     play_on_pipes(bot, down, up)

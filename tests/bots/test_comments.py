@@ -27,7 +27,7 @@ async def server() -> AsyncIterator[Loopback]:
         yield server
 
 
-def words(position: Position) -> str:
+def comment_of(position: Position) -> str:
     return f"ply {position.ply}: \N{GREEK SMALL LETTER PI}\0\n"
 
 
@@ -35,7 +35,7 @@ class Commenting(Bot):
     """Comments on every other of its moves."""
 
     def choose(self, position: Position) -> Move:
-        return Move(position.free[0], comment=words(position) if position.ply & 2 else "")
+        return Move(position.free[0], comment=comment_of(position) if position.ply & 2 else "")
 
 
 class AsyncCommenting(Bot):

@@ -48,6 +48,6 @@ def test_the_warning_names_the_line_of_the_author() -> None:
     ]
 
 
-def test_an_unknown_module_is_not_found_as_usual() -> None:
+def test_an_unknown_module_raises_module_not_found() -> None:
     with pytest.raises(ModuleNotFoundError, match=r"noughts_bots\.nothing"):
         import_module("noughts_bots.nothing")

@@ -16,7 +16,7 @@ from tests.support.root import ROOT
 PAGE = ROOT / "docs" / "how-to" / "writing-a-bot.md"
 
 
-def public(thing: type[Any]) -> list[str]:
+def public_members(thing: type[Any]) -> list[str]:
     """The names of the methods and properties that a class itself offers."""
     kinds = (property, classmethod, staticmethod)
     return [
@@ -27,9 +27,9 @@ def public(thing: type[Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("name", [*noughts_bots.__all__, "ArrayBot", "Batch"])
-def test_every_public_name_can_be_imported_and_explains_itself(name: str) -> None:
+def test_every_public_name_can_be_imported_and_has_a_docstring(name: str) -> None:
     thing = getattr(importlib.import_module("noughts_bots"), name)
-    # Its own words: not those of a base class, nor the signature that a dataclass gets for want of any.
+    # It must have a docstring of its own: not a base class's, nor the signature that a dataclass gets by default.
     words = (vars(thing) if inspect.isclass(thing) else {"__doc__": thing.__doc__}).get("__doc__") or ""
     assert words.strip()
     assert not words.startswith(f"{name}(")
@@ -49,8 +49,8 @@ def test_public_names_other_than_array_bots_need_no_numpy(monkeypatch: pytest.Mo
         exec("from noughts_bots import ArrayBot", {})
 
 
-@pytest.mark.parametrize("name", public(Bot))
-def test_every_method_that_a_bot_may_override_explains_itself(name: str) -> None:
+@pytest.mark.parametrize("name", public_members(Bot))
+def test_every_method_that_a_bot_can_override_has_a_docstring(name: str) -> None:
     assert (getattr(Bot, name).__doc__ or "").strip()
 
 
@@ -60,7 +60,7 @@ def test_the_page_for_authors_imports_only_public_names() -> None:
     assert {name.strip() for line in lines for name in line.split(",")} <= set(noughts_bots.__all__)
 
 
-def test_whatever_the_page_says_that_a_position_offers_is_there() -> None:
+def test_names_that_the_page_documents_exist() -> None:
     variant = noughts_bots.parse_variant("tictactoe")
     position = noughts_bots.Position(variant)
     table = re.findall(r"(?m)^\| (`position\..+?) \|", PAGE.read_text(encoding="utf-8"))

@@ -19,37 +19,37 @@ from noughts_referee.work_units import FinishedGame, pack_scores, unpack_scores
 from tests.support.games import Question, conditions, unit
 from tests.support.loopback import Loopback, loopback, raw_bot, wait_until
 
-from .drawn import AsyncDrawn, Drawn, SlowDrawn, login
+from .random_bots import AsyncRandomBot, RandomBot, SlowRandomBot, login
 
 
 class Listener:
-    """The referee's observer: keeps each answered question, and the score that came with the answer."""
+    """An observer of the referee that records each answered question with its score."""
 
     def __init__(self) -> None:
-        self.heard: list[tuple[int, int, float | None]] = []
+        self.recorded: list[tuple[int, int, float | None]] = []
 
     def began(self, game: Game) -> None:
         pass
 
     def answered(self, games: Sequence[int], plies: Sequence[int], scores: Sequence[tuple[int, float]]) -> None:
         given = dict(scores)
-        self.heard += [(game, ply, given.get(row)) for row, (game, ply) in enumerate(zip(games, plies, strict=True))]
+        self.recorded += [(game, ply, given.get(row)) for row, (game, ply) in enumerate(zip(games, plies, strict=True))]
 
     def ended(self, games: Sequence[Game]) -> None:
         pass
 
 
-def opinion(position: Position) -> float:
-    """A score that names its ply and its cell's draw."""
+def score_of(position: Position) -> float:
+    """Return a score from which a test recognises the ply and the position."""
     return position.ply + position.rng().below(1000) / 1024
 
 
-class Scoring(Drawn):
-    """Plays like `Drawn`, and says something at every other of its plies; so do the other two kinds."""
+class Scoring(RandomBot):
+    """Plays like `RandomBot`, and gives a score with every other of its moves; so do the other two kinds."""
 
     def choose(self, position: Position) -> int | Move:  # type: ignore[override]
         cell = position.rng().choice(position.free)
-        return Move(cell, opinion(position)) if position.ply & 2 else cell
+        return Move(cell, score_of(position)) if position.ply & 2 else cell
 
 
 class SlowScoring(Scoring):
@@ -63,10 +63,14 @@ class AsyncScoring(Bot):
     async def choose(self, position: Position) -> int | Move:
         await asyncio.sleep(0.001 * position.rng().below(3))
         cell = position.rng().choice(position.free)
-        return Move(cell, opinion(position)) if position.ply & 2 else Move(cell)
+        return Move(cell, score_of(position)) if position.ply & 2 else Move(cell)
 
 
-KINDS: list[tuple[type[Bot], type[Bot]]] = [(Scoring, Drawn), (SlowScoring, SlowDrawn), (AsyncScoring, AsyncDrawn)]
+KINDS: list[tuple[type[Bot], type[Bot]]] = [
+    (Scoring, RandomBot),
+    (SlowScoring, SlowRandomBot),
+    (AsyncScoring, AsyncRandomBot),
+]
 
 
 @pytest.fixture
@@ -105,8 +109,8 @@ async def test_each_score_travels_with_its_move_and_changes_no_game(
     server: Loopback, listener: Listener, kind: type[Bot], silent: type[Bot]
 ) -> None:
     games = await games_of(server, kind)
-    assert len(listener.heard) == sum(len(game.moves) for game in games)
-    for _, ply, score in listener.heard:
+    assert len(listener.recorded) == sum(len(game.moves) for game in games)
+    for _, ply, score in listener.recorded:
         # The draw is the seed's; the ply must be that of the question.
         assert (score is not None) == bool(ply & 2)
         assert score is None or math.floor(score) == ply
@@ -159,9 +163,9 @@ def test_packed_scores_are_bounded_and_have_six_digits() -> None:
 
 
 async def test_plain_cells_bring_no_score(server: Loopback, listener: Listener) -> None:
-    await games_of(server, Drawn)
-    assert listener.heard
-    assert {score for _, _, score in listener.heard} == {None}
+    await games_of(server, RandomBot)
+    assert listener.recorded
+    assert {score for _, _, score in listener.recorded} == {None}
 
 
 async def test_a_scored_cell_off_the_board_loses_like_any_other(server: Loopback) -> None:
@@ -210,7 +214,7 @@ async def test_scores_without_any_move_close_the_stream(server: Loopback) -> Non
         assert await bot.refusal() == (grpc.StatusCode.INVALID_ARGUMENT, "COLUMNS_UNEVEN")
 
 
-async def test_what_is_no_finite_number_is_no_score_and_the_move_counts(server: Loopback, listener: Listener) -> None:
+async def test_a_score_that_is_not_finite_is_dropped_and_the_move_counts(server: Loopback, listener: Listener) -> None:
     server.referee.add(unit(conditions(), 4))
     async with raw_bot(server, 1, max_games=9) as bot, raw_bot(server, 2, max_games=9) as other:
         questions = await bot.next_questions() + await other.next_questions()
@@ -223,7 +227,7 @@ async def test_what_is_no_finite_number_is_no_score_and_the_move_counts(server: 
         await other.call.write(pb.PlayRequest(moves=moves))
         assert await other.next_questions() == [Question(game, 1, 4) for game in mine]
         assert await bot.next_questions() == [Question(game, 1, 4) for game in theirs]
-    assert sorted(listener.heard) == sorted(
+    assert sorted(listener.recorded) == sorted(
         [(mine[0], 0, None), (mine[1], 0, None), (theirs[0], 0, None), (theirs[1], 0, 1.5e308)],
         key=lambda row: row[0],
     )

@@ -1,4 +1,4 @@
-"""Real children that host plugins, raw frames to talk with them, and the libraries that they load."""
+"""Real processes that host plugins, raw frames for their games, and the libraries that they load."""
 
 import os
 import shutil
@@ -25,8 +25,8 @@ C99, CXX11 = "c99", "c++11"
 _PATIENCE = 60.0
 
 
-class Hosted:
-    """`python -P -m noughts_bots.hosts` with these arguments; gone after the block."""
+class HostProcess:
+    """The process `python -P -m noughts_bots.hosts` with these arguments; it is killed at the end of the block."""
 
     def __init__(self, *arguments: str | Path, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> None:
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115  # closed by __exit__
@@ -40,7 +40,7 @@ class Hosted:
         )
         self._frames = 0
 
-    def __enter__(self) -> "Hosted":
+    def __enter__(self) -> "HostProcess":
         return self
 
     def __exit__(
@@ -52,14 +52,14 @@ class Hosted:
         self._stderr.close()
 
     def receive(self) -> pb.PlayRequest | None:
-        """The next frame; None at the end of the pipe."""
+        """Return the next frame, or None at the end of the pipe."""
         assert self.process.stdout is not None
         message = read_message(cast(BinaryIO, self.process.stdout), LARGEST_UP)
         return None if message is None else pb.PlayRequest.FromString(message)
 
     def hello(self) -> pb.Hello:
         first = self.receive()
-        assert first is not None, self.said()
+        assert first is not None, self.stderr_text()
         assert first.HasField("hello")
         return first.hello
 
@@ -73,7 +73,7 @@ class Hosted:
     def ask(
         self, variant: str, games: Mapping[int, Sequence[int]], *, seeds: Mapping[int, int], side: int = 0
     ) -> dict[int, int | None]:
-        """Begins these games after these moves and returns the answers; None where it resigns."""
+        """Start these games after these moves, and return the bot's cells; None for a resignation."""
         frame = pb.PlayResponse()
         starts = frame.starts.add(tournament="tournaments/t", variant=variant, opponents=["x"])
         for game, moves in games.items():
@@ -87,7 +87,7 @@ class Hosted:
         return self.turn(games, frame)
 
     def turn(self, games: Mapping[int, Sequence[int]], frame: pb.PlayResponse | None = None) -> dict[int, int | None]:
-        """Asks for the next move of each game, all in one frame."""
+        """Ask for the next move of each game in one frame, and return the bot's cells; None for a resignation."""
         frame = frame or pb.PlayResponse()
         for game, moves in games.items():
             frame.turns.game.append(game)
@@ -97,7 +97,7 @@ class Hosted:
         answers: dict[int, int | None] = {}
         while len(answers) < len(games):
             answer = self.receive()
-            assert answer is not None, self.said()
+            assert answer is not None, self.stderr_text()
             resigned = set(answer.moves.resigned)
             for row, (game, cell) in enumerate(zip(answer.moves.game, answer.moves.cell, strict=True)):
                 answers[game] = None if row in resigned else cell
@@ -108,26 +108,26 @@ class Hosted:
         return self.ask(variant, {1: ()}, seeds={1: 5})[1]
 
     def close(self) -> int:
-        """Closes its pipe as a referee does in the end; returns the exit code."""
+        """Close its input as a referee does at the end, and return the exit code."""
         assert self.process.stdin is not None
         self.process.stdin.close()
-        return self.ended()
+        return self.wait_for_exit()
 
-    def ended(self) -> int:
-        """The exit code, negative for a signal, once it has ended by itself."""
+    def wait_for_exit(self) -> int:
+        """Wait until it ends by itself, and return the exit code, negative for a signal."""
         return self.process.wait(_PATIENCE)
 
-    def said(self) -> str:
-        """Return its output so far."""
+    def stderr_text(self) -> str:
+        """Return its stderr so far, which also has what bots print."""
         return os.pread(self._stderr.fileno(), 1 << 20, 0).decode()
 
 
 def load_error(*arguments: str | Path, cwd: Path | None = None) -> str:
     """Start a child that cannot load its bot, and return the last line of its output; it must exit with 1."""
-    with Hosted(*arguments, cwd=cwd) as child:
+    with HostProcess(*arguments, cwd=cwd) as child:
         assert child.receive() is None
-        assert child.ended() == 1, child.said()
-        return child.said().splitlines()[-1]
+        assert child.wait_for_exit() == 1, child.stderr_text()
+        return child.stderr_text().splitlines()[-1]
 
 
 def compile_library(source: Path | str, folder: Path, standard: str = C99, name: str = "bot") -> Path:
@@ -152,7 +152,7 @@ def build_with_cargo(folder: Path) -> Path:
 
 
 def compile_wasm(source: str | Path, folder: Path, name: str = "bot", *options: str) -> Path:
-    """A module of WebAssembly: C without a library, by Zig, which comes with the packages of the tests."""
+    """Compile C without its library to a module of WebAssembly, by Zig from the packages of the tests."""
     target = ("-target", "wasm32-freestanding", "-nostdlib", "-Wl,--no-entry", "-Wl,--export-table", "-s")
     path, module = folder / f"{name}.c", folder / f"{name}.wasm"
     if isinstance(source, Path):
@@ -183,7 +183,7 @@ def plays_like_random(kind: str, library: Path, variant_name: str, games: int = 
     All games of a side run at once, against random moves.
     """
     variant, reference = parse_variant(variant_name), Random()
-    with Hosted(kind, library) as child:
+    with HostProcess(kind, library) as child:
         child.hello()
         for side in (0, 1):
             running = {number: Position(variant) for number in range(games // 2)}
@@ -192,9 +192,9 @@ def plays_like_random(kind: str, library: Path, variant_name: str, games: int = 
             while running:
                 if side != next(iter(running.values())).side:
                     for number, position in running.items():
-                        position.seed = seeds[number] ^ 1  # the opponent's chance
+                        position.seed = seeds[number] ^ 1  # the opponent's random numbers
                         position.play(reference.choose(position))
-                running = {number: each for number, each in running.items() if _goes_on(each)}
+                running = {number: each for number, each in running.items() if _is_unfinished(each)}
                 if not running:
                     break
                 histories = {number + side * games: each.moves for number, each in running.items()}
@@ -206,10 +206,10 @@ def plays_like_random(kind: str, library: Path, variant_name: str, games: int = 
                     expected = reference.choose(position)
                     assert answers[number + side * games] == expected, position
                     position.play(expected)
-                running = {number: each for number, each in running.items() if _goes_on(each)}
+                running = {number: each for number, each in running.items() if _is_unfinished(each)}
         assert child.close() == 0
 
 
-def _goes_on(position: Position) -> bool:
+def _is_unfinished(position: Position) -> bool:
     won = bool(position.moves) and position.variant.completes(position.opponent, position.moves[-1])
     return bool(position.free) and not won

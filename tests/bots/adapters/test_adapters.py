@@ -1,4 +1,4 @@
-"""Bots that were written for other places, against the real packages."""
+"""Bots written for other frameworks, tested with the real packages."""
 
 import random
 import sys
@@ -40,40 +40,40 @@ def agent(observation, configuration):
 """
 
 
-def played(variant: str, *bots: Any, seed: int = 1) -> Position:
-    """Plays a game to its end; an assertion reports the loser of an illegal move."""
+def play_game(variant: str, *bots: Any, seed: int = 1) -> Position:
+    """Play a game to its end; fail at an illegal move."""
     position = Position(parse_variant(variant), seed=seed)
     while position.outcome() is None:
-        chosen = bots[position.side].choose(position)
-        assert chosen in position.free, (chosen, position)
-        position.play(chosen)
+        cell = bots[position.side].choose(position)
+        assert cell in position.free, (cell, position)
+        position.play(cell)
     return position
 
 
 def environments() -> Iterator[tuple[str, Any]]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # pygame's packages use what setuptools will not have
+        warnings.simplefilter("ignore")  # pygame uses deprecated parts of setuptools
         from pettingzoo.classic import connect_four_v3, tictactoe_v3
 
         yield "tictactoe", tictactoe_v3.raw_env()
         yield "connect4", connect_four_v3.raw_env()
 
 
-def test_what_a_pettingzoo_agent_sees_is_what_its_environment_shows() -> None:
+def test_pettingzoo_agents_see_their_environments_observation() -> None:
     for name, env in environments():
         for seed in range(20):
             env.reset(seed=seed)
-            position, draw = Position(parse_variant(name)), random.Random(seed)
+            position, generator = Position(parse_variant(name)), random.Random(seed)
             while True:
-                shown, _, terminated, _, _ = env.last()
+                expected, _, terminated, _, _ = env.last()
                 assert terminated == (position.outcome() is not None)
                 if terminated:
                     break
-                ours = observation(position)
-                assert np.array_equal(ours["observation"], shown["observation"])
-                assert np.array_equal(ours["action_mask"], shown["action_mask"])
-                assert ours["observation"].dtype == shown["observation"].dtype
-                action = draw.choice(np.flatnonzero(shown["action_mask"]).tolist())
+                actual = observation(position)
+                assert np.array_equal(actual["observation"], expected["observation"])
+                assert np.array_equal(actual["action_mask"], expected["action_mask"])
+                assert actual["observation"].dtype == expected["observation"].dtype
+                action = generator.choice(np.flatnonzero(expected["action_mask"]).tolist())
                 env.step(action)
                 position.play(
                     next(cell for cell in position.free if cell % (9 if name == "tictactoe" else 7) == action)
@@ -81,23 +81,23 @@ def test_what_a_pettingzoo_agent_sees_is_what_its_environment_shows() -> None:
 
 
 class Model:
-    """Stands for a learned policy."""
+    """A policy with the method `predict`, as learned policies have it; it plays the first free column."""
 
     def predict(self, seen: Any, deterministic: bool = False) -> tuple[Any, None]:
         assert deterministic
         return np.int64(np.flatnonzero(1 - seen.sum(axis=2)[0])[0]), None
 
 
-def test_pettingzoo_agents_play_by_masks_and_learnt_policies_by_predict() -> None:
+def test_pettingzoo_agents_and_policies_with_predict_play() -> None:
     by_mask = PettingZooBot(lambda seen: np.flatnonzero(seen["action_mask"])[-1])
     for variant in by_mask.variants:
-        played(variant, by_mask, Random())
-        played(variant, Random(), by_mask)
-    played("connect4", PettingZooBot(Model()), by_mask)
+        play_game(variant, by_mask, Random())
+        play_game(variant, Random(), by_mask)
+    play_game("connect4", PettingZooBot(Model()), by_mask)
 
 
 @pytest.mark.parametrize("variant", GAMES)
-def test_openspiels_states_are_ours(variant: str) -> None:
+def test_openspiel_states_equal_positions(variant: str) -> None:
     game = pyspiel.load_game(GAMES[variant])
     for seed in range(30):
         position, state = Position(parse_variant(variant), seed=seed), game.new_initial_state()
@@ -113,27 +113,27 @@ def test_openspiels_states_are_ours(variant: str) -> None:
 
 
 @pytest.mark.parametrize("variant", GAMES)
-def test_openspiels_search_beats_chance_and_any_bot_of_it_plays(variant: str) -> None:
+def test_openspiels_search_beats_random_and_its_other_bots_play(variant: str) -> None:
     search = Mcts(simulations=100, seed=3)
     assert search.name == "mcts-100"
     wins = 0
     for seed in range(6):
         bots = [search, Random()] if seed % 2 == 0 else [Random(), search]
-        outcome = played(variant, *bots, seed=seed).outcome()
+        outcome = play_game(variant, *bots, seed=seed).outcome()
         assert outcome is not None
         wins += outcome.winner == seed % 2
     assert wins >= 4
     uniform = OpenSpielBot(lambda game, player: pyspiel.make_uniform_random_bot(player, 5))
-    played(variant, uniform, Random())
+    play_game(variant, uniform, Random())
 
 
-def test_a_kaggle_submission_plays_as_it_is(tmp_path: Path) -> None:
+def test_a_kaggle_submission_plays_unchanged(tmp_path: Path) -> None:
     file = tmp_path / "submission.py"
     file.write_text(SUBMISSION)
     bot = Submission(str(file))
     for seed in range(5):
-        played("connect4", bot, Random(), seed=seed)
-        played("connect4", Random(), bot, seed=seed)
+        play_game("connect4", bot, Random(), seed=seed)
+        play_game("connect4", Random(), bot, seed=seed)
     with pytest.raises(ValueError, match="expected a variant with gravity"):
         bot.choose(Position(parse_variant("gomoku")))
     file.write_text("x = 1\n")
@@ -165,7 +165,7 @@ FILES = {
 }
 
 
-def packed(folder: Path, files: Mapping[str, str], name: str = "submission.tar.gz") -> Path:
+def make_archive(folder: Path, files: Mapping[str, str], name: str = "submission.tar.gz") -> Path:
     for place, text in files.items():
         (folder / place).parent.mkdir(parents=True, exist_ok=True)
         (folder / place).write_text(text)
@@ -178,7 +178,7 @@ def packed(folder: Path, files: Mapping[str, str], name: str = "submission.tar.g
 def test_a_kaggle_submission_can_have_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.path", sys.path[:])
-    archive = packed(tmp_path / "packed", FILES)
+    archive = make_archive(tmp_path / "packed", FILES)
     for file in (archive.parent, archive):
         assert Submission(str(file)).choose(Position(parse_variant("connect4"))) == 41
     assert Path.cwd() != archive.parent
@@ -192,11 +192,11 @@ def test_a_kaggle_submission_can_have_several_files(tmp_path: Path, monkeypatch:
         ("a.tar.gz", {"main.py": "", "weights": "x" * 2000}, "got a larger archive, expected at most"),
     ],
 )
-def test_an_archive_that_is_no_submission_is_refused(
+def test_an_archive_without_a_submission_is_refused(
     name: str, files: Mapping[str, str], why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kaggle, "LARGEST_BYTES", 1000)
-    archive = packed(tmp_path, files, name)
+    archive = make_archive(tmp_path, files, name)
     if name.endswith(".tgz"):
         archive.write_bytes(b"no archive")
     with pytest.raises(BotSpecError, match=why):
@@ -221,8 +221,8 @@ def test_a_function_of_an_array_plays_by_cells_points_and_columns() -> None:
     def widest(board: Plane) -> Any:
         return int((board == 0).sum(axis=0).argmax())
 
-    played("gomoku", BoardFunction(first), BoardFunction(last))
-    played("connect4", BoardFunction(widest), Random())
+    play_game("gomoku", BoardFunction(first), BoardFunction(last))
+    play_game("connect4", BoardFunction(widest), Random())
     assert isinstance(BoardFunction(first), Bot)
 
 

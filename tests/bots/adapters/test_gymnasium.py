@@ -1,4 +1,4 @@
-"""Noughts as an environment for learning: what Gymnasium checks, and that the boards of arrays play by the rules."""
+"""Noughts as a Gymnasium environment: Gymnasium's checker, and array boards compared with the rules."""
 
 import random
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ VARIANTS = ("tictactoe", "connect4", "mnk:6,5,4", "tictactoe3d", "qubic")
 
 
 @pytest.mark.parametrize("variant", ["tictactoe", "connect4", "gomoku"])
-def test_gymnasiums_own_checker_finds_nothing(variant: str) -> None:
+def test_gymnasiums_checker_accepts_the_environment(variant: str) -> None:
     register()
     check_env(gymnasium.make("Noughts-v0", variant=variant, render_mode="ansi").unwrapped)
 
 
-def test_it_is_made_by_its_name_alone_and_in_numbers() -> None:
+def test_the_environment_is_registered_alone_and_as_a_vector() -> None:
     register()
     env = gymnasium.make("Noughts-v0", variant="connect4", opponent="minimax:depth=2")
     observation, info = env.reset(seed=3)
@@ -34,12 +34,12 @@ def test_it_is_made_by_its_name_alone_and_in_numbers() -> None:
 
 def test_a_perfect_opponent_never_loses_and_a_win_is_worth_one() -> None:
     env = NoughtsEnv("tictactoe", "minimax")
-    rewards, draw = [], random.Random(1)
+    rewards, generator = [], random.Random(1)
     for seed in range(60):
         _, info = env.reset(seed=seed)
         over = False
         while not over:
-            action = np.int64(draw.choice(np.flatnonzero(info["action_mask"]).tolist()))
+            action = np.int64(generator.choice(np.flatnonzero(info["action_mask"]).tolist()))
             _, reward, over, _, info = env.step(action)
         rewards.append(reward)
     assert set(rewards) == {-1.0, 0.0}
@@ -48,7 +48,7 @@ def test_a_perfect_opponent_never_loses_and_a_win_is_worth_one() -> None:
     assert [env.step(np.int64(cell))[1:3] for cell in (6, 7, 8)] == [(0.0, False), (0.0, False), (1.0, True)]
 
 
-def test_what_may_not_be_played_loses() -> None:
+def test_an_illegal_action_loses() -> None:
     env = NoughtsEnv("tictactoe", None)
     env.reset(seed=1)
     env.step(np.int64(4))
@@ -56,7 +56,7 @@ def test_what_may_not_be_played_loses() -> None:
     assert (reward, over, info["illegal"]) == (-1.0, True, True)
 
 
-def test_of_two_sides_the_reward_is_that_of_who_has_moved() -> None:
+def test_without_an_opponent_the_reward_is_the_movers() -> None:
     env = NoughtsEnv("tictactoe", Random(), side=1)
     env.reset(seed=5)
     assert env.render() is None
@@ -68,16 +68,16 @@ def test_of_two_sides_the_reward_is_that_of_who_has_moved() -> None:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_boards_of_arrays_are_those_of_the_rules_ply_by_ply(variant: str) -> None:
+def test_array_boards_follow_the_rules_at_each_ply(variant: str) -> None:
     rules, count = parse_variant(variant), 40
     boards = NoughtsVectorEnv(count, variant, opponent=None)
     observation, info = boards.reset(seed=2)
     games = [Position(rules) for _ in range(count)]
-    draw = random.Random(7)
+    generator = random.Random(7)
     drops = rules.gravity and rules.layers == 1
     ended = set()
     for _ in range(150):
-        cells = [draw.choice(game.free) for game in games]
+        cells = [generator.choice(game.free) for game in games]
         for game, mask in zip(games, info["action_mask"], strict=True):
             free = {cell % rules.columns for cell in game.free} if drops else set(game.free)
             assert set(np.flatnonzero(mask)) == free
@@ -105,18 +105,18 @@ def _cells(stones: int) -> list[int]:
 
 
 @dataclass
-class Followed:
-    """A game by the rules, which follows what an environment shows of it."""
+class GameByRules:
+    """A game by the rules that repeats the moves of an environment and checks its observations."""
 
     position: Position
     alone: bool
-    """Is there no opponent?"""
+    """Whether the environment has no opponent, so that actions move both sides."""
 
     @classmethod
-    def begun(cls, rules: Variant, planes: Observation, alone: bool) -> "Followed":
+    def from_planes(cls, rules: Variant, planes: Observation, alone: bool) -> "GameByRules":
         return cls(Position.after(rules, np.flatnonzero(planes.reshape(2, -1)[1]).tolist()), alone)
 
-    def acted(self, action: int, planes: Observation, over: bool) -> str:
+    def check_action(self, action: int, planes: Observation, over: bool) -> str:
         """Check the planes after an action, and return how the game ended."""
         position = self.position
         side, cell = position.side, cell_of_action(position, action)
@@ -135,9 +135,11 @@ class Followed:
         return "draw" if outcome.winner is None else "win" if outcome.winner == side else "loss"
 
 
-def chosen(mask: Observation, draw: random.Random) -> int:
+def random_action(mask: Observation, generator: random.Random) -> int:
     """Return a legal action at random, and sometimes one that may be illegal."""
-    return draw.randrange(len(mask)) if draw.random() < 0.04 else draw.choice(np.flatnonzero(mask).tolist())
+    return (
+        generator.randrange(len(mask)) if generator.random() < 0.04 else generator.choice(np.flatnonzero(mask).tolist())
+    )
 
 
 @pytest.mark.parametrize(
@@ -149,38 +151,38 @@ def chosen(mask: Observation, draw: random.Random) -> int:
         ("tictactoe3d", None, {"win", "illegal"}),
     ],
 )
-def test_last_observation_shows_the_stones_of_who_acted(variant: str, opponent: str | None, ends: set[str]) -> None:
-    draw, alone, seen = random.Random(3), opponent is None, {""}
+def test_the_last_observation_shows_the_actors_stones(variant: str, opponent: str | None, ends: set[str]) -> None:
+    generator, alone, seen = random.Random(3), opponent is None, {""}
     env = NoughtsEnv(variant, opponent)
     for seed in range(200):
         planes, info = env.reset(seed=seed)
-        game, over = Followed.begun(env.variant, planes, alone), False
+        game, over = GameByRules.from_planes(env.variant, planes, alone), False
         while not over:
-            action = chosen(info["action_mask"], draw)
+            action = random_action(info["action_mask"], generator)
             planes, _, over, _, info = env.step(np.int64(action))
-            seen.add(game.acted(action, planes, over))
+            seen.add(game.check_action(action, planes, over))
     assert seen == {"", *ends}
 
 
 @pytest.mark.parametrize("variant", ["tictactoe", "connect4", "tictactoe3d"])
 @pytest.mark.parametrize("opponent", ["random", None])
-def test_last_observations_of_arrays_are_those_of_one_board(variant: str, opponent: str | None) -> None:
-    draw, alone, seen = random.Random(3), opponent is None, set()
+def test_last_observations_of_array_boards_equal_those_of_one_board(variant: str, opponent: str | None) -> None:
+    generator, alone, seen = random.Random(3), opponent is None, set()
     boards = NoughtsVectorEnv(16, variant, opponent)
     observation, info = boards.reset(seed=3)
-    games = [Followed.begun(boards.variant, planes, alone) for planes in observation]
+    games = [GameByRules.from_planes(boards.variant, planes, alone) for planes in observation]
     for _ in range(200):
-        actions = [chosen(mask, draw) for mask in info["action_mask"]]
+        actions = [random_action(mask, generator) for mask in info["action_mask"]]
         observation, _, done, _, info = boards.step(np.array(actions))
         for number, action in enumerate(actions):
             planes = info["final_obs"][number] if done[number] else observation[number]
-            seen.add(games[number].acted(action, planes, bool(done[number])))
+            seen.add(games[number].check_action(action, planes, bool(done[number])))
             if done[number]:
-                games[number] = Followed.begun(boards.variant, observation[number], alone)
+                games[number] = GameByRules.from_planes(boards.variant, observation[number], alone)
     assert seen >= {"win", "illegal", *(() if alone else ["loss"])}
 
 
-def test_against_chance_each_side_wins_as_often_as_chance_does() -> None:
+def test_random_actions_win_as_often_as_theory_says() -> None:
     boards = NoughtsVectorEnv(512, "tictactoe")
     _, info = boards.reset(seed=4)
     results = []
@@ -189,7 +191,7 @@ def test_against_chance_each_side_wins_as_often_as_chance_does() -> None:
         actions = (generator.random(info["action_mask"].shape) * info["action_mask"]).argmax(axis=1)
         _, rewards, done, _, info = boards.step(actions)
         results += rewards[done].tolist()
-    # Who begins wins 58.5 % of games between chance and chance, the other 28.8 %: half of each.
+    # Between random players the first mover wins 58.5 % and the second 28.8 %. The agent is each in half of the games.
     share = [results.count(value) / len(results) for value in (1.0, -1.0, 0.0)]
     assert share == pytest.approx([0.437, 0.437, 0.127], abs=0.03)
 
@@ -203,7 +205,7 @@ def test_the_same_seed_gives_the_same_boards() -> None:
     assert runs[0] == runs[1]
 
 
-def test_rules_that_arrays_do_not_know_are_refused() -> None:
+def test_unsupported_variants_of_array_boards_are_refused() -> None:
     with pytest.raises(ValueError, match="got renju"):
         NoughtsVectorEnv(4, "renju")
     with pytest.raises(ValueError, match="expected 'random' or None"):

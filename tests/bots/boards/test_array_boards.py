@@ -1,4 +1,4 @@
-"""The boards that an `ArrayBot` gets, against positions; and what is made of its answers."""
+"""The boards that an `ArrayBot` gets, compared with positions, and the treatment of its answers."""
 
 import dataclasses
 from collections.abc import Iterable, Sequence
@@ -31,7 +31,7 @@ class Game:
     handle: int
     position: Position
     side: int
-    asked: bool = False
+    was_asked: bool = False
     index: int = -1
 
     def play(self, cell: int) -> None:
@@ -42,8 +42,8 @@ class Game:
         return self.position.outcome() is not None
 
 
-class Checking(ArrayBot):
-    """Compares what it gets with the positions of the games, which it knows by their seeds."""
+class CheckingBot(ArrayBot):
+    """Compares its batches with the positions of the games, which it finds by their seeds."""
 
     def __init__(self) -> None:
         self.games: dict[int, Game] = {}
@@ -54,9 +54,9 @@ class Checking(ArrayBot):
         assert {game.position.variant for game in games} == {batch.variant}
         for row, game in enumerate(games):
             check(batch, row, game.position)
-            assert batch.new[row] == (not game.asked)
+            assert batch.new[row] == (not game.was_asked)
             assert game.index in (-1, batch.games[row])
-            game.asked, game.index = True, int(batch.games[row])
+            game.was_asked, game.index = True, int(batch.games[row])
         return batch.pick(batch.legal)
 
 
@@ -76,25 +76,25 @@ def check(batch: Batch, row: int, position: Position) -> None:
     assert 0 <= batch.random()[row, 0] < 1
 
 
-class Script:
+class RandomReferee:
     """A referee that plays random games with a bot, all at once; it can ask again and end games early."""
 
-    MOST = 6
+    LARGEST_COUNT = 6
 
     def __init__(self, variants: Sequence[Variant], seed: int, timed: bool) -> None:
         self.random = Random(seed)
         self.variants = variants
         self.timed = timed
-        self.bot = Checking()
+        self.bot = CheckingBot()
         self.dialogue = Dialogue(self.bot, lambda event: None)
         self.running: list[Game] = []
         self.frames = 0
         self.handles = 0
 
     def frame(self) -> None:
-        """One frame: starts, questions in any order, ends; and its answers."""
+        """Send one frame with starts, questions in random order and ends, and check the answers."""
         frame = pb.PlayResponse(frame=self.frames)
-        while len(self.running) < self.MOST and self.random.random() < 0.7:
+        while len(self.running) < self.LARGEST_COUNT and self.random.random() < 0.7:
             self.start(frame)
         asked = [game for game in self.running if game.side == game.position.side and self.random.random() < 0.8]
         self.random.shuffle(asked)
@@ -107,7 +107,7 @@ class Script:
         for handle, ply, cell in zip(moves.game, moves.ply, moves.cell, strict=True):
             game = by_handle[handle]
             assert (ply, cell) == (game.position.ply, game.position.rng().choice(game.position.free))
-            if self.random.random() < 0.9:  # the other answers are lost, and asked for again
+            if self.random.random() < 0.9:  # the other answers are lost, and the questions are repeated
                 game.play(cell)
         ends = pb.PlayResponse(frame=self.frames)
         for game in list(self.running):
@@ -116,7 +116,7 @@ class Script:
             if game.over or self.random.random() < 0.03:
                 self.running.remove(game)
                 ends.ends.game.append(game.handle)
-                # A question for a game that is over is passed over.
+                # The bot must ignore a question for a game that has ended.
                 self.ask(ends.turns, game)
         self.dialogue.end_games(ends)
         ends.ClearField("ends")
@@ -162,23 +162,23 @@ class Script:
     frames=st.integers(1, 12),
 )
 def test_boards_of_a_batch_are_those_of_the_positions(names: list[str], seed: int, timed: bool, frames: int) -> None:
-    script = Script([parse_variant(name) for name in names], seed, timed)
+    script = RandomReferee([parse_variant(name) for name in names], seed, timed)
     for _ in range(frames):
         script.frame()
 
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_boards_of_each_variant_are_those_of_the_positions(name: str) -> None:
-    script = Script([parse_variant(name)], 7, timed=False)
+    script = RandomReferee([parse_variant(name)], 7, timed=False)
     for _ in range(40):
         script.frame()
-    assert script.handles > script.MOST
+    assert script.handles > script.LARGEST_COUNT
 
 
 @pytest.mark.parametrize("variant", [centre_later(), corners_only(), no_overline()], ids=lambda variant: variant.name)
 @given(seed=st.integers(0, 2**64 - 1))
 @settings(deadline=None, max_examples=20)
-def test_a_batch_of_positions_holds_what_they_hold(variant: Variant, seed: int) -> None:
+def test_a_batch_has_the_values_of_its_positions(variant: Variant, seed: int) -> None:
     position, positions = Position(variant, seed=seed), []
     while position.outcome() is None:
         positions.append(position.copy())
@@ -190,11 +190,11 @@ def test_a_batch_of_positions_holds_what_they_hold(variant: Variant, seed: int) 
     assert batch.new.all()
 
 
-# What is made of its answers.
+# Answers of the bot.
 
 
 class Answering(ArrayBot):
-    """Gives one answer after the other."""
+    """Gives these answers one after another."""
 
     def __init__(self, *answers: Any) -> None:
         self.answers = list(answers)
@@ -203,8 +203,8 @@ class Answering(ArrayBot):
         return self.answers.pop(0)
 
 
-def asking(games: Iterable[int], ply: int = 0, cell: int = 0) -> pb.PlayResponse:
-    """A frame that asks for a move in these games, and starts them at ply 0."""
+def questions_frame(games: Iterable[int], ply: int = 0, cell: int = 0) -> pb.PlayResponse:
+    """Return a frame that asks for a move in these games, and starts them if the ply is 0."""
     games = list(games)
     frame = pb.PlayResponse(frame=1)
     if not ply:
@@ -218,7 +218,7 @@ def asking(games: Iterable[int], ply: int = 0, cell: int = 0) -> pb.PlayResponse
     return frame
 
 
-def answered(bot: Bot, frame: pb.PlayResponse) -> pb.Moves:
+def moves_for(bot: Bot, frame: pb.PlayResponse) -> pb.Moves:
     dialogue = Dialogue(bot, lambda event: None)
     dialogue.answer_all(dialogue.take(frame))
     return dialogue.reply().moves
@@ -226,19 +226,19 @@ def answered(bot: Bot, frame: pb.PlayResponse) -> pb.Moves:
 
 @pytest.mark.parametrize("cells", [[3, 4], np.array([3, 4], np.uint8), np.array([3, 4], np.int32)])
 def test_cells_can_be_a_list_or_any_array_of_whole_numbers(cells: Any) -> None:
-    moves = answered(Answering(cells), asking([1, 2]))
+    moves = moves_for(Answering(cells), questions_frame([1, 2]))
     assert (list(moves.game), list(moves.ply), list(moves.cell)) == ([1, 2], [0, 0], [3, 4])
 
 
 def test_scores_that_are_not_finite_count_as_none() -> None:
     scores = [0.5, float("nan"), float("inf"), -2]
-    moves = answered(Answering(([0, 1, 2, 3], scores)), asking([1, 2, 3, 4]))
+    moves = moves_for(Answering(([0, 1, 2, 3], scores)), questions_frame([1, 2, 3, 4]))
     assert (list(moves.scored), list(moves.score)) == ([0, 3], [0.5, -2.0])
 
 
-def test_illegal_cells_and_resignations_concern_their_game_only(caplog: pytest.LogCaptureFixture) -> None:
+def test_illegal_cells_and_resignations_affect_only_their_game(caplog: pytest.LogCaptureFixture) -> None:
     cells = np.array([9, -1, RESIGN, 4, 2**40])
-    moves = answered(Answering((cells, np.arange(5.0))), asking([1, 2, 3, 4, 5]))
+    moves = moves_for(Answering((cells, np.arange(5.0))), questions_frame([1, 2, 3, 4, 5]))
     assert list(moves.resigned) == [2]
     assert [moves.cell[row] for row in (0, 1, 3, 4)] == [0xFFFFFFFF, 0xFFFFFFFF, 4, 0xFFFFFFFF]
     assert (list(moves.scored), list(moves.score)) == ([3], [3.0])
@@ -258,14 +258,14 @@ def test_illegal_cells_and_resignations_concern_their_game_only(caplog: pytest.L
         (([1, 2], [0.5]), "got scores of shape (1,), expected (2,)"),
     ],
 )
-def test_anything_else_resigns_the_batch_and_says_why(answer: Any, why: str, caplog: pytest.LogCaptureFixture) -> None:
-    moves = answered(Answering(answer), asking([1, 2]))
+def test_wrong_answers_resign_the_batch_with_a_reason(answer: Any, why: str, caplog: pytest.LogCaptureFixture) -> None:
+    moves = moves_for(Answering(answer), questions_frame([1, 2]))
     assert (list(moves.game), list(moves.resigned)) == ([1, 2], [0, 1])
     assert f"choose_arrays: {why}" in caplog.text
     assert "2 games, the first of them game 1 of t at ply 0 (tictactoe), after [], and resigns" in caplog.text
 
 
-def test_a_bot_can_change_its_batch_as_it_likes() -> None:
+def test_a_bot_can_change_the_arrays_of_its_batch() -> None:
     seen: list[list[int]] = []
 
     class Changing(ArrayBot):
@@ -277,7 +277,7 @@ def test_a_bot_can_change_its_batch_as_it_likes() -> None:
             return cells
 
     dialogue = Dialogue(Changing(), lambda event: None)
-    for frame in (asking([5]), asking([5], 2, 8), asking([5], 4, 7)):
+    for frame in (questions_frame([5]), questions_frame([5], 2, 8), questions_frame([5], 4, 7)):
         dialogue.answer_all(dialogue.take(frame))
     assert seen == [[0] * 9, [1] + [0] * 7 + [2], [1, 1] + [0] * 5 + [2, 2]]
     assert list(dialogue.reply().moves.cell) == [0, 1, 2]
@@ -294,14 +294,14 @@ def test_the_nearest_class_decides_which_method_is_asked() -> None:
 
     bots = (ArrayBot(), Answering(), Choosing(), AgainArrays())
     assert [method_of(bot) for bot in bots] == ["choose_arrays", "choose_arrays", "choose", "choose_arrays"]
-    assert list(answered(AgainArrays(), asking([1])).cell) == [8]
+    assert list(moves_for(AgainArrays(), questions_frame([1])).cell) == [8]
 
 
-def test_a_bot_without_choose_arrays_learns_what_it_needs(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_array_bot_without_choose_arrays_gets_a_clear_error(caplog: pytest.LogCaptureFixture) -> None:
     class Empty(ArrayBot):
         pass
 
-    assert list(answered(Empty(), asking([1])).resigned) == [0]
+    assert list(moves_for(Empty(), questions_frame([1])).resigned) == [0]
     assert "Empty needs a method `choose_arrays(self, batch)`" in caplog.text
 
 

@@ -7,7 +7,7 @@ import pytest
 from noughts_bots.connection.failures import Failures, in_words
 
 
-def raised(text: str) -> Exception:
+def error_with_traceback(text: str) -> Exception:
     try:
         raise ValueError(text)
     except ValueError as error:
@@ -17,10 +17,10 @@ def raised(text: str) -> Exception:
 def test_a_repeated_failure_has_one_traceback_and_a_count(caplog: pytest.LogCaptureFixture) -> None:
     failures = Failures()
     for number in range(1, 251):
-        failures.tell(f"game {number}", raised("no"))
+        failures.tell(f"game {number}", error_with_traceback("no"))
     assert caplog.text.count("Traceback (most recent call last)") == 1
-    told = [record.getMessage() for record in caplog.records]
-    assert told == [
+    messages = [record.getMessage() for record in caplog.records]
+    assert messages == [
         "game 1",
         "game 10, as before: ValueError: no (10 times so far)",
         "game 100, as before: ValueError: no (100 times so far)",
@@ -30,11 +30,11 @@ def test_a_repeated_failure_has_one_traceback_and_a_count(caplog: pytest.LogCapt
 def test_up_to_a_hundred_different_failures_are_kept_apart(caplog: pytest.LogCaptureFixture) -> None:
     failures = Failures()
     for number in range(1_000):
-        failures.tell("a game", raised(f"no {number}"))
+        failures.tell("a game", error_with_traceback(f"no {number}"))
     assert caplog.text.count("Traceback (most recent call last)") == 101
 
 
-def test_what_a_bot_must_not_do_is_told_once_for_each_kind(caplog: pytest.LogCaptureFixture) -> None:
+def test_faults_of_a_bot_are_logged_once_for_each_kind(caplog: pytest.LogCaptureFixture) -> None:
     failures = Failures()
     for number in range(10):
         failures.note("timeout", f"too late in game {number}")
@@ -48,5 +48,5 @@ def test_what_a_bot_must_not_do_is_told_once_for_each_kind(caplog: pytest.LogCap
 
 
 def test_in_words_is_the_last_line_of_the_traceback() -> None:
-    assert in_words(raised("two\nlines")) == "ValueError: two lines"
+    assert in_words(error_with_traceback("two\nlines")) == "ValueError: two lines"
     assert in_words(KeyError("x")) == "KeyError: 'x'"

@@ -1,4 +1,4 @@
-"""A bot's dialogue over pipes, and what must be true before gRPC is loaded."""
+"""A bot's dialogue over pipes, and conditions that must hold before gRPC is loaded."""
 
 import os
 import subprocess
@@ -22,7 +22,7 @@ class Lowest(Bot):
 
 
 class Child:
-    """A bot on two real pipes, played in a thread; the test is its referee."""
+    """A bot on two real pipes in a thread; the test is its referee."""
 
     def __init__(self, bot: Bot) -> None:
         down, self._down = os.pipe()
@@ -49,7 +49,7 @@ class Child:
         self._reading.close()
 
 
-def test_a_bot_on_pipes_says_hello_answers_frames_and_ends_with_the_pipe() -> None:
+def test_a_bot_on_pipes_answers_frames_and_ends_with_the_pipe() -> None:
     child = Child(Lowest())
     assert child.receive().hello.bot == "lowest"
     frame = pb.PlayResponse(frame=1)
@@ -70,7 +70,7 @@ def test_a_bot_on_pipes_says_hello_answers_frames_and_ends_with_the_pipe() -> No
 
 
 class Counting(Bot):
-    """Counts its questions of each game in the position's memo, and plays that cell."""
+    """Counts its questions of each game in the position's memo, and plays the cell with this number."""
 
     def choose(self, position: Position) -> int:
         assert position.copy().memo is None
@@ -78,7 +78,7 @@ class Counting(Bot):
         return int(position.memo)
 
 
-def asked(frame: int, game: int, ply: int, cell: int) -> pb.PlayResponse:
+def question_frame(frame: int, game: int, ply: int, cell: int) -> pb.PlayResponse:
     question = pb.PlayResponse(frame=frame)
     question.turns.game.append(game)
     question.turns.ply.append(ply)
@@ -89,38 +89,38 @@ def asked(frame: int, game: int, ply: int, cell: int) -> pb.PlayResponse:
 def test_notes_of_a_game_last_until_it_is_asked_again() -> None:
     child = Child(Counting())
     child.receive()
-    first = asked(1, 7, 0, 0)
+    first = question_frame(1, 7, 0, 0)
     first.starts.add(tournament="tournaments/t", variant="gomoku", game=[7], number=[1], side=[1], seed=[5],
                      opponent=[0], opponents=["x"], move_count=[0])  # fmt: skip
     answers: list[int] = []
-    for question in (first, asked(2, 7, 2, 100), asked(3, 7, 4, 101), asked(4, 7, 2, 100)):
+    for question in (first, question_frame(2, 7, 2, 100), question_frame(3, 7, 4, 101), question_frame(4, 7, 2, 100)):
         child.send(question)
         answers += child.receive().moves.cell
     assert answers == [1, 2, 3, 1]
     child.close()
 
 
-def test_half_the_answers_of_a_large_frame_leave_early() -> None:
+def test_half_the_answers_of_a_large_frame_are_sent_early() -> None:
     child = Child(Counting())
     child.receive()
-    many = list(range(1, 201))
+    all_games = list(range(1, 201))
     frame = pb.PlayResponse(frame=1)
-    frame.starts.add(tournament="tournaments/t", variant="gomoku", game=many, number=many, side=[1] * 200,
+    frame.starts.add(tournament="tournaments/t", variant="gomoku", game=all_games, number=all_games, side=[1] * 200,
                      seed=[5] * 200, opponent=[0] * 200, opponents=["x"], move_count=[0] * 200)  # fmt: skip
-    frame.turns.game.extend(many)
+    frame.turns.game.extend(all_games)
     frame.turns.ply.extend([0] * 200)
     frame.turns.cell.extend([0] * 200)
     child.send(frame)
-    answered: list[list[int]] = []
-    while sum(map(len, answered)) < 200:
-        answered.append(child.receive().moves.game[:])
-    # On a machine that is busy they may leave sooner.
-    assert len(answered[0]) <= 100
-    assert [game for games in answered for game in games] == many
+    sent_games: list[list[int]] = []
+    while sum(map(len, sent_games)) < 200:
+        sent_games.append(child.receive().moves.game[:])
+    # On a busy machine the first part can be smaller.
+    assert len(sent_games[0]) <= 100
+    assert [game for games in sent_games for game in games] == all_games
     child.close()
 
 
-def test_a_pipe_that_ends_within_a_message_is_told_from_one_that_ends() -> None:
+def test_a_pipe_that_ends_within_a_message_is_an_error() -> None:
     assert read_message(BytesIO(b""), 10) is None
     with pytest.raises(EOFError, match="1 of 4"):
         read_message(BytesIO(packed(b"abcd")[:5]), 10)
@@ -138,7 +138,7 @@ def test_a_message_larger_than_it_may_be_is_refused_before_it_is_read() -> None:
 @pytest.mark.parametrize(
     "module", ["noughts_bots.connection.run", "noughts_bots.reference.__main__", "noughts_server.server"]
 )
-def test_grpc_is_told_which_engine_to_use_before_it_is_loaded(module: str) -> None:
+def test_the_grpc_engine_is_chosen_before_grpc_is_loaded(module: str) -> None:
     script = f"""
 import os, sys
 def watch(event, arguments):
@@ -153,13 +153,13 @@ import {module}
 
 
 @pytest.mark.processes
-def test_what_a_child_needs_does_not_load_grpc() -> None:
+def test_the_module_of_child_players_does_not_load_grpc() -> None:
     script = "import sys, noughts_bots.connection.pipe_session; sys.exit('grpc' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 
 @pytest.mark.processes
-def test_the_rehearsal_of_forked_children_plays_and_changes_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_rehearsal_before_forks_changes_no_import_state(capfd: pytest.CaptureFixture[str]) -> None:
     script = """
 import sys
 from noughts_bots.hosts import warm

@@ -1,4 +1,4 @@
-"""Signals, signs of life and logs of a process that plays."""
+"""The garbage collector of a process that plays."""
 
 import gc
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ class _Cycle:
 
 @pytest.fixture
 def collector() -> Iterator[None]:
-    """The collector as Python starts with it; as it was, afterwards."""
+    """Remove callbacks of the collector, and restore its state afterwards."""
     before, callbacks = gc.get_threshold(), gc.callbacks[:]
     gc.callbacks.clear()
     yield
@@ -26,27 +26,27 @@ def collector() -> Iterator[None]:
 @pytest.mark.usefixtures("collector")
 def test_the_collector_runs_rarely_without_cycles() -> None:
     tune_collector()
-    often = gc.get_threshold()[0]
+    low_threshold = gc.get_threshold()[0]
     plain: list[list[int]] = [[] for _ in range(400_000)]
-    seldom = gc.get_threshold()[0]
-    assert seldom >= 8 * often
+    raised_threshold = gc.get_threshold()[0]
+    assert raised_threshold >= 8 * low_threshold
     del plain
     largest = 0
 
-    def told(phase: str, info: dict[str, int]) -> None:
+    def on_collection(phase: str, info: dict[str, int]) -> None:
         nonlocal largest
-        if phase == "stop" and gc.get_threshold()[0] == often:
+        if phase == "stop" and gc.get_threshold()[0] == low_threshold:
             largest = max(largest, info["collected"])
 
-    gc.callbacks.append(told)
+    gc.callbacks.append(on_collection)
     for _ in range(400_000):
         _Cycle()
-    assert gc.get_threshold()[0] == often
-    assert 0 < largest < 8 * often, "what is collected at once must be little"
+    assert gc.get_threshold()[0] == low_threshold
+    assert 0 < largest < 8 * low_threshold, "what is collected at once must be little"
 
 
 @pytest.mark.usefixtures("collector")
-def test_the_collector_is_tuned_once_however_many_servers_a_process_has() -> None:
+def test_the_collector_is_tuned_once_per_process() -> None:
     tune_collector()
     callbacks = len(gc.callbacks)
     tune_collector()

@@ -22,7 +22,15 @@ from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import types_pb2
 from noughts_referee.rules import Position, Result, Termination, Variant, game_seed, side_seed
 from noughts_referee.work_units import FinishedGame, GameConditions, Slot, unpack_moves
-from tests.bots.drawn import ArrayDrawn, AsyncDrawn, BatchDrawn, Drawn, SlowDrawn, login, work_hard
+from tests.bots.random_bots import (
+    ArrayRandomBot,
+    AsyncRandomBot,
+    BatchRandomBot,
+    RandomBot,
+    SlowRandomBot,
+    login,
+    work_hard,
+)
 from tests.support.games import conditions, unit
 from tests.support.loopback import (
     PATIENCE,
@@ -35,11 +43,11 @@ from tests.support.loopback import (
     wait_until,
 )
 
-KINDS: list[type[Bot]] = [Drawn, SlowDrawn, AsyncDrawn, BatchDrawn, ArrayDrawn]
+KINDS: list[type[Bot]] = [RandomBot, SlowRandomBot, AsyncRandomBot, BatchRandomBot, ArrayRandomBot]
 
 
-def drawn_moves(shared: GameConditions, slot: Slot) -> list[int]:
-    """The game that two drawing bots must play in this slot."""
+def expected_moves(shared: GameConditions, slot: Slot) -> list[int]:
+    """Return the moves that two random bots must play in this scheduled game."""
     seeds = [side_seed(game_seed(shared.seed, slot.ordinal), side) for side in (0, 1)]
     position = Position(shared.variant)
     while position.free and not shared.variant.has_line(position.opponent):
@@ -54,7 +62,7 @@ def moves_of(game: FinishedGame, variant: Variant) -> list[int]:
 
 @asynccontextmanager
 async def playing(port: int, **bots: Bot) -> AsyncIterator[list[SessionEvent]]:
-    """Inside the block these bots (`bot_1=...`) play; yields what happens to them."""
+    """Run these bots (`bot_1=...`) inside the block, which gets their events."""
     events: list[SessionEvent] = []
     async with asyncio.TaskGroup() as tasks:
         sessions = [
@@ -72,14 +80,14 @@ async def server() -> AsyncIterator[Loopback]:
         yield server
 
 
-async def asked_once(server: Loopback, answer: Callable[[Position], object]) -> FinishedGame:
-    """The game in which a bot gives this answer at once, and whatever it is against its opponent."""
+async def game_with_answer(server: Loopback, answer: Callable[[Position], object]) -> FinishedGame:
+    """Return the game in which bot-1 gives this answer to each question."""
 
     class Answering(Bot):
         def choose(self, position: Position) -> int:
             return answer(position)  # type: ignore[return-value]  # on purpose
 
-    async with playing(server.port, bot_1=Answering(), bot_2=Drawn()):
+    async with playing(server.port, bot_1=Answering(), bot_2=RandomBot()):
         server.referee.add(unit(conditions(), 1))
         (game,) = await server.finished_games(1)
         return game
@@ -88,7 +96,7 @@ async def asked_once(server: Loopback, answer: Callable[[Position], object]) -> 
 # Whole games.
 
 
-def after(kind: type[Bot]) -> type[Bot]:
+def next_kind(kind: type[Bot]) -> type[Bot]:
     return KINDS[(KINDS.index(kind) + 1) % len(KINDS)]
 
 
@@ -97,7 +105,7 @@ def after(kind: type[Bot]) -> type[Bot]:
     "first, second",
     [
         *(
-            pytest.param(first, second, marks=[] if after(first) is second else pytest.mark.at_length)
+            pytest.param(first, second, marks=[] if next_kind(first) is second else pytest.mark.at_length)
             for first, second in product(KINDS, KINDS)
         ),
     ],
@@ -111,7 +119,7 @@ async def test_all_kinds_of_bots_play_the_games_that_follow_from_the_seed(
         server.referee.add(unit(shared, slots))
         games = await server.finished_games(12)
     assert {game.ordinal: moves_of(game, shared.variant) for game in games} == {
-        slot.ordinal: drawn_moves(shared, slot) for slot in slots
+        slot.ordinal: expected_moves(shared, slot) for slot in slots
     }
     assert {game.termination for game in games} <= {Termination.LINE, Termination.BOARD_FULL}
     assert server.counts.complaints == server.referee.arbiter.late_answers == 0
@@ -125,22 +133,22 @@ async def test_timed_games_are_played_one_after_the_other(server: Loopback, kind
         games = await server.finished_games(4)
     assert [game.ordinal for game in games] == [1, 2, 3, 4]
     assert [moves_of(game, shared.variant) for game in games] == [
-        drawn_moves(shared, slot) for slot in unit(shared, 4).slots
+        expected_moves(shared, slot) for slot in unit(shared, 4).slots
     ]
 
 
 async def test_a_thousand_games_at_once_are_played_in_few_frames(server: Loopback) -> None:
-    async with playing(server.port, bot_1=Drawn(), bot_2=Drawn()):
+    async with playing(server.port, bot_1=RandomBot(), bot_2=RandomBot()):
         server.referee.add(unit(conditions(), 1_000))
         await server.finished_games(1_000)
     assert server.counts.frames_down < 1_000
 
 
-async def test_a_bot_says_who_it_is_and_what_it_can(server: Loopback) -> None:
-    class Modest(Drawn):
+async def test_the_hello_has_the_bots_name_version_and_capacity(server: Loopback) -> None:
+    class Modest(RandomBot):
         max_games = 2
 
-    async with playing(server.port, bot_1=Modest(), bot_2=Drawn()) as events:
+    async with playing(server.port, bot_1=Modest(), bot_2=RandomBot()) as events:
         server.referee.add(unit(conditions(), 5))
         await wait_until(lambda: len(events) == 2)
         assert sorted(map(str, events)) == ["online as bots/bot-1/versions/1", "online as bots/bot-2/versions/1"]
@@ -149,71 +157,71 @@ async def test_a_bot_says_who_it_is_and_what_it_can(server: Loopback) -> None:
         assert server.agents[1].startswith("noughts-python/")
 
 
-# What a bot may answer.
+# Answers of bots.
 
 
 class Number:
-    """A number of some library, like those of numpy."""
+    """An integer type of a library, like those of numpy."""
 
     def __index__(self) -> int:
         return 4
 
 
 @pytest.mark.parametrize("answer, cell", [(4, 4), (True, 1), (Number(), 4)])
-async def test_whatever_counts_as_an_integer_is_played(server: Loopback, answer: object, cell: int) -> None:
-    game = await asked_once(server, lambda position: answer if position.ply == 0 else position.free[0])
+async def test_any_integer_type_is_played(server: Loopback, answer: object, cell: int) -> None:
+    game = await game_with_answer(server, lambda position: answer if position.ply == 0 else position.free[0])
     assert moves_of(game, conditions().variant)[0] == cell
 
 
 @pytest.mark.parametrize("cell", [9, 255, 256, 2**32 - 1, 2**32, 2**80, -1, -9, -(2**31), -(2**80)])
 async def test_a_cell_that_does_not_exist_loses(server: Loopback, cell: int) -> None:
-    game = await asked_once(server, lambda _: cell)
+    game = await game_with_answer(server, lambda _: cell)
     assert (game.result, game.termination) == (Result.SECOND_WINS, Termination.ILLEGAL_MOVE)
     assert game.moves == b""
 
 
 async def test_an_occupied_cell_loses(server: Loopback) -> None:
-    game = await asked_once(server, lambda _: 4)
+    game = await game_with_answer(server, lambda _: 4)
     assert (game.result, game.termination) == (Result.SECOND_WINS, Termination.ILLEGAL_MOVE)
     assert game.moves[0] == 4
     assert len(game.moves) == 2
     assert game.fault == "placed a stone on b2 (cell 4), which is occupied"
 
 
-async def test_a_bot_reads_in_its_own_log_what_it_lost_by(server: Loopback, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_bots_log_has_the_reason_for_a_loss(server: Loopback, caplog: pytest.LogCaptureFixture) -> None:
     class Stubborn(Bot):
         def choose(self, position: Position) -> int:
             return 4
 
     said = "the bot lost game 1 of 1 at ply 2 (tictactoe): it placed a stone on b2 (cell 4), which is occupied"
-    async with playing(server.port, bot_1=Stubborn(), bot_2=Drawn()):
+    async with playing(server.port, bot_1=Stubborn(), bot_2=RandomBot()):
         server.referee.add(unit(conditions(), 1))
         await wait_until(lambda: said in caplog.text)
     assert caplog.text.count("the bot lost") == 1
 
 
-async def test_why_a_bot_resigns_is_told_to_the_referee_in_a_line(server: Loopback) -> None:
+async def test_the_reason_for_a_resignation_reaches_the_referee_in_one_line(server: Loopback) -> None:
     class Lost(Exception):
         pass
 
     def choose(position: Position) -> int:
         raise Lost("no\nidea\0")
 
-    assert (await asked_once(server, choose)).fault.startswith("resigned: ")
-    assert (await asked_once(server, choose)).fault.endswith("Lost: no idea\N{REPLACEMENT CHARACTER}")
+    assert (await game_with_answer(server, choose)).fault.startswith("resigned: ")
+    assert (await game_with_answer(server, choose)).fault.endswith("Lost: no idea\N{REPLACEMENT CHARACTER}")
 
 
 @pytest.mark.parametrize("answer", [None, "4", 4.0, [4], float("nan")])
-async def test_what_is_no_integer_resigns_the_game_and_is_logged(
+async def test_an_answer_that_is_not_an_integer_resigns_and_is_logged(
     server: Loopback, answer: object, caplog: pytest.LogCaptureFixture
 ) -> None:
-    game = await asked_once(server, lambda _: answer)
+    game = await game_with_answer(server, lambda _: answer)
     assert (game.result, game.termination) == (Result.SECOND_WINS, Termination.RESIGNED)
     assert "the bot failed in game 1 of 1 at ply 0 (tictactoe), after [], and resigns" in caplog.text
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_a_bot_that_raises_resigns_this_game_and_plays_the_others(
+async def test_a_bot_that_raises_resigns_only_this_game(
     server: Loopback, kind: type[Bot], caplog: pytest.LogCaptureFixture
 ) -> None:
     shared = conditions(seed=3)
@@ -228,21 +236,21 @@ async def test_a_bot_that_raises_resigns_this_game_and_plays_the_others(
             fail(position)
             return super().choose(position)
 
-    class AsyncFailing(AsyncDrawn):
+    class AsyncFailing(AsyncRandomBot):
         async def choose(self, position: Position) -> int:
             fail(position)
             return await super().choose(position)
 
-    bot = AsyncFailing() if kind is AsyncDrawn else Failing()
-    async with playing(server.port, bot_1=bot, bot_2=Drawn()):
+    bot = AsyncFailing() if kind is AsyncRandomBot else Failing()
+    async with playing(server.port, bot_1=bot, bot_2=RandomBot()):
         server.referee.add(unit(shared, 6))
         games = await server.finished_games(6)
     assert {game.ordinal for game in games if game.termination == Termination.RESIGNED} == {2}
     assert "there is nothing to divide" in caplog.text
 
 
-@pytest.mark.parametrize("kind", [Drawn, AsyncDrawn])
-async def test_a_bot_may_resign_and_nothing_is_logged_as_a_failure(
+@pytest.mark.parametrize("kind", [RandomBot, AsyncRandomBot])
+async def test_a_deliberate_resignation_is_not_logged_as_a_failure(
     server: Loopback, kind: type[Bot], caplog: pytest.LogCaptureFixture
 ) -> None:
     class Resigning(Bot):
@@ -253,8 +261,8 @@ async def test_a_bot_may_resign_and_nothing_is_logged_as_a_failure(
         async def choose(self, position: Position) -> int:
             raise Resign
 
-    bot = AsyncResigning() if kind is AsyncDrawn else Resigning()
-    async with playing(server.port, bot_1=bot, bot_2=Drawn()):
+    bot = AsyncResigning() if kind is AsyncRandomBot else Resigning()
+    async with playing(server.port, bot_1=bot, bot_2=RandomBot()):
         server.referee.add(unit(conditions(), 2))
         games = await server.finished_games(2)
     assert {(game.result, game.termination) for game in games} == {
@@ -264,8 +272,8 @@ async def test_a_bot_may_resign_and_nothing_is_logged_as_a_failure(
     assert "failed" not in caplog.text
 
 
-async def test_a_bot_without_choose_is_told_what_it_lacks(server: Loopback, caplog: pytest.LogCaptureFixture) -> None:
-    async with playing(server.port, bot_1=Bot(), bot_2=Drawn()):
+async def test_a_bot_without_choose_gets_a_clear_error(server: Loopback, caplog: pytest.LogCaptureFixture) -> None:
+    async with playing(server.port, bot_1=Bot(), bot_2=RandomBot()):
         server.referee.add(unit(conditions(), 1))
         await server.finished_games(1)
     assert "Bot needs a method `choose(self, position)`" in caplog.text
@@ -274,15 +282,15 @@ async def test_a_bot_without_choose_is_told_what_it_lacks(server: Loopback, capl
 # Messages to a bot.
 
 
-class Listening(Drawn):
+class Listening(RandomBot):
     def __init__(self) -> None:
-        self.told: list[tuple[GameInfo, GameEnd | None]] = []
+        self.notices: list[tuple[GameInfo, GameEnd | None]] = []
 
     def start(self, game: GameInfo) -> None:
-        self.told.append((game, None))
+        self.notices.append((game, None))
 
     def end(self, game: GameInfo, end: GameEnd) -> None:
-        self.told.append((game, end))
+        self.notices.append((game, end))
 
 
 class SlowListening(Listening):
@@ -297,18 +305,18 @@ class AsyncListening(Listening):
         return position.rng().choice(position.free)
 
 
-class ArrayListening(ArrayDrawn, Listening):
+class ArrayListening(ArrayRandomBot, Listening):
     pass
 
 
 @pytest.mark.parametrize("kind", [Listening, SlowListening, AsyncListening, ArrayListening])
-async def test_a_bot_hears_of_starts_and_ends(server: Loopback, kind: type[Listening]) -> None:
+async def test_start_and_end_are_called_for_each_game(server: Loopback, kind: type[Listening]) -> None:
     shared = conditions(tournament=9, concurrency=1)
     bots = [kind(), kind()]
     async with playing(server.port, bot_1=bots[0], bot_2=bots[1]):
         server.referee.add(unit(shared, 2))
         games = await server.finished_games(2)
-        await wait_until(lambda: [len(bot.told) for bot in bots] == [4, 4])
+        await wait_until(lambda: [len(bot.notices) for bot in bots] == [4, 4])
     for key, bot in enumerate(bots):
         infos = [
             GameInfo(f"tournaments/9/games/{number}", shared.variant, side, f"bot-{2 - key}")
@@ -318,10 +326,10 @@ async def test_a_bot_hears_of_starts_and_ends(server: Loopback, kind: type[Liste
             GameEnd(Result(game.result), Termination(game.termination), tuple(moves_of(game, shared.variant)))
             for game in games
         ]
-        assert bot.told == [(infos[0], None), (infos[0], ends[0]), (infos[1], None), (infos[1], ends[1])]
+        assert bot.notices == [(infos[0], None), (infos[0], ends[0]), (infos[1], None), (infos[1], ends[1])]
 
 
-async def test_the_end_names_the_moves_that_were_played_and_no_illegal_one(server: Loopback) -> None:
+async def test_the_end_has_the_played_moves_without_an_illegal_one(server: Loopback) -> None:
     class Stubborn(Listening):
         def choose(self, position: Position) -> int:
             return 4
@@ -330,25 +338,25 @@ async def test_the_end_names_the_moves_that_were_played_and_no_illegal_one(serve
     async with playing(server.port, bot_1=bots[0], bot_2=bots[1]):
         server.referee.add(unit(conditions(), 1))
         (game,) = await server.finished_games(1)
-        await wait_until(lambda: [len(bot.told) for bot in bots] == [2, 2])
+        await wait_until(lambda: [len(bot.notices) for bot in bots] == [2, 2])
     for bot in bots:
-        end = bot.told[1][1]
+        end = bot.notices[1][1]
         assert end is not None
         assert (end.termination, end.moves) == (Termination.ILLEGAL_MOVE, tuple(game.moves))
         assert len(end.moves) == 2
 
 
-async def test_a_bot_that_fails_to_listen_is_logged_and_plays_on(
+async def test_errors_in_start_and_end_are_logged_and_the_bot_plays_on(
     server: Loopback, caplog: pytest.LogCaptureFixture
 ) -> None:
-    class Deaf(Drawn):
+    class Deaf(RandomBot):
         def start(self, game: GameInfo) -> None:
             raise ValueError("heard nothing of the start")
 
         def end(self, game: GameInfo, end: GameEnd) -> None:
             raise ValueError("heard nothing of the end")
 
-    async with playing(server.port, bot_1=Deaf(), bot_2=Drawn()):
+    async with playing(server.port, bot_1=Deaf(), bot_2=RandomBot()):
         server.referee.add(unit(conditions(), 3))
         games = await server.finished_games(3)
         await wait_until(lambda: caplog.text.count("heard nothing of the end") >= 3)
@@ -360,7 +368,7 @@ async def test_a_bot_that_fails_to_listen_is_logged_and_plays_on(
 
 
 class Pondering(Bot):
-    """Ponders on one game (told by its seed) until it is released; answers the others at once."""
+    """Thinks about the game with this seed until it is released, and answers other games at once."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
@@ -373,7 +381,7 @@ class Pondering(Bot):
     def choose(self, position: Position) -> int:
         self.thinking += 1
         self.most_thinking = max(self.thinking, self.most_thinking)
-        if not self._slowed:  # the first thought is long: from now on it thinks in its thread
+        if not self._slowed:  # a long first thought moves the bot to its thread
             self._slowed = True
             work_hard(0.03)
         if position.seed == self.seed:
@@ -383,15 +391,15 @@ class Pondering(Bot):
         return position.free[0]
 
 
-async def test_answers_leave_while_the_bot_ponders_on_the_next_one() -> None:
+async def test_answers_are_sent_while_the_bot_thinks_about_the_next() -> None:
     async with loopback(heartbeat=0.05) as server:
         shared = conditions("mnk:1,1,1")
         bot = Pondering(side_seed(game_seed(shared.seed, 15), 0))
-        async with playing(server.port, bot_1=bot, bot_2=Drawn()):
+        async with playing(server.port, bot_1=bot, bot_2=RandomBot()):
             server.referee.add(unit(shared, [Slot(ordinal, 0, 1) for ordinal in range(1, 21)]))
             await wait_until(lambda: len(server.finished) == 14)
             assert bot.pondering.is_set()
-            # It acknowledges and echoes all the while: other games are not held back, and it is not taken for gone.
+            # Meanwhile it acknowledges frames and echoes heartbeats, so it stays online.
             frames = server.counts.frames_up
             await wait_until(lambda: server.counts.frames_up > frames + 3)
             assert (len(server.finished), server.wire(1).online) == (14, True)
@@ -399,7 +407,7 @@ async def test_answers_leave_while_the_bot_ponders_on_the_next_one() -> None:
             await server.finished_games(20)
 
 
-async def test_a_frame_is_acknowledged_while_the_bot_ponders(server: Loopback) -> None:
+async def test_a_frame_is_acknowledged_while_the_bot_thinks(server: Loopback) -> None:
     shared = conditions("mnk:1,3,3")
     bot = Pondering(side_seed(game_seed(shared.seed, 2), 0))
     async with raw_bot(server, 2) as opponent, playing(server.port, bot_1=bot):
@@ -417,8 +425,8 @@ async def test_a_frame_is_acknowledged_while_the_bot_ponders(server: Loopback) -
         await server.finished_games(2)
 
 
-class Placed(Bot):
-    """Remembers the threads in which it thinks; its first thoughts take the given times."""
+class ThreadRecorder(Bot):
+    """Records the threads in which it thinks; its first moves call the given functions."""
 
     def __init__(self, *thoughts: Callable[[], None]) -> None:
         self.threads: list[int] = []
@@ -431,36 +439,36 @@ class Placed(Bot):
         return position.free[0]
 
 
-class PlacedInBatches(Placed):
+class BatchThreadRecorder(ThreadRecorder):
     def choose_batch(self, positions: Sequence[Position]) -> list[int]:
         return [self.choose(position) for position in positions]
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind", [Placed, PlacedInBatches])
-async def test_a_bot_that_worked_hard_once_comes_back_from_its_thread(server: Loopback, kind: type[Placed]) -> None:
+@pytest.mark.parametrize("kind", [ThreadRecorder, BatchThreadRecorder])
+async def test_a_bot_that_was_slow_once_returns_to_the_event_loop(server: Loopback, kind: type[ThreadRecorder]) -> None:
     bot = kind(partial(work_hard, 0.03))
-    async with playing(server.port, bot_1=bot, bot_2=Drawn()):
+    async with playing(server.port, bot_1=bot, bot_2=RandomBot()):
         server.referee.add(unit(conditions(concurrency=8), 1_000))
         await server.finished_games(1_000)
     assert len(server.finished) == 1_000
     here = threading.get_ident()
-    places = [place for place, before in zip(bot.threads, [None, *bot.threads], strict=False) if place != before]
-    # On the loop, in the thread, and on the loop again; a busy machine may send it there once more.
-    assert places[0] == places[2] == here != places[1]
+    changes = [thread for thread, before in zip(bot.threads, [None, *bot.threads], strict=False) if thread != before]
+    # In the event loop, in its thread, and in the loop again; on a busy machine possibly in the thread once more.
+    assert changes[0] == changes[2] == here != changes[1]
 
 
-async def test_a_bot_that_was_not_scheduled_once_stays_where_it_is(server: Loopback) -> None:
-    bot = Placed(partial(time.sleep, 0.03))
-    async with playing(server.port, bot_1=bot, bot_2=Drawn()):
+async def test_one_long_wait_does_not_move_a_bot_to_a_thread(server: Loopback) -> None:
+    bot = ThreadRecorder(partial(time.sleep, 0.03))
+    async with playing(server.port, bot_1=bot, bot_2=RandomBot()):
         server.referee.add(unit(conditions("mnk:1,1,1"), [Slot(ordinal, 0, 1) for ordinal in range(1, 41)]))
         await server.finished_games(40)
     assert bot.threads[1] == threading.get_ident()
 
 
-async def test_a_bot_that_sleeps_at_each_question_does_not_stop_the_loop(server: Loopback) -> None:
-    bot = Placed(*[partial(time.sleep, 0.03)] * 12)
-    async with playing(server.port, bot_1=bot, bot_2=Drawn()):
+async def test_a_bot_that_sleeps_at_each_question_moves_to_a_thread(server: Loopback) -> None:
+    bot = ThreadRecorder(*[partial(time.sleep, 0.03)] * 12)
+    async with playing(server.port, bot_1=bot, bot_2=RandomBot()):
         server.referee.add(unit(conditions("mnk:1,1,1"), [Slot(ordinal, 0, 1) for ordinal in range(1, 13)]))
         await server.finished_games(12)
     here = threading.get_ident()
@@ -471,18 +479,18 @@ async def test_a_bot_that_sleeps_at_each_question_does_not_stop_the_loop(server:
 async def test_an_asynchronous_bot_thinks_about_all_games_at_once(server: Loopback) -> None:
     class Together(Bot):
         def __init__(self) -> None:
-            self.everybody = asyncio.Barrier(20)
+            self.all_questions = asyncio.Barrier(20)
 
         async def choose(self, position: Position) -> int:
-            await self.everybody.wait()
+            await self.all_questions.wait()
             return position.free[0]
 
-    async with playing(server.port, bot_1=Together(), bot_2=Drawn()):
+    async with playing(server.port, bot_1=Together(), bot_2=RandomBot()):
         server.referee.add(unit(conditions("mnk:1,1,1"), [Slot(ordinal, 0, 1) for ordinal in range(1, 21)]))
         await server.finished_games(20)
 
 
-async def test_a_question_that_is_never_answered_holds_back_no_other(server: Loopback) -> None:
+async def test_an_unanswered_question_delays_no_other(server: Loopback) -> None:
     shared = conditions("mnk:1,1,1")
     seed = side_seed(game_seed(shared.seed, 1), 0)
 
@@ -492,7 +500,7 @@ async def test_a_question_that_is_never_answered_holds_back_no_other(server: Loo
                 await asyncio.Event().wait()
             return position.free[0]
 
-    async with playing(server.port, bot_1=Absent(), bot_2=Drawn()):
+    async with playing(server.port, bot_1=Absent(), bot_2=RandomBot()):
         server.referee.add(unit(shared, [Slot(ordinal, 0, 1) for ordinal in range(1, 6)]))
         games = await server.finished_games(4)
         assert {game.ordinal for game in games} == {2, 3, 4, 5}
@@ -502,7 +510,7 @@ async def test_a_question_that_is_never_answered_holds_back_no_other(server: Loo
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_a_bot_comes_back_when_its_server_was_started_again(kind: type[Bot]) -> None:
+async def test_a_bot_reconnects_after_its_server_restarted(kind: type[Bot]) -> None:
     async with loopback() as server:
         port = server.port
         events: list[SessionEvent] = []
@@ -524,7 +532,7 @@ async def test_bot_that_was_online_reconnects_without_limit() -> None:
         port = server.port
         events: list[SessionEvent] = []
         async with asyncio.TaskGroup() as tasks:
-            session = tasks.create_task(play(Drawn(), replace(login(port, 1), wait=0.0), events.append))
+            session = tasks.create_task(play(RandomBot(), replace(login(port, 1), wait=0.0), events.append))
             await wait_until(lambda: any(isinstance(event, Online) for event in events))
             await server.stop()
             await wait_until(lambda: len([event for event in events if isinstance(event, ConnectionLost)]) >= 2)
@@ -539,8 +547,8 @@ async def test_bot_moves_to_the_next_address() -> None:
         both = replace(login(first.port, 1), server=f"127.0.0.1:{first.port}, 127.0.0.1:{second.port}")
         async with asyncio.TaskGroup() as tasks:
             sessions = [
-                tasks.create_task(play(Drawn(), both, events.append)),
-                tasks.create_task(play(Drawn(), login(second.port, 2))),
+                tasks.create_task(play(RandomBot(), both, events.append)),
+                tasks.create_task(play(RandomBot(), login(second.port, 2))),
             ]
             await wait_until(lambda: any(isinstance(event, Online) for event in events))
             await first.stop()
@@ -564,14 +572,14 @@ async def test_a_cut_connection_changes_no_game(server: Loopback, kind: type[Bot
         await wait_until(lambda: len(server.finished) == 40)
         assert len([event for event in events if isinstance(event, ConnectionLost)]) >= 2
     assert {game.ordinal: moves_of(game, shared.variant) for game in server.finished} == {
-        slot.ordinal: drawn_moves(shared, slot) for slot in slots
+        slot.ordinal: expected_moves(shared, slot) for slot in slots
     }
 
 
-async def test_a_slow_bot_never_thinks_about_two_things_at_once(server: Loopback) -> None:
+async def test_a_slow_bot_never_thinks_about_two_questions_at_once(server: Loopback) -> None:
     shared = conditions("mnk:1,1,1")
     bot = Pondering(side_seed(game_seed(shared.seed, 3), 0))
-    async with link_to(server.port) as link, playing(link.port, bot_1=bot, bot_2=Drawn()) as events:
+    async with link_to(server.port) as link, playing(link.port, bot_1=bot, bot_2=RandomBot()) as events:
         server.referee.add(unit(shared, [Slot(ordinal, 0, 1) for ordinal in range(1, 7)]))
         await wait_until(bot.pondering.is_set)
         await server.finished_games(2)
@@ -584,15 +592,15 @@ async def test_a_slow_bot_never_thinks_about_two_things_at_once(server: Loopback
     assert bot.most_thinking == 1
 
 
-async def test_a_bot_that_shall_not_come_back_says_that_the_server_is_gone(server: Loopback) -> None:
+async def test_without_reconnect_a_lost_server_is_an_error(server: Loopback) -> None:
     async with link_to(server.port) as link, asyncio.TaskGroup() as tasks:
-        session = tasks.create_task(refused(Drawn(), login(link.port, 1, reconnect=False)))
+        session = tasks.create_task(refusal_of_session(RandomBot(), login(link.port, 1, reconnect=False)))
         await wait_until(lambda: server.wire(1).online)
         link.cut()
         assert (await session).code is grpc.StatusCode.UNAVAILABLE
 
 
-async def refused(bot: Bot, who: Login) -> BotRefused:
+async def refusal_of_session(bot: Bot, who: Login) -> BotRefused:
     with pytest.raises(BotRefused) as caught:
         await play(bot, who)
     return caught.value
@@ -602,8 +610,8 @@ async def refused(bot: Bot, who: Login) -> BotRefused:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_a_refused_login_raises_with_the_words_of_the_server(server: Loopback, kind: type[Bot]) -> None:
-    refusal = await refused(kind(), Login(server.address, "not-this-one", name="bot-1"))
+async def test_a_refused_login_raises_the_message_of_the_server(server: Loopback, kind: type[Bot]) -> None:
+    refusal = await refusal_of_session(kind(), Login(server.address, "not-this-one", name="bot-1"))
     assert refusal.code is grpc.StatusCode.UNAUTHENTICATED
     assert str(refusal) == "this token is not known here: ask for a new one"
 
@@ -611,7 +619,7 @@ async def test_a_refused_login_raises_with_the_words_of_the_server(server: Loopb
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_bot_replaced_by_a_newer_session_stays_away(server: Loopback, kind: type[Bot]) -> None:
     async with asyncio.TaskGroup() as tasks:
-        session = tasks.create_task(refused(kind(), login(server.port, 1)))
+        session = tasks.create_task(refusal_of_session(kind(), login(server.port, 1)))
         await wait_until(lambda: server.wire(1).online)
         async with raw_bot(server, 1):
             refusal = await session
@@ -619,14 +627,14 @@ async def test_a_bot_replaced_by_a_newer_session_stays_away(server: Loopback, ki
         assert "logged in again elsewhere" in str(refusal)
 
 
-async def test_of_ten_logins_at_once_nine_learn_that_they_were_replaced() -> None:
+async def test_of_ten_logins_at_once_nine_are_told_they_were_replaced() -> None:
     # A server that measures the network asks at once. Some bots answer when their stream ends, and grpc.aio then
     # replaces the server's status by its own.
     news: list[SessionEvent] = []
 
     async def session(port: int) -> grpc.StatusCode | None:
         try:
-            await play(Drawn(), login(port, 1), news.append)
+            await play(RandomBot(), login(port, 1), news.append)
         except BotRefused as refusal:
             return refusal.code
         return None
@@ -642,11 +650,11 @@ async def test_of_ten_logins_at_once_nine_learn_that_they_were_replaced() -> Non
     assert not any(isinstance(event, ConnectionLost) for event in news)
 
 
-async def test_nobody_there_is_no_reason_to_give_up(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_bot_waits_for_a_server_that_is_not_running(caplog: pytest.LogCaptureFixture) -> None:
     async with loopback() as server:
         port = server.port
     caplog.set_level(logging.INFO)
-    async with playing(port, bot_1=Drawn(), bot_2=Drawn()) as events:
+    async with playing(port, bot_1=RandomBot(), bot_2=RandomBot()) as events:
         await wait_until(lambda: len(events) >= 2)
         assert all("rying again in" in str(event) for event in events)
         async with loopback(port=port) as server:
@@ -654,19 +662,19 @@ async def test_nobody_there_is_no_reason_to_give_up(caplog: pytest.LogCaptureFix
             await server.finished_games(1)
 
 
-async def test_run_is_play_for_programs_without_a_loop(server: Loopback) -> None:
+async def test_run_plays_without_an_event_loop(server: Loopback) -> None:
     with pytest.raises(BotRefused, match="this token is not known here"):
-        await asyncio.to_thread(partial(run, Drawn(), server=server.address, token="not-this-one"))
+        await asyncio.to_thread(partial(run, RandomBot(), server=server.address, token="not-this-one"))
 
 
-# What the server says besides.
+# Other messages of the server.
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_a_session_that_the_server_ends_well_is_no_error(kind: type[Bot]) -> None:
+async def test_a_session_that_the_server_ends_with_ok_returns(kind: type[Bot]) -> None:
     async def script(context: PlayContext) -> None:
         await context.write(start_of_a_game(frame=1))
-        # A stream that ends while the bot writes has no status that grpc.aio would tell: the bot then comes back.
+        # Read the answer first: a stream that ends during a write has no status for grpc.aio, and the bot reconnects.
         while not (await context.read()).moves.game:
             pass
 
@@ -686,9 +694,9 @@ async def test_a_question_asked_again_gets_the_same_answer(kind: type[Bot]) -> N
     async def script(context: PlayContext) -> None:
         await context.write(start_of_a_game(frame=1))
         await answer(context)
-        taken = answers[0].cell[0]
-        theirs = (taken + 1) % 9
-        for frame, (ply, cell) in enumerate([(0, 0), (0, 0), (2, theirs), (2, theirs)], start=2):
+        first_cell = answers[0].cell[0]
+        opponents_cell = (first_cell + 1) % 9
+        for frame, (ply, cell) in enumerate([(0, 0), (0, 0), (2, opponents_cell), (2, opponents_cell)], start=2):
             await context.write(pb.PlayResponse(frame=frame, turns=pb.Turns(game=[1], ply=[ply], cell=[cell])))
             await answer(context)
 
@@ -702,13 +710,13 @@ async def test_a_question_asked_again_gets_the_same_answer(kind: type[Bot]) -> N
     assert [(moves.ply[0], moves.cell[0]) for moves in answers] == [(0, first)] * 3 + [(2, second)] * 2
 
 
-async def test_complaints_of_the_referee_are_logged_and_told(caplog: pytest.LogCaptureFixture) -> None:
+async def test_complaints_of_the_referee_are_logged_and_are_events(caplog: pytest.LogCaptureFixture) -> None:
     async def script(context: PlayContext) -> None:
         await context.write(pb.PlayResponse(statuses=[Status(message="answer for game 7, ply 0: never asked")]))
 
     events: list[SessionEvent] = []
     async with scripted_server(script) as port:
-        await play(Drawn(), login(port, 1), events.append)
+        await play(RandomBot(), login(port, 1), events.append)
     assert "answer for game 7, ply 0: never asked" in caplog.text
     assert str(events[-1]) == "the referee complains: answer for game 7, ply 0: never asked"
 
@@ -723,12 +731,12 @@ async def test_a_heartbeat_is_echoed_and_a_frame_acknowledged() -> None:
             echoed.append((request.done_through, request.heartbeat.id))
 
     async with scripted_server(script) as port:
-        await play(Drawn(), login(port, 1))
+        await play(RandomBot(), login(port, 1))
     assert echoed == [(1, 41), (2, 42)]
 
 
 def start_of_a_game(frame: int) -> pb.PlayResponse:
-    """A frame that begins a game with the seed 99 and asks for its first move."""
+    """Return a frame that starts a game with the seed 99 and asks for its first move."""
     starts = pb.Starts(
         tournament="tournaments/1",
         variant="tictactoe",

@@ -1,16 +1,16 @@
-"""A bot counts as slow by its processor time and by repeated waits, and later as quick again."""
+"""Bots count as slow by their processor time or repeated waits, and later as quick again."""
 
 from noughts_bots.connection.thinking_thread import Pace
 
 
 class Clocks:
-    """Two clocks that a test moves on: the one on the wall, and the thread's processor time. Seconds."""
+    """The two clocks of `Pace`, which a test advances: wall time and the thread's processor time, in seconds."""
 
     def __init__(self) -> None:
         self.wall = self.processor = 0.0
 
     def thought(self, wall: float, processor: float) -> None:
-        """The seconds that a thought takes of each clock."""
+        """Advance both clocks by the times of one thought."""
         self.wall += wall
         self.processor += processor
 
@@ -32,7 +32,7 @@ def test_a_bot_that_works_for_twenty_milliseconds_is_slow_at_once() -> None:
     assert pace.slow
 
 
-def test_a_bot_that_the_machine_did_not_schedule_for_a_while_is_not_slow() -> None:
+def test_a_bot_that_the_machine_did_not_schedule_is_not_slow() -> None:
     clocks = Clocks()
     pace = clocks.pace()
     for _ in range(20):
@@ -41,7 +41,7 @@ def test_a_bot_that_the_machine_did_not_schedule_for_a_while_is_not_slow() -> No
         assert not pace.slow
 
 
-def test_a_bot_that_waits_again_and_again_is_slow() -> None:
+def test_a_bot_that_waits_repeatedly_is_slow() -> None:
     clocks = Clocks()
     pace = clocks.pace()
     for waited in (1, 2, 3):
@@ -60,12 +60,12 @@ def test_a_bot_that_waits_for_half_a_second_is_slow_at_once() -> None:
 def test_a_slow_bot_is_quick_again_after_more_quick_answers_each_time() -> None:
     clocks = Clocks()
     pace = clocks.pace(quick_answers=10)
-    for wanted in (10, 20, 40):
+    for answer_count in (10, 20, 40):
         watch(pace, clocks, wall=0.03, processor=0.03)
-        watch(pace, clocks, wall=0.001, processor=0.001, times=wanted - 1)
+        watch(pace, clocks, wall=0.001, processor=0.001, times=answer_count - 1)
         assert pace.slow
-        watch(pace, clocks, wall=0.03, processor=0.001)  # restarts the count: not in a row
-        watch(pace, clocks, wall=0.001, processor=0.001, times=wanted - 1)
+        watch(pace, clocks, wall=0.03, processor=0.001)  # one slow answer restarts the count
+        watch(pace, clocks, wall=0.001, processor=0.001, times=answer_count - 1)
         assert pace.slow
         watch(pace, clocks, wall=0.001, processor=0.001)
         assert not pace.slow

@@ -1,4 +1,4 @@
-"""Our bots as engines, line by line and without a process."""
+"""Reference bots as Gomocup engines, line by line and without a process."""
 
 import pytest
 from hypothesis import given
@@ -37,13 +37,13 @@ def engine(bot: Bot | str = "first-free", seed: int = 0) -> GomocupEngine:
     return GomocupEngine(bot, name="noughts-test", version="1.2", seed=seed)
 
 
-def say(machine: GomocupEngine, *lines: str) -> list[str | None]:
+def answers_to(machine: GomocupEngine, *lines: str) -> list[str | None]:
     return [machine.answer(line) for line in lines]
 
 
 def test_a_match_as_the_protocol_shows_it() -> None:
     machine = engine()
-    assert say(machine, "ABOUT", "INFO timeout_match 300000", "START 20", "BEGIN", "TURN 1,0", "END") == [
+    assert answers_to(machine, "ABOUT", "INFO timeout_match 300000", "START 20", "BEGIN", "TURN 1,0", "END") == [
         'name="noughts-test", version="1.2", author="Noughts"', None, "OK", "0,0", "2,0", None,
     ]  # fmt: skip
     assert machine.ended
@@ -81,17 +81,17 @@ RESTS = [
 
 
 @given(st.lists(st.tuples(st.sampled_from(WORDS), st.sampled_from(RESTS) | st.text(max_size=8)), max_size=30))
-def test_whatever_a_manager_sends_is_answered_with_a_line_or_nothing(sent: list[tuple[str, str]]) -> None:
+def test_any_line_of_a_manager_gets_one_line_or_none(sent: list[tuple[str, str]]) -> None:
     machine = engine()
     for word, rest in sent:
         answer = machine.answer(f"{word} {rest}")
         assert answer is None or answer.splitlines() == [answer]
-    # And it is as ready for a game as ever.
-    assert say(machine, "DONE", "INFO rule 0", "START 15", "BEGIN")[2:] == ["OK", "0,0"]
+    # Afterwards it still plays.
+    assert answers_to(machine, "DONE", "INFO rule 0", "START 15", "BEGIN")[2:] == ["OK", "0,0"]
 
 
-def test_words_may_be_in_small_letters() -> None:
-    assert say(engine(), "start 15", "begin") == ["OK", "0,0"]
+def test_commands_can_be_in_lower_case() -> None:
+    assert answers_to(engine(), "start 15", "begin") == ["OK", "0,0"]
 
 
 @pytest.mark.parametrize(
@@ -113,9 +113,9 @@ def test_words_may_be_in_small_letters() -> None:
         ("DONE", "ERROR DONE without BOARD"),
     ],
 )
-def test_what_cannot_be_done_is_said_and_harms_nothing(line: str, answer: str) -> None:
+def test_impossible_commands_are_errors_and_change_nothing(line: str, answer: str) -> None:
     machine = engine()
-    assert say(machine, "START 15", "BEGIN") == ["OK", "0,0"]
+    assert answers_to(machine, "START 15", "BEGIN") == ["OK", "0,0"]
     said = machine.answer(line)
     assert said is not None
     assert said.startswith(answer)
@@ -123,15 +123,15 @@ def test_what_cannot_be_done_is_said_and_harms_nothing(line: str, answer: str) -
 
 
 @pytest.mark.parametrize("line", ["BEGIN", "TURN 1,1", "RESTART", "TAKEBACK 1,1"])
-def test_without_a_board_nothing_is_played(line: str) -> None:
+def test_moves_without_a_board_are_errors(line: str) -> None:
     assert engine().answer(line) == "ERROR no board yet; START SIZE makes one"
 
 
-def test_bot_that_does_not_play_the_board_says_what_it_plays() -> None:
+def test_a_bot_that_refuses_a_board_names_those_it_plays() -> None:
     said = engine("coursework").answer("START 15")
     assert said is not None
     assert said.startswith("ERROR bot 'coursework' does not play variant gomoku (225 cells); it plays ")
-    said = say(engine("minimax:depth=1"), "INFO rule 4", "START 15")[1]
+    said = answers_to(engine("minimax:depth=1"), "INFO rule 4", "START 15")[1]
     assert said is not None
     assert said.startswith("ERROR bot 'minimax' does not play variant renju, which forbids moves; it plays ")
 
@@ -152,43 +152,43 @@ def test_the_rule_and_the_size_make_the_variant(size: int, rule: int, name: str 
     bot = Recorder()
     machine = engine(bot)
     # The engine reports a problem with an info at the next request for a move.
-    assert say(machine, f"START {size}", f"INFO rule {rule}") == ["OK", None]
+    assert answers_to(machine, f"START {size}", f"INFO rule {rule}") == ["OK", None]
     answer = str(machine.answer("BEGIN"))
     assert answer == "0,0" if name else answer.startswith(f"ERROR {size}x{size} with rule {rule}: expected rule 0")
     assert [position.variant.name for position in bot.asked] == ([name] if name else [])
 
 
-def test_a_board_is_taken_in_any_order_and_the_counts_say_whose_turn_it_is() -> None:
+def test_stones_of_board_come_in_any_order_and_counts_give_the_side() -> None:
     bot = Recorder()
     machine = engine(bot)
-    assert say(machine, "RECTSTART 20,15", "BOARD", "0,0,2", "1,0,2", "2,0,1", "DONE")[-1] == "3,0"
+    assert answers_to(machine, "RECTSTART 20,15", "BOARD", "0,0,2", "1,0,2", "2,0,1", "DONE")[-1] == "3,0"
     (position,) = bot.asked
     assert (position.variant.name, position.side, position.moves) == ("mnk:20,15,5", 1, [])
     assert (list(members(position.own)), list(members(position.opponent))) == ([2], [0, 1])
 
 
-def test_a_board_in_the_order_played_is_a_game() -> None:
+def test_stones_of_board_in_playing_order_are_a_game() -> None:
     bot = Recorder()
     machine = engine(bot)
-    say(machine, "START 15", "BOARD", "7,7,1", "8,8,2", "DONE", "TURN 9,9")
+    answers_to(machine, "START 15", "BOARD", "7,7,1", "8,8,2", "DONE", "TURN 9,9")
     assert [position.moves for position in bot.asked] == [[112, 128], [112, 128, 0, 144]]
     assert {position.side for position in bot.asked} == {0}
 
 
 def test_a_board_that_cannot_be_read_is_an_error_and_the_next_one_counts() -> None:
     machine = engine()
-    say(machine, "START 15")
-    assert say(machine, "BOARD", "0,0,3", "DONE")[-1] == "ERROR expected X,Y,1 or X,Y,2 after BOARD, got '0,0,3'"
-    assert say(machine, "BOARD", "0,0,1", "0,0,2", "DONE")[-1] == "ERROR '0,0' is occupied"
-    assert say(machine, "BOARD", "0,0,1", "1,0,2", "DONE")[-1] == "2,0"
+    answers_to(machine, "START 15")
+    assert answers_to(machine, "BOARD", "0,0,3", "DONE")[-1] == "ERROR expected X,Y,1 or X,Y,2 after BOARD, got '0,0,3'"
+    assert answers_to(machine, "BOARD", "0,0,1", "0,0,2", "DONE")[-1] == "ERROR '0,0' is occupied"
+    assert answers_to(machine, "BOARD", "0,0,1", "1,0,2", "DONE")[-1] == "2,0"
 
 
-def test_moves_are_taken_back_and_games_begun_again() -> None:
+def test_takeback_and_restart_work() -> None:
     machine = engine()
-    assert say(machine, "START 15", "BEGIN", "TURN 1,0", "TAKEBACK 2,0", "TAKEBACK 1,0", "TURN 5,5") == [
+    assert answers_to(machine, "START 15", "BEGIN", "TURN 1,0", "TAKEBACK 2,0", "TAKEBACK 1,0", "TURN 5,5") == [
         "OK", "0,0", "2,0", "OK", "OK", "1,0",
     ]  # fmt: skip
-    assert say(machine, "RESTART", "BEGIN", "START 20", "BEGIN") == ["OK", "0,0", "OK", "0,0"]
+    assert answers_to(machine, "RESTART", "BEGIN", "START 20", "BEGIN") == ["OK", "0,0", "OK", "0,0"]
 
 
 @pytest.mark.parametrize(
@@ -209,14 +209,14 @@ def test_times_of_the_manager_are_the_bots_clock(
 ) -> None:
     bot = Recorder()
     machine = engine(bot)
-    assert say(machine, "START 15", *(f"INFO {info}" for info in infos)) == ["OK", *(None for _ in infos)]
-    say(machine, "BEGIN", "TURN 1,0")
+    assert answers_to(machine, "START 15", *(f"INFO {info}" for info in infos)) == ["OK", *(None for _ in infos)]
+    answers_to(machine, "BEGIN", "TURN 1,0")
     assert {(position.own_clock_us, position.limit_us) for position in bot.asked} == {(clock_us, limit_us)}
     (game,) = bot.games
     assert (game.time.move, game.time.bank) == (move, bank)
 
 
-def test_threats_keeps_to_the_turn_of_a_match_with_a_bank() -> None:
+def test_threats_keeps_the_move_limit_of_a_match_with_base_time() -> None:
     now = [0.0]
 
     def clock() -> float:
@@ -226,22 +226,22 @@ def test_threats_keeps_to_the_turn_of_a_match_with_a_bank() -> None:
     from noughts_bots.reference.threats.bot import ThreatsBot
 
     machine = engine(ThreatsBot(clock=clock))
-    say(machine, "START 15", "INFO timeout_turn 200", "INFO timeout_match 3600000", "INFO time_left 3600000")
-    say(machine, "BOARD", "7,7,2", "7,8,1", "9,9,2", "DONE")
+    answers_to(machine, "START 15", "INFO timeout_turn 200", "INFO timeout_match 3600000", "INFO time_left 3600000")
+    answers_to(machine, "BOARD", "7,7,2", "7,8,1", "9,9,2", "DONE")
     assert now[0] < 0.2
 
 
-def test_chance_comes_from_the_seed_and_differs_from_game_to_game() -> None:
-    def begun(seed: int) -> list[str | None]:
-        return say(engine("random", seed), *(("START 20", "BEGIN") * 5))
+def test_random_moves_follow_from_the_seed_and_differ_between_games() -> None:
+    def first_moves(seed: int) -> list[str | None]:
+        return answers_to(engine("random", seed), *(("START 20", "BEGIN") * 5))
 
-    assert begun(1) == begun(1)
-    assert begun(1) != begun(2)
-    assert len(set(begun(1))) == 6
+    assert first_moves(1) == first_moves(1)
+    assert first_moves(1) != first_moves(2)
+    assert len(set(first_moves(1))) == 6
 
 
 def test_a_bot_that_resigns_or_a_full_board_is_an_error() -> None:
-    assert say(engine(Quitter()), "START 15", "BEGIN")[1] == "ERROR the bot resigns"
+    assert answers_to(engine(Quitter()), "START 15", "BEGIN")[1] == "ERROR the bot resigns"
     machine = engine()
     stones = [f"{column},{row},{1 + (column + row) % 2}" for row in range(5) for column in range(5)]
-    assert say(machine, "START 5", "BOARD", *stones, "DONE")[-1] == "ERROR the board is full"
+    assert answers_to(machine, "START 5", "BOARD", *stones, "DONE")[-1] == "ERROR the board is full"

@@ -23,18 +23,18 @@ TEXT = st.text(st.characters(codec="ascii", exclude_characters="\r\n\0"), max_si
 def test_lines_are_the_same_however_they_end_and_arrive(written: list[str], end: str, piece: int) -> None:
     data = "".join(text + end for text in written).encode()
     lines = Lines()
-    got = [line for at in range(0, len(data), piece) for line in lines.feed(data[at : at + piece])]
-    assert got == [text.strip() for text in written if text.strip()]
+    read_lines = [line for at in range(0, len(data), piece) for line in lines.feed(data[at : at + piece])]
+    assert read_lines == [text.strip() for text in written if text.strip()]
     assert lines.rest() == []
 
 
-def test_where_lines_end_with_lf_cr_is_a_byte_like_any_other() -> None:
+def test_cr_is_an_ordinary_byte_if_lines_end_with_lf() -> None:
     lines = Lines()
     assert lines.feed(b"OK\nMESSAGE depth \r of 20\n7,7\r\nMESSAGE depth \r") == ["OK", "MESSAGE depth \r of 20", "7,7"]
     assert lines.feed(b" of 20\n") == ["MESSAGE depth \r of 20"]
 
 
-def test_a_line_that_was_begun_is_there_at_the_end() -> None:
+def test_an_unfinished_line_is_returned_at_the_end() -> None:
     lines = Lines()
     assert lines.feed(b"7,7\r\n8,") == ["7,7"]
     assert lines.feed(b"8") == []
@@ -49,7 +49,7 @@ def test_long_lines_are_cut_and_the_next_is_whole() -> None:
     assert lines.feed(b"y\n7,7\n") == ["x" * LONGEST_LINE, "7,7"]
 
 
-def test_bytes_that_are_no_text_do_no_harm() -> None:
+def test_invalid_bytes_are_replaced() -> None:
     assert Lines().feed(b"MESSAGE \xff\n") == ["MESSAGE \N{REPLACEMENT CHARACTER}"]
 
 
@@ -83,11 +83,11 @@ def test_points_at_the_beginning_of_a_line_are_read(line: str, cells: list[int])
 def test_text_after_a_nul_does_not_count(piece: int) -> None:
     data = b"7,7\0\n\0MESSAGE a\0b\n\0\n\xef\xbb\xbf8,8\r\n"
     lines = Lines()
-    got = [line for at in range(0, len(data), piece) for line in lines.feed(data[at : at + piece])]
-    assert got == ["7,7", "MESSAGE a", "8,8"]
+    read_lines = [line for at in range(0, len(data), piece) for line in lines.feed(data[at : at + piece])]
+    assert read_lines == ["7,7", "MESSAGE a", "8,8"]
 
 
-def test_each_line_of_a_burst_has_its_own_encoding() -> None:
+def test_lines_that_arrive_together_can_have_different_encodings() -> None:
     word = "\u4f30\u503c"
     burst = (
         f"MESSAGE {word}: 7\n".encode() + f"MESSAGE {word}: 8\n".encode("gb18030") + b"MESSAGE \xff\n\xef\xbb\xbf8,8\n"
@@ -116,7 +116,7 @@ def test_five_in_a_row_on_flat_boards_has_a_rule_and_nothing_else(name: str, rul
 @pytest.mark.parametrize(
     "columns, rows, rule", [(19, 19, 1), (15, 20, 4), (15, 15, 2), (15, 15, 5), (31, 31, 0), (4, 4, 0)]
 )
-def test_what_is_not_played_here_is_refused(columns: int, rows: int, rule: int) -> None:
+def test_unsupported_boards_and_rules_are_refused(columns: int, rows: int, rule: int) -> None:
     with pytest.raises(VariantError):
         variant_of(columns, rows, rule)
 

@@ -51,7 +51,7 @@ def test_lines_without_a_score_have_none(line: str) -> None:
     assert score_in([line]) is None
 
 
-def test_a_word_of_your_own_replaces_the_usual_ones() -> None:
+def test_a_given_word_replaces_the_usual_ones() -> None:
     assert score_in(["MESSAGE eval 3 strength 5"], "strength") == 5
     assert score_in(["MESSAGE eval 3 winrate 0.5"], "winrate") == 0
     assert score_in(["MESSAGE eval 3"], "strength") is None
@@ -64,6 +64,6 @@ def test_chinese_words_are_read_in_both_encodings() -> None:
 
 
 @given(st.text(), st.sampled_from(["", "x", "a b", "(", "win"]))
-def test_no_text_makes_the_search_fail(text: str, word: str) -> None:
+def test_any_text_can_be_searched_for_scores(text: str, word: str) -> None:
     found = score_in([text, f"MESSAGE {word or 'ev'} {text}"], word)
     assert found is None or abs(found) <= 30_000

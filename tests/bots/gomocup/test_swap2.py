@@ -1,4 +1,4 @@
-"""SWAP2BOARD: openings by agreement in the words of the Gomocup protocol, with our bots as engines."""
+"""SWAP2BOARD: openings by agreement in the Gomocup protocol, with reference bots as engines."""
 
 import pytest
 
@@ -11,26 +11,26 @@ from noughts_referee.rules import Choice, OpeningChoice, Put, Take, parse_varian
 GOMOKU = parse_variant("gomoku")
 # 7,7 8,7 9,9 and 8,8 8,6 on 15x15.
 THREE, TWO = (112, 113, 144), (128, 98)
-PUT: tuple[tuple[int, ...], ...] = ((), THREE, THREE + TWO)
-ASKED = {stones: OpeningChoice(GOMOKU, "swap2", stones) for stones in PUT}
+STONES: tuple[tuple[int, ...], ...] = ((), THREE, THREE + TWO)
+CHOICES = {stones: OpeningChoice(GOMOKU, "swap2", stones) for stones in STONES}
 
 
 def test_a_question_has_ordered_stones_and_colours_on_request() -> None:
-    assert question(ASKED[()]) == ["SWAP2BOARD", "DONE"]
-    assert question(ASKED[THREE]) == ["SWAP2BOARD", "7,7", "8,7", "9,9", "DONE"]
-    assert question(ASKED[THREE + TWO], colours=True) == [
+    assert question(CHOICES[()]) == ["SWAP2BOARD", "DONE"]
+    assert question(CHOICES[THREE]) == ["SWAP2BOARD", "7,7", "8,7", "9,9", "DONE"]
+    assert question(CHOICES[THREE + TWO], colours=True) == [
         "SWAP2BOARD", "7,7,1", "8,7,2", "9,9,1", "8,8,2", "8,6,1", "DONE",
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("stones", ASKED)
+@pytest.mark.parametrize("stones", CHOICES)
 @pytest.mark.parametrize("colours", [False, True])
 def test_the_stones_of_a_question_are_read_back(stones: tuple[int, ...], colours: bool) -> None:
-    assert read_stones(question(ASKED[stones], colours=colours)[1:-1], 15, 15) == stones
+    assert read_stones(question(CHOICES[stones], colours=colours)[1:-1], 15, 15) == stones
 
 
 @pytest.mark.parametrize("line", ["", "7", "7,x", "15,0", "-1,3", "SWAP"])
-def test_a_line_that_is_no_point_of_the_board_is_no_stone(line: str) -> None:
+def test_a_line_without_a_point_of_the_board_is_not_a_stone(line: str) -> None:
     assert read_stones(["7,7", line], 15, 15) is None
 
 
@@ -52,26 +52,28 @@ def test_a_line_that_is_no_point_of_the_board_is_no_stone(line: str) -> None:
         (THREE, "UNKNOWN", None),
     ],
 )
-def test_answers_mean_what_the_protocol_says(stones: tuple[int, ...], line: str, answer: Swap2Answer | None) -> None:
-    assert read_answer(line, ASKED[stones]) == answer
+def test_answers_have_the_meaning_of_the_protocol(
+    stones: tuple[int, ...], line: str, answer: Swap2Answer | None
+) -> None:
+    assert read_answer(line, CHOICES[stones]) == answer
     if answer is not None:
         assert written_answer(answer, 15).lower() == line.strip().lower()
 
 
-def test_text_behind_an_answer_does_not_count() -> None:
-    assert read_answer("SWAP eval=3", ASKED[THREE]) == Swap2Answer(Take(0))
-    assert read_answer("+8,+8 eval=3", ASKED[THREE]) == Swap2Answer(Take(1), 128)
-    assert read_answer("8,8 8,6 (balanced)", ASKED[THREE]) == Swap2Answer(Put(TWO))
+def test_text_after_an_answer_is_ignored() -> None:
+    assert read_answer("SWAP eval=3", CHOICES[THREE]) == Swap2Answer(Take(0))
+    assert read_answer("+8,+8 eval=3", CHOICES[THREE]) == Swap2Answer(Take(1), 128)
+    assert read_answer("8,8 8,6 (balanced)", CHOICES[THREE]) == Swap2Answer(Put(TWO))
 
 
 def test_a_point_off_the_board_is_an_answer_that_is_not_allowed() -> None:
-    answer = read_answer("7,7 8,7 15,15", ASKED[()])
+    answer = read_answer("7,7 8,7 15,15", CHOICES[()])
     assert answer is not None
-    assert not ASKED[()].allows(answer.choice)
+    assert not CHOICES[()].allows(answer.choice)
 
 
 class Chooser(Bot):
-    """Makes the choices that it is given."""
+    """Makes these choices one after another."""
 
     def __init__(self, *choices: Choice) -> None:
         self.choices = list(choices)
@@ -86,13 +88,13 @@ class Chooser(Bot):
         return 126
 
 
-def test_a_bot_of_ours_answers_as_an_engine() -> None:
+def test_a_bot_answers_swap2board_as_an_engine() -> None:
     bot = Chooser(Put(THREE), Take(0), Take(1), Put(TWO), Take(1))
     engine = GomocupEngine(bot, name="chooser", version="1")
     engine.answer("START 15")
     answers = []
     for stones in ((), THREE, THREE, THREE, THREE + TWO):
-        *lines, last = [engine.answer(line) for line in question(ASKED[stones])]
+        *lines, last = [engine.answer(line) for line in question(CHOICES[stones])]
         assert lines == [None] * len(lines)
         answers.append(last)
     assert answers == ["7,7 8,7 9,9", "SWAP", "6,8", "8,8 8,6", "6,8"]
@@ -100,7 +102,7 @@ def test_a_bot_of_ours_answers_as_an_engine() -> None:
     assert {(opening.rule, opening.variant.name) for opening in bot.asked} == {("swap2", "gomoku")}
 
 
-def test_what_is_no_opening_is_an_error_and_the_game_can_go_on() -> None:
+def test_an_invalid_opening_is_an_error_and_the_game_can_continue() -> None:
     engine = GomocupEngine(make_bot(parse_spec("first-free")), name="first", version="1")
     assert str([engine.answer(line) for line in ("SWAP2BOARD", "DONE")][-1]).startswith("ERROR no board yet")
     engine.answer("START 15")

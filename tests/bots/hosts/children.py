@@ -1,4 +1,4 @@
-"""A child of a referee as a real process; the test is the referee."""
+"""A child process of a referee, with the test as its referee."""
 
 import os
 import subprocess
@@ -28,7 +28,7 @@ class Game:
 
 
 class Child:
-    """`python -m noughts_bots.hosts KIND TARGET`, asked frame by frame."""
+    """The process `python -m noughts_bots.hosts KIND TARGET`, which the test asks for one move at a time."""
 
     def __init__(self, kind: str, target: str, *options: str) -> None:
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115  # closed in `__exit__`
@@ -44,7 +44,7 @@ class Child:
         self._pending = pb.PlayResponse()
 
     def hello(self) -> pb.Hello:
-        """The child's first frame; it is ready then."""
+        """Return the child's first frame; then it is ready."""
         hello = self._receive().hello
         self._send(pb.PlayResponse(welcome=pb.Welcome(protocol=1)))
         self._receive()
@@ -53,7 +53,7 @@ class Child:
     def begin(
         self, variant: str, *, side: int = 0, moves: Sequence[int] = (), move_us: int = 0, bank_us: int = 0
     ) -> Game:
-        """A game begins; the child hears of it together with the first question."""
+        """Begin a game; its start is sent with the first question."""
         self._handle += 1
         self._pending.starts.add(
             tournament="tournaments/t", variant=variant, time={"move_us": move_us, "bank_us": bank_us},
@@ -63,7 +63,7 @@ class Child:
         return Game(self._handle, parse_variant(variant), list(moves), bank_us or move_us)
 
     def ask(self, game: Game) -> int | None:
-        """The child's move, which is added to the game; RESIGNS if it resigns. EOFError if it has ended."""
+        """Ask for a move, add it to the game and return it, or RESIGNS. Raises EOFError if the child has ended."""
         frame, self._pending = self._pending, pb.PlayResponse()
         self._frame += 1
         frame.frame = self._frame
@@ -74,7 +74,7 @@ class Child:
             frame.turns.own_clock_us.append(game.clock_us)
             frame.turns.opponent_clock_us.append(game.clock_us)
         self._send(frame)
-        # What it answers after some time comes alone, and the rest of the reply follows.
+        # A slow answer comes in a frame of its own; skip frames without answers.
         while not (moves := self._receive().moves).game:
             pass
         if list(moves.resigned):
@@ -84,11 +84,11 @@ class Child:
         return int(cell)
 
     def answer_with_lowest(self, game: Game) -> None:
-        """The opponent takes the lowest free cell."""
+        """Let the opponent take the lowest free cell."""
         game.moves.append(min(set(range(game.variant.cells)) - set(game.moves)))
 
     def finish(self, game: Game) -> None:
-        """The game is over; the child hears of it with the next frame."""
+        """End the game; its end is sent with the next frame."""
         self._pending.ends.game.append(game.handle)
         self._pending.ends.result.append(types.RESULT_FIRST_WINS)
         self._pending.ends.termination.append(types.TERMINATION_LINE)
@@ -96,7 +96,7 @@ class Child:
         self._pending.ends.cell.append(game.moves[-1])
 
     def close(self) -> int:
-        """Closes the pipe; the child's exit code."""
+        """Close the pipe, and return the child's exit code."""
         assert self.process.stdin is not None
         if not self.process.stdin.closed:
             self.process.stdin.close()
@@ -104,7 +104,7 @@ class Child:
 
     @property
     def stderr(self) -> str:
-        """Return the text that it has written there so far."""
+        """Return the text that it has written to stderr so far."""
         size = os.fstat(self._stderr.fileno()).st_size
         return os.pread(self._stderr.fileno(), size, 0).decode()
 
@@ -135,7 +135,7 @@ class Child:
 
 @contextmanager
 def child(kind: str, target: str, *options: str) -> Iterator[Child]:
-    """A child that has said hello; it is ended by its pipe after the block, unless it has ended before."""
+    """A child that has sent its hello; it is killed after the block if it still runs."""
     with Child(kind, target, *options) as started:
         started.hello()
         yield started

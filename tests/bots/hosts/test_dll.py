@@ -1,4 +1,4 @@
-"""Bots in shared libraries, `dll:`: the header, the examples, and what a library can do wrong."""
+"""Bots in shared libraries, `dll:`: the header, the examples, and faults of libraries."""
 
 import shlex
 import shutil
@@ -13,7 +13,7 @@ from tests.support.hosting import (
     C99,
     C_EXAMPLES,
     CXX11,
-    Hosted,
+    HostProcess,
     build_with_cargo,
     compile_library,
     load_error,
@@ -21,7 +21,7 @@ from tests.support.hosting import (
 )
 from tests.support.tools import compiler, run
 
-# A flat board, gravity, layers, and lines that can be spoiled.
+# A flat board, gravity, layers, and lines of exactly five.
 VARIANTS = ("tictactoe", "connect4", "tictactoe3d", "gomoku:exact")
 API = """
 static const noughts_bot_api api = {%s};
@@ -45,11 +45,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.at_length
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("standard", [C99, CXX11])
-def test_a_hundred_games_of_the_c_bot_are_those_of_ours(folder: Path, standard: str, variant: str) -> None:
+def test_a_bot_in_c_plays_the_games_of_random(folder: Path, standard: str, variant: str) -> None:
     plays_like_random("dll", compile_library(C_EXAMPLES / "lots.c", folder, standard, "lots"), variant)
 
 
-def test_a_hundred_games_of_the_rust_bot_are_those_of_ours(folder: Path) -> None:
+def test_a_bot_in_rust_plays_the_games_of_random(folder: Path) -> None:
     library = build_with_cargo(folder)
     for variant in VARIANTS:
         plays_like_random("dll", library, variant)
@@ -57,11 +57,11 @@ def test_a_hundred_games_of_the_rust_bot_are_those_of_ours(folder: Path) -> None
 
 @pytest.mark.parametrize("standard", [C99, CXX11])
 def test_every_example_in_c_compiles_without_a_warning_and_plays(folder: Path, standard: str) -> None:
-    # `engine.c` is no bot: it makes programs of them.
+    # `engine.c` is not a bot: it turns bots into programs.
     sources = sorted(source for source in C_EXAMPLES.glob("*.c") if source.stem != "engine")
     assert [source.stem for source in sources] == ["lots", "lowest", "reach"]
     for source in sources:
-        with Hosted("dll", compile_library(source, folder, standard, source.stem)) as child:
+        with HostProcess("dll", compile_library(source, folder, standard, source.stem)) as child:
             assert child.hello().bot.startswith(source.stem)
             assert child.first_move() is not None
             assert child.close() == 0
@@ -69,11 +69,11 @@ def test_every_example_in_c_compiles_without_a_warning_and_plays(folder: Path, s
 
 @pytest.mark.at_length
 @pytest.mark.parametrize("standard", [C99, CXX11])
-def test_a_machine_without_a_compiler_compiles_nevertheless(
+def test_zig_compiles_on_a_machine_without_a_compiler(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, standard: str
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with Hosted("dll", compile_library(C_EXAMPLES / "lowest.c", tmp_path, standard, "lowest")) as child:
+    with HostProcess("dll", compile_library(C_EXAMPLES / "lowest.c", tmp_path, standard, "lowest")) as child:
         assert child.hello().bot == "lowest"
         assert child.first_move() == 0
         assert child.close() == 0
@@ -105,20 +105,20 @@ def test_the_makefile_builds_the_examples(tmp_path: Path) -> None:
         ("connect4", (38, 35, 31, 36, 24, 41), 17),  # wins on top of three
         ("tictactoe3d", (0, 5, 13, 7), 26),  # through the layers
         ("gomoku:exact", (0, 200, 1, 202, 2, 204, 3, 206), 4),  # exactly five
-        # Cell 3 would make six, which counts for nothing: it takes the first cell on most lines.
+        # Cell 3 would make six in a row, which does not win, so it takes the first cell on most lines.
         ("gomoku:exact", (0, 200, 1, 202, 2, 204, 4, 206, 5, 208), 64),
     ],
 )
-def test_what_a_library_is_told_of_a_variant_is_enough_to_win(
+def test_the_variant_given_to_a_library_is_enough_to_win(
     folder: Path, variant: str, moves: tuple[int, ...], cell: int
 ) -> None:
-    with Hosted("dll", compile_library(C_EXAMPLES / "reach.c", folder, name="reach")) as child:
+    with HostProcess("dll", compile_library(C_EXAMPLES / "reach.c", folder, name="reach")) as child:
         child.hello()
         assert child.ask(variant, {1: moves}, seeds={1: 1})[1] == cell
 
 
-def test_the_rules_handed_over_are_those_of_the_variant(tmp_path: Path) -> None:
-    told = """
+def test_a_library_gets_the_rules_of_the_variant(tmp_path: Path) -> None:
+    body = """
     const noughts_variant *v = turn->variant;
     uint32_t i;
     int good = v->size == sizeof *v && turn->size == sizeof *turn && v->beside.cells && v->below.cells && turn->moves;
@@ -131,14 +131,14 @@ def test_the_rules_handed_over_are_those_of_the_variant(tmp_path: Path) -> None:
     printf("| %u %s %lld\\n", turn->side, turn->seed == 77 ? "seed" : "?", (long long)turn->own_clock_ms);
     return NOUGHTS_RESIGN;
     """
-    with Hosted("dll", compile_library(HEAD % told + PLAIN, tmp_path)) as child:
+    with HostProcess("dll", compile_library(HEAD % body + PLAIN, tmp_path)) as child:
         child.hello()
         for variant, moves in (
             ("connect4", (38, 31)), ("gomoku:exact", (0, 1)), ("tictactoe3d", (5, 6)), ("caro", (2, 3)), ("renju", ()),
         ):  # fmt: skip
             assert child.ask(variant, {1: moves}, seeds={1: 77}) == {1: None}
         child.close()
-        assert child.said().splitlines() == [
+        assert child.stderr_text().splitlines() == [
             "7 6 1 42 4 1 0 69 1 connect4 0 1 2 3 | 0 0 0 | 35 2",
             "38 31 | 0 seed -1",
             f"15 15 1 225 5 0 1 572 1 gomoku:exact 0 1 2 3 4 | {beside_cells('gomoku:exact')} 0 0 | 0 2",
@@ -156,9 +156,9 @@ def beside_cells(name: str) -> int:
     return sum(cells.bit_count() for cells in parse_variant(name).beside.values())
 
 
-def test_clocks_are_told_in_milliseconds(tmp_path: Path) -> None:
-    told = "return turn->own_clock_ms == 1500 && turn->opponent_clock_ms == 2000 ? 5 : 6;"
-    with Hosted("dll", compile_library(HEAD % told + PLAIN, tmp_path)) as child:
+def test_a_library_gets_clocks_in_milliseconds(tmp_path: Path) -> None:
+    body = "return turn->own_clock_ms == 1500 && turn->opponent_clock_ms == 2000 ? 5 : 6;"
+    with HostProcess("dll", compile_library(HEAD % body + PLAIN, tmp_path)) as child:
         child.hello()
         assert child.first_move() == 6
         frame = pb.PlayResponse()
@@ -167,9 +167,9 @@ def test_clocks_are_told_in_milliseconds(tmp_path: Path) -> None:
         assert child.turn({1: (6, 0)}, frame) == {1: 5}
 
 
-def test_of_a_bank_and_the_limit_of_a_move_the_less_is_the_librarys_clock(tmp_path: Path) -> None:
-    told = "return turn->own_clock_ms == 30000 && turn->opponent_clock_ms == 170000 ? 5 : 6;"
-    with Hosted("dll", compile_library(HEAD % told + PLAIN, tmp_path)) as child:
+def test_a_librarys_clock_is_the_lesser_of_clock_and_move_limit(tmp_path: Path) -> None:
+    body = "return turn->own_clock_ms == 30000 && turn->opponent_clock_ms == 170000 ? 5 : 6;"
+    with HostProcess("dll", compile_library(HEAD % body + PLAIN, tmp_path)) as child:
         child.hello()
         frame = pb.PlayResponse()
         frame.starts.add(
@@ -181,7 +181,7 @@ def test_of_a_bank_and_the_limit_of_a_move_the_less_is_the_librarys_clock(tmp_pa
         assert child.turn({1: (0, 0)}, frame) == {1: 5}
 
 
-def test_options_reach_create_and_what_it_made_is_destroyed_once(tmp_path: Path) -> None:
+def test_options_reach_create_and_each_bot_is_destroyed_once(tmp_path: Path) -> None:
     source = (
         """
 #include "noughts_bot.h"
@@ -198,41 +198,41 @@ static int32_t play(void *bot, const noughts_turn *turn) { (void)turn; return *(
 """
         + API % 'sizeof(noughts_bot_api), NOUGHTS_BOT_VERSION, play, create, destroy, "seven", "tictactoe mnk:7,6,4"'
     )
-    with Hosted("dll", compile_library(source, tmp_path), "depth=3", "book=a=b") as child:
+    with HostProcess("dll", compile_library(source, tmp_path), "depth=3", "book=a=b") as child:
         hello = child.hello()
         assert (hello.bot, list(hello.variants)) == ("seven", ["tictactoe", "mnk:7,6,4"])
         assert child.ask("tictactoe", {1: (), 2: (3, 4)}, seeds={1: 1, 2: 2}) == {1: 7, 2: 7}
         assert child.ask("mnk:7,6,4", {3: ()}, seeds={3: 1}) == {3: 7}
         assert child.close() == 0
         options = "depth=3,book=a=b"
-        assert child.said() == f"create tictactoe {options}\ncreate mnk:7,6,4 {options}\ndestroy 7\ndestroy 7\n"
+        assert child.stderr_text() == f"create tictactoe {options}\ncreate mnk:7,6,4 {options}\ndestroy 7\ndestroy 7\n"
 
 
-def test_a_library_that_cannot_play_so_resigns_and_says_it_once(folder: Path) -> None:
-    with Hosted("dll", compile_library(C_EXAMPLES / "reach.c", folder, name="reach"), "choice=best") as child:
+def test_a_library_that_refuses_its_options_resigns_and_says_so_once(folder: Path) -> None:
+    with HostProcess("dll", compile_library(C_EXAMPLES / "reach.c", folder, name="reach"), "choice=best") as child:
         child.hello()
         assert child.ask("tictactoe", {1: (), 2: ()}, seeds={1: 1, 2: 2}) == {1: None, 2: None}
         assert child.close() == 0
-        assert child.said().splitlines() == [
+        assert child.stderr_text().splitlines() == [
             "reach: got options choice=best, expected choice=first or choice=lot",
             "the library does not play tictactoe with choice=best: it resigns",
         ]
 
 
-def test_a_library_that_prints_and_reads_spoils_no_frame(tmp_path: Path) -> None:
+def test_printing_and_reading_of_a_library_damages_no_frame(tmp_path: Path) -> None:
     body = 'printf("thinking\\n"); puts("of 3"); fflush(stdout); return getchar() == EOF ? 3 : 8;'
-    with Hosted("dll", compile_library(HEAD % body + PLAIN, tmp_path)) as child:
+    with HostProcess("dll", compile_library(HEAD % body + PLAIN, tmp_path)) as child:
         child.hello()
         assert child.first_move() == 3
         assert child.close() == 0
-        assert child.said() == "thinking\nof 3\n"
+        assert child.stderr_text() == "thinking\nof 3\n"
 
 
 @pytest.mark.parametrize("cell, answered", [(-1, None), (-99, None), (9, 0xFFFFFFFF), (8, 8)])
 def test_negative_cells_resign_and_cells_off_the_board_are_passed_on(
     tmp_path: Path, cell: int, answered: int | None
 ) -> None:
-    with Hosted("dll", compile_library(HEAD % f"return {cell};" + PLAIN, tmp_path)) as child:
+    with HostProcess("dll", compile_library(HEAD % f"return {cell};" + PLAIN, tmp_path)) as child:
         child.hello()
         assert child.first_move() == answered
 
@@ -245,14 +245,14 @@ def test_negative_cells_resign_and_cells_off_the_board_are_passed_on(
         ("sizeof(noughts_bot_api), NOUGHTS_BOT_VERSION, 0, 0, 0, 0, 0", "got no function `play`"),
     ],
 )
-def test_a_table_that_cannot_be_used_is_refused_on_one_line(tmp_path: Path, table: str, complaint: str) -> None:
+def test_an_unusable_table_of_a_library_is_refused_in_one_line(tmp_path: Path, table: str, complaint: str) -> None:
     source = (HEAD % "return 0;") + (API % table) + "int32_t (*used)(void *, const noughts_turn *) = play;\n"
     said = load_error("dll", compile_library(source, tmp_path))
     assert said.startswith("bot 'dll:")
     assert complaint in said
 
 
-def test_a_table_of_an_older_header_and_one_of_a_newer_play(tmp_path: Path) -> None:
+def test_libraries_of_older_and_newer_headers_play(tmp_path: Path) -> None:
     older = HEAD % "return 6;" + API % "16, NOUGHTS_BOT_VERSION, play, 0, 0, 0, 0"
     older = older.replace('"noughts_bot.h"', '"noughts_bot.h"\n#define UNREADABLE ((const char *)1)')
     older = older.replace("play, 0, 0, 0, 0", "play, 0, 0, UNREADABLE, UNREADABLE")
@@ -265,12 +265,12 @@ NOUGHTS_EXPORT const noughts_bot_api *noughts_bot(void) { return &table.known; }
 """
     )
     for source, name, cell in ((older, "", 6), (newer, "newer", 7)):
-        with Hosted("dll", compile_library(source, tmp_path, name=f"bot{cell}")) as child:
+        with HostProcess("dll", compile_library(source, tmp_path, name=f"bot{cell}")) as child:
             assert child.hello().bot == name
             assert child.first_move() == cell
 
 
-def test_a_file_that_is_no_library_is_refused_on_one_line(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_library_is_refused_in_one_line(tmp_path: Path) -> None:
     assert "which is not a file" in load_error("dll", tmp_path / "nothing.so")
     text = tmp_path / "text.so"
     text.write_text("#!/bin/sh\n")
@@ -295,6 +295,6 @@ NOUGHTS_EXPORT const noughts_bot_api *noughts_bot(void) { return 0; }
 def test_relative_paths_are_looked_for_in_the_folder_of_the_environment(folder: Path, tmp_path: Path) -> None:
     library = compile_library(C_EXAMPLES / "lowest.c", folder, name="lowest")
     environment = {"NOUGHTS_FOLDER": str(library.parent)}
-    with Hosted("dll", f"./{library.name}", env=environment, cwd=tmp_path) as child:
+    with HostProcess("dll", f"./{library.name}", env=environment, cwd=tmp_path) as child:
         assert child.hello().bot == "lowest"
     assert "which is not a file" in load_error("dll", f"./{library.name}", cwd=tmp_path)

@@ -12,7 +12,7 @@ from noughts_bots.sdk.bot import Resign
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.rules import parse_variant
 from tests.support.children.field import PROGRAMS
-from tests.support.hosting import Hosted, load_error
+from tests.support.hosting import HostProcess, load_error
 
 GOMOKU = parse_variant("gomoku")
 
@@ -31,14 +31,14 @@ def test_points_are_letters_without_i_and_rows_from_the_bottom() -> None:
 
 
 def test_games_of_several_boards_are_played_in_turns_by_one_engine() -> None:
-    with Hosted("gtp", command()) as child:
+    with HostProcess("gtp", command()) as child:
         assert "gomoku" in child.hello().variants
         # The engine takes the bottom row from the left: A1 is the first cell of the last row.
         assert child.ask("gomoku", {1: (), 2: (210,)}, seeds={1: 1, 2: 2}, side=0) == {1: 210, 2: 211}
         assert child.ask("mnk:9,9,5", {3: (72, 73)}, seeds={3: 1}) == {3: 74}
         assert child.turn({1: (210, 211), 2: (210, 211, 212)}) == {1: 212, 2: 213}
         assert child.close() == 0
-        assert "thinking" in child.said()
+        assert "thinking" in child.stderr_text()
 
 
 HABITS = ("noise", "late-noise", "blanks", "cr", "twice", "unended", "next-line", "silent", "banner+silent")
@@ -53,18 +53,18 @@ ALL_HABITS = "noise+blanks+cr+late-noise+twice"
         *(pytest.param(*pair, marks=pytest.mark.at_length) for pair in product(("numbers+", "swallows+"), HABITS)),
     ],
 )
-def test_other_output_of_an_engine_loses_no_game(numbers: str, habit: str) -> None:
-    with Hosted("gtp", command(numbers + habit)) as child:
+def test_additional_output_of_an_engine_loses_no_game(numbers: str, habit: str) -> None:
+    with HostProcess("gtp", command(numbers + habit)) as child:
         child.hello()
         assert child.ask("gomoku", {1: (), 2: (210,)}, seeds={1: 1, 2: 2}, side=0) == {1: 210, 2: 211}
         assert child.turn({1: (210, 211), 2: (210, 211, 212)}) == {1: 212, 2: 213}
         assert child.close() == 0
-        assert ("loading weights" in child.said()) == ("noise" in habit.split("+"))
+        assert ("loading weights" in child.stderr_text()) == ("noise" in habit.split("+"))
 
 
 @pytest.mark.parametrize("habit", ["refuses", "garbles", "numbers+refuses+noise", "numbers+garbles+twice"])
-def test_a_refused_question_costs_only_its_own_game(habit: str) -> None:
-    with Hosted("gtp", command(habit)) as child:
+def test_an_engine_error_loses_only_its_own_game(habit: str) -> None:
+    with HostProcess("gtp", command(habit)) as child:
         child.hello()
         assert child.ask("gomoku", {1: (), 2: ()}, seeds={1: 1, 2: 2}) == {1: 210, 2: None}
         assert child.turn({1: (210, 211)}) == {1: 212}
@@ -72,15 +72,15 @@ def test_a_refused_question_costs_only_its_own_game(habit: str) -> None:
         assert child.turn({1: (210, 211, 212, 213)}) == {1: 214}
 
 
-def test_boards_that_gtp_does_not_have_are_resigned() -> None:
-    with Hosted("gtp", command()) as child:
+def test_boards_that_gtp_does_not_support_are_resigned() -> None:
+    with HostProcess("gtp", command()) as child:
         child.hello()
         assert child.ask("mnk:7,6,4", {1: ()}, seeds={1: 1}) == {1: None}
         assert child.ask("mnk:30,30,5", {2: ()}, seeds={2: 1}) == {2: None}
 
 
-def test_a_clock_is_told_to_an_engine_that_knows_none() -> None:
-    with Hosted("gtp", command()) as child:
+def test_an_engine_without_time_commands_plays_with_a_clock() -> None:
+    with HostProcess("gtp", command()) as child:
         child.hello()
         frame = pb.PlayResponse()
         frame.starts.add(
@@ -93,8 +93,8 @@ def test_a_clock_is_told_to_an_engine_that_knows_none() -> None:
 
 
 @pytest.mark.parametrize("habit, why", [("pass", "the engine answered 'pass'"), ("resign", "")])
-def test_who_passes_or_resigns_gives_up_the_game(habit: str, why: str) -> None:
-    with Hosted("gtp", command(habit)) as child:
+def test_an_engine_that_passes_or_resigns_loses(habit: str, why: str) -> None:
+    with HostProcess("gtp", command(habit)) as child:
         child.hello()
         frame = pb.PlayResponse()
         frame.starts.add(
@@ -111,15 +111,15 @@ def test_who_passes_or_resigns_gives_up_the_game(habit: str, why: str) -> None:
         assert why in answer.moves.reason[0]
 
 
-def test_an_engine_that_ends_ends_its_host() -> None:
-    with Hosted("gtp", command("crash")) as child:
+def test_the_host_ends_with_its_engine() -> None:
+    with HostProcess("gtp", command("crash")) as child:
         child.hello()
         assert child.ask("gomoku", {1: ()}, seeds={1: 1}) == {1: 210}
         child.send(_asking_again())
         while (frame := child.receive()) is not None:
             assert not frame.moves.game
-        assert child.ended() == 3
-        assert child.said().endswith("the engine has ended with exit code 3\n")
+        assert child.wait_for_exit() == 3
+        assert child.stderr_text().endswith("the engine has ended with exit code 3\n")
 
 
 def _asking_again() -> pb.PlayResponse:
@@ -130,6 +130,6 @@ def _asking_again() -> pb.PlayResponse:
     return frame
 
 
-def test_what_cannot_be_started_is_refused(tmp_path: Path) -> None:
+def test_a_gtp_engine_that_cannot_start_is_refused(tmp_path: Path) -> None:
     assert "expected a program that can be run" in load_error("gtp", str(tmp_path / "nothing"))
     assert "check its quotes" in load_error("gtp", "'unclosed")

@@ -1,4 +1,4 @@
-"""Programs that read a question a line, `lines:`."""
+"""Programs that read one question per line, `lines:`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TICTACTOE = parse_variant("tictactoe")
 
 
 def program(folder: Path, body: str) -> str:
-    """The command of a program that does this with each question."""
+    """Write a program that runs this code for each question, and return its command."""
     file = folder / "program.py"
     indented = "\n".join(f"    {line}" for line in body.splitlines())
     file.write_text(f"import os, sys\nfor number, line in enumerate(iter(sys.stdin.readline, '')):\n{indented}\n")
@@ -33,7 +33,7 @@ def program(folder: Path, body: str) -> str:
 
 
 @contextmanager
-def loaded(command: str) -> Iterator[LinesBot]:
+def lines_bot(command: str) -> Iterator[LinesBot]:
     bot = bot_for("lines", command, {})
     assert isinstance(bot, LinesBot)
     try:
@@ -87,14 +87,14 @@ def test_a_file_named_like_a_variant_does_not_change_the_declaration(
 @pytest.mark.parametrize(
     "line, move", [("8", Move(8)), (" 8 ", Move(8)), ("8 0.5", Move(8, 0.5)), ("8 -3", Move(8, -3.0)), ("-1", Move(-1))]
 )
-def test_an_answer_is_a_cell_with_a_score_perhaps(line: str, move: Move) -> None:
+def test_an_answer_is_a_cell_and_possibly_a_score(line: str, move: Move) -> None:
     assert read_answer(line) == move
 
 
 @pytest.mark.parametrize(
     "line", ["", "h8", "\N{ARABIC-INDIC DIGIT THREE}", "8,8", "8 9 10", "8 high", "Resign", "x" * 100]
 )
-def test_a_line_that_is_no_answer_is_named(line: str) -> None:
+def test_an_error_quotes_a_line_that_is_not_an_answer(line: str) -> None:
     with pytest.raises(ValueError, match="expected a cell, a cell and a score, or resign"):
         read_answer(line)
 
@@ -107,7 +107,7 @@ def test_a_program_resigns_with_a_reason_or_without() -> None:
 
 
 def test_one_process_answers_all_questions_in_their_order(tmp_path: Path) -> None:
-    with loaded(program(tmp_path, "print(number, flush=True)")) as bot:
+    with lines_bot(program(tmp_path, "print(number, flush=True)")) as bot:
         assert [bot.choose(Position(TICTACTOE)).cell for _ in range(5)] == [0, 1, 2, 3, 4]
 
 
@@ -118,13 +118,13 @@ def test_program_in_the_users_folder_starts_from_another_folder(
     bot_file.write_text("#!/bin/sh\nwhile read -r line; do echo 4; done\n")
     bot_file.chmod(0o755)
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
-    with loaded(str(bot_file)) as bot:
+    with lines_bot(str(bot_file)) as bot:
         assert bot.choose(Position(TICTACTOE)).cell == 4
 
 
-def test_after_a_line_that_is_no_answer_a_new_process_is_asked(tmp_path: Path) -> None:
+def test_after_a_wrong_answer_a_new_process_is_asked(tmp_path: Path) -> None:
     chatty = "print('thinking', number, flush=True); print(number, flush=True)"
-    with loaded(program(tmp_path, chatty)) as bot:
+    with lines_bot(program(tmp_path, chatty)) as bot:
         for _ in range(3):
             with pytest.raises(Resign, match="the program answered 'thinking 0', expected a cell"):
                 bot.choose(Position(TICTACTOE))
@@ -132,7 +132,7 @@ def test_after_a_line_that_is_no_answer_a_new_process_is_asked(tmp_path: Path) -
 
 def test_a_line_without_an_end_is_cut(tmp_path: Path) -> None:
     with (
-        loaded(program(tmp_path, "print('8' * 1_000_000, flush=True)")) as bot,
+        lines_bot(program(tmp_path, "print('8' * 1_000_000, flush=True)")) as bot,
         pytest.raises(Resign, match="answered with a line of 4,096 bytes or more"),
     ):
         bot.choose(Position(TICTACTOE))
@@ -149,7 +149,7 @@ def test_a_line_without_an_end_is_cut(tmp_path: Path) -> None:
 def test_the_host_ends_with_the_exit_code_of_its_program(
     tmp_path: Path, body: str, code: int, how: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    with loaded(program(tmp_path, body)) as bot, pytest.raises(SystemExit) as ended:
+    with lines_bot(program(tmp_path, body)) as bot, pytest.raises(SystemExit) as ended:
         bot.choose(Position(TICTACTOE))
     assert ended.value.code == code
     assert how in capfd.readouterr().err
@@ -168,7 +168,7 @@ def test_a_program_that_does_not_end_is_killed(tmp_path: Path) -> None:
     "target, complaint",
     [("./no-such-program", "got ./no-such-program: No such file"), ("python 'x", "got no closing quotation")],
 )
-def test_what_cannot_be_started_is_said(target: str, complaint: str) -> None:
+def test_a_program_that_cannot_start_is_an_error(target: str, complaint: str) -> None:
     with pytest.raises(BotSpecError, match=complaint):
         bot_for("lines", target, {})
 
@@ -185,7 +185,7 @@ def test_what_cannot_be_started_is_said(target: str, complaint: str) -> None:
         ("py{frames=json}:a.py:A", Speech.FRAMES),
     ],
 )
-def test_the_options_of_a_program_say_how_it_speaks(spec: str, spoken: Speech) -> None:
+def test_options_of_a_program_choose_its_protocol(spec: str, spoken: Speech) -> None:
     assert speech(parse_spec(spec)) is spoken
 
 
@@ -198,6 +198,6 @@ def test_the_options_of_a_program_say_how_it_speaks(spec: str, spoken: Speech) -
         ("lines{depth=3}:a", "got options depth, expected none but variants; put arguments of the program"),
     ],
 )
-def test_options_that_there_are_not_are_refused(spec: str, complaint: str) -> None:
+def test_unknown_options_of_a_program_are_refused(spec: str, complaint: str) -> None:
     with pytest.raises(BotSpecError, match=complaint):
         speech(parse_spec(spec))

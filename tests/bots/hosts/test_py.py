@@ -1,4 +1,4 @@
-"""Bots in Python that play in a child, `py:`: how they are found and made, and what they can do wrong."""
+"""Bots in Python that play in a child, `py:`: how they are found and made, and their faults."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 
 from noughts_bots.hosts import bot_for
 from noughts_bots.sdk.errors import BotSpecError
-from tests.support.hosting import Hosted, load_error
+from tests.support.hosting import HostProcess, load_error
 
 CENTRE = """
 from noughts_bots import Bot
@@ -27,8 +27,8 @@ def centre(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def written(folder: Path, choose: str, *, before: str = "") -> str:
-    """The target of a bot whose `choose` has this body."""
+def write_bot(folder: Path, choose: str, *, before: str = "") -> str:
+    """Write a bot whose `choose` has this body, and return its target."""
     file = folder / "bot.py"
     body = "\n".join(f"        {line}" for line in choose.splitlines())
     file.write_text(
@@ -39,7 +39,7 @@ def written(folder: Path, choose: str, *, before: str = "") -> str:
 
 @pytest.mark.parametrize("target", ["./centre.py:Centre", "centre:Centre", "centre.py:Centre", "centre.py"])
 def test_a_bot_is_found_in_a_file_and_in_a_module_of_the_working_folder(centre: Path, target: str) -> None:
-    with Hosted("py", target, cwd=centre) as child:
+    with HostProcess("py", target, cwd=centre) as child:
         child.hello()
         assert child.first_move() == 4
         assert child.close() == 0
@@ -49,17 +49,17 @@ def test_a_bot_is_found_in_a_file_and_in_a_module_of_the_working_folder(centre: 
 def test_a_bot_is_found_in_the_folder_that_the_environment_names(centre: Path, tmp_path: Path, target: str) -> None:
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    with Hosted("py", target, cwd=scratch, env={"NOUGHTS_FOLDER": str(centre)}) as child:
+    with HostProcess("py", target, cwd=scratch, env={"NOUGHTS_FOLDER": str(centre)}) as child:
         child.hello()
         assert child.first_move() == 4
 
 
-def test_a_bot_of_a_package_may_be_any_callable_that_returns_one() -> None:
-    with Hosted("py", "noughts_bots.reference.specs:make_bot", "spec=x") as child:
+def test_a_target_can_be_any_callable_that_returns_a_bot() -> None:
+    with HostProcess("py", "noughts_bots.reference.specs:make_bot", "spec=x") as child:
         assert child.receive() is None  # a callable, but it fails: a text is no spec
-        assert child.ended() == 1
-        assert "correct the exception in its constructor" in child.said()
-    with Hosted("py", "noughts_bots.reference.minimax:Minimax", "faster=true", "depth=2") as child:
+        assert child.wait_for_exit() == 1
+        assert "correct the exception in its constructor" in child.stderr_text()
+    with HostProcess("py", "noughts_bots.reference.minimax:Minimax", "faster=true", "depth=2") as child:
         child.hello()
         assert child.first_move() == 0
 
@@ -70,23 +70,23 @@ def test_a_file_imports_its_neighbours_under_any_name(tmp_path: Path) -> None:
         "from neighbour import CELL\nfrom noughts_bots import Bot\n"
         "class Near(Bot):\n    def choose(self, position):\n        return CELL\n"
     )
-    with Hosted("py", f"{tmp_path}/json.py:Near") as child:
+    with HostProcess("py", f"{tmp_path}/json.py:Near") as child:
         child.hello()
         assert child.first_move() == 7
 
 
 @pytest.mark.parametrize("target", ["./plays.py:Near", "plays:Near"])
-def test_what_lies_in_the_folder_hides_no_module_of_pythons(tmp_path: Path, target: str) -> None:
-    # Where a bot is written in C and in Python there may be such a library, which Python takes for a module.
+def test_files_next_to_a_bot_hide_no_module_of_python(tmp_path: Path, target: str) -> None:
+    # A bot in C and Python can come with such a library, which Python would take for a module.
     (tmp_path / "random.so").write_bytes(b"\x7fELF")
     (tmp_path / "json.py").write_text("raise RuntimeError('not this one')")
     (tmp_path / "plays.py").write_text(f"import json, random\n{CENTRE.replace('Centre', 'Near')}")
-    with Hosted("py", target, cwd=tmp_path) as child:
+    with HostProcess("py", target, cwd=tmp_path) as child:
         child.hello()
         assert child.first_move() == 4
 
 
-def test_options_are_converted_where_annotations_say_so(tmp_path: Path) -> None:
+def test_options_are_converted_by_annotations(tmp_path: Path) -> None:
     (tmp_path / "typed.py").write_text(
         "from __future__ import annotations\nfrom noughts_bots import Bot\n"
         "class Typed(Bot):\n"
@@ -95,14 +95,14 @@ def test_options_are_converted_where_annotations_say_so(tmp_path: Path) -> None:
         "def loose(**options):\n    print(options)\n    return Typed(1)\n"
     )
     options = ("depth=3", "width=0.5", "quick=true", "book=7", "name=1")
-    with Hosted("py", "typed:Typed", *options, cwd=tmp_path) as child:
+    with HostProcess("py", "typed:Typed", *options, cwd=tmp_path) as child:
         child.hello()
         assert child.close() == 0
-        assert child.said() == "(3, 0.5, True, '7', '1')\n"
-    with Hosted("py", "typed:loose", "any=1", cwd=tmp_path) as child:
+        assert child.stderr_text() == "(3, 0.5, True, '7', '1')\n"
+    with HostProcess("py", "typed:loose", "any=1", cwd=tmp_path) as child:
         child.hello()
         assert child.close() == 0
-        assert child.said() == "{'any': '1'}\n(1, 1.5, False, '', '')\n"
+        assert child.stderr_text() == "{'any': '1'}\n(1, 1.5, False, '', '')\n"
     assert load_error("py", "typed:Typed", "depth=x", cwd=tmp_path).endswith(
         "option depth: got x, expected a whole number; write depth=VALUE"
     )
@@ -133,7 +133,7 @@ def test_options_are_converted_where_annotations_say_so(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_names_no_bot_is_refused_on_one_line(centre: Path, target: str, complaint: str) -> None:
+def test_a_target_that_names_no_bot_is_refused_in_one_line(centre: Path, target: str, complaint: str) -> None:
     (centre / "two.py").write_text("from noughts_bots import Bot\nclass A(Bot): pass\nclass B(Bot): pass\n")
     (centre / "none.py").write_text("from noughts_bots import Bot\n")
     said = load_error("py", target, cwd=centre)
@@ -141,7 +141,7 @@ def test_what_names_no_bot_is_refused_on_one_line(centre: Path, target: str, com
     assert complaint in said
 
 
-def test_file_in_the_users_folder_is_named_as_it_was_typed(centre: Path) -> None:
+def test_an_error_names_a_file_in_the_users_folder_by_its_relative_path(centre: Path) -> None:
     (centre / "none.py").write_text("from noughts_bots import Bot\n")
     said = load_error("py", centre.resolve() / "none.py", cwd=centre.resolve())
     assert said.startswith("bot 'py:none.py': got 0 classes that are bots, expected one in none.py;")
@@ -160,42 +160,42 @@ def test_file_in_the_users_folder_is_named_as_it_was_typed(centre: Path) -> None
 def test_a_module_that_fails_to_import_is_refused_with_the_place(
     tmp_path: Path, first_lines: str, complaint: str
 ) -> None:
-    with Hosted("py", written(tmp_path, "return 0", before=first_lines)) as child:
+    with HostProcess("py", write_bot(tmp_path, "return 0", before=first_lines)) as child:
         assert child.receive() is None
-        assert child.ended() == 1
-        said = child.said()
+        assert child.wait_for_exit() == 1
+        said = child.stderr_text()
     assert complaint in said.splitlines()[-1]
     assert "bot.py" in said
     assert "line 1" in said
 
 
-def test_a_bot_that_prints_and_reads_spoils_no_frame(tmp_path: Path) -> None:
-    target = written(
+def test_printing_and_reading_of_a_python_bot_damages_no_frame(tmp_path: Path) -> None:
+    target = write_bot(
         tmp_path,
         "import os\nprint('thinking')\nos.system('echo child')\nos.write(1, b'raw\\n')\n"
         "try:\n    input()\nexcept EOFError:\n    return 3",
         before="print('imported')",
     )
-    with Hosted("py", target) as child:
+    with HostProcess("py", target) as child:
         child.hello()
         assert child.first_move() == 3
         assert child.close() == 0
-        assert child.said() == "imported\nthinking\nchild\nraw\n"
+        assert child.stderr_text() == "imported\nthinking\nchild\nraw\n"
 
 
-def test_a_bot_that_raises_resigns_that_game_and_its_author_sees_why(tmp_path: Path) -> None:
-    target = written(tmp_path, "if position.ply:\n    raise RuntimeError('lost my way')\nreturn 0")
-    with Hosted("py", target) as child:
+def test_a_bot_that_raises_resigns_and_its_traceback_is_printed(tmp_path: Path) -> None:
+    target = write_bot(tmp_path, "if position.ply:\n    raise RuntimeError('lost my way')\nreturn 0")
+    with HostProcess("py", target) as child:
         child.hello()
         assert child.ask("tictactoe", {1: (), 2: (3, 4)}, seeds={1: 1, 2: 1}) == {1: 0, 2: None}
         assert child.close() == 0
-        said = child.said()
+        said = child.stderr_text()
     assert "and resigns" in said
     assert "RuntimeError: lost my way" in said
     assert "bot.py" in said
 
 
-def test_a_coroutine_gets_all_questions_of_a_frame_at_once(tmp_path: Path) -> None:
+def test_an_asynchronous_bot_gets_all_questions_of_a_frame_at_once(tmp_path: Path) -> None:
     (tmp_path / "together.py").write_text(
         """
 import asyncio
@@ -217,23 +217,23 @@ class Together(Bot):
         return position.seed
 """
     )
-    with Hosted("py", "together:Together", cwd=tmp_path) as child:
+    with HostProcess("py", "together:Together", cwd=tmp_path) as child:
         child.hello()
         games: dict[int, tuple[int, ...]] = {1: (), 2: (), 3: ()}
         assert child.ask("tictactoe", games, seeds={1: 4, 2: 9, 3: 6}) == {1: 4, 2: None, 3: 6}
         assert child.turn({1: (4, 0)}) == {1: 4}
         assert child.close() == 0
-        assert "not this one" in child.said()
+        assert "not this one" in child.stderr_text()
 
 
 def test_a_bot_is_closed_when_the_referee_closes_the_pipe(tmp_path: Path) -> None:
-    target = written(tmp_path, "return 0\n") + ""
+    target = write_bot(tmp_path, "return 0\n")
     with (tmp_path / "bot.py").open("a") as file:
         file.write("    def close(self):\n        print('closed')\n")
-    with Hosted("py", target) as child:
+    with HostProcess("py", target) as child:
         child.hello()
         assert child.close() == 0
-        assert child.said() == "closed\n"
+        assert child.stderr_text() == "closed\n"
 
 
 def test_frames_that_cannot_be_read_end_the_child_with_a_reason(tmp_path: Path) -> None:
@@ -242,26 +242,26 @@ def test_frames_that_cannot_be_read_end_the_child_with_a_reason(tmp_path: Path) 
         (b"\xff\xff\xff\xff", "expected at most"),
         (b"\x01\0\0\0\xff", "rror"),
     ):
-        with Hosted("py", written(tmp_path, "return 0")) as child:
+        with HostProcess("py", write_bot(tmp_path, "return 0")) as child:
             child.hello()
             assert child.process.stdin is not None
             child.process.stdin.write(rubbish)
             assert child.close() == 2
-            assert reason in child.said()
-            assert "Traceback" not in child.said()
+            assert reason in child.stderr_text()
+            assert "Traceback" not in child.stderr_text()
 
 
-def test_foreign_code_inherits_neither_pipe_nor_stdin(tmp_path: Path) -> None:
+def test_programs_of_a_bot_inherit_neither_pipe_nor_stdin(tmp_path: Path) -> None:
     listing = "import os; print(sorted(os.listdir('/proc/self/fd')))"
-    # Unlike subprocess, this closes nothing by itself.
+    # Unlike subprocess, os.spawnv closes no descriptors by itself.
     spawning = f"import os, sys\nos.spawnv(os.P_WAIT, sys.executable, [sys.executable, '-c', {listing!r}])\nreturn 0"
-    target = written(tmp_path, spawning)
+    target = write_bot(tmp_path, spawning)
     if not os.path.isdir("/proc/self/fd"):
         pytest.skip("only Linux shows a process's descriptors there")
-    with Hosted("py", target) as child:
+    with HostProcess("py", target) as child:
         child.hello()
         assert child.first_move() == 0
-        assert child.said() == "['0', '1', '2', '3']\n"  # the fourth is the listing's own
+        assert child.stderr_text() == "['0', '1', '2', '3']\n"  # 3 is the listing's own descriptor
 
 
 def test_a_kind_without_a_host_is_refused() -> None:
@@ -270,7 +270,7 @@ def test_a_kind_without_a_host_is_refused() -> None:
 
 
 @pytest.mark.parametrize("arguments", [(), ("py",), ("py", "a:B", "depth")])
-def test_arguments_that_are_none_are_refused(arguments: tuple[str, ...]) -> None:
+def test_wrong_arguments_of_a_host_are_refused(arguments: tuple[str, ...]) -> None:
     assert "expected KIND TARGET [key=value ...]" in load_error(*arguments)
 
 

@@ -1,4 +1,4 @@
-"""Bots as modules of WebAssembly, `wasm:`: the examples, what a module can do wrong, and its fuel."""
+"""Bots as modules of WebAssembly, `wasm:`: the examples, faults of modules, and fuel."""
 
 import os
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from wasmtime import wat2wasm
 
 from noughts_bots.hosts.sandbox import LARGEST_MODULE
 from noughts_proto.v1 import play_pb2 as pb
-from tests.support.hosting import C_EXAMPLES, Hosted, compile_library, compile_wasm, load_error, plays_like_random
+from tests.support.hosting import C_EXAMPLES, HostProcess, compile_library, compile_wasm, load_error, plays_like_random
 from tests.support.root import ROOT
 from tests.support.settings import THOROUGH
 from tests.support.tools import run, zig
@@ -40,12 +40,12 @@ PARTS = {
     "entry": "",
 }
 LOOP = "(loop $again (br $again)) (i32.const 4)"
-Made = Callable[..., Path]
+ModuleWriter = Callable[..., Path]
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> Made:
-    """Writes a module that is as usual but for these parts."""
+def write_module(tmp_path: Path) -> ModuleWriter:
+    """A function that writes a module with these parts instead of the usual ones, and returns its path."""
 
     def write(**parts: str) -> Path:
         path = tmp_path / "bot.wasm"
@@ -55,14 +55,14 @@ def made(tmp_path: Path) -> Made:
     return write
 
 
-def ends_in(module: Path) -> str:
-    """Return the messages of the module's host after the first move has ended it."""
-    with Hosted("wasm", module) as child:
+def trap_message_of(module: Path) -> str:
+    """Ask for a move that ends the host of this module, and return the messages of the host."""
+    with HostProcess("wasm", module) as child:
         child.hello()
         child.send(question())
         assert child.receive() is None
-        assert child.ended() == CRASHED
-        return child.said()
+        assert child.wait_for_exit() == CRASHED
+        return child.stderr_text()
 
 
 def question(variant: str = "tictactoe") -> pb.PlayResponse:
@@ -83,7 +83,7 @@ def lots(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_a_hundred_games_of_the_c_bot_equal_those_of_ours(lots: Path, variant: str) -> None:
+def test_a_wasm_bot_in_c_plays_the_games_of_random(lots: Path, variant: str) -> None:
     plays_like_random("wasm", lots, variant)
 
 
@@ -93,7 +93,7 @@ def test_the_module_and_the_library_of_one_source_play_the_same_moves(lots: Path
     seeds = {number: 7 * number + 1 for number in positions}
     answers = []
     for kind, file in (("wasm", lots), ("dll", library)):
-        with Hosted(kind, file) as child:
+        with HostProcess(kind, file) as child:
             assert child.hello().bot == "lots"
             answers.append(child.ask("mnk:12,12,5", positions, seeds=seeds))
     assert answers[0] == answers[1]
@@ -108,18 +108,18 @@ def test_a_module_with_a_c_library_plays_as_the_shared_library(tmp_path: Path) -
     run(*zig(), "cc", *target, "-I", include, "-o", module, source)
     answers = []
     for kind, file in (("wasm", module), ("dll", compile_library(source, tmp_path, name="reach"))):
-        with Hosted(kind, file, "choice=lot") as child:
+        with HostProcess(kind, file, "choice=lot") as child:
             child.hello()
             positions = {number: tuple(range(number)) for number in range(0, 60, 2)}
             answers.append(child.ask("gomoku", positions, seeds={number: number + 1 for number in positions}))
     assert answers[0] == answers[1]
-    with Hosted("wasm", module, "choice=best") as child:
+    with HostProcess("wasm", module, "choice=best") as child:
         child.hello()
         assert child.ask("tictactoe", {1: ()}, seeds={1: 1}) == {1: None}
-        assert "reach: got options choice=best, expected choice=first or choice=lot" in child.said()
+        assert "reach: got options choice=best, expected choice=first or choice=lot" in child.stderr_text()
 
 
-# Refused before it plays.
+# Modules that are refused before they play.
 
 
 @pytest.mark.parametrize(
@@ -140,17 +140,17 @@ def test_a_module_with_a_c_library_plays_as_the_shared_library(tmp_path: Path) -
         ({"signature": "(param i32 i32) (result i64)", "play": "(i64.const 4)"}, "which does not match"),
     ],
 )  # fmt: skip
-def test_a_module_that_cannot_be_a_bot_is_refused_on_one_line(
-    made: Made, parts: dict[str, str], complaint: str
+def test_a_module_that_is_not_a_bot_is_refused_in_one_line(
+    write_module: ModuleWriter, parts: dict[str, str], complaint: str
 ) -> None:
-    said = load_error("wasm", made(**parts))
+    said = load_error("wasm", write_module(**parts))
     assert said.startswith("bot 'wasm:")
     assert complaint in said
 
 
-def test_a_file_that_is_no_module_is_refused_on_one_line(made: Made, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_module_is_refused_in_one_line(write_module: ModuleWriter, tmp_path: Path) -> None:
     file = tmp_path / "rubbish.wasm"
-    whole = made().read_bytes()
+    whole = write_module().read_bytes()
     for rubbish in (b"", b"\0asm", b"#!/bin/sh\n", os.urandom(1000), whole[:-9], b"\0asm\1\0\0\0" + os.urandom(5000)):
         file.write_bytes(rubbish)
         said = load_error("wasm", file)
@@ -162,7 +162,7 @@ def test_a_file_that_is_no_module_is_refused_on_one_line(made: Made, tmp_path: P
     assert f"expected at most {LARGEST_MODULE:,}" in load_error("wasm", file)
 
 
-def test_a_table_that_is_none_is_refused_on_one_line(tmp_path: Path) -> None:
+def test_a_module_without_a_valid_table_is_refused_in_one_line(tmp_path: Path) -> None:
     file = tmp_path / "bot.wasm"
     whole = MODULE.format(**PARTS)
     for written, complaint in (
@@ -178,11 +178,11 @@ def test_a_table_that_is_none_is_refused_on_one_line(tmp_path: Path) -> None:
         assert complaint in load_error("wasm", file)
 
 
-def test_fuel_that_is_no_number_is_refused(made: Made) -> None:
-    assert "option fuel: got much, expected a whole number" in load_error("wasm", made(), "fuel=much")
+def test_fuel_that_is_not_a_number_is_refused(write_module: ModuleWriter) -> None:
+    assert "option fuel: got much, expected a whole number" in load_error("wasm", write_module(), "fuel=much")
 
 
-# Its answers to questions.
+# Answers to questions.
 
 
 @pytest.mark.parametrize(
@@ -209,20 +209,22 @@ def test_fuel_that_is_no_number_is_refused(made: Made) -> None:
         ),
     ],
 )  # fmt: skip
-def test_a_module_that_traps_ends_its_process_and_says_why(made: Made, parts: dict[str, str], why: str) -> None:
-    said = ends_in(made(**parts))
+def test_a_module_that_traps_ends_its_process_with_the_reason(
+    write_module: ModuleWriter, parts: dict[str, str], why: str
+) -> None:
+    said = trap_message_of(write_module(**parts))
     assert said.startswith("the module trapped: ")
     assert why in said
 
 
-def test_a_loop_without_fuel_loses_on_time_and_starts_anew(made: Made) -> None:
-    # It counts its calls in its memory, and loops in the second one: what it had counted is forgotten.
+def test_a_loop_without_fuel_loses_on_time_and_the_module_restarts(write_module: ModuleWriter) -> None:
+    # The module counts its calls in its memory and loops in the second one. After its restart it counts from 0.
     counts = (
         "(i32.store (i32.const 100) (i32.add (i32.const 1) (i32.load (i32.const 100))))"
         "(if (i32.eq (i32.load (i32.const 100)) (i32.const 2)) (then (loop $again (br $again))))"
         "(i32.load (i32.const 100))"
     )
-    with Hosted("wasm", made(play=counts), "fuel=100000") as child:
+    with HostProcess("wasm", write_module(play=counts), "fuel=100000") as child:
         child.hello()
         assert child.first_move() == 1
         child.send(question())
@@ -233,15 +235,15 @@ def test_a_loop_without_fuel_loses_on_time_and_starts_anew(made: Made) -> None:
         assert child.ask("tictactoe", {9: ()}, seeds={9: 1}) == {9: 1}
 
 
-def test_the_same_move_costs_the_same_fuel_whatever_the_machine_does(made: Made) -> None:
+def test_the_fuel_of_a_move_does_not_depend_on_the_machine(write_module: ModuleWriter) -> None:
     spin = (
         "(local $left i32) (local.set $left (i32.const 1000))"
         "(loop $again (br_if $again (local.tee $left (i32.sub (local.get $left) (i32.const 1))))) (i32.const 4)"
     )
-    module = made(play=spin)
+    module = write_module(play=spin)
 
     def suffices(fuel: int) -> bool:
-        with Hosted("wasm", module, f"fuel={fuel}") as child:
+        with HostProcess("wasm", module, f"fuel={fuel}") as child:
             child.hello()
             return child.first_move() == 4
 
@@ -254,15 +256,15 @@ def test_the_same_move_costs_the_same_fuel_whatever_the_machine_does(made: Made)
     assert (suffices(low), suffices(high)) == (False, True)
 
 
-def test_memory_is_bounded_and_a_refused_growth_is_told_the_module(made: Made) -> None:
+def test_growth_beyond_the_memory_limit_returns_minus_1(write_module: ModuleWriter) -> None:
     refused = "(i32.eq (memory.grow (i32.const 4000)) (i32.const -1))"
     grows = f"(if (result i32) {refused} (then (i32.const 5)) (else (i32.const 6)))"
-    with Hosted("wasm", made(play=grows)) as child:
+    with HostProcess("wasm", write_module(play=grows)) as child:
         child.hello()
         assert child.first_move() == 5
 
 
-def test_what_it_says_goes_to_its_author_and_chance_is_always_the_same(made: Made) -> None:
+def test_a_module_prints_for_its_author_and_gets_fixed_random_numbers(write_module: ModuleWriter) -> None:
     parts = {
         "imports": '(import "wasi_snapshot_preview1" "random_get" (func $random (param i32 i32) (result i32)))'
         '(import "noughts" "say" (func $say (param i32 i32)))',
@@ -272,16 +274,16 @@ def test_what_it_says_goes_to_its_author_and_chance_is_always_the_same(made: Mad
     }
     moves = []
     for _ in range(2):
-        with Hosted("wasm", made(**parts)) as child:
+        with HostProcess("wasm", write_module(**parts)) as child:
             child.hello()
             moves.append(child.first_move())
-            assert child.said() == "three is fine\n"
+            assert child.stderr_text() == "three is fine\n"
     assert moves[0] == moves[1]
 
 
-def test_a_calculation_without_result_has_the_same_bits_on_every_machine(made: Made) -> None:
+def test_the_bits_of_nan_are_the_same_on_every_machine(write_module: ModuleWriter) -> None:
     nothing = "(f64.convert_i32_u (i32.load (i32.const 1024)))"
     sign = f"(i32.wrap_i64 (i64.shr_u (i64.reinterpret_f64 (f64.div {nothing} {nothing})) (i64.const 63)))"
-    with Hosted("wasm", made(play=f"(i32.add (i32.const 4) {sign})")) as child:
+    with HostProcess("wasm", write_module(play=f"(i32.add (i32.const 4) {sign})")) as child:
         child.hello()
         assert child.ask("tictactoe", {1: ()}, seeds={1: 5}) == {1: 4}

@@ -1,4 +1,4 @@
-"""Answers of endpoints in every shape of JSON: nothing fails, and what counts can be recorded."""
+"""Answers of endpoints in any shape of JSON: reading never fails, and each completion can be recorded."""
 
 import json
 from typing import Any
@@ -18,7 +18,7 @@ CALL = {"id": "1", "type": "function", "function": {"name": "play", "arguments":
 USAGE = {"prompt_tokens": 100, "completion_tokens": 10}
 GOOD = {"choices": [{"message": {"content": '{"move": "b2"}', "refusal": None, "tool_calls": [CALL]}}], "usage": USAGE}
 
-odd = st.recursive(
+any_json = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.sampled_from(["text", 10**400]),
     lambda inner: (
         st.lists(inner, max_size=3)
@@ -30,17 +30,17 @@ odd = st.recursive(
 
 @st.composite
 def damaged(draw: st.DrawFn, whole: Any) -> Any:
-    """Return the document with some parts replaced by others, added or left out."""
+    """Return the document with some parts replaced, added or left out at random."""
     if draw(st.integers(0, 5)) == 0:
-        return draw(odd)
+        return draw(any_json)
     if isinstance(whole, dict):
         kept = {key: draw(damaged(value)) for key, value in whole.items() if draw(st.integers(0, 9))}
-        return kept | ({"error": draw(odd)} if draw(st.integers(0, 9)) == 0 else {})
+        return kept | ({"error": draw(any_json)} if draw(st.integers(0, 9)) == 0 else {})
     return [draw(damaged(each)) for each in whole] if isinstance(whole, list) else whole
 
 
 @given(damaged(GOOD), st.sampled_from(sorted(FORMS)))
-def test_every_json_gives_an_answer_a_failure_or_nothing(document: Any, form: str) -> None:
+def test_any_json_gives_a_completion_a_failure_or_nothing(document: Any, form: str) -> None:
     found = read_completion(json.loads(json.dumps(document)))
     if isinstance(found, Failure):
         assert found.status is None or 100 <= found.status <= 999

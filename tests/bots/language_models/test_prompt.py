@@ -9,7 +9,7 @@ from noughts_bots.language_models.view import View, view_of
 from noughts_referee.rules import OWN_NAMES, Board, Position, Variant, base_name, cell_name, members, parse_variant
 
 
-def usual(variant: Variant) -> View:
+def usual_view(variant: Variant) -> View:
     return view_of(variant, 0, scrambled=False)
 
 
@@ -29,29 +29,29 @@ def usual(variant: Variant) -> View:
     ],
 )
 def test_rules_follow_from_the_variants_data(variant: str, sentence: str) -> None:
-    assert sentence in rules(usual(parse_variant(variant)))
+    assert sentence in rules(usual_view(parse_variant(variant)))
 
 
 def test_bent_lines_and_resting_stones_are_listed() -> None:
     board = Board(3, 2)
     variant = Variant("odd", 3, 2, (0b000111, 0b100001), supports=(0, 0, 0, 0b1, 0, 0b110))
-    told = rules(usual(variant))
+    text = rules(usual_view(variant))
     assert board.lines(3) != variant.lines
-    assert "A player who has stones on all cells of one of these sets wins:\na2 b2 c2\na2 c1" in told
-    assert "a1 can be played only if there are stones on a2." in told
-    assert "c1 can be played only if there are stones on b2 and c2." in told
+    assert "A player who has stones on all cells of one of these sets wins:\na2 b2 c2\na2 c1" in text
+    assert "a1 can be played only if there are stones on a2." in text
+    assert "c1 can be played only if there are stones on b2 and c2." in text
 
 
 @pytest.mark.parametrize("name", OWN_NAMES)
-def test_cells_have_the_names_that_they_have_everywhere(name: str) -> None:
+def test_cells_have_their_usual_names(name: str) -> None:
     variant = parse_variant(name)
-    assert usual(variant).names == {cell: cell_name(variant, cell) for cell in range(variant.cells)}
+    assert usual_view(variant).names == {cell: cell_name(variant, cell) for cell in range(variant.cells)}
 
 
 def test_a_question_has_the_board_the_moves_and_the_side() -> None:
     variant = parse_variant("mnk:11,3,3")
     position = Position.after(variant, [0, 32, 12])
-    assert question(usual(variant), position, hints=False) == (
+    assert question(usual_view(variant), position, hints=False) == (
         "  a b c d e f g h i j k\n"
         "3 X . . . . . . . . . .\n"
         "2 . X . . . . . . . . .\n"
@@ -61,16 +61,16 @@ def test_a_question_has_the_board_the_moves_and_the_side() -> None:
         "You play O. It is your turn."
     )
     layers = Position.after(parse_variant("tictactoe3d"), [9])
-    assert question(usual(layers.variant), layers, hints=False).startswith(
+    assert question(usual_view(layers.variant), layers, hints=False).startswith(
         "Layer 1:\n  a b c\n3 . . .\n2 . . .\n1 . . .\nLayer 2:\n  a b c\n3 X . .\n"
     )
     set_up = Position.parse(parse_variant("tictactoe"), "X...O...X O")
-    assert "Moves so far: unknown\n" in question(usual(set_up.variant), set_up, hints=False)
+    assert "Moves so far: unknown\n" in question(usual_view(set_up.variant), set_up, hints=False)
 
 
 @pytest.mark.at_length
 @pytest.mark.parametrize("name", [*OWN_NAMES, "mnk:26,3,3", "mnk:30,30,5"])
-def test_a_scrambled_board_keeps_its_lines_and_what_rests_on_what(name: str) -> None:
+def test_a_scrambled_board_keeps_its_lines_and_supports(name: str) -> None:
     variant = parse_variant(name)
     layouts = set()
     for seed in range(120):
@@ -92,7 +92,7 @@ def test_a_scrambled_board_keeps_its_lines_and_what_rests_on_what(name: str) -> 
 
 def test_a_scrambled_view_follows_from_the_seed() -> None:
     variant = parse_variant("gomoku")
-    one, again, other = (view_of(variant, seed, scrambled=True) for seed in (1, 1, 2))
-    assert one == again
-    assert one != other
+    first, same_seed, other_seed = (view_of(variant, seed, scrambled=True) for seed in (1, 1, 2))
+    assert first == same_seed
+    assert first != other_seed
     assert view_of(variant, 1, scrambled=False) == view_of(variant, 2, scrambled=False)

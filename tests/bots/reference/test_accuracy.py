@@ -16,7 +16,7 @@ from tests.support.boards import falling
 
 
 class Tree:
-    """The values of all positions of a small board, by playing every move to the end."""
+    """The values of all positions of a small board, computed from all games."""
 
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
@@ -60,7 +60,7 @@ class Tree:
 
 
 @pytest.mark.parametrize("variant", [parse_variant("mnk:3,2,3"), parse_variant("mnk:3,2,2"), falling(3, 3)])
-def test_random_play_has_the_accuracy_that_enumeration_gives(variant: Variant) -> None:
+def test_random_play_has_the_enumerated_accuracy(variant: Variant) -> None:
     tree, judge = Tree(variant), Judge(variant)
     decisions = blunders = Fraction(0)
     for moves, chance in tree.games():
@@ -70,7 +70,7 @@ def test_random_play_has_the_accuracy_that_enumeration_gives(variant: Variant) -
     assert (decisions, blunders) == tree.expected()
 
 
-def test_random_games_of_tictactoe_come_near_the_enumeration() -> None:
+def test_random_games_of_tictactoe_have_nearly_the_enumerated_accuracy() -> None:
     variant = parse_variant("tictactoe")
     judge, rng, total = Judge(variant), random.Random(35), Accuracy()
     for _ in range(4000):
@@ -106,7 +106,7 @@ def games_of(bot: CandidateBot, side: int, position: Position) -> Iterator[list[
         yield from games_of(bot, side, after)
 
 
-def test_openings_and_what_the_search_does_not_reach_are_not_judged() -> None:
+def test_openings_and_unsolved_positions_are_not_judged() -> None:
     moves = [0, 4, 1, 2, 8, 6]  # X gives away the draw with its third stone.
     judge = Judge(parse_variant("tictactoe"))
     assert judge.judge(moves, 0, Effort(None)) == (Accuracy(1, 1, 1), Accuracy(1, 3, 0))
@@ -127,5 +127,5 @@ def test_judges_of_many_variants_share_one_limit() -> None:
             position.play(rng.choice(position.free))
         judges.of(position.variant).judge(position.moves, 0, Effort(step))
         most = max(most, judges.remembered)
-    # A game is judged to the end of its effort before anything is forgotten.
+    # The judges forget positions only after a game, so one game can exceed the limit by its effort.
     assert step < most < 20_000 + 2 * step

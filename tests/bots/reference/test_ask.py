@@ -33,7 +33,7 @@ def bot_of(spec: str) -> Bot:
     return make_bot(parse_spec(spec), TICTACTOE)
 
 
-def test_reference_bot_tells_candidates_and_scores() -> None:
+def test_the_answer_of_a_reference_bot_has_candidates_and_scores() -> None:
     answer = ask(bot_of("nextstep"), TICTACTOE, "X../.O./..X O")
     assert answer.pop("move") in (1, 3, 5, 7)
     assert answer == {
@@ -50,12 +50,12 @@ def test_answer_is_plain_json() -> None:
 
 
 @pytest.mark.parametrize("bot, move", [(Lowest(), 1), (Thinker(), 8)])
-def test_bot_that_tells_nothing_has_its_move_as_candidate(bot: Bot, move: int) -> None:
+def test_a_bot_without_candidates_has_its_move_as_candidate(bot: Bot, move: int) -> None:
     answer = ask(bot, TICTACTOE, "X........ O")
     assert answer == {"position": "X........ O", "move": move, "candidates": [move], "scores": {}}
 
 
-def test_seed_is_the_bots_chance() -> None:
+def test_the_seed_determines_random_moves() -> None:
     bot = bot_of("random")
     moves = [ask(bot, TICTACTOE, ".........", seed=seed)["move"] for seed in range(50)]
     assert set(moves) == set(range(9))

@@ -22,9 +22,9 @@ Search = Callable[[Variant, Effort, OpeningBook | None], ColumnSearch | Compiled
 
 
 def solver(search: Search, variant: Variant = CONNECT4, *, book: bool = False, effort: int | None = None) -> Solver:
-    made = Solver(variant, Effort(None))
-    made._search = search(variant, Effort(effort), installed_book() if book else None)
-    return made
+    exact_solver = Solver(variant, Effort(None))
+    exact_solver._search = search(variant, Effort(effort), installed_book() if book else None)
+    return exact_solver
 
 
 def board(columns: int, rows: int) -> Variant:
@@ -33,7 +33,7 @@ def board(columns: int, rows: int) -> Variant:
 
 
 def random_position(variant: Variant, plies: int, rng: random.Random) -> Position:
-    """Return a random position after so many plies in which nobody has won."""
+    """Return a random unfinished position after this number of plies."""
     while True:
         position = Position(variant)
         while position.outcome() is None and position.ply < plies:

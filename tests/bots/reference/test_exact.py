@@ -1,4 +1,4 @@
-"""The exact solver, compared with a plain recursion over the rules, which takes no shortcut."""
+"""The exact solver, compared with a plain recursion over the rules."""
 
 import random
 from functools import cache
@@ -12,7 +12,9 @@ from noughts_referee.rules import Board, Position, Variant, parse_variant
 from tests.support import connect4_values
 
 
-def made(columns: int, rows: int, length: int, layers: int = 1, *, exact: bool = False, falls: bool = False) -> Variant:
+def make_variant(
+    columns: int, rows: int, length: int, layers: int = 1, *, exact: bool = False, falls: bool = False
+) -> Variant:
     board = Board(columns, rows, layers)
     ends = board.ends(length) if exact else {}
     supports = board.beneath() if falls else ()
@@ -48,13 +50,13 @@ class Recursion:
                 values[cell] = 0.0 if outcome.winner is None else 1.0
             else:
                 later = self.value(other, own | 1 << cell)
-                # One half-move further away, and from the other side.
+                # The same end seen from the other side, one half-move later.
                 values[cell] = -1 / (1 / later + (1 if later > 0 else -1)) if later else 0.0
         return values
 
 
-def played(variant: Variant, plies: int, rng: random.Random) -> Position:
-    """Return a random position after so many plies in which nobody has won."""
+def random_position(variant: Variant, plies: int, rng: random.Random) -> Position:
+    """Return a random unfinished position after this number of plies."""
     while True:
         position = Position(variant)
         while position.outcome() is None and position.ply < plies:
@@ -72,9 +74,9 @@ SMALL = [(columns, rows, length) for columns in range(1, 5) for rows in range(1,
     "variant",
     [
         *(parse_variant(f"mnk:{m},{n},{k}") for m, n, k in SMALL if k <= max(m, n)),
-        made(3, 3, 3, falls=True),
-        made(5, 2, 4, falls=True),
-        made(3, 3, 2, exact=True),
+        make_variant(3, 3, 3, falls=True),
+        make_variant(5, 2, 4, falls=True),
+        make_variant(3, 3, 2, exact=True),
     ],
     ids=lambda variant: f"{variant.name} {variant.columns}x{variant.rows}",
 )
@@ -88,21 +90,21 @@ def test_every_position_up_to_4x3_is_solved_exactly(variant: Variant) -> None:
     "variant, free",
     [
         (parse_variant("connect4"), 10),
-        (made(4, 4, 4, falls=True), 11),
-        (made(4, 4, 3, falls=True), 10),
-        (made(4, 4, 3, exact=True), 8),
+        (make_variant(4, 4, 4, falls=True), 11),
+        (make_variant(4, 4, 3, falls=True), 10),
+        (make_variant(4, 4, 3, exact=True), 8),
         (parse_variant("mnk:4,4,4"), 8),
         (parse_variant("mnk:4,4,3"), 8),
-        (made(3, 2, 3, 2), 8),
+        (make_variant(3, 2, 3, 2), 8),
         (parse_variant("qubic"), 7),
-        (made(3, 3, 3, 2, falls=True), 9),
+        (make_variant(3, 3, 3, 2, falls=True), 9),
     ],
     ids=lambda value: f"{value.columns}x{value.rows}x{value.layers}" if isinstance(value, Variant) else "",
 )
 def test_late_positions_of_larger_boards_are_solved_exactly(variant: Variant, free: int) -> None:
     rng = random.Random(35)
     for number in range(100):
-        position = played(variant, variant.cells - free + number % 3, rng)
+        position = random_position(variant, variant.cells - free + number % 3, rng)
         assert solve(position) == Recursion(variant).solution(position), position
 
 
@@ -114,7 +116,7 @@ def test_empty_boards_have_their_known_values(name: str, result: int, plies: int
 
 
 def test_connect4_is_solved_after_14_stones() -> None:
-    solution = solve(played(parse_variant("connect4"), 14, random.Random(6)))
+    solution = solve(random_position(parse_variant("connect4"), 14, random.Random(6)))
     assert (solution.result, solution.plies) == (-1, 18)
 
 
@@ -135,7 +137,7 @@ def test_connect4_agrees_with_values_that_another_program_computed(part: int) ->
 @pytest.mark.parametrize("name, plies", [("mnk:4,4,4", 0), ("connect4", 14)])
 def test_the_caller_can_stop_a_search(name: str, plies: int) -> None:
     with pytest.raises(Spent):
-        solve(played(parse_variant(name), plies, random.Random(6)), effort=100)
+        solve(random_position(parse_variant(name), plies, random.Random(6)), effort=100)
 
 
 @pytest.mark.parametrize("name", ["gomoku", "qubic", "renju", "caro"])

@@ -1,4 +1,4 @@
-"""`fives` against the text of its article, on boards of any size; `test_reference_bots.py` has all of 3x3."""
+"""`fives` compared with the text of its article on boards of any size; 3x3 is in `test_reference_bots.py`."""
 
 import random
 
@@ -37,7 +37,7 @@ def test_fives_rates_random_boards_like_the_article(name: str, boards: int) -> N
         assert (considered.candidates, considered.scores) == (expected.candidates, expected.scores), (board, me)
 
 
-def test_fives_rates_the_boards_of_its_own_games_like_the_article() -> None:
+def test_fives_rates_boards_of_real_games_like_the_article() -> None:
     bot = Fives()
     for seed in range(10):
         position = Position(GOMOKU, seed=seed)
@@ -62,7 +62,7 @@ def test_fives_rates_alike_when_all_marks_are_swapped() -> None:
 
 
 def candidates_in(line: str, variant: Variant = GOMOKU) -> tuple[int, ...]:
-    """The columns the bot chooses among when a line in the middle of the board is all there is."""
+    """Return the columns of the candidates on a board with only this line, in its middle row."""
     middle = variant.rows // 2
     text = "." * middle * variant.columns + line + "." * (variant.rows - middle - 1) * variant.columns
     considered = Fives().consider(Position.parse(variant, text + " X"))
@@ -92,7 +92,7 @@ def test_fives_plays_on_either_side_of_two_open_stones() -> None:
     assert candidates_in("......XX.......") == (5, 8)
 
 
-def test_fives_does_not_answer_noughts_that_cannot_become_five() -> None:
+def test_fives_ignores_noughts_that_cannot_become_five() -> None:
     # Red I: every neighbour of a stone is as good as any other.
     variant = parse_variant("mnk:15,1,5")
     assert candidates_in("....XOOO.X.....", variant) == (3, 8, 10)
@@ -102,7 +102,7 @@ def test_fives_does_not_answer_noughts_that_cannot_become_five() -> None:
 
 
 @pytest.mark.parametrize("name", ["mnk:15,15,5", "mnk:30,30,15", "mnk:30,30,16", "mnk:30,30,30"])
-def test_lesser_windows_never_outweigh_a_greater_one(name: str) -> None:
+def test_fewer_than_100_windows_contain_any_cell(name: str) -> None:
     assert max(map(len, parse_variant(name).lines_through)) <= 60
 
 

@@ -1,4 +1,4 @@
-"""Reference bots in variants that forbid moves: some heed them, the others do not play."""
+"""Reference bots in variants that forbid moves: some respect the rules, the others refuse to play."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +16,7 @@ from tests.support.forbidding import centre_later, corners_only, no_overline
 
 
 def play(variant: Variant, bots: tuple[CachingBot, CachingBot], seed: int) -> Position:
-    """A game to its end; every move is legal."""
+    """Play a game to its end, and check that each move is legal."""
     position = Position(variant)
     while position.outcome() is None:
         position.seed = side_seed(seed, position.side)
@@ -31,7 +31,7 @@ def play(variant: Variant, bots: tuple[CachingBot, CachingBot], seed: int) -> Po
 
 @pytest.mark.parametrize("spec", ["random", "first-free", "fives"])
 @pytest.mark.parametrize("make", [no_overline, centre_later, corners_only])
-def test_bots_that_heed_them_never_play_a_forbidden_move(spec: str, make: Callable[[], Variant]) -> None:
+def test_bots_that_respect_forbidden_moves_never_play_one(spec: str, make: Callable[[], Variant]) -> None:
     variant = make()
     bot = make_bot(parse_spec(spec), variant)
     for seed in range(20):
@@ -39,7 +39,7 @@ def test_bots_that_heed_them_never_play_a_forbidden_move(spec: str, make: Callab
         play(variant, (bot, make_bot(parse_spec("random"))), seed)
 
 
-def test_the_same_stones_are_another_position_for_the_other_side() -> None:
+def test_the_same_stones_have_different_candidates_for_each_side() -> None:
     variant = corners_only()
     bot = make_bot(parse_spec("first-free"), variant)
     taken = Position.parse(variant, "X........ X")
@@ -49,13 +49,13 @@ def test_the_same_stones_are_another_position_for_the_other_side() -> None:
 
 
 @pytest.mark.parametrize("spec", ["nextstep", "minimax", "minimax:depth=2", "threats"])
-def test_bots_that_do_not_heed_them_refuse_the_variant(spec: str) -> None:
+def test_bots_that_ignore_forbidden_moves_refuse_the_variant(spec: str) -> None:
     with pytest.raises(VariantRefused, match="variant"):
         make_bot(parse_spec(spec), no_overline())
 
 
 @pytest.mark.parametrize("spec", ["nextstep", "minimax:depth=2"])
-def test_bots_that_do_not_know_shut_lines_refuse_caro(spec: str) -> None:
+def test_bots_that_ignore_blocked_lines_refuse_caro(spec: str) -> None:
     with pytest.raises(VariantRefused, match="lines that can be blocked"):
         make_bot(parse_spec(spec), parse_variant("caro"))
     make_bot(parse_spec(spec), parse_variant("gomoku:exact:20"))
@@ -84,7 +84,7 @@ def test_the_simple_bots_and_threats_play_every_kind_of_five_in_a_row(name: str,
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["gomoku+pro", "caro+long-pro", "renju:20+pro", "gomoku:exact+long-pro"])
-def test_bots_that_heed_what_is_forbidden_heed_rules_for_the_opening(name: str) -> None:
+def test_bots_that_respect_forbidden_moves_respect_opening_rules(name: str) -> None:
     variant = parse_variant(name)
     bots = [make_bot(parse_spec(spec), variant) for spec in ("threats:nodes=40", "fives", "random", "first-free")]
     for seed, bot in enumerate(bots):
@@ -93,15 +93,15 @@ def test_bots_that_heed_what_is_forbidden_heed_rules_for_the_opening(name: str) 
 
 
 @pytest.mark.parametrize("bot", ["threats:nodes=40", "fives"])
-def test_a_row_that_would_be_shut_in_is_not_completed_in_caro(bot: str) -> None:
-    # O x x x x . O in the first row, and an open four of X in the third.
-    shut = Position(parse_variant("caro"), own=0b11110 | 0b1111 << 33, opponent=1 | 1 << 6 | 1 << 100 | 1 << 120)
-    considered = make_bot(parse_spec(bot), shut.variant).consider(shut)
+def test_a_blocked_five_is_not_completed_in_caro(bot: str) -> None:
+    # The first row is O X X X X . O: a fifth stone there would be blocked. The third row has an open four of X.
+    position = Position(parse_variant("caro"), own=0b11110 | 0b1111 << 33, opponent=1 | 1 << 6 | 1 << 100 | 1 << 120)
+    considered = make_bot(parse_spec(bot), position.variant).consider(position)
     assert set(considered.candidates) <= {32, 37}
 
 
 @pytest.mark.parametrize("bot", ["threats:nodes=40", "fives", "first-free", "random"])
-def test_black_does_not_block_where_it_is_forbidden(bot: str) -> None:
+def test_black_does_not_block_in_a_forbidden_cell(bot: str) -> None:
     # White's four can only be stopped at 112, where Black would make an overline in the column.
     white = sum(1 << cell for cell in (108, 109, 110, 111))
     black = sum(1 << cell for cell in (107, 67, 82, 97, 127, 142))
@@ -112,14 +112,14 @@ def test_black_does_not_block_where_it_is_forbidden(bot: str) -> None:
     assert set(considered.candidates) <= set(position.free)
 
 
-def test_a_table_holds_what_is_legal() -> None:
+def test_a_table_rates_only_legal_cells() -> None:
     variant = corners_only()
     table = build(make_bot(parse_spec("random")), variant, lambda done, of: None)
     after_corner = table.rows[0, 1]
     assert [cell for cell in range(9) if after_corner.ratings[cell]] == [2, 4, 6, 8]
 
 
-def test_a_learner_learns_legal_moves_alone(tmp_path: Path) -> None:
+def test_a_learner_learns_only_legal_moves(tmp_path: Path) -> None:
     variant = centre_later()
     learner = Learner(tmp_path / "learnt.table", learn=True)
     trainer = Trainer(learner, variant, [make_bot(parse_spec("random"))], seed=1)

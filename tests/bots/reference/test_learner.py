@@ -1,4 +1,4 @@
-"""A learner that has been trained cannot be beaten, and what it has learnt survives whatever happens to its process."""
+"""A trained learner cannot be beaten, and its file survives crashes of its process."""
 
 import os
 import random
@@ -35,11 +35,11 @@ def bot_of(spec: str, variant: Variant = TICTACTOE) -> CachingBot:
     return make_bot(parse_spec(spec), variant)
 
 
-def at(text: str) -> Position:
+def position_of(text: str) -> Position:
     return Position.parse(TICTACTOE, text)
 
 
-def trained(file: Path, games: int, *against: str, seed: int = 1, variant: Variant = TICTACTOE) -> Learner:
+def train(file: Path, games: int, *against: str, seed: int = 1, variant: Variant = TICTACTOE) -> Learner:
     """Train as `noughts bot learn` does, without saving."""
     learner = Learner(file, learn=True)
     opponents = [None if spec == "self" else bot_of(spec, variant) for spec in against]
@@ -50,42 +50,42 @@ def trained(file: Path, games: int, *against: str, seed: int = 1, variant: Varia
 
 
 @cache
-def ready() -> Learner:
-    """Trained as the documentation says. It takes some seconds."""
-    return trained(Path("/nowhere/learnt.table"), 60_000, "random")
+def trained_learner() -> Learner:
+    """Return a learner trained as in the documentation, which takes some seconds."""
+    return train(Path("/nowhere/learnt.table"), 60_000, "random")
 
 
-# What training leads to.
+# Results of training.
 
 
 @pytest.mark.at_length
 @pytest.mark.long
 @pytest.mark.parametrize("side", [0, 1])
 def test_trained_learner_has_no_losing_line_against_any_opponent(side: int) -> None:
-    assert not can_lose(ready(), side, TICTACTOE)
+    assert not can_lose(trained_learner(), side, TICTACTOE)
 
 
 @pytest.mark.long
 def test_a_trained_learner_beats_random_more_than_three_stage_does() -> None:
     three_stage, opponent = bot_of("three-stage"), bot_of("random")
-    learnt, other = chances(ready(), opponent, TICTACTOE), chances(three_stage, opponent, TICTACTOE)
+    learnt, other = chances(trained_learner(), opponent, TICTACTOE), chances(three_stage, opponent, TICTACTOE)
     assert learnt.wins > other.wins
     assert learnt.points > other.points
-    learnt, other = chances(opponent, ready(), TICTACTOE), chances(opponent, three_stage, TICTACTOE)
-    # Seen by `random`, which moves first here.
+    learnt, other = chances(opponent, trained_learner(), TICTACTOE), chances(opponent, three_stage, TICTACTOE)
+    # Here `random` moves first, and the chances are its own.
     assert learnt.losses > other.losses
     assert learnt.points < other.points
 
 
-def test_learner_that_is_not_trained_loses_and_draws_lots_everywhere(tmp_path: Path) -> None:
+def test_an_untrained_learner_loses_and_plays_at_random(tmp_path: Path) -> None:
     new = Learner(tmp_path / "new.table", learn=True)
     assert can_lose(new, 0, TICTACTOE)
     assert can_lose(new, 1, TICTACTOE)
     assert chances(new, bot_of("random"), TICTACTOE) == chances(bot_of("random"), bot_of("random"), TICTACTOE)
-    assert set(new.consider(at("X........ O")).scores.values()) == {1500}
+    assert set(new.consider(position_of("X........ O")).scores.values()) == {1500}
 
 
-def test_exact_chances_are_those_that_are_known_of_random_against_random() -> None:
+def test_exact_chances_of_random_against_random_are_the_known_ones() -> None:
     known = chances(bot_of("random"), bot_of("random"), TICTACTOE)
     assert [str(chance) for chance in known] == ["737/1260", "8/63", "121/420"]
 
@@ -96,31 +96,31 @@ def test_three_stage_can_be_beaten_and_nextstep_cannot() -> None:
 
 def test_learner_learns_other_boards(tmp_path: Path) -> None:
     variant = parse_variant("mnk:3,2,2")
-    learner = trained(tmp_path / "small", 3_000, "self", variant=variant)
-    # Whoever begins has two in a row at the second stone, on any first cell.
+    learner = train(tmp_path / "small", 3_000, "self", variant=variant)
+    # The first mover has two in a row with its second stone, wherever it began.
     assert chances(learner, bot_of("random", variant), variant).wins == 1
 
 
-# Repeating it.
+# Repeatable training.
 
 
-def test_same_seed_gives_the_same_bytes_and_another_seed_others(tmp_path: Path) -> None:
+def test_training_gives_the_same_bytes_only_for_the_same_seed(tmp_path: Path) -> None:
     contents = []
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        learner = trained(tmp_path / name, 500, "random", "self", "pascal:level=0", seed=seed)
+        learner = train(tmp_path / name, 500, "random", "self", "pascal:level=0", seed=seed)
         learner.save()
         contents.append((tmp_path / name).read_bytes())
     assert contents[0] == contents[1] != contents[2]
 
 
 def test_training_in_two_parts_leads_to_the_same_bytes_as_in_one(tmp_path: Path) -> None:
-    trained(tmp_path / "whole", 700, "random", "self").save()
-    trained(tmp_path / "parts", 301, "random", "self").save()
-    trained(tmp_path / "parts", 399, "random", "self").save()
+    train(tmp_path / "whole", 700, "random", "self").save()
+    train(tmp_path / "parts", 301, "random", "self").save()
+    train(tmp_path / "parts", 399, "random", "self").save()
     assert (tmp_path / "whole").read_bytes() == (tmp_path / "parts").read_bytes()
 
 
-# What is learnt: see also docs/reference/tables.md.
+# Corrections of the table: see docs/reference/tables.md.
 
 
 @pytest.mark.long
@@ -140,7 +140,7 @@ def test_each_game_corrects_the_table_as_the_oracle_does() -> None:
         other.learn(moves, set(counted))
         if number % 300 == 0 or number == 2_999:
             for board, me in reachable_questions():
-                considered = bot.consider(at(f"{board} {me}"))
+                considered = bot.consider(position_of(f"{board} {me}"))
                 expected = other.consider(board, me)
                 assert (considered.candidates, considered.scores) == (expected.candidates, expected.scores), board
     assert table.games == 3_000
@@ -149,15 +149,15 @@ def test_each_game_corrects_the_table_as_the_oracle_does() -> None:
 def test_a_move_that_lost_by_force_is_proven_lost() -> None:
     table = TableFile(TICTACTOE, games=0)
     learn(table, DIAGONAL, range(1, 5, 2))
-    rating = {ply: table.rows[key].ratings[cell] for ply, (key, cell) in enumerate(_made(DIAGONAL))}
-    assert rating[4] == 2_500  # X wins; its average was not counted
-    assert rating[3] == 0  # O let it happen, and got no point
-    assert rating[2] == 1_500  # O could have played elsewhere
+    rating = {ply: table.rows[key].ratings[cell] for ply, (key, cell) in enumerate(_moves_by_position(DIAGONAL))}
+    assert rating[4] == 2_500  # X wins; no results are counted for X
+    assert rating[3] == 0  # O allowed the win and scored 0
+    assert rating[2] == 1_500  # O had other replies
     assert rating[1] == 1_000
     assert rating[0] == 1_500
 
 
-def _made(moves: tuple[int, ...]) -> list[tuple[tuple[int, int], int]]:
+def _moves_by_position(moves: tuple[int, ...]) -> list[tuple[tuple[int, int], int]]:
     position, made = Position(TICTACTOE), []
     for cell in moves:
         made.append(((position.own, position.opponent), cell))
@@ -165,7 +165,7 @@ def _made(moves: tuple[int, ...]) -> list[tuple[tuple[int, int], int]]:
     return made
 
 
-def test_average_forgets_half_of_what_was_counted_when_1024_games_were() -> None:
+def test_at_1024_games_the_counts_of_a_move_are_halved() -> None:
     table = TableFile(TICTACTOE, games=0)
     for _ in range(1_023):
         learn(table, DIAGONAL, range(1, 5, 2))
@@ -175,14 +175,14 @@ def test_average_forgets_half_of_what_was_counted_when_1024_games_were() -> None
     assert (row.visits[1], row.points[1]) == (512, 0)
 
 
-# In games that another owner organises.
+# Games on a server.
 
 
 def game(number: int, side: int = 0) -> GameInfo:
     return GameInfo(f"tournaments/cup/games/{number}", TICTACTOE, side, "rival")
 
 
-def ended(termination: Termination = Termination.LINE) -> GameEnd:
+def game_end(termination: Termination = Termination.LINE) -> GameEnd:
     return GameEnd(Result.FIRST_WINS, termination, DIAGONAL)
 
 
@@ -191,13 +191,13 @@ def test_learner_learns_from_a_game_it_played_and_saves_when_it_is_closed(tmp_pa
     bot = Learner(file, learn=True)
     bot.start(game(1))
     before = bot.busy
-    bot.end(game(1), ended())
+    bot.end(game(1), game_end())
     assert (before, bot.busy) == (True, False)
     bot.close()
     table = load_learnt(file)
     assert table.games == 1
-    # Its own three moves were counted, the opponent's only looked at.
-    assert [table.rows[key].visits[cell] for key, cell in _made(DIAGONAL)] == [1, 0, 1, 0, 1]
+    # Results count for its own three moves only.
+    assert [table.rows[key].visits[cell] for key, cell in _moves_by_position(DIAGONAL)] == [1, 0, 1, 0, 1]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["it.table"]
 
 
@@ -205,18 +205,18 @@ def test_bot_that_reconnects_counts_its_moves_from_the_first_start(tmp_path: Pat
     bot = Learner(tmp_path / "it.table", learn=True)
     for before in (1, 3):
         bot.start(replace(game(1), moves_before=before))
-    bot.end(game(1), ended())
+    bot.end(game(1), game_end())
     assert bot.table is not None
-    assert [bot.table.rows[key].visits[cell] for key, cell in _made(DIAGONAL)] == [0, 0, 1, 0, 1]
+    assert [bot.table.rows[key].visits[cell] for key, cell in _moves_by_position(DIAGONAL)] == [0, 0, 1, 0, 1]
 
 
 def test_frozen_learner_learns_nothing(tmp_path: Path) -> None:
     file = tmp_path / "it.table"
-    trained(file, 50, "random").save()
+    train(file, 50, "random").save()
     before = file.read_bytes()
     bot = Learner(file)
     bot.start(game(1))
-    bot.end(game(1), ended())
+    bot.end(game(1), game_end())
     bot.close()
     assert file.read_bytes() == before
     assert bot.table == load(file)
@@ -225,7 +225,7 @@ def test_frozen_learner_learns_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("termination", [Termination.TIMEOUT, Termination.RESIGNED, Termination.VOID])
 def test_forfeited_game_teaches_nothing(tmp_path: Path, termination: Termination) -> None:
     bot = Learner(tmp_path / "it.table", learn=True)
-    bot.end(game(1), ended(termination))
+    bot.end(game(1), game_end(termination))
     bot.close()
     assert bot.games == 0
     assert not (tmp_path / "it.table").exists()
@@ -233,11 +233,11 @@ def test_forfeited_game_teaches_nothing(tmp_path: Path, termination: Termination
 
 def test_trained_file_can_be_played_as_a_table(tmp_path: Path) -> None:
     file = tmp_path / "it.table"
-    learner = trained(file, 2_000, "random")
+    learner = train(file, 2_000, "random")
     learner.save()
     table, frozen = Table(file), Learner(file)
     for board, me in reachable_questions():
-        position = at(f"{board} {me}")
+        position = position_of(f"{board} {me}")
         assert table.choose(position) == frozen.choose(position) == learner.choose(position)
 
 
@@ -254,14 +254,14 @@ def test_learner_refuses_a_table_that_no_learner_wrote_and_other_variants(tmp_pa
     save(plain, TableFile(TICTACTOE))
     with pytest.raises(TableError, match="got a table without `games` and visits"):
         Learner(plain)
-    trained(small, 5, "random", variant=parse_variant("mnk:3,2,2")).save()
+    train(small, 5, "random", variant=parse_variant("mnk:3,2,2")).save()
     with pytest.raises(VariantRefused, match="got variant tictactoe, expected mnk:3,2,2"):
         bot_of(f"learner:file={small}")
     with pytest.raises(VariantRefused, match="expected a board of at most 12 cells"):
         bot_of(f"learner:file={tmp_path / 'new'},learn=true", parse_variant("mnk:4,4,4"))
 
 
-def test_opponent_that_learns_itself_is_no_opponent_for_training(tmp_path: Path) -> None:
+def test_training_refuses_an_opponent_that_learns_itself(tmp_path: Path) -> None:
     other = Learner(tmp_path / "other", learn=True)
     with pytest.raises(BotSpecError, match=r"^--against learner: got a choice that depends on what it has learnt"):
         Trainer(Learner(tmp_path / "it", learn=True), TICTACTOE, [other], 1)
@@ -273,7 +273,7 @@ def test_opponent_that_learns_itself_is_no_opponent_for_training(tmp_path: Path)
 @pytest.mark.parametrize("damage", ["cut", "flipped", "line gone", "more", "empty"])
 def test_damaged_file_is_refused_and_left_as_it_is(tmp_path: Path, damage: str) -> None:
     file = tmp_path / "it.table"
-    trained(file, 50, "random").save()
+    train(file, 50, "random").save()
     content = file.read_bytes()
     lines = content.splitlines(keepends=True)
     middle = content.index(b"500", len(content) // 2)
@@ -307,7 +307,7 @@ def test_two_learners_cannot_write_one_file(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["it.table"]
 
 
-def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path) -> None:
+def test_a_folder_or_pipe_is_not_replaced_by_a_table(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for path in (pipe, tmp_path):
@@ -318,7 +318,7 @@ def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.processes
-def test_lock_of_a_killed_process_hinders_nobody(tmp_path: Path) -> None:
+def test_the_lock_of_a_killed_process_is_free(tmp_path: Path) -> None:
     file = tmp_path / "it.table"
     program = "import sys, time; from pathlib import Path; from noughts_bots.reference.locked_file import LockedFile\n"
     program += "held = LockedFile(Path(sys.argv[1])); print('held', flush=True); sys.stdin.read()"
@@ -360,7 +360,7 @@ def test_file_is_whole_after_a_kill_at_any_moment(tmp_path: Path) -> None:
     for attempt in range(5):
         with subprocess.Popen([sys.executable, "-c", SAVING, str(file)], stdout=subprocess.PIPE) as process:
             assert process.stdout is not None
-            # It saves all the time: wherever this number of saves ends, the kill is somewhere within the next.
+            # The process saves without a pause, so the kill falls into the save after these.
             for _ in range(3 + 7 * attempt):
                 at_least = int(process.stdout.readline())
             os.kill(process.pid, signal.SIGKILL)
@@ -372,10 +372,10 @@ def test_file_is_whole_after_a_kill_at_any_moment(tmp_path: Path) -> None:
 
 def test_save_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
     file = tmp_path / "it.table"
-    learner = trained(file, 20, "random")
+    learner = train(file, 20, "random")
     learner.save()
     before = file.read_bytes()
-    (tmp_path / ".it.table.tmp").mkdir()  # where it would write first
+    (tmp_path / ".it.table.tmp").mkdir()  # the name of its temporary file
     learner.correct(TICTACTOE, DIAGONAL, range(0))
     with pytest.raises(OSError, match=r"it\.table") as failed:
         learner.save()

@@ -364,7 +364,7 @@ def test_minimax_takes_the_first_of_the_best_cells() -> None:
             assert answer.candidates == (first,)
 
 
-def test_programs_decide_differently_with_lines_of_both_marks() -> None:
+def test_minimax_programs_differ_on_boards_with_two_lines() -> None:
     board = "XXXOO...."
     assert minimax.consider(board, "O").scores[5] == -10
     assert minimax.consider(board, "X").scores[5] == 10
@@ -388,7 +388,7 @@ def test_the_plain_recursion_makes_549946_calls() -> None:
 # 004: fives
 
 
-def test_the_sum_of_five_cells_tells_what_is_on_them() -> None:
+def test_the_sum_of_five_cells_determines_their_marks() -> None:
     sums = {
         (noughts, crosses): noughts * fives.NOUGHT + crosses * fives.CROSS
         for noughts in range(6)
@@ -398,7 +398,7 @@ def test_the_sum_of_five_cells_tells_what_is_on_them() -> None:
     assert set(fives.PRIORITY_BY_SUM) == {sums[pair] for marks in (2, 3, 4) for pair in ((marks, 0), (0, marks))}
 
 
-def test_three_noughts_are_stopped_where_both_their_windows_are() -> None:
+def test_three_noughts_are_blocked_in_the_cell_of_both_windows() -> None:
     # Red III: the cell on the left is in one of the two windows, the cell on the right in both.
     answer = fives.consider("X.OOO..X", "X", columns=8, rows=1, k=5)
     assert answer.scores == {1: 1_000_001, 5: 2_000_001, 6: 1_000_001}

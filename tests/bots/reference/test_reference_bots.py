@@ -1,4 +1,4 @@
-"""The reference bots play exactly as the programs of their articles, on every board and for either side.
+"""The reference bots play exactly like the programs of their articles, on every board and for either side.
 
 The oracle is an independent transcription of those programs; other boards are compared with plain recursions here.
 """
@@ -50,7 +50,7 @@ SPECS = (
 
 @cache
 def every_position() -> tuple[tuple[str, str, Position], ...]:
-    """Each of the 3^9 boards with a free cell, either side to move: also such as play cannot reach."""
+    """Return each of the 3^9 boards with a free cell and either side to move, also unreachable ones."""
     return tuple((board, me, Position.parse(TICTACTOE, f"{board} {me}")) for board, me in every_question())
 
 
@@ -59,20 +59,20 @@ def bot_of(spec: str, variant: Variant = TICTACTOE) -> CachingBot:
 
 
 def plain(considered: Considered) -> tuple[tuple[int, ...], tuple[int, ...], dict[int, int]]:
-    """Candidates, chances and scores, equal chances spelled out."""
+    """Return candidates, weights and scores, with equal weights written out."""
     weights = considered.weights or (1,) * len(considered.candidates)
     return considered.candidates, weights, considered.scores
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("spec", SPECS)
-def test_bot_considers_what_its_article_does_on_every_board(spec: str) -> None:
+def test_a_bot_has_the_candidates_of_its_article_on_every_board(spec: str) -> None:
     parsed = parse_spec(spec)
     options = {key: value == "true" if key == "faster" else int(value) for key, value in parsed.options.items()}
     oracle, bot = PLAYERS[parsed.target], bot_of(spec)
     for board, me, position in every_nth(every_position(), 20, SPECS.index(spec)):
         answer = oracle(board, me, **options)
-        # The article's answer is one: free cells, each once, and a score for every free cell or none.
+        # The oracle's answer is valid: each candidate is free and listed once; all free cells have scores, or none.
         assert answer.candidates
         assert len(set(answer.candidates)) == len(answer.candidates) == len(answer.weights)
         assert min(answer.weights) > 0
@@ -92,7 +92,7 @@ def test_bots_default_to_the_strongest_option() -> None:
             assert default.consider(position) == explicit.consider(position)
 
 
-# What the articles' programs were found to do.
+# Known behaviour of the articles' programs.
 
 
 def test_pascal_may_lose_to_opposite_corners() -> None:
@@ -112,7 +112,7 @@ def test_pascal_holds_ratings_that_no_byte_could() -> None:
 
 
 @pytest.mark.long
-def test_nextstep_sees_no_more_at_depth_9_than_at_depth_8() -> None:
+def test_nextstep_has_the_same_scores_at_depths_8_and_9() -> None:
     shallow, deep = NextStep(8), NextStep(9)
     assert all(shallow.consider(p) == deep.consider(p) for _, _, p in every_nth(every_position(), 7))
 
@@ -128,7 +128,7 @@ def test_minimax_prefers_an_earlier_cell_to_an_immediate_win() -> None:
 
 
 def reachable_positions() -> list[Position]:
-    """The 4,520 positions of games that are not over."""
+    """Return the 4,520 positions of unfinished games."""
     return [Position.parse(TICTACTOE, f"{board} {me}") for board, me in reachable_questions()]
 
 
@@ -156,7 +156,7 @@ def test_faster_minimax_values_near_wins_and_losses_higher() -> None:
 
 
 def test_minimax_with_a_depth_sees_no_win_beyond_it() -> None:
-    # A fork at the third half-move wins at the third own stone, the fifth half-move.
+    # X can fork with the third half-move and win with the fifth.
     position = Position.parse(TICTACTOE, "X.O...... X")
     assert set(Minimax(depth=4).consider(position).scores.values()) == {0}
     assert max(Minimax(depth=5).consider(position).scores.values()) == 10
@@ -188,7 +188,7 @@ def test_three_stage_never_opens_in_the_first_row() -> None:
 
 
 def moves_of(bot: CachingBot, position: Position, count: int) -> Counter[int]:
-    """Count how often each cell is chosen over so many seeds."""
+    """Count how often each cell is chosen with the seeds 0 to `count` - 1."""
     chosen: Counter[int] = Counter()
     for seed in range(count):
         position.seed = seed
@@ -212,7 +212,7 @@ def moves_of(bot: CachingBot, position: Position, count: int) -> Counter[int]:
         ("coursework:level=2", "....X.... O"),
     ],
 )
-def test_cells_are_drawn_as_often_as_their_weights_say(spec: str, text: str) -> None:
+def test_cells_are_chosen_in_proportion_to_their_weights(spec: str, text: str) -> None:
     bot, position, games = bot_of(spec), Position.parse(TICTACTOE, text), 20_000
     candidates, weights, _ = plain(bot.consider(position))
     chosen = moves_of(bot, position, games)
@@ -221,7 +221,7 @@ def test_cells_are_drawn_as_often_as_their_weights_say(spec: str, text: str) -> 
     for cell, weight in zip(candidates, weights, strict=True):
         expected = games * weight / sum(weights)
         chi_square += (chosen[cell] - expected) ** 2 / expected
-    # The seeds are fixed, so that the result is too; 27.9 is the 99.95 % quantile for nine candidates.
+    # The seeds are fixed, and so is the result. 27.9 is the 99.95 % quantile of chi-square for nine candidates.
     assert chi_square < 27.9
 
 
@@ -245,7 +245,7 @@ def test_bot_chooses_one_of_its_candidates(spec: str) -> None:
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_a_clock_makes_bots_tell_their_scores_and_changes_no_move(spec: str) -> None:
+def test_with_a_clock_bots_report_scores_and_play_the_same_moves(spec: str) -> None:
     bot = bot_of(spec)
     for number, (_, _, position) in enumerate(every_position()[::211]):
         position = position.copy()
@@ -287,36 +287,36 @@ def test_depth_search_searches_no_position_twice(monkeypatch: pytest.MonkeyPatch
     assert set(searched.values()) <= {1}
 
 
-def test_minimax_asks_no_question_about_a_position_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: Counter[tuple[int, int, int]] = Counter()
+def test_minimax_searches_no_position_twice_for_the_same_goal(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched: Counter[tuple[int, int, int]] = Counter()
     search = FullSearch._search
 
     def counted(self: FullSearch, goal: int, mover: int, other: int, cells: int) -> bool:
-        asked[goal, mover, other] += 1
+        searched[goal, mover, other] += 1
         return search(self, goal, mover, other, cells)
 
     monkeypatch.setattr(FullSearch, "_search", counted)
     bot = Minimax()
     for _, _, position in every_position():
         bot.consider(position)
-    assert set(asked.values()) == {1}
+    assert set(searched.values()) == {1}
 
 
 @pytest.mark.parametrize("spec", [spec for spec in SPECS if spec != "random"])
-def test_bot_works_a_position_out_once(monkeypatch: pytest.MonkeyPatch, spec: str) -> None:
+def test_a_bot_computes_each_position_once(monkeypatch: pytest.MonkeyPatch, spec: str) -> None:
     bot = bot_of(spec)
-    worked_out: list[str] = []
+    computed: list[str] = []
     work_out = bot.work_out
 
     def counted(position: Position) -> Considered:
-        worked_out.append(str(position))
+        computed.append(str(position))
         return work_out(position)
 
     monkeypatch.setattr(bot, "work_out", counted)
     for _ in range(3):
         bot.choose(Position(TICTACTOE))
         bot.choose(Position.parse(TICTACTOE, "X...O...X O"))
-    assert worked_out == ["......... X", "X...O...X O"]
+    assert computed == ["......... X", "X...O...X O"]
 
 
 @pytest.mark.parametrize(
@@ -334,7 +334,7 @@ def test_search_scores_alike_after_it_has_forgotten(monkeypatch: pytest.MonkeyPa
     assert [forgetful.consider(position) for _, _, position in every_position()[::97]] == expected
 
 
-def test_bot_forgets_answers_rather_than_grow_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_remembered_answers_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remembering_module, "_REMEMBERED_CELLS", 90)
     bot = Pascal()
     for _, _, position in every_position()[::97]:
@@ -347,7 +347,7 @@ def test_bot_forgets_answers_rather_than_grow_without_end(monkeypatch: pytest.Mo
 
 @st.composite
 def positions(draw: st.DrawFn, cells: int, *, from_stones: int = 0) -> Position:
-    """Any stones on a board of at most so many cells, with a free one."""
+    """Draw any stones on a board of at most `cells` cells, with a free cell."""
     columns = draw(st.integers(1, min(cells, 30)))
     rows = draw(st.integers(1, min(cells // columns, 30)))
     length = draw(st.integers(1, max(columns, rows)))
@@ -358,7 +358,7 @@ def positions(draw: st.DrawFn, cells: int, *, from_stones: int = 0) -> Position:
 
 
 class Article:
-    """The article's `NextStep` and `Fin`, letter by letter, for the lines of any variant."""
+    """The article's `NextStep` and `Fin`, statement by statement, for the lines of any variant."""
 
     def __init__(self, variant: Variant, depth: int) -> None:
         self.lines = variant.line_cells
@@ -421,7 +421,7 @@ def test_nextstep_looks_farther_like_the_plain_recursion(position: Position, dep
     assert NextStep(depth).consider(position).scores == expected
 
 
-def test_nextstep_plays_at_a_depth_of_its_own_on_each_board() -> None:
+def test_the_default_depth_of_nextstep_depends_on_the_board() -> None:
     variants = [parse_variant(text) for text in ("tictactoe", "mnk:4,4,4", "mnk:7,6,4", "mnk:15,15,5", "mnk:30,30,5")]
     assert [default_depth(variant) for variant in variants] == [9, 7, 5, 4, 3]
 
@@ -435,7 +435,7 @@ def test_nextstep_plays_gomoku_and_stops_an_open_three() -> None:
 
 
 def plain_values(position: Position, *, faster: bool = False, depth: int = 1000) -> dict[int, int]:
-    """The values of the plain minimax recursion."""
+    """Return the values of all free cells by the plain minimax recursion."""
     variant = position.variant
 
     @cache
@@ -480,7 +480,7 @@ def nobody_has_a_line(position: Position) -> bool:
 @given(positions(10))
 @examples(80)
 def test_faster_minimax_scores_other_boards_like_the_plain_recursion(position: Position) -> None:
-    # With lines of both sides 001 counts the first it finds; `every_position` holds such boards.
+    # On boards with lines of both sides the article 001 counts the first line found; `every_position` has such boards.
     assume(nobody_has_a_line(position))
     assert Minimax(faster=True).consider(position).scores == plain_values(position, faster=True)
 
@@ -504,7 +504,7 @@ def test_first_free_takes_the_lowest_free_cell_of_any_board(position: Position) 
 
 def test_minimax_with_a_depth_plays_gomoku_and_stops_a_four() -> None:
     variant = parse_variant("mnk:15,15,5")
-    # X has four in the top row from the corner on: one cell is left to O, who loses everywhere else.
+    # X has four in the top row from the corner on: O must take the fifth cell.
     position = Position.after(variant, (0, 100, 1, 120, 2, 140, 3))
     considered = bot_of("minimax:depth=2", variant).consider(position)
     assert considered.candidates == (4,)
@@ -551,6 +551,6 @@ def test_minimax_refuses_a_large_board_and_names_the_option_that_plays_it(spec: 
 
 
 def test_minimax_plays_a_board_of_16_cells() -> None:
-    # Whoever begins wins in three in a row on 4x4.
+    # The first mover wins three in a row on 4x4.
     considered = bot_of("minimax", parse_variant("mnk:4,4,3")).consider(Position(parse_variant("mnk:4,4,3")))
     assert set(considered.scores.values()) == {10}

@@ -12,7 +12,7 @@ from noughts_bots.reference.registry import REFERENCE_BOTS, BuiltIn
 
 
 @pytest.mark.parametrize("row", REFERENCE_BOTS.values(), ids=list(REFERENCE_BOTS))
-def test_a_bot_is_listed_under_its_own_name(row: BuiltIn) -> None:
+def test_each_bot_is_registered_under_its_own_name(row: BuiltIn) -> None:
     assert row.bot.name == row.name
 
 
@@ -22,7 +22,7 @@ def test_a_table_takes_the_same_levels_from_its_spec_and_its_file() -> None:
 
 
 @pytest.mark.processes
-def test_to_make_one_bot_loads_no_other() -> None:
+def test_making_a_bot_loads_no_other_bot() -> None:
     program = (
         "import sys; from noughts_bots.reference.specs import make_bot, parse_spec; make_bot(parse_spec('random'));"
         "print('noughts_bots.reference.minimax' in sys.modules)"

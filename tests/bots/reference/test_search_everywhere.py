@@ -1,7 +1,7 @@
-"""Searches on boards with gravity, spoiled lines and layers: compared with a recursion that takes no shortcut.
+"""Searches on boards with gravity, exact lines and layers, compared with a plain recursion.
 
-On these boards a move may open the cell above it, or spoil its own side's line: what is left out on plain boards
-must not be left out here.
+On these boards a move can open the cell above it, or make its own line too long. Shortcuts that are valid on plain
+boards must not be taken here.
 """
 
 import random
@@ -24,7 +24,7 @@ FIN = Scale(lost=8, unknown=16, drawn=24, won=32, step=1)
 TEN = Scale(lost=-10, unknown=0, drawn=0, won=10, step=0)
 
 
-def made(
+def make_variant(
     columns: int, rows: int, length: int, layers: int = 1, *, exact: bool = False, gravity: bool = False
 ) -> Variant:
     board = Board(columns, rows, layers)
@@ -40,26 +40,26 @@ def made(
 
 
 BOARDS = [
-    made(4, 3, 3, gravity=True),
-    made(4, 4, 4, gravity=True),
-    made(3, 5, 3, gravity=True),
-    made(2, 3, 3, 3, gravity=True),
-    made(6, 2, 3, exact=True),
-    made(4, 4, 3, exact=True),
-    made(5, 3, 2, exact=True),
-    made(8, 1, 2, exact=True),
-    made(9, 1, 4, exact=True),
-    made(12, 1, 3, exact=True),
-    made(5, 3, 3, exact=True, gravity=True),
-    made(3, 3, 3, 2),
+    make_variant(4, 3, 3, gravity=True),
+    make_variant(4, 4, 4, gravity=True),
+    make_variant(3, 5, 3, gravity=True),
+    make_variant(2, 3, 3, 3, gravity=True),
+    make_variant(6, 2, 3, exact=True),
+    make_variant(4, 4, 3, exact=True),
+    make_variant(5, 3, 2, exact=True),
+    make_variant(8, 1, 2, exact=True),
+    make_variant(9, 1, 4, exact=True),
+    make_variant(12, 1, 3, exact=True),
+    make_variant(5, 3, 3, exact=True, gravity=True),
+    make_variant(3, 3, 3, 2),
     parse_variant("tictactoe3d"),
     parse_variant("connect4"),
 ]
 by_name = pytest.mark.parametrize("variant", BOARDS, ids=lambda variant: variant.name)
 
 
-class Plain:
-    """Every move, every reply, to the depth; what has been worked out is remembered, and nothing else is spared."""
+class PlainRecursion:
+    """A recursion over all moves to the depth; its only shortcut is a memory of results."""
 
     def __init__(self, variant: Variant, scale: Scale) -> None:
         self.variant, self.scale = variant, scale
@@ -98,8 +98,8 @@ class Plain:
         return {cell: self.after(own, opponent, cell, depth - 1, True) for cell in self.cells(own | opponent)}
 
 
-def played(variant: Variant, chance: random.Random, fewest_free: int, most_free: int) -> Position:
-    """A position of a game that is not over, reached by moves at random, with so many cells left."""
+def random_position(variant: Variant, chance: random.Random, fewest_free: int, most_free: int) -> Position:
+    """Return a random position of an unfinished game with this range of free cells."""
     while True:
         position = Position(variant)
         left = chance.randint(fewest_free, most_free)
@@ -114,9 +114,9 @@ def played(variant: Variant, chance: random.Random, fewest_free: int, most_free:
 @pytest.mark.parametrize("depth", [1, 2, 3, 4, 5])
 def test_a_depth_search_scores_as_the_plain_recursion(variant: Variant, depth: int) -> None:
     chance = random.Random(f"{variant.name} {depth}")
-    search, plain = DepthSearch(variant, depth, FIN), Plain(variant, FIN)
+    search, plain = DepthSearch(variant, depth, FIN), PlainRecursion(variant, FIN)
     for _ in range(repetitions((80, 40, 30, 6, 6)[depth - 1])):
-        position = played(variant, chance, 1, min(variant.cells, (42, 42, 36, 10, 10)[depth - 1]))
+        position = random_position(variant, chance, 1, min(variant.cells, (42, 42, 36, 10, 10)[depth - 1]))
         expected = plain.scores(position.own, position.opponent, depth)
         assert search.scores(position.own, position.opponent) == expected, position
 
@@ -125,9 +125,9 @@ def test_a_depth_search_scores_as_the_plain_recursion(variant: Variant, depth: i
 @by_name
 def test_a_depth_search_to_the_end_scores_as_the_plain_recursion(variant: Variant) -> None:
     chance = random.Random(variant.name)
-    search, plain = DepthSearch(variant, variant.cells, FIN), Plain(variant, FIN)
+    search, plain = DepthSearch(variant, variant.cells, FIN), PlainRecursion(variant, FIN)
     for _ in range(repetitions(12)):
-        position = played(variant, chance, 1, 8)
+        position = random_position(variant, chance, 1, 8)
         expected = plain.scores(position.own, position.opponent, variant.cells)
         assert search.scores(position.own, position.opponent) == expected, position
 
@@ -136,9 +136,9 @@ def test_a_depth_search_to_the_end_scores_as_the_plain_recursion(variant: Varian
 @by_name
 def test_a_full_search_values_as_the_plain_recursion(variant: Variant) -> None:
     chance = random.Random(f"full {variant.name}")
-    search, plain = FullSearch(variant), Plain(variant, TEN)
+    search, plain = FullSearch(variant), PlainRecursion(variant, TEN)
     for _ in range(repetitions(20)):
-        position = played(variant, chance, 1, 8)
+        position = random_position(variant, chance, 1, 8)
         expected = plain.scores(position.own, position.opponent, variant.cells)
         assert search.scores(position.own, position.opponent) == expected, position
 
@@ -156,9 +156,9 @@ def test_threats_found_move_by_move_are_those_of_the_whole_board(variant: Varian
                     assert found >> free & 1 == wins, (bin(stones), free)
 
 
-def test_nextstep_does_not_open_the_cell_above_for_a_win_of_the_other_side() -> None:
+def test_nextstep_does_not_open_a_winning_cell_for_the_opponent() -> None:
     variant = parse_variant("connect4")
-    # O has three in the second row from below, open at column d only: a stone at its bottom opens it for the next one.
+    # O has three in the second row from below and needs column d there: a stone at the bottom of d opens that cell.
     rows = [".......", ".......", ".......", ".......", "OOO....", "XXO.X.."]
     position = Position.parse(variant, "/".join(rows) + " X")
     scores = NextStep(depth=2).consider(position).scores
@@ -167,7 +167,7 @@ def test_nextstep_does_not_open_the_cell_above_for_a_win_of_the_other_side() -> 
     assert Minimax(depth=2).consider(position).scores[38] == -10
 
 
-def test_a_sixth_in_a_row_is_no_threat_where_exactly_five_win() -> None:
+def test_a_sixth_in_a_row_is_not_a_threat_if_exactly_five_win() -> None:
     exact, free = parse_variant("gomoku:exact"), parse_variant("gomoku")
     row = "XXX.XX........."
     text = row + "." * 210 + " X"
@@ -203,7 +203,7 @@ def test_bots_that_know_only_rules_play_every_variant_by_its_rules(spec: str, na
             position.play(cell)
 
 
-def test_fives_sees_neighbours_across_layers_and_none_around_the_corner() -> None:
+def test_neighbours_of_fives_cross_layers_but_not_edges() -> None:
     cube = parse_variant("qubic")
     scores = Fives().consider(Position(cube, opponent=1 << 0, side=1)).scores
     assert {cell for cell, score in scores.items() if score == 1} == {1, 4, 5, 16, 17, 20, 21}
@@ -218,11 +218,11 @@ def test_fives_opens_in_the_middle_of_every_board() -> None:
 
 
 def test_an_unreachable_threat_is_seen_among_many_open_lines() -> None:
-    variant = made(10, 4, 3, gravity=True)
+    variant = make_variant(10, 4, 3, gravity=True)
     # O threatens 25, above the free cell 35; X has other moves.
     position = Position.parse(variant, "/".join(["." * 10, "." * 10, "...OO.....", "...XX.X..."]) + " X")
     assert Threats(variant).of(position.opponent) >> 25 & 1
-    plain = Plain(variant, FIN)
+    plain = PlainRecursion(variant, FIN)
     for depth in (2, 3, 4):
         expected = plain.scores(position.own, position.opponent, depth)
         assert DepthSearch(variant, depth, FIN).scores(position.own, position.opponent) == expected

@@ -175,7 +175,7 @@ def test_unknown_name_is_refused_also_in_a_spec_made_by_hand() -> None:
         ("random:level=1", "got option level, expected no options; write random"),
     ],
 )
-def test_bad_option_is_refused_with_what_is_allowed(text: str, complaint: str) -> None:
+def test_a_wrong_option_is_refused_with_the_allowed_values(text: str, complaint: str) -> None:
     with pytest.raises(BotSpecError, match=complaint):
         make_bot(parse_spec(text), TICTACTOE)
 
@@ -188,7 +188,7 @@ def test_foreign_code_is_recognised_but_not_made_in_this_process(kind: str) -> N
         make_bot(spec, TICTACTOE)
 
 
-def test_a_kind_that_there_is_not_is_answered_with_those_that_there_are() -> None:
+def test_an_unknown_kind_is_refused_with_the_known_ones() -> None:
     with pytest.raises(
         BotSpecError,
         match=r"got name 'jar', expected one of random, .* py:, dll:, wasm:, gomocup:, lines:, gtp:, exec:",
@@ -201,7 +201,7 @@ def test_each_hosted_kind_has_a_module_that_loads_it(kind: ChildKind) -> None:
     assert (find_spec(f"noughts_bots.hosts.{kind.name}") is not None) is kind.hosted
 
 
-def test_registered_bot_is_not_made_here() -> None:
+def test_a_bot_on_a_server_is_not_made_from_its_spec() -> None:
     with pytest.raises(BotSpecError, match="got a bot registered on a server"):
         make_bot(parse_spec("bot:alice"), TICTACTOE)
 
@@ -279,6 +279,6 @@ def test_label_given_twice_is_an_error() -> None:
 
 
 @pytest.mark.parametrize("text", ["x" * 5_000, "a b" * 2_000 + ".py", "~nobody-here/a b.py", "~\0/a b.py"])
-def test_text_that_cannot_be_a_path_is_no_bot(text: str) -> None:
+def test_a_text_that_cannot_be_a_path_is_an_unknown_bot(text: str) -> None:
     with pytest.raises(BotSpecError, match="expected one of random"):
         parse_spec(text)

@@ -42,33 +42,33 @@ CORNERS = "X...O...X O  - 1 2 3 - 5 6 7 -\n"
 
 
 def no_progress(done: int, total: int) -> None:
-    """Nobody looks."""
+    """Ignore the progress of `build`."""
 
 
 @cache
-def built(spec: str, variant: str = "tictactoe") -> TableFile:
+def build_table(spec: str, variant: str = "tictactoe") -> TableFile:
     read = parse_variant(variant)
     return build(make_bot(parse_spec(spec), read), read, no_progress)
 
 
-def file_of(tmp_path: Path, text: str) -> Path:
+def write_file(tmp_path: Path, text: str) -> Path:
     file = tmp_path / "edited.table"
     file.write_text(text, encoding="utf-8")
     return file
 
 
-def at(text: str, seed: int = 0) -> Position:
+def position_of(text: str, seed: int = 0) -> Position:
     return Position.parse(TICTACTOE, text, seed=seed)
 
 
-# Playing like the bot that was written down.
+# Playing like the original bot.
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("spec", BUILDABLE)
-def test_a_table_chooses_what_its_bot_chooses_for_every_seed(spec: str, tmp_path: Path) -> None:
+def test_a_table_plays_the_moves_of_its_bot_for_every_seed(spec: str, tmp_path: Path) -> None:
     file = tmp_path / "bot.table"
-    save(file, built(spec))
+    save(file, build_table(spec))
     bot, table = make_bot(parse_spec(spec)), make_bot(parse_spec(f"table:file={file}"), TICTACTOE)
     for position in every_nth(positions(TICTACTOE), 4, BUILDABLE.index(spec)):
         for seed in range(3):
@@ -80,7 +80,7 @@ def test_a_table_chooses_what_its_bot_chooses_for_every_seed(spec: str, tmp_path
 @pytest.mark.parametrize("level", [0, 1])
 def test_table_of_pascal_has_its_two_levels_whichever_it_was_built_from(level: int, tmp_path: Path) -> None:
     file = tmp_path / "pascal.table"
-    save(file, built(f"pascal:level={1 - level}"))
+    save(file, build_table(f"pascal:level={1 - level}"))
     bot, table = make_bot(parse_spec(f"pascal:level={level}")), Table(file, level)
     assert all(table.consider(position) == bot.consider(position) for position in positions(TICTACTOE))
 
@@ -91,30 +91,32 @@ def test_table_of_pascal_has_its_two_levels_whichever_it_was_built_from(level: i
         ("pascal:level=0", 0, True),
         ("pascal:level=1", 1, True),
         ("nextstep", 1, True),
-        # It takes the first of equal scores, which no level does; nor has `random` any scores.
+        # `minimax` takes the first of equal scores, which no level does, and `random` has no scores.
         ("minimax", 0, False),
         ("random", 0, False),
     ],
 )
-def test_table_holds_the_scores_of_its_bot_if_its_choice_follows_from_them(spec: str, level: int, rated: bool) -> None:
-    table, bot = built(spec), make_bot(parse_spec(spec))
+def test_a_table_has_its_bots_scores_if_they_determine_the_choice(spec: str, level: int, rated: bool) -> None:
+    table, bot = build_table(spec), make_bot(parse_spec(spec))
     assert table.level == level
-    position = at("XO....... X")
+    position = position_of("XO....... X")
     scores = bot.consider(position).scores
     ratings = table.rows[position.own, position.opponent].ratings
     assert ({cell: ratings[cell] for cell in position.free} == scores) is rated
 
 
 def test_table_holds_the_4520_positions_in_which_a_move_is_made() -> None:
-    expected = {(position.own, position.opponent) for position in (at(f"{b} {m}") for b, m in reachable_questions())}
-    assert set(built("random").rows) == expected
+    expected = {
+        (position.own, position.opponent) for position in (position_of(f"{b} {m}") for b, m in reachable_questions())
+    }
+    assert set(build_table("random").rows) == expected
     assert len(expected) == 4520
 
 
 def test_table_of_another_small_board_plays_like_its_bot(tmp_path: Path) -> None:
     variant = parse_variant("mnk:3,2,2")
     file = tmp_path / "small.table"
-    save(file, built("nextstep", "mnk:3,2,2"))
+    save(file, build_table("nextstep", "mnk:3,2,2"))
     bot, table = make_bot(parse_spec("nextstep")), make_bot(parse_spec(f"table:file={file}"), variant)
     assert len(positions(variant)) > 10
     assert all(table.choose(position) == bot.choose(position) for position in positions(variant))
@@ -122,7 +124,7 @@ def test_table_of_another_small_board_plays_like_its_bot(tmp_path: Path) -> None
 
 def test_file_that_is_read_and_written_again_has_the_same_bytes(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
-    save(first, built("pascal:level=0"))
+    save(first, build_table("pascal:level=0"))
     save(second, load(first))
     assert first.read_bytes() == second.read_bytes()
     assert [file.name for file in sorted(tmp_path.iterdir())] == ["first", "second"]
@@ -130,10 +132,10 @@ def test_file_that_is_read_and_written_again_has_the_same_bytes(tmp_path: Path) 
 
 def test_board_of_13_cells_is_refused_in_one_line() -> None:
     with pytest.raises(VariantRefused, match=r"got variant mnk:13,1,3 \(13 cells\), expected a board of at most 12"):
-        built("random", "mnk:13,1,3")
+        build_table("random", "mnk:13,1,3")
 
 
-def test_bot_that_changes_its_mind_cannot_be_written_down(tmp_path: Path) -> None:
+def test_a_bot_that_learns_cannot_be_written_as_a_table(tmp_path: Path) -> None:
     with pytest.raises(BotSpecError, match=r"^bot 'learner': got a bot whose choice depends on what it has learnt"):
         build(Learner(tmp_path / "none", learn=True), TICTACTOE, no_progress)
 
@@ -143,47 +145,47 @@ def test_bot_that_changes_its_mind_cannot_be_written_down(tmp_path: Path) -> Non
 
 def test_hand_edited_file_changes_the_play(tmp_path: Path) -> None:
     file = tmp_path / "pascal.table"
-    save(file, built("pascal:level=1"))
+    save(file, build_table("pascal:level=1"))
     text = file.read_text()
     line = next(line for line in text.splitlines() if line.startswith("X...O...X O"))
     assert line == "X...O...X O  - 1001 1001 1001 - 1001 1001 1001 -"
     table = Table(file)
-    assert len({table.choose(at("X...O...X O", seed)) for seed in range(50)}) == 6
+    assert len({table.choose(position_of("X...O...X O", seed)) for seed in range(50)}) == 6
     file.write_text(text.replace(line, "X...O...X O  - 1001 1001 1001 - 1002 1001 1001 -"))
     table = Table(file)
-    assert {table.choose(at("X...O...X O", seed)) for seed in range(50)} == {5}
+    assert {table.choose(position_of("X...O...X O", seed)) for seed in range(50)} == {5}
 
 
-def test_position_that_is_missing_rates_all_its_cells_alike(tmp_path: Path) -> None:
-    table = Table(file_of(tmp_path, HEADER + CORNERS))
-    assert table.consider(at("X........ O")) == Considered(tuple(range(1, 9)))
-    assert len({table.choose(at("X........ O", seed)) for seed in range(200)}) == 8
+def test_a_missing_position_rates_all_its_cells_alike(tmp_path: Path) -> None:
+    table = Table(write_file(tmp_path, HEADER + CORNERS))
+    assert table.consider(position_of("X........ O")) == Considered(tuple(range(1, 9)))
+    assert len({table.choose(position_of("X........ O", seed)) for seed in range(200)}) == 8
 
 
 @pytest.mark.parametrize("level", [0, 1])
-def test_ratings_of_nothing_but_0_are_alike_too(tmp_path: Path, level: int) -> None:
-    table = Table(file_of(tmp_path, HEADER + "X...O...X O  - 0 0 0 - 0 0 0 -\n"), level)
-    assert table.consider(at("X...O...X O")).candidates == (1, 2, 3, 5, 6, 7)
-    assert len({table.choose(at("X...O...X O", seed)) for seed in range(100)}) == 6
+def test_a_position_with_only_zero_ratings_rates_all_cells_alike(tmp_path: Path, level: int) -> None:
+    table = Table(write_file(tmp_path, HEADER + "X...O...X O  - 0 0 0 - 0 0 0 -\n"), level)
+    assert table.consider(position_of("X...O...X O")).candidates == (1, 2, 3, 5, 6, 7)
+    assert len({table.choose(position_of("X...O...X O", seed)) for seed in range(100)}) == 6
 
 
-def test_marks_do_not_matter_but_whose_they_are(tmp_path: Path) -> None:
-    table = Table(file_of(tmp_path, HEADER + CORNERS))
-    assert table.consider(at("O...X...O X")) == table.consider(at("X...O...X O"))
-    assert table.consider(at("X...O...X O")).candidates == (7,)
+def test_a_table_is_valid_for_exchanged_marks(tmp_path: Path) -> None:
+    table = Table(write_file(tmp_path, HEADER + CORNERS))
+    assert table.consider(position_of("O...X...O X")) == table.consider(position_of("X...O...X O"))
+    assert table.consider(position_of("X...O...X O")).candidates == (7,)
 
 
 def test_comments_empty_lines_rows_and_windows_line_ends_are_read(tmp_path: Path) -> None:
     text = HEADER + "# mine\n\n  X../.O./..X   O   - 1 2  3 - 5 6 7 -  \n"
-    table = Table(file_of(tmp_path, text.replace("\n", "\r\n")), 0)
-    assert table.consider(at("X...O...X O")).weights == (1, 2, 3, 5, 6, 7)
+    table = Table(write_file(tmp_path, text.replace("\n", "\r\n")), 0)
+    assert table.consider(position_of("X...O...X O")).weights == (1, 2, 3, 5, 6, 7)
 
 
-def test_file_may_know_a_few_positions_of_a_large_board(tmp_path: Path) -> None:
+def test_a_table_can_have_a_few_positions_of_a_large_board(tmp_path: Path) -> None:
     variant = parse_variant("mnk:15,15,5")
     ratings = " ".join("9" if cell == 112 else "0" for cell in range(225))
     text = f"noughts table 1\nvariant mnk:15,15,5\n{'.' * 225} X {ratings}\n"
-    table = make_bot(parse_spec(f"table:file={file_of(tmp_path, text)}"), variant)
+    table = make_bot(parse_spec(f"table:file={write_file(tmp_path, text)}"), variant)
     assert table.choose(Position(variant)) == 112
     assert len(table.consider(Position.after(variant, [0])).candidates) == 224
 
@@ -216,10 +218,10 @@ def test_file_may_know_a_few_positions_of_a_large_board(tmp_path: Path) -> None:
         (HEADER + CORNERS + "checksum sha256 00\n", 5, "a checksum that does not match", "one that matches"),
     ],
 )
-def test_faulty_file_is_refused_with_the_line_and_what_it_should_say(
+def test_a_faulty_table_is_refused_with_the_line_and_the_expected_text(
     text: str, line: int, got: str, expected: str, tmp_path: Path
 ) -> None:
-    file = file_of(tmp_path, text)
+    file = write_file(tmp_path, text)
     with pytest.raises(TableError) as refused:
         Table(file)
     error = refused.value
@@ -230,11 +232,11 @@ def test_faulty_file_is_refused_with_the_line_and_what_it_should_say(
     assert "\n" not in str(error)
 
 
-def test_file_may_begin_with_the_mark_that_some_editors_put_before_a_text(tmp_path: Path) -> None:
-    assert Table(file_of(tmp_path, "\ufeff" + HEADER + CORNERS), 0).plays(TICTACTOE)
+def test_a_table_can_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    assert Table(write_file(tmp_path, "\ufeff" + HEADER + CORNERS), 0).plays(TICTACTOE)
 
 
-def test_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+def test_a_table_that_is_not_text_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "picture"
     file.write_bytes(b"noughts table 1\n\xff\xfe\n")
     with pytest.raises(TableError, match="line 2: got bytes that are not text"):
@@ -260,34 +262,34 @@ def test_file_must_be_named(name: str) -> None:
         make_bot(parse_spec(name))
 
 
-def test_relative_file_is_the_working_directorys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file_of(tmp_path, HEADER + CORNERS)
+def test_a_relative_file_of_a_spec_is_in_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_file(tmp_path, HEADER + CORNERS)
     monkeypatch.chdir(tmp_path)
-    assert make_bot(parse_spec("table:file=edited.table"), TICTACTOE).choose(at("X...O...X O")) == 7
+    assert make_bot(parse_spec("table:file=edited.table"), TICTACTOE).choose(position_of("X...O...X O")) == 7
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert make_bot(parse_spec("table:file=~/edited.table"), TICTACTOE).choose(at("X...O...X O")) == 7
+    assert make_bot(parse_spec("table:file=~/edited.table"), TICTACTOE).choose(position_of("X...O...X O")) == 7
 
 
 def test_table_refuses_another_variant_than_its_own(tmp_path: Path) -> None:
-    file = file_of(tmp_path, HEADER + CORNERS)
+    file = write_file(tmp_path, HEADER + CORNERS)
     with pytest.raises(VariantRefused, match=r"got variant mnk:4,4,3, expected tictactoe; choose that variant"):
         make_bot(parse_spec(f"table:file={file}"), parse_variant("mnk:4,4,3"))
     with pytest.raises(VariantRefused):
         Table(file).choose(Position(parse_variant("mnk:4,4,3")))
 
 
-def test_bots_with_files_go_by_names_that_a_server_takes() -> None:
+def test_labels_of_bots_with_files_are_valid_names() -> None:
     specs = [parse_spec(f"table:file={folder}/my best.table,level=0") for folder in ("/tmp/a", "b")]
     assert unique_labels(specs) == ["table:file=my_best.table,level=0", "table:file=my_best.table,level=0#2"]
     assert len(parse_spec(f"learner:file={'x' * 300}").short) == 60
 
 
-# The article's words a second time: see the oracle.
+# Comparison with the oracle.
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("level", [None, 0, 1])
-def test_table_considers_what_its_article_does_on_every_board(level: int | None, tmp_path: Path) -> None:
+def test_a_table_has_the_candidates_of_its_article_on_every_board(level: int | None, tmp_path: Path) -> None:
     rated = {
         (board, me): pascal_oracle.rayting(kl := pascal_oracle.to_position(board, me), pascal_oracle.fin(kl)[1])
         for board, me in reachable_questions()
@@ -298,17 +300,17 @@ def test_table_considers_what_its_article_does_on_every_board(level: int | None,
         if number % 5
     ]
     text = "\n".join(["noughts table 1", "variant tictactoe", "level 0", *lines, ""])
-    bot: CachingBot = Table(file_of(tmp_path, text), level)
+    bot: CachingBot = Table(write_file(tmp_path, text), level)
     table, lvl = oracle.read_file(text)
     for board, me in every_question():
-        considered = bot.consider(at(f"{board} {me}"))
+        considered = bot.consider(position_of(f"{board} {me}"))
         weights = considered.weights or (1,) * len(considered.candidates)
         expected = oracle.consider(board, me, table, lvl if level is None else level)
         assert (considered.candidates, weights, considered.scores) == tuple(expected), (board, me)
 
 
-def test_table_of_the_documentation_is_one(tmp_path: Path) -> None:
+def test_the_table_of_the_documentation_is_valid(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "reference" / "tables.md").read_text(encoding="utf-8")
     shown = page.partition("```text\n")[2].partition("```")[0]
-    table = Table(file_of(tmp_path, shown))
-    assert table.choose(at("X...O...X O")) == 5
+    table = Table(write_file(tmp_path, shown))
+    assert table.choose(position_of("X...O...X O")) == 5

@@ -14,7 +14,7 @@ HALF, WHOLE, NOTHING = Fraction(1, 2), Fraction(1), Fraction(0)
 
 @cache
 def ideal(own: int, opponent: int, pascals_side: int) -> tuple[Fraction, Fraction]:
-    """The chances that the ideal opponent wins, and that it draws, when it plays on from here.
+    """Return the chances that the ideal opponent wins and draws from this position.
 
     It knows the chances with which Pascal draws its moves, and maximises its own expected result: 1 for a win, half of
     one for a draw. Own stones are those of the side to move.
@@ -29,7 +29,7 @@ def ideal(own: int, opponent: int, pascals_side: int) -> tuple[Fraction, Fractio
 
 
 def after(own: int, opponent: int, cell: int, pascals_side: int) -> tuple[Fraction, Fraction]:
-    """The same when the side to which `own` belongs has just played the cell."""
+    """Return the same chances right after the side of `own` has played the cell."""
     if TICTACTOE.completes(own, cell):
         pascals = (own | opponent).bit_count() % 2 == 1 - pascals_side
         return (NOTHING, NOTHING) if pascals else (WHOLE, NOTHING)
@@ -40,7 +40,7 @@ def after(own: int, opponent: int, cell: int, pascals_side: int) -> tuple[Fracti
 
 def test_pascal_moving_first_never_loses_to_anybody() -> None:
     assert not can_lose(PASCAL, 0, TICTACTOE)
-    assert can_lose(PASCAL, 1, TICTACTOE)  # so the walk does find what there is to be found
+    assert can_lose(PASCAL, 1, TICTACTOE)  # this shows that can_lose can find a loss
 
 
 def test_pascal_moving_second_loses_a_third_to_the_ideal_opponent() -> None:

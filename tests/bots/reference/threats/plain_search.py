@@ -1,4 +1,4 @@
-"""The rules read line by line and a plain search: the tests of `threats` compare with them."""
+"""The rules read line by line, and a plain search: the tests of `threats` compare the bot with them."""
 
 from noughts_referee.rules import Variant
 
@@ -11,7 +11,7 @@ def missing(line: int, own: int, other: int) -> int | None:
 
 
 def completing_cells(variant: Variant, own: int, other: int) -> set[int]:
-    """The free cells that complete a line of `own`."""
+    """Return the free cells that complete a line of `own`."""
     free = [cell for cell in range(variant.cells) if not (own | other) >> cell & 1]
     return {cell for cell in free if variant.completes(own | 1 << cell, cell)}
 
@@ -24,7 +24,7 @@ class PlainNegamax:
         self._known: dict[tuple[int, int], int] = {}
 
     def value(self, own: int, other: int) -> int:
-        """Nobody has a line."""
+        """Return the value of a position without a complete line."""
         known = self._known.get((own, other))
         if known is not None:
             return known
@@ -36,7 +36,7 @@ class PlainNegamax:
         return best or 0
 
     def after(self, own: int, other: int, cell: int) -> int:
-        """The value of a stone on `cell` for its owner."""
+        """Return the value of a stone on `cell` for its owner."""
         own |= 1 << cell
         if self.variant.completes(own, cell):
             return WON - 1

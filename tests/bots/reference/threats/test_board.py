@@ -14,19 +14,19 @@ VARIANTS = ("tictactoe", "mnk:1,1,1", "mnk:5,1,2", "mnk:4,4,4", "mnk:7,6,4", "mn
 
 
 @st.composite
-def played(draw: st.DrawFn, names: tuple[str, ...] = VARIANTS) -> tuple[Variant, list[int]]:
-    """A variant, and some of its cells in an order in which the two sides may have taken them by turns."""
+def games(draw: st.DrawFn, names: tuple[str, ...] = VARIANTS) -> tuple[Variant, list[int]]:
+    """Draw a variant and some of its cells, which the two sides take in turn."""
     variant = parse_variant(draw(st.sampled_from(names)))
     order = draw(st.permutations(range(variant.cells)))
     return variant, list(order[: draw(st.integers(0, variant.cells))])
 
 
-def sets_of(cells: list[int]) -> tuple[int, int]:
+def stones_of(cells: list[int]) -> tuple[int, int]:
     return sum(1 << cell for cell in cells[::2]), sum(1 << cell for cell in cells[1::2])
 
 
-@given(played())
-def test_counts_of_lines_equal_those_that_are_read_afresh(game: tuple[Variant, list[int]]) -> None:
+@given(games())
+def test_counts_of_lines_equal_freshly_computed_ones(game: tuple[Variant, list[int]]) -> None:
     variant, cells = game
     board = Board(variant)
     sides = [board.no_stones, board.no_stones]
@@ -43,26 +43,26 @@ def test_counts_of_lines_equal_those_that_are_read_afresh(game: tuple[Variant, l
                     if missing(line, stones.cells, others.cells) == count
                 )
                 assert lines(stones, others) == expected
-    # Nothing is undone, and nothing needs to be: what was there before is still what it was.
+    # Sets of stones are immutable: those of earlier plies are unchanged.
     for ply, (own, other) in enumerate(history):
-        expected_sets = sets_of(cells[:ply])
+        expected_sets = stones_of(cells[:ply])
         assert (own, other) == tuple(board.stones(stones) for stones in expected_sets)
 
 
-@given(played())
-def test_the_cells_that_win_at_once_are_those_that_the_rules_name(game: tuple[Variant, list[int]]) -> None:
+@given(games())
+def test_cells_that_win_at_once_are_those_of_the_rules(game: tuple[Variant, list[int]]) -> None:
     variant, cells = game
     board = Board(variant)
-    own, other = sets_of(cells)
+    own, other = stones_of(cells)
     winning = board.winning_cells(board.stones(own), board.stones(other))
     assert set(members(winning)) - set(members(own | other)) == completing_cells(variant, own, other)
 
 
-@given(played())
-def test_a_position_is_evaluated_like_the_sum_over_its_lines(game: tuple[Variant, list[int]]) -> None:
+@given(games())
+def test_the_evaluation_is_the_sum_over_all_lines(game: tuple[Variant, list[int]]) -> None:
     variant, cells = game
     board = Board(variant)
-    own, other = sets_of(cells)
+    own, other = stones_of(cells)
     expected = 0
     for line in variant.lines:
         if line & own and not line & other:
@@ -72,11 +72,11 @@ def test_a_position_is_evaluated_like_the_sum_over_its_lines(game: tuple[Variant
     assert evaluation(board.stones(own), board.stones(other)) == expected
 
 
-@given(played())
+@given(games())
 def test_cells_that_make_one_four_or_two_are_found(game: tuple[Variant, list[int]]) -> None:
     variant, cells = game
     board = Board(variant)
-    own, other = sets_of(cells)
+    own, other = stones_of(cells)
     if completing_cells(variant, own, other):
         return
     fours = Fours(board, board.stones(own), board.stones(other))
@@ -86,10 +86,10 @@ def test_cells_that_make_one_four_or_two_are_found(game: tuple[Variant, list[int
     assert list(members(fours.twice)) == [cell for cell in free if winning_then[cell] > 1]
 
 
-@given(played(("mnk:5,5,3", "mnk:5,5,4", "mnk:7,6,4", "mnk:9,9,5")))
-def test_the_answers_to_a_threat_are_all_cells_that_leave_no_double_four(game: tuple[Variant, list[int]]) -> None:
+@given(games(("mnk:5,5,3", "mnk:5,5,4", "mnk:7,6,4", "mnk:9,9,5")))
+def test_answers_to_a_threat_are_the_cells_that_prevent_double_fours(game: tuple[Variant, list[int]]) -> None:
     variant, cells = game
-    own, other = sets_of(cells)
+    own, other = stones_of(cells)
     board = Board(variant)
     fours = Fours(board, board.stones(own), board.stones(other))
     if not fours.twice or completing_cells(variant, own, other):

@@ -1,4 +1,4 @@
-"""The bot `threats`: positions with known answers, games that can be repeated, and its clock. Time is invented here."""
+"""The bot `threats`: positions with known answers, repeatable games, and time limits with a simulated clock."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -24,7 +24,7 @@ def move_of(bot: ThreatsBot | Random, position: Position) -> int:
 
 
 def on_gomoku(**rows: str) -> Position:
-    """A position of 15x15 with X to move: `r7` is row 7, what is not given is empty."""
+    """Return a 15x15 position with X to move: `r7` is row 7; rows that are not given are empty."""
     lines = [rows.get(f"r{row}", "").ljust(15, ".") for row in range(15)]
     return Position.parse(GOMOKU, "/".join(lines) + " X")
 
@@ -65,14 +65,14 @@ def test_tactics_with_known_answers(what: str, position: Position, cells: set[in
         assert {considered.scores[candidate] for candidate in considered.candidates} == {score}
 
 
-def test_a_lost_position_is_told_and_the_loss_put_off() -> None:
+def test_in_a_lost_position_the_bot_delays_the_loss_and_scores_it() -> None:
     considered = ThreatsBot().consider(on_gomoku(r7=".....OOOO......", r9="..X.X.X.X"))
     (candidate,) = considered.candidates
     assert candidate in (cell(7, 4), cell(7, 9))
     assert considered.scores == {candidate: -999_998}
 
 
-def test_an_own_win_comes_before_a_block() -> None:
+def test_the_bot_wins_before_it_blocks() -> None:
     position = Position.parse(TIC_TAC_TOE, "XX.OO.... X")
     assert ThreatsBot().consider(position).candidates == (2,)
 
@@ -101,7 +101,7 @@ def test_the_first_stone_is_drawn_from_the_cells_with_the_most_lines() -> None:
 
 
 def play(variant: Variant, players: tuple[ThreatsBot | Random, ThreatsBot | Random], seed: int) -> int | None:
-    """The side that wins."""
+    """Play a game, and return the side that wins."""
     position = Position(variant)
     while position.free:
         mover = position.side
@@ -118,7 +118,7 @@ BOARDS = ("mnk:1,1,1", "mnk:1,5,3", "mnk:5,1,2", "mnk:7,6,4", "mnk:12,3,8", "mnk
 
 
 @pytest.mark.parametrize("name", BOARDS)
-def test_it_plays_every_board_and_does_not_lose_to_chance(name: str) -> None:
+def test_threats_plays_every_board_and_does_not_lose_to_random(name: str) -> None:
     variant, bot, chance = parse_variant(name), ThreatsBot(nodes=100), Random()
     assert play(variant, (bot, chance), seed=1) in (0, None)
     if name != "mnk:1,1,1":
@@ -127,10 +127,10 @@ def test_it_plays_every_board_and_does_not_lose_to_chance(name: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["tictactoe", "mnk:4,4,4"])
-def test_it_does_not_lose_to_minimax(name: str) -> None:
+def test_threats_does_not_lose_to_minimax(name: str) -> None:
     variant = parse_variant(name)
     bots = [ThreatsBot(nodes=1000), make_bot(parse_spec("minimax"))]
-    # A corner, an edge and a middle: every first stone is one of these, turned or mirrored.
+    # A corner, an edge and an inner cell: by symmetry each first stone equals one of these.
     for first in (0, 1, variant.columns + 1):
         for side in (0, 1):
             position = Position.after(variant, [first])
@@ -154,7 +154,7 @@ def lines_of_a_cube(edge: int) -> tuple[int, ...]:
     return tuple(sorted(lines))
 
 
-def test_it_plays_in_space_where_only_lines_count() -> None:
+def test_threats_plays_qubic() -> None:
     qubic = replace(parse_variant("mnk:4,16,4"), name="qubic", lines=lines_of_a_cube(4))
     assert len(qubic.lines) == 76
     bot, chance = ThreatsBot(nodes=200), Random()
@@ -164,13 +164,13 @@ def test_it_plays_in_space_where_only_lines_count() -> None:
 
 
 @pytest.mark.parametrize("name", ["connect4", "tictactoe3d:5"])
-def test_it_refuses_variants_in_which_more_than_lines_counts(name: str) -> None:
+def test_threats_refuses_variants_with_gravity_and_unknown_cubes(name: str) -> None:
     variant = replace(parse_variant("mnk:7,6,4"), name=name)
     with pytest.raises(VariantRefused, match="threats"):
         ThreatsBot().require(variant)
 
 
-def test_it_takes_the_side_that_its_search_likes_better() -> None:
+def test_threats_takes_the_side_with_the_better_score() -> None:
     three_of_x, three_of_o = (112, 0, 113, 14, 114), (0, 112, 14, 113, 210)
     for clock_us in (0, 10_000_000):
         bot = ThreatsBot(nodes=300, clock=lambda: 0.0)
@@ -242,12 +242,12 @@ def thinking_time(
     return clock.now
 
 
-def test_it_uses_most_of_the_limit_of_a_move_and_never_more() -> None:
+def test_threats_uses_most_of_the_move_limit_and_never_more() -> None:
     assert 0.15 < thinking_time(0.2, TimeLimits(move=0.2)) < 0.2
     assert 0.75 < thinking_time(1.0, TimeLimits(move=1.0)) < 1.0
 
 
-def test_a_bank_lasts_for_the_game() -> None:
+def test_base_time_lasts_for_the_game() -> None:
     limits = TimeLimits(bank=60.0, increment=0.5)
     left = 60.0
     for _ in range(60):
@@ -257,7 +257,7 @@ def test_a_bank_lasts_for_the_game() -> None:
     assert thinking_time(0.3, limits) < 0.3
 
 
-def test_a_bank_without_increment_is_never_used_up() -> None:
+def test_base_time_without_increment_is_never_used_up() -> None:
     left = 1.0
     for _ in range(100):
         used = thinking_time(left, TimeLimits(bank=1.0))
@@ -276,7 +276,7 @@ def test_games_that_are_asked_together_share_the_time() -> None:
 
 
 @pytest.mark.parametrize("left", [0.000001, 0.001, 0.005])
-def test_with_no_time_at_all_it_still_wins_and_blocks(left: float) -> None:
+def test_without_time_threats_still_wins_and_blocks(left: float) -> None:
     for text, expected in (("XX.OO.... X", 2), ("X..OO.X.. X", 5)):
         position = Position.parse(TIC_TAC_TOE, text)
         position.own_clock_us = max(1, round(left * 1e6))
@@ -285,7 +285,7 @@ def test_with_no_time_at_all_it_still_wins_and_blocks(left: float) -> None:
         assert clock.looks < 10
 
 
-def test_a_forced_move_takes_no_time_to_speak_of() -> None:
+def test_a_forced_move_takes_little_time() -> None:
     clock = Ticking(0.001)
     position = on_gomoku(r7="..XOOOO....", r9="..XX")
     position.own_clock_us = 60_000_000
@@ -300,15 +300,15 @@ def test_a_proven_result_ends_the_thinking() -> None:
     assert clock.now < 10
 
 
-def test_an_answer_found_in_a_hurry_is_not_kept_for_when_there_is_time() -> None:
+def test_a_hurried_answer_is_not_reused_with_more_time() -> None:
     bot = ThreatsBot(clock=Ticking(0.001))
     hurried = bot.consider(timed(GOMOKU, [112, 98, 97], 0.001))
     at_leisure = bot.consider(timed(GOMOKU, [112, 98, 97], 1.0))
     assert len(at_leisure.scores) > len(hurried.scores)
 
 
-def test_what_is_kept_of_one_variant_is_not_taken_for_another() -> None:
-    # The same stones: on 9 cells in a row there is only a row to make, on 3x3 much more.
+def test_remembered_answers_belong_to_their_variant() -> None:
+    # The same stones have different values on 9x1, where only a row can win, and on 3x3.
     square, row = TIC_TAC_TOE, parse_variant("mnk:9,1,3")
     both = ThreatsBot(nodes=3000, clock=lambda: 0.0)
     for variant in (square, row, square, row):

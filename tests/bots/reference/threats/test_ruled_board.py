@@ -11,7 +11,7 @@ NAMES = ("gomoku:exact", "renju", "caro", "caro:exact", "renju:20")
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
-def test_the_cells_that_complete_a_line_are_those_where_the_rules_say_so(name: str) -> None:
+def test_winning_cells_are_those_of_the_rules(name: str) -> None:
     variant = parse_variant(name)
     board, found = RuledBoard(variant), 0
     for dense, _ in positions(60, seed=11, edge=variant.columns):
@@ -31,7 +31,7 @@ def test_the_cells_that_complete_a_line_are_those_where_the_rules_say_so(name: s
     assert found > 50
 
 
-def test_what_renju_forbids_is_not_legal_to_the_first_side_alone() -> None:
+def test_moves_that_renju_forbids_are_illegal_only_for_black() -> None:
     board = RuledBoard(parse_variant("renju"))
     overline = sum(1 << cell for cell in (67, 82, 97, 127, 142))
     none = board.stones(0, 1)

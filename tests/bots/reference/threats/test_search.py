@@ -1,4 +1,4 @@
-"""The search of `threats` against a plain negamax: the same values, and no win that is none."""
+"""The search of `threats` compared with plain negamax: the same values, and no false wins."""
 
 import random
 
@@ -21,7 +21,7 @@ def full_value(board: Board, own: int, other: int) -> int:
 
 
 def random_positions(variant: Variant, most_free: int, count: int) -> list[tuple[int, int]]:
-    """Positions of the variant in which nobody has a line and at most so many cells are free."""
+    """Return random positions without a complete line and with at most `most_free` free cells."""
     chance = random.Random(variant.name)
     found: list[tuple[int, int]] = []
     while len(found) < count:
@@ -33,7 +33,7 @@ def random_positions(variant: Variant, most_free: int, count: int) -> list[tuple
 
 
 @pytest.mark.parametrize("name", ["tictactoe", "mnk:4,3,3", "mnk:3,2,2", "mnk:5,2,4", "mnk:1,1,1", "mnk:6,1,3"])
-def test_the_empty_board_is_worth_what_plain_negamax_finds(name: str) -> None:
+def test_the_value_of_the_empty_board_is_that_of_plain_negamax(name: str) -> None:
     variant = parse_variant(name)
     assert full_value(Board(variant), 0, 0) == PlainNegamax(variant).value(0, 0)
 
@@ -57,7 +57,7 @@ def test_random_positions_have_the_value_of_plain_negamax(name: str, most_free: 
 
 
 @pytest.mark.parametrize("name", ["tictactoe", "mnk:4,3,3"])
-def test_one_table_for_many_positions_gives_no_other_results(name: str) -> None:
+def test_one_table_for_many_positions_gives_the_same_results(name: str) -> None:
     variant = parse_variant(name)
     board, plain = Board(variant), PlainNegamax(variant)
     table: Table = {}
@@ -69,7 +69,7 @@ def test_one_table_for_many_positions_gives_no_other_results(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["mnk:4,4,3", "mnk:5,4,4", "mnk:5,3,3"])
-def test_a_win_found_by_threats_is_one_for_plain_negamax_too(name: str) -> None:
+def test_plain_negamax_confirms_wins_by_threats(name: str) -> None:
     variant = parse_variant(name)
     board, plain = Board(variant), PlainNegamax(variant)
     found = 0
@@ -90,7 +90,7 @@ def test_a_win_found_by_threats_is_one_for_plain_negamax_too(name: str) -> None:
 
 
 def wins_within(board: Board, variant: Variant, own: int, other: int, plies: int) -> bool:
-    """Does `own`, to move, win in so many half-moves by threats, for every reply?"""
+    """Return whether `own`, to move, wins by threats within `plies` half-moves against every reply."""
     stones = board.stones(own), board.stones(other)
     if board.winning_cells(*stones):
         return plies >= 1
@@ -106,7 +106,7 @@ def wins_within(board: Board, variant: Variant, own: int, other: int, plies: int
     return True
 
 
-def test_a_win_by_threes_needs_no_help_from_the_defence() -> None:
+def test_a_win_by_threes_holds_against_every_reply() -> None:
     variant = parse_variant("mnk:6,6,4")
     board = Board(variant)
     chance = random.Random(3)
@@ -126,7 +126,7 @@ def test_a_win_by_threes_needs_no_help_from_the_defence() -> None:
     assert by_threes >= 12
 
 
-def test_a_shallow_search_claims_no_win_or_loss_that_is_none() -> None:
+def test_a_shallow_search_claims_only_true_wins_and_losses() -> None:
     variant = parse_variant("mnk:5,4,4")
     board, plain = Board(variant), PlainNegamax(variant)
     for own, other in random_positions(variant, 9, 100):
@@ -138,7 +138,7 @@ def test_a_shallow_search_claims_no_win_or_loss_that_is_none() -> None:
 
 
 def test_continuous_fours_are_followed_over_many_moves() -> None:
-    # Fours along the top row lead to the column in which the stones below wait.
+    # Fours along the top row lead to the column of the stones below.
     variant = parse_variant("mnk:15,15,5")
     rows = ["." * 15 for _ in range(15)]
     rows[3] = "...OXXX........"

@@ -1,4 +1,4 @@
-"""Bots of five kinds that draw their cells, and their login."""
+"""Bots that choose free cells at random, one for each kind of bot of the SDK, and their login."""
 
 import asyncio
 import time
@@ -14,32 +14,32 @@ from noughts_referee.rules import Position
 from tests.support.loopback import TOKEN
 
 
-class Drawn(Bot):
-    """Draws its cell; and so do the other kinds, in their own ways."""
+class RandomBot(Bot):
+    """Chooses a free cell by the position's seed; the other classes choose the same cells."""
 
     def choose(self, position: Position) -> int:
         return position.rng().choice(position.free)
 
 
-class BatchDrawn(Bot):
+class BatchRandomBot(Bot):
     def choose_batch(self, positions: Sequence[Position]) -> list[int]:
         return [position.rng().choice(position.free) for position in positions]
 
 
-class ArrayDrawn(ArrayBot):
+class ArrayRandomBot(ArrayBot):
     def choose_arrays(self, batch: Batch) -> npt.NDArray[np.int64]:
         return batch.pick(batch.legal)
 
 
 def work_hard(seconds: float) -> None:
-    """Uses so much of the processor, however long that takes."""
+    """Use the processor for this time."""
     until = time.thread_time() + seconds
     while time.thread_time() < until:
         pass
 
 
-class SlowDrawn(Drawn):
-    """Thinks for long, now and then."""
+class SlowRandomBot(RandomBot):
+    """Takes 25 ms for about one move in 20."""
 
     def choose(self, position: Position) -> int:
         if position.rng().below(20) == 0 or position.ply < 2:
@@ -47,7 +47,7 @@ class SlowDrawn(Drawn):
         return super().choose(position)
 
 
-class AsyncDrawn(Bot):
+class AsyncRandomBot(Bot):
     async def choose(self, position: Position) -> int:
         await asyncio.sleep(0.001 * position.rng().below(5))
         return position.rng().choice(position.free)
