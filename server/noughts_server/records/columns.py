@@ -33,7 +33,7 @@ GAMES_COLUMNS = (
         "time of each move in milliseconds; one more for a last answer that was not a move",
     ),
     Column("scores", "list<double>", "score of each move by its player, positive if good for that player"),
-    Column("more", "string", "all other values of the game as a JSON object, e.g. `fault`, `comments`"),
+    Column("more", "string", "all other values of the game as a JSON object, e.g. `fault`, `comments`, `thoughts`"),
 )
 
 MOVES_COLUMNS = (
@@ -46,6 +46,11 @@ MOVES_COLUMNS = (
     Column("chosen", "bool", "false if the move belongs to a given or agreed opening"),
     Column("time_ms", "double", "time of the move in milliseconds; null if it was not chosen"),
     Column("score", "double", "score of the move by its player, positive if good for that player"),
+    Column("depth", "uint32", "depth of the player's search in plies; null if it is unknown, as the next four values"),
+    Column("nodes", "uint64", "nodes of the search"),
+    Column("search_ms", "double", "the search's own time in milliseconds"),
+    Column("pv", "list<uint16>", "principal variation: cells that the player expected, beginning with its own move"),
+    Column("comment", "string", "the player's comment on the move"),
     Column("result", "int8", "result for the player: 1 win, 0 draw, -1 loss"),
 )
 

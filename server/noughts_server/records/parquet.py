@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from noughts_proto.interpreter import environment, python
+from noughts_referee.rules import Thought
 from noughts_server.records.data_set import READER_BYTES, SCHEMA_VERSION, Rows
 from noughts_server.records.json_lines import json_document, read_json_lines, winning_cells
 from noughts_server.records.recorded_game import PlacedGame, RecordError
@@ -65,11 +66,15 @@ def _exact(scores: list[Any]) -> list[Any]:
 def _move_rows(record: RecordedGame, number: int) -> Iterator[_Row]:
     won = None if record.score is None else round(2 * record.score - 1)
     numbers = (chain(each, repeat(None)) for each in (record.times_ms, _exact(record.scores)))
+    thoughts, comments = record.thoughts, record.comments
     for ply, (cell, time, score) in enumerate(zip(record.moves, *numbers, strict=False)):
         side = ply & 1
         is_choice = ply >= record.first_chosen
         mover = ((record.first, record.second)[side], "XO"[side], cell, is_choice, time if is_choice else None, score)
-        yield (number, ply, record.variant, *mover, -won if won and side else won)
+        thought = thoughts.get(ply, Thought())
+        search_ms = thought.time_us / 1000 or None
+        search = (thought.depth or None, thought.nodes or None, search_ms, thought.pv or None, comments.get(ply))
+        yield (number, ply, record.variant, *mover, *search, -won if won and side else won)
 
 
 def _position_rows(record: RecordedGame, number: int) -> Iterator[_Row]:

@@ -1,5 +1,8 @@
 """Results as the tags of PGN games, for Ordo, BayesElo and other programs; moves are not read.
 
+Games with scores or reports of searches also have their moves, with comments as engine managers write them:
+`1. h8 {+0.35/12 1.2s} i9 {-0.20/10 0.5s}`.
+
 White is the first mover, so White's advantage in those programs is the first-move advantage. Source of the format: the
 PGN specification of 1994, section 8. Beyond it, the reader takes what programs write: names with unescaped quotation
 marks, other characters in names of tags, spaces, games without blank lines, and results that only follow the moves. In
@@ -10,6 +13,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from noughts_referee.rules import Thought, cell_name
 from noughts_server.core.plain_text import without_controls
 from noughts_server.records.endings import termination_of
 from noughts_server.records.recorded_game import (
@@ -19,6 +23,7 @@ from noughts_server.records.recorded_game import (
     check_listed,
     listed_game,
     result_of,
+    variant_of,
 )
 from noughts_server.tables.recorded_game import RESULTS, RecordedGame, occasion, one_line, round_of
 
@@ -47,7 +52,7 @@ _ENDING_COMMENT = re.compile(
 
 
 def pgn_text(record: RecordedGame) -> str:
-    """Return the tags of a game, and its result. Raises RecordError."""
+    """Return the tags of a game, its moves if bots reported what they thought, and its result. Raises RecordError."""
     check_listed(record)
     known = record.occasion
     date = ".".join([*known.get("date", "????").split("-"), "??", "??"][:3])
@@ -64,7 +69,33 @@ def pgn_text(record: RecordedGame) -> str:
         "PlyCount": str(len(record.moves)),
     }
     lines = [f'[{name} "{_escaped(value)}"]' for name, value in tags.items() if value]
-    return "\n".join([*lines, "", record.result, "", ""])
+    return "\n".join([*lines, "", *_judged_moves(record), record.result, "", ""])
+
+
+def _judged_moves(record: RecordedGame) -> list[str]:
+    """Return the moves of a game with scores or thoughts, two a line, each with what its player thought."""
+    scores, thoughts = record.scores, record.thoughts
+    if not (scores or thoughts):
+        return []
+    variant = variant_of(record.variant)
+    if not all(0 <= cell < variant.cells for cell in record.moves):
+        return []
+    moves = []
+    for ply, cell in enumerate(record.moves):
+        name = cell_name(variant, cell)
+        score = scores[ply] if scores else None
+        thought = thoughts.get(ply, Thought())
+        time_ms = record.times_ms[ply] if ply < len(record.times_ms) else thought.time_us / 1000
+        judgement = f"{_hundredths(score)}/{thought.depth}" if score is not None else f"/{thought.depth}"
+        is_known = score is not None or thought.depth
+        comment = " ".join([judgement] * bool(is_known) + [f"{round(time_ms / 1000, 3):g}s"] * bool(time_ms))
+        moves.append(f"{name} {{{comment}}}" if is_known else name)
+    return [f"{first // 2 + 1}. {' '.join(moves[first : first + 2])}" for first in range(0, len(moves), 2)]
+
+
+def _hundredths(score: float) -> str:
+    """Return a score as engine managers write it: engines use about 100 for a small advantage, chess programs 1."""
+    return f"{score / 100:+.8g}" if score % 1 else f"{score / 100:+.2f}"
 
 
 def read_pgn(lines: Iterable[str]) -> Iterator[PlacedGame]:

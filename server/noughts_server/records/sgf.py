@@ -2,9 +2,12 @@
 
 Black (`PB`, `B`) is the first mover. The format has moves, names, results, rounds, events, dates, times and openings of
 flat boards up to 52x52. Everything without a property is in the game's comment (`GC`), one `name: value` a line. Times
-are comments of moves, `C[12.5ms]`, and bots' scores are `V`, positive if good for Black. Files of other programs can be
-read as well: FF[1] to FF[4], several moves in a node, passes at the end, rules and results in their words, White as the
-first mover, and as in files of c-gomoku-cli the reason of the end in `TE`, numbers of rules, and `C[opening move]`.
+are comments of moves, `C[12.5ms]`, and bots' scores are `V`, positive if good for Black. A bot's comment follows on the
+next lines of `C`, and what its search reported is `N[depth 12 nodes 34000 time 250ms pv h8 i9]`.
+
+Files of other programs can be read as well: FF[1] to FF[4], several moves in a node, passes at the end, rules and
+results in their words, White as the first mover, and as in files of c-gomoku-cli the reason of the end in `TE`, numbers
+of rules, and `C[opening move]`.
 """
 
 import json
@@ -13,16 +16,19 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
-from noughts_referee.rules import FAULTS, Termination, Variant
+from noughts_referee.rules import FAULTS, Termination, Thought, Variant, cell_name, read_cell, within_limits
+from noughts_referee.rules.thoughts import LONGEST_PV
 from noughts_server.core.text_files import codec_of
 from noughts_server.records.endings import known_termination
 from noughts_server.records.recorded_game import (
     PlacedGame,
     RecordError,
     cell_at,
+    comments_by_ply,
     flat_variant,
     parse_milliseconds,
     score_column,
+    thoughts_by_ply,
     without_forbidden_end,
 )
 from noughts_server.records.rule_names import check_unnamed_rule, named_rule, on_board
@@ -39,6 +45,11 @@ _NO_RESULTS = ("", "?", "void", "unfinished", "unterminated", "suspended")
 _REASONS = {"r": "resign", "t": "timeout", "f": "forfeit"}
 _TIME = re.compile(r"(\d+(?:\.\d+)?(?:[eE][-+]?\d+)?) ?ms\b")
 _SCORE = re.compile(r"[-+]?\d{1,99}(?:\.\d+)?(?:[eE](?:-\d{1,3}|\+?\d{1,2}))?")
+_THOUGHT = re.compile(
+    r"(?:depth (?P<depth>\d{1,5}))? ?(?:nodes (?P<nodes>\d{1,16}))? ?"
+    r"(?:time (?P<time>\d{1,9}(?:\.\d{1,9})?)ms)? ?(?:pv (?P<pv>.+))?"
+)
+_PROGRAM = "Noughts"
 _SEED = re.compile(r"\d{1,20}")
 _SET_UP = ("AB", "AW", "AE")
 _LARGEST_WITH_TT = 19
@@ -108,6 +119,9 @@ def _game(nodes: list[Node], assumed: str) -> RecordedGame:
     moves: list[int] = []
     times: list[float] = []
     scores: dict[int, float] = {}
+    thoughts: dict[int, Thought] = {}
+    comments: dict[int, str] = {}
+    is_own = _simple(nodes, "AP") == _PROGRAM
     opening = 0
     has_times = False
     for color, value, node, is_alone in played:
@@ -120,6 +134,12 @@ def _game(nodes: list[Node], assumed: str) -> RecordedGame:
             opening += 1
         if is_alone and _SCORE.fullmatch(score := node.text("V")):
             scores[len(moves) - 1] = float(score) * (1 if color == "B" else -1)
+        if is_own and is_alone:
+            comment, has_more, rest = comment.partition("\n")
+            if has_more:
+                comments[len(moves) - 1] = rest
+            if thought := _thought(node.text("N"), variant):
+                thoughts[len(moves) - 1] = thought
         text = _TIME.search(comment)
         times.append(parse_milliseconds(text.group(1)) if text else 0.0)
     if not has_times:
@@ -147,6 +167,8 @@ def _game(nodes: list[Node], assumed: str) -> RecordedGame:
             more=_agreement(said)
             | _tournament(said)
             | score_column(scores, len(moves))
+            | comments_by_ply(comments)
+            | thoughts_by_ply(thoughts)
             | round_of(_simple(nodes, "RO"))
             | occasion(_simple(nodes, "EV"), _simple(nodes, "DT")),
         )
@@ -268,7 +290,7 @@ def sgf_text(record: RecordedGame, number: int = 1) -> str:
         property_text("FF", "4")
         + property_text("GM", "4")
         + property_text("CA", "UTF-8")
-        + property_text("AP", "Noughts"),
+        + property_text("AP", _PROGRAM),
         property_text("GN", str(number)) + property_text("SZ", size) + property_text("RU", variant.name),
         property_text("PB", record.first) + property_text("PW", record.second) + property_text("RE", result),
     ]
@@ -292,10 +314,35 @@ def _move(variant: Variant, record: RecordedGame, ply: int, score: float | None)
     comments = [_OPENING] if ply < record.opening_plies else []
     if ply < len(record.times_ms):
         comments.append(f"{_number(record.times_ms[ply])}ms")
-    comment = property_text("C", " ".join(comments)) if comments else ""
+    remark = record.comments.get(ply, "")
+    text = " ".join(comments) + (f"\n{remark}" if remark else "")
+    comment = property_text("C", text) if text else ""
+    if (thought := record.thoughts.get(ply)) is not None:
+        comment = property_text("N", _thought_text(thought, variant)) + comment
     # V is good for Black if it is positive.
     value = "" if score is None else property_text("V", _number(-score if ply % 2 else score))
     return f";{'BW'[ply % 2]}[{_LETTERS[column]}{_LETTERS[row]}]{value}{comment}"
+
+
+def _thought_text(thought: Thought, variant: Variant) -> str:
+    """Return the known values of a thought on one line, which viewers show as the name of the node."""
+    parts = [f"depth {thought.depth}"] if thought.depth else []
+    parts += [f"nodes {thought.nodes}"] if thought.nodes else []
+    parts += [f"time {_number(thought.time_us / 1000)}ms"] if thought.time_us else []
+    line = [cell_name(variant, cell) for cell in thought.pv if cell < variant.cells]
+    return " ".join([*parts, "pv", *line] if line else parts)
+
+
+def _thought(text: str, variant: Variant) -> Thought | None:
+    """Return the thought in the name of a node; None if it is another name."""
+    match = _THOUGHT.fullmatch(text)
+    if match is None:
+        return None
+    time_us = round(float(match["time"] or 0) * 1000)
+    cells = [read_cell(variant, name) for name in (match["pv"] or "").split()[:LONGEST_PV]]
+    pv = tuple(-1 if cell is None else cell for cell in cells)
+    thought = Thought(depth=int(match["depth"] or 0), nodes=int(match["nodes"] or 0), time_us=time_us, pv=pv)
+    return within_limits(thought, variant.cells, ())
 
 
 def _number(value: float) -> str:

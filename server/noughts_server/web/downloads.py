@@ -115,11 +115,11 @@ class RecordFile:
             raise Failure(409, message, "JSONL can hold them all.") from error
 
 
-_SGF = RecordFile("sgf", "application/x-go-sgf", sgf_text)
+_SGF = RecordFile("sgf", "application/x-go-sgf", sgf_text, has_comments=True)
 _FORMATS: tuple[FileFormat, ...] = (
     RecordFile("jsonl", "application/x-ndjson", lambda game, number: json_line(game), has_comments=True),
     _SGF,
-    RecordFile("pgn", "application/vnd.chess-pgn", lambda game, number: pgn_text(game)),
+    RecordFile("pgn", "application/vnd.chess-pgn", lambda game, number: pgn_text(game), has_comments=True),
     CsvFile(),
 )
 

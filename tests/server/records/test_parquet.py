@@ -61,6 +61,18 @@ def test_games_are_read_again_with_all_their_values(tmp_path: Path) -> None:
     assert read(written(tmp_path / "games.parquet", GAMES)) == list(map(json_document, GAMES))
 
 
+def test_rows_of_moves_have_what_searches_reported(tmp_path: Path) -> None:
+    more = {
+        "thoughts": {"0": {"depth": 12, "nodes": 2**40, "time_ms": 1.5, "pv": [4, 0]}, "5": {"depth": 9}},
+        "comments": {"1": "so there"},
+    }
+    game = RecordedGame("tictactoe", "ada", "bob", "*", (4, 0), "void", more=more)
+    rows = pl.read_parquet(written(tmp_path / "moves.parquet", [game], DataSet(Rows.MOVES)))
+    told = rows.select("depth", "nodes", "search_ms", "pv", "comment").rows()
+    assert told == [(12, 2**40, 1.5, [4, 0], None), (None, None, None, None, "so there")]
+    assert read(written(tmp_path / "games.parquet", [game])) == [json_document(game)]
+
+
 def test_a_file_without_games_is_read_as_one(tmp_path: Path) -> None:
     assert read(written(tmp_path / "games.parquet", [])) == []
 

@@ -1,6 +1,7 @@
 """PGN files of other programs: no game is lost, invented or merged."""
 
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -170,3 +171,14 @@ def test_two_results_after_the_moves_are_an_error_whatever_the_tag() -> None:
     [error] = played(GAME + "\n1. e4 1-0 0-1\n")
     assert isinstance(error, str)
     assert "1-0 and 0-1" in error
+
+
+def test_a_game_with_scores_has_its_moves_with_what_bots_thought() -> None:
+    more = {"scores": [35, -20.5, None], "thoughts": {"0": {"depth": 12, "pv": [112, 97]}, "2": {"time_ms": 5}}}
+    record = RecordedGame("gomoku", "ada", "bob", "*", (112, 97, 113), "void", times_ms=(0, 1200, 500), more=more)
+    text = pgn_text(record)
+    assert text.endswith("\n\n1. h8 {+0.35/12} h9 {-0.205/0 1.2s}\n2. i8\n*\n\n")
+    (placed,) = read_pgn(text.splitlines(keepends=True))
+    assert isinstance(placed.game, RecordedGame)
+    assert (placed.game.first, placed.game.result, placed.game.moves) == ("ada", "*", ())
+    assert "h8" not in pgn_text(replace(record, more={}))

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noughts_referee.rules import Draws, Result, Termination, last_move, parse_variant
+from noughts_referee.rules import Draws, Result, Termination, Thought, last_move, parse_variant
+from noughts_referee.rules.thoughts import LARGEST_NODES, LONGEST_US
 from noughts_server.records.csv_rows import read_csv
 from noughts_server.records.data_set import Rows
 from noughts_server.records.formats import FormatError, read_games, writing_games
@@ -22,7 +23,7 @@ from noughts_server.records.json_lines import json_document, json_line, read_jso
 from noughts_server.records.parquet import lines_of
 from noughts_server.records.pgn import read_pgn
 from noughts_server.records.psq import psq_text, read_psq
-from noughts_server.records.recorded_game import RecordError, score_column, variant_of
+from noughts_server.records.recorded_game import RecordError, comments_by_ply, score_column, thoughts_by_ply, variant_of
 from noughts_server.records.replay import record_errors
 from noughts_server.records.sgf import read_sgf, sgf_text
 from noughts_server.tables.recorded_game import RecordedGame
@@ -164,6 +165,46 @@ def test_scores_are_kept_in_json_lines_and_sgf(record: RecordedGame, draw: st.Da
     for placed in (line, tree):
         assert isinstance(placed.game, RecordedGame)
         assert placed.game.scores == scored.scores == ([scores.get(ply) for ply in range(plies)] if scores else [])
+
+
+THOUGHTS = st.builds(
+    Thought,
+    depth=st.integers(0, 65_535),
+    nodes=st.integers(0, LARGEST_NODES),
+    time_us=st.integers(0, LONGEST_US),
+    pv=st.lists(st.integers(0, 8), unique=True).map(tuple),
+).filter(any)
+REMARKS = st.text(st.characters(exclude_categories=("C", "Z")) | st.sampled_from(" \n\\]["), min_size=1)
+
+
+@examples(80)
+@given(record=records(), draw=st.data())
+def test_thoughts_and_comments_are_kept_in_json_lines_and_sgf(record: RecordedGame, draw: st.DataObject) -> None:
+    plies = st.integers(0, len(record.moves) - 1)
+    thoughts = draw.draw(st.dictionaries(plies, THOUGHTS)) if record.moves else {}
+    comments = draw.draw(st.dictionaries(plies, REMARKS)) if record.moves else {}
+    told = replace(record, more={**record.more, **comments_by_ply(comments), **thoughts_by_ply(thoughts)})
+    (line,) = read_json_lines([json_line(told)])
+    (tree,) = read_sgf(sgf_text(told).splitlines(keepends=True))
+    for placed in (line, tree):
+        assert isinstance(placed.game, RecordedGame)
+        assert (placed.game.thoughts, placed.game.comments) == (thoughts, comments)
+        assert placed.game.times_ms == record.times_ms
+
+
+@pytest.mark.parametrize(
+    "thought", [None, 5, [], {"depth": "9"}, {"depth": True}, {"pv": [1.5]}, {"pv": "h8"}, {"time_ms": 1e300}, {}]
+)
+def test_thoughts_of_other_programs_that_are_not_ours_are_left_out(thought: object) -> None:
+    record = RecordedGame("tictactoe", "ada", "bob", "*", (4, 0), more={"thoughts": {"0": thought}})
+    assert record.thoughts == {}
+    assert "depth" not in sgf_text(record)
+
+
+def test_names_and_comments_of_nodes_of_other_programs_are_left_out() -> None:
+    (placed,) = read_sgf(["(;GM[4]SZ[3]RU[tictactoe];B[bb]N[depth 3]C[a\n", "b];W[aa]N[Opening])"])
+    assert isinstance(placed.game, RecordedGame)
+    assert (placed.game.thoughts, placed.game.comments) == ({}, {})
 
 
 @pytest.mark.parametrize("scores", [[1.0], ["1"], "1", [None, True], {"0": 1}])

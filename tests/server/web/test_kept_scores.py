@@ -19,10 +19,11 @@ pytestmark = pytest.mark.processes
 
 
 class Counting(Bot):
-    """Plays the first free cell; its score is the number of free cells."""
+    """Plays the first free cell; its score is the number of free cells. It expects the next cell, and comments."""
 
     def choose(self, position: Position) -> Move:
-        return Move(position.free[0], float(len(position.free)))
+        cells, free = position.free[:2], len(position.free)
+        return Move(cells[0], float(free), "<b>so there</b>" * (free == 5), depth=free, nodes=10**6, pv=cells)
 
 
 @pytest.mark.parametrize("keep", [True, False])
@@ -55,6 +56,13 @@ def test_kept_scores_are_shown_and_exported_after_the_game(server: ServerUnderTe
     assert site.get(f"/tournaments/{name}/games.csv").status == 200
     values = re.findall(r"V\[([-0-9]+)\]", site.get(f"{game}.sgf").text)
     assert values == [str(-score if ply % 2 else score) for ply, score in enumerate(expected)]
+    assert len(line.get("thoughts", {})) == len(expected)
+    written = site.get(f"{game}.sgf").text
+    assert ("N[depth 9 nodes 1000000 pv a3 b3]" in written and "<b>so there</b>" in written) is keep
+    assert ("1. a3 {+0.09/9" in site.get(f"/tournaments/{name}/games.pgn").text) is keep
+    text = site.get(game).text
+    assert ("a3 b3</td>" in text and "&lt;b&gt;so there" in text) is keep
+    assert "<b>so there" not in text
     rules = site.get(f"/tournaments/{name}?tab=rules").text
     assert ("kept with the games" in rules) is keep
     with chromium() as browser, page_in(browser, site.address) as page:
@@ -67,5 +75,21 @@ def test_kept_scores_are_shown_and_exported_after_the_game(server: ServerUnderTe
             expect(page.locator("#score-bar")).to_be_visible()
             expect(page.locator("#score-first")).to_have_text("+3")
             expect(page.get_by_text("and not kept")).to_have_count(0)
+            expect(page.locator("#thought-first")).to_contain_text("7. a1: +3, depth 3, 1,000,000 nodes")
+            page.locator("#moves a").nth(4).click()
+            expect(page.locator("#comment")).to_have_text("<b>so there</b>")
+            page.locator("#thought-first").hover()
+            expect(page.locator("#board .expected")).to_have_count(2)
+            page.locator("#thought-second").focus()
+            expect(page.locator("#board .order").first).to_have_text("4")
+            page.locator("#words").hover()
+            page.locator("#ply").focus()
+            expect(page.locator("#board .expected")).to_have_count(0)
+            expect(page.locator("#board .played > *")).to_have_count(5)
+            page.locator(".thoughts summary").click()
+            page.locator(".thoughts [data-line='0']").hover()
+            expect(page.locator("#board .played > *")).to_have_count(2)
         else:
             expect(page.locator("#scores")).to_be_hidden()
+            expect(page.locator("#thinking")).to_be_hidden()
+            expect(page.locator(".thoughts")).to_have_count(0)

@@ -5,6 +5,7 @@ import { follow } from "./feed.js";
 import { plyAt, showScores } from "./scores.js";
 import { knock } from "./sound.js";
 import { openingPlies, set, showStrips } from "./strips.js";
+import { onPointed, showLine, showThoughts } from "./thoughts.js";
 
 const SHORTEST = 150;
 const LONGEST = 8000; // Milliseconds between two moves of automatic play.
@@ -54,6 +55,7 @@ function show() {
   showLive();
   showMoves();
   showScores(game, ply);
+  showThoughts(game, ply, cell);
   showStrips(game, ply, heard, stopped);
 }
 
@@ -229,6 +231,10 @@ for (const id of ["speed", "numbers"]) {
     show();
   });
 }
+onPointed(
+  (at) => board && game.thoughts[at]?.pv.length && showLine(board.svg, game, at),
+  () => show(),
+);
 addEventListener("hashchange", () => go(linkedPly() ?? game.moves.length));
 for (const button of document.querySelectorAll("[data-copy]")) {
   button.addEventListener("click", async () => {

@@ -1,9 +1,12 @@
-// The bots' scores of their positions. Each bot has its own scale, so a score is divided by the largest one of the same
-// bot. All are drawn from the first player's point of view, from -1 to 1.
+// The bots' scores of their positions, from the first player's point of view, from -1 to 1. Engines use about 100 for a
+// small advantage, so that a score stands for a chance of winning, as in `gomocup/scores.py`. The scores of other bots
+// are on scales of their own, so each is divided by the largest one of the same bot.
 import { element } from "./board.js";
 import { SIDES, scoresOf } from "./strips.js";
 
 const LEAST = 3; // The number of scores of a bot that is enough for a scale.
+const OF_ENGINES = 100; // A bot with a score of this size uses the scale of engines.
+const LOGISTIC = 200; // A chance p of winning is the score 200 ln(p / (1 - p)).
 const WIDTH = 320;
 const HEIGHT = 96;
 const EDGE = 4;
@@ -12,7 +15,8 @@ const by = (id) => document.getElementById(id);
 function curve(game, side) {
   const told = scoresOf(game, side);
   const largest = Math.max(...told.map(([, score]) => Math.abs(score))) || 1;
-  return told.map(([at, score]) => [at, ((side ? -1 : 1) * score) / largest]);
+  const scaled = (score) => (largest >= OF_ENGINES ? Math.tanh(score / (2 * LOGISTIC)) : score / largest);
+  return told.map(([at, score]) => [at, (side ? -1 : 1) * scaled(score)]);
 }
 
 export function showScores(game, ply) {
@@ -51,7 +55,7 @@ function showBar(game, values, both) {
   const mean = known.reduce((sum, value) => sum + value, 0) / (known.length || 1);
   bar.firstElementChild.style.height = `${50 + 50 * mean}%`;
   const words = Math.abs(mean) < 0.05 ? "equal" : `better for ${mean > 0 ? game.first : game.second}`;
-  bar.title = `The bots' scores: ${words}. Each counts relative to the largest of the same bot.`;
+  bar.title = `The bots' scores: ${words}.`;
   bar.setAttribute("aria-label", bar.title);
 }
 

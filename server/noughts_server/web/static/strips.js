@@ -49,7 +49,7 @@ export function showStrips(game, ply, heard, stopped) {
   });
 }
 
-function scoreText(score) {
+export function scoreText(score) {
   return `${score > 0 ? "+" : ""}${Math.abs(score) >= 100 ? Math.round(score) : Number(score.toFixed(2))}`;
 }
 

@@ -99,7 +99,7 @@ def _thought_line(game: pb.Game, record: RecordedGame, ply: int) -> str:
     parts = [f"score {game.scores[ply]:+g}"] if ply in game.scores else []
     if (thought := record.thoughts.get(ply)) is not None:
         parts += [f"depth {thought.depth}"] if thought.depth else []
-        parts += [f"{thought.nodes:,} nodes"] if thought.nodes else []
+        parts += [f"{thought.nodes:,} {'node' if thought.nodes == 1 else 'nodes'}"] if thought.nodes else []
         parts += [f"{thought.time_us / 1e6:g} s"] if thought.time_us else []
         parts += [f"expects {cells_text(variant, thought.pv)}"] if thought.pv else []
     return f"{ply + 1}. {move}: {', '.join(parts)}"
