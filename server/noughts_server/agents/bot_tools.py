@@ -15,8 +15,10 @@ from weakref import WeakValueDictionary
 
 from pydantic import Field
 
+from noughts_proto.errors import USAGE
 from noughts_proto.interpreter import environment, python
 from noughts_proto.v1 import bots_pb2, games_pb2, tokens_pb2
+from noughts_referee.rules import VariantError, parse_variant
 from noughts_server.agents.arguments import BotName, Content, Entry, GameName, NumberOfGame, TournamentOfGame
 from noughts_server.agents.tool_calls import Backend, Caller, tournament_and_number
 from noughts_server.client.submissions import TRIAL_SECONDS, file_kind, submission_requests
@@ -31,6 +33,7 @@ from noughts_server.web.documents import Document
 from noughts_server.web.upstream import Failure
 
 _LONGEST_SECONDS = 120.0
+_WRITE_ENTRY = "Write `class Mine(Bot)`, or pass the name of the class as `entry`"
 
 Language: TypeAlias = Literal[tuple(LANGUAGES)]  # type: ignore[valid-type]
 
@@ -76,9 +79,15 @@ class BotTools:
         The answer is that of `noughts bot check --format json`; a bot is fine if it has no `faults` and no step failed.
         """
         program, kind = _program(content)
+        if variant:
+            try:
+                parse_variant(variant)
+            except VariantError as error:
+                raise Failure(400, f"variant {variant!r}: expected {error.expected}") from None
         spec = f"{kind}:bot.{kind}:{entry}".rstrip(":")
         words = ["bot", "check", spec, "--require-lock", *([f"--variant={variant}"] if variant else [])]
-        return await self._compute(caller, SUBMIT, f"bot.{kind}", program, *words)
+        hint = _WRITE_ENTRY if kind == "py" else ""
+        return await self._compute(caller, SUBMIT, f"bot.{kind}", program, *words, usage_hint=hint)
 
     async def explain_game(
         self,
@@ -128,8 +137,13 @@ class BotTools:
         made = await upstream.call(submit, requests, self._backend.token(caller), seconds=TRIAL_SECONDS)
         return {"bot_version": made.version.name, "kind": kind, "bytes": len(program), "unchanged": made.unchanged}
 
-    async def _compute(self, caller: Caller, scope: str, file: str, content: bytes, *words: str) -> Document:
-        """Return what a command says about a file. Over HTTP the caller's token needs the scope. Raises Failure."""
+    async def _compute(
+        self, caller: Caller, scope: str, file: str, content: bytes, *words: str, usage_hint: str = ""
+    ) -> Document:
+        """Return what a command says about a file. Over HTTP the caller's token needs the scope. Raises Failure.
+
+        `usage_hint` replaces the command's own hint about wrong usage, which names options.
+        """
         owner = self._backend.token(caller)
         if self._backend.only_token is None:
             request = tokens_pb2.GetTokenRequest(name="tokens/self")
@@ -142,7 +156,7 @@ class BotTools:
             async with turn, self._turn(owner), asyncio.timeout(_LONGEST_SECONDS):
                 with tempfile.TemporaryDirectory(prefix="noughts-mcp-") as folder:
                     (Path(folder) / file).write_bytes(content)
-                    return await _run(folder, *words)
+                    return await _run(folder, *words, usage_hint=usage_hint)
         except TimeoutError:
             hint = "Make the bot faster, or use the command line on your own machine."
             raise Failure(504, f"not done after {_LONGEST_SECONDS:.0f} s", hint) from None
@@ -158,7 +172,7 @@ class BotTools:
                 self._computing.charge(owner, time.monotonic() - began)
 
 
-async def _run(folder: str, *words: str) -> Document:
+async def _run(folder: str, *words: str, usage_hint: str = "") -> Document:
     """Return what a command prints as JSON. It is a process, so that it can be ended. Raises Failure."""
     line = python("-m", "noughts_server.cli", *words, "--format", "json")
     process = await asyncio.create_subprocess_exec(
@@ -172,7 +186,8 @@ async def _run(folder: str, *words: str) -> Document:
             await process.wait()
     if not told:
         text = problem.decode().replace(f"{folder}/", "").removeprefix("Error: ").strip()
-        raise Failure(409, *text.split("\nFix: ", 1))
+        message, _, hint = text.partition("\nFix: ")
+        raise Failure(409, message, usage_hint if usage_hint and process.returncode == USAGE else hint)
     return json.loads(told)  # type: ignore[no-any-return]
 
 

@@ -14,7 +14,6 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 
-from noughts_server.agents.error_words import for_agents
 from noughts_server.web.documents import Document
 from noughts_server.web.upstream import Answer, Failure, Request, Upstream
 
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
 
 Caller = Context[Any, Any]
 """The request of a tool's caller."""
+_ARGUMENTS = {"tournament.name": "tournament", "chunk": "content"}
+"""Fields of requests for which the tools' arguments have other names than the last part of their path."""
 TOKEN_CALLS = 8
 """Concurrent calls of one token over HTTP."""
 _COLLECTION = re.compile(r"^(?:tournaments|tests|bots)/")
@@ -109,11 +110,12 @@ class Backend:
                 with self._counted(arguments.get("caller")):
                     answer = await function(**arguments)
             except Exception as error:
-                told = error if isinstance(error, Failure) else self.explain(error)
-                if told is None:
+                if isinstance(error, Failure):
+                    raise _tool_error(_message_for_tools(error), error.agent_hint or error.hint) from error
+                problem = self.explain(error)
+                if problem is None:
                     raise
-                field = error.field if isinstance(error, Failure) else ""
-                raise ToolError(for_agents(told.message, told.hint, field)) from error
+                raise _tool_error(problem.message, problem.hint) from error
             text = answer.get("text") or json.dumps(answer, separators=(",", ":"), ensure_ascii=False)
             return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=answer)
 
@@ -124,3 +126,16 @@ class Backend:
         strict: Any = type(made.name, (made.fn_metadata.arg_model,), {"model_config": {"extra": "forbid"}})
         made.fn_metadata.arg_model, made.parameters = strict, strict.model_json_schema()
         return made
+
+
+def _message_for_tools(failure: Failure) -> str:
+    """Return the message with the tool's argument in place of the request's field."""
+    message = failure.message
+    if not failure.field or not message.startswith(f"{failure.field}: "):
+        return message
+    argument = _ARGUMENTS.get(failure.field, failure.field.rpartition(".")[2])
+    return argument + message.removeprefix(failure.field)
+
+
+def _tool_error(message: str, hint: str) -> ToolError:
+    return ToolError(f"{message.rstrip('.')}. Fix: {hint}" if hint else message)

@@ -39,6 +39,8 @@ class CallFailed(ExplainedError):
     """The path of the wrong field of the request, e.g. `tournament.time.bank_us`; empty if none is known."""
     expected: str = ""
     """The correct form of that field."""
+    agent_hint: str = ""
+    """Advice for an agent, which has tools in place of commands; empty if `hint` names no command."""
 
     def __str__(self) -> str:
         return self.message
@@ -80,6 +82,7 @@ def explain_call(
             expected=info.metadata.get("expected", ""),
             has_token=has_token,
             field=field,
+            agent_hint=info.metadata.get("agent_hint", ""),
         )
     if problem := failed_handshake(address, details):
         return CallFailed(code, str(problem), problem.advice)

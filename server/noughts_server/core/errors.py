@@ -32,24 +32,35 @@ class NoughtsError(ExplainedError):
     text: ClassVar[str] = "{subject}"
     """The text, with the names of attributes in braces."""
     usual_hint: ClassVar[str] = ""
+    usual_agent_hint: ClassVar[str] = ""
     subject: str
     """The subject of the error, e.g. `tournaments/42` or a field; empty if nothing fits."""
     got: str
     expected: str
+    agent_hint: str
+    """The hint for agents, which have tools in place of commands; empty if `hint` names no command."""
 
     def __init_subclass__(cls) -> None:
         if "reason" not in vars(cls):
             cls.reason = re.sub("(?<!^)(?=[A-Z])", "_", cls.__name__).upper()
 
     def __init__(
-        self, subject: str = "", got: str = "", expected: str = "", *, hint: str = "", message: str = ""
+        self,
+        subject: str = "",
+        got: str = "",
+        expected: str = "",
+        *,
+        hint: str = "",
+        agent_hint: str = "",
+        message: str = "",
     ) -> None:
-        """`message` and `hint` replace the usual texts of the class."""
+        """`message`, `hint` and `agent_hint` replace the usual texts of the class."""
         message = message or self.text.format(subject=subject, got=got, expected=expected)
         super().__init__(_cut(message, _LONGEST_MESSAGE), hint or self.usual_hint)
         self.subject = _cut(subject)
         self.got = _cut(got)
         self.expected = expected
+        self.agent_hint = agent_hint or ("" if hint else self.usual_agent_hint)
 
 
 class InvalidArgument(NoughtsError):
@@ -59,9 +70,11 @@ class InvalidArgument(NoughtsError):
     text = "{subject}: got {got!r}, expected {expected}"
 
     @classmethod
-    def of(cls, field: str, got: object, expected: str, *, hint: str = "", message: str = "") -> "InvalidArgument":
+    def of(
+        cls, field: str, got: object, expected: str, *, hint: str = "", agent_hint: str = "", message: str = ""
+    ) -> "InvalidArgument":
         """Return the error of a field, by its path, e.g. `tournament.variant`."""
-        return cls(field, _cut(str(got)), expected, hint=hint, message=message)
+        return cls(field, _cut(str(got)), expected, hint=hint, agent_hint=agent_hint, message=message)
 
 
 class Unauthenticated(NoughtsError):
@@ -69,6 +82,10 @@ class Unauthenticated(NoughtsError):
 
     text = "a valid token is needed"
     usual_hint = "Check NOUGHTS_TOKEN. The operator creates tokens: noughts token create --owner NAME"
+    usual_agent_hint = (
+        "Check the token of this client: NOUGHTS_TOKEN, or over HTTP the header `Authorization: Bearer TOKEN`. "
+        "The operator creates tokens: noughts token create --owner NAME"
+    )
 
     def __init__(self, message: str = "") -> None:
         super().__init__("token", message=message)

@@ -60,7 +60,13 @@ def _status(code: int, message: str, details: list[Message]) -> Status:
 
 
 def _metadata(error: errors.NoughtsError) -> dict[str, str]:
-    fields = {"subject": error.subject, "got": error.got, "expected": error.expected, "hint": error.hint}
+    fields = {
+        "subject": error.subject,
+        "got": error.got,
+        "expected": error.expected,
+        "hint": error.hint,
+        "agent_hint": error.agent_hint,
+    }
     if isinstance(error, errors.ProtocolUnsupported):
         fields |= {"minimum": str(error.minimum), "maximum": str(error.maximum)}
     elif isinstance(error, errors.LimitReached):

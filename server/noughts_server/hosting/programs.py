@@ -115,7 +115,7 @@ async def examine_in_child(launcher: Launcher, kind: str, entry: str, file: Path
         answer = await _answer_of_child(launcher, file, request)
         if answer is not None:
             if "refused" in answer:
-                raise InvalidArgument.of(*answer["refused"], hint=answer["hint"])
+                raise InvalidArgument.of(*answer["refused"], hint=answer["hint"], agent_hint=answer["agent_hint"])
             if "errno" in answer:
                 raise OSError(answer["errno"], os.strerror(answer["errno"]))
             return str(answer["entry"])
@@ -160,7 +160,11 @@ def main(arguments: list[str]) -> int:
         answer = {"errno": failure.errno}
     except (InvalidArgument, MemoryError) as failure:
         error = failure if isinstance(failure, InvalidArgument) else _too_much()
-        answer = {"refused": (error.subject, error.got, error.expected), "hint": error.hint}
+        answer = {
+            "refused": (error.subject, error.got, error.expected),
+            "hint": error.hint,
+            "agent_hint": error.agent_hint,
+        }
     sys.stdout.write(json.dumps(answer))
     return 0
 
@@ -297,7 +301,9 @@ def _check_python(folder: Path, entry: str, packages: frozenset[str]) -> str:
         if len(classes) != 1:
             got = f"{len(classes)} classes that are bots" + (f" ({', '.join(classes)})" if classes else "")
             hint = "Write `class Mine(Bot)`, or say which: --class FILE.py:CLASS"
-            raise InvalidArgument.of("submission.entry", got, f"one in {file_name or _MODULE}", hint=hint)
+            agent_hint = "Write `class Mine(Bot)`, or pass the name of the class as `entry`"
+            expected = f"one in {file_name or _MODULE}"
+            raise InvalidArgument.of("submission.entry", got, expected, hint=hint, agent_hint=agent_hint)
         (class_name,) = classes
     if len(class_name) > _LONGEST_CLASS:
         raise InvalidArgument.of(
@@ -323,7 +329,9 @@ def _parse(file: Path, folder: Path) -> ast.Module:
         return ast.parse(file.read_bytes())
     except (SyntaxError, ValueError, RecursionError) as error:
         got = f"{file.relative_to(folder)}: {error}"
-        raise InvalidArgument.of("chunk", got, "valid Python", hint="Run it on your own machine first.") from None
+        hint = "Run it on your own machine first."
+        agent_hint = "Check it first: `check_bot`"
+        raise InvalidArgument.of("chunk", got, "valid Python", hint=hint, agent_hint=agent_hint) from None
 
 
 def _imports(module: ast.Module) -> Iterator[tuple[str, int]]:

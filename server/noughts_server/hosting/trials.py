@@ -91,7 +91,8 @@ class Trials:
             except TimeoutError:
                 got = f"its trial took longer than {_TRIAL_SECONDS:.0f} s; it had reached {progress[-1]}"
                 hint = "Make it start and answer faster. Test it with: noughts bot check SPEC --time 0.1/move"
-                raise _refusal(got, f"a trial of at most {_TRIAL_SECONDS:.0f} s", hint) from None
+                agent_hint = "Make it start and answer faster. Test it with `check_bot`."
+                raise _refusal(got, f"a trial of at most {_TRIAL_SECONDS:.0f} s", hint, agent_hint) from None
             finally:
                 self._time.charge(owner, launcher.processor_seconds)
                 await self._time.try_to_save()
@@ -119,6 +120,7 @@ class Trials:
         Raises InvalidArgument, with its output, for an invalid bot.
         """
         hint = "Test it on your own machine: noughts bot check SPEC"
+        agent_hint = "Test it with `check_bot`."
         try:
             own_variant = variant or first_common([await declared_by(spec, launcher, self._times)])
             board = parse_variant(own_variant or _DEFAULT_VARIANT)
@@ -129,7 +131,7 @@ class Trials:
         except VariantError as error:
             raise InvalidArgument.of("submission.variant", variant, error.expected) from None
         except BotError as error:
-            raise _refusal(str(error), "one that plays", hint) from None
+            raise _refusal(str(error), "one that plays", hint, agent_hint) from None
         steps = [] if report.faults else await run_steps(spec, launcher, plan)
         failed = [step for step in steps if step.outcome == "failed"]
         if failed:
@@ -138,8 +140,11 @@ class Trials:
             raise _refusal(got, "one that passes all steps of noughts bot check", advice)
         if report.faults:
             printed = _output_sentence(report.said)
-            advice = f"Correct the bot.{printed}" if printed else hint
-            raise _refusal("; ".join(report.faults), f"one that plays {board.name}", advice)
+            got = "; ".join(report.faults)
+            expected = f"one that plays {board.name}"
+            if printed:
+                raise _refusal(got, expected, f"Correct the bot.{printed}")
+            raise _refusal(got, expected, hint, agent_hint)
         check_hello(pb.Hello(protocol=PROTOCOL, variants=report.variants))
         return report
 
@@ -173,11 +178,11 @@ def _output_sentence(said: str) -> str:
     return f" It printed:\n{lines}" if lines else ""
 
 
-def _refusal(got: str, expected: str, hint: str) -> InvalidArgument:
+def _refusal(got: str, expected: str, hint: str, agent_hint: str = "") -> InvalidArgument:
     reason = _without_paths(got)
     hint = _without_paths(hint)
     message = f"The bot was not accepted: {reason}."
-    return InvalidArgument.of("bot", reason, expected, hint=hint, message=message)
+    return InvalidArgument.of("bot", reason, expected, hint=hint, agent_hint=agent_hint, message=message)
 
 
 def _without_paths(text: str) -> str:

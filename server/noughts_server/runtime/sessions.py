@@ -82,7 +82,10 @@ class OnlineBot:
         """Raise WrongState if the bot declines games with the bots of other owners."""
         if self.declines_challenges:
             hint = "Find other opponents: noughts bot list --server HOST:PORT --online"
-            raise WrongState(self.name, got="declining challenges", expected="one that accepts", hint=hint)
+            agent_hint = "Find other opponents: `list_bots` with `online`"
+            raise WrongState(
+                self.name, got="declining challenges", expected="one that accepts", hint=hint, agent_hint=agent_hint
+            )
 
 
 class SessionConnection(Protocol):

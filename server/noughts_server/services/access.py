@@ -27,7 +27,7 @@ SMALL_REQUEST = 128 << 10
 LARGE_REQUEST = 5 << 18
 """Limit of the bytes of requests that create tournaments, tests and challenges: they can contain a list of openings."""
 
-NO_TOKEN = "metadata `authorization`: got none, expected `Bearer TOKEN`"
+NO_TOKEN = "the call has no token: expected metadata `authorization: Bearer TOKEN`"
 
 
 class Access(Enum):

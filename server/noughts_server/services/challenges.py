@@ -116,4 +116,6 @@ def _online(connection: Connection, online: Mapping[int, OnlineBot], bot: str, v
         if version_ids:
             return get_version_by_id(connection, max(version_ids))
     hint = "It must be logged in to play. List online bots: noughts bot list --server HOST:PORT --online"
-    raise WrongState(bot_name(bot, version), got="offline", expected="online", hint=hint)
+    agent_hint = "It must be logged in to play. List online bots: `list_bots` with `online`"
+    name = bot_name(bot, version)
+    raise WrongState(name, got="offline", expected="online", hint=hint, agent_hint=agent_hint)

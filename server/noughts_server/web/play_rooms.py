@@ -550,7 +550,7 @@ async def log_in(bot: Bot, login: Login, tasks: asyncio.TaskGroup) -> "asyncio.T
     except BaseException as error:
         session.cancel()
         if isinstance(error, TimeoutError):
-            raise Failure(503, "The server rejected the players.", "Try again in a moment.") from error
+            raise Failure(503, "The server rejected the player.", "Try again in a moment.") from error
         raise
     return session
 
@@ -568,7 +568,7 @@ async def _session(bot: Bot, login: Login, online: "asyncio.Future[None]") -> No
         if not online.done():
             is_name_taken = refusal.code is StatusCode.PERMISSION_DENIED
             online.set_exception(
-                Failure(_NAME_TAKEN if is_name_taken else 409, f"The server rejected the players: {refusal}")
+                Failure(_NAME_TAKEN if is_name_taken else 409, f"The server rejected the player: {refusal}")
             )
     except SecurityProblem as problem:
         if not online.done():

@@ -65,7 +65,9 @@ Answer = TypeVar("Answer", bound=Message)
 class Failure(Exception):
     """An error for the browser instead of a response."""
 
-    def __init__(self, status: int, message: str, hint: str = "", *, field: str = "", expected: str = "") -> None:
+    def __init__(
+        self, status: int, message: str, hint: str = "", *, field: str = "", expected: str = "", agent_hint: str = ""
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
@@ -75,6 +77,8 @@ class Failure(Exception):
         """The wrong field of a request or form; empty if the failure is about no single one."""
         self.expected = expected
         """The correct form of that field; empty if the message says it."""
+        self.agent_hint = agent_hint
+        """Advice for an agent, which has tools in place of commands; empty if `hint` names no command."""
 
 
 class Upstream(AsyncStubs):
@@ -184,6 +188,7 @@ class Upstream(AsyncStubs):
             call_failed.hint,
             field=call_failed.field,
             expected=call_failed.expected,
+            agent_hint=call_failed.agent_hint,
         )
 
     async def connect(self) -> None:

@@ -108,7 +108,13 @@ def test_status_names_reason_subject_and_hint(error: errors.NoughtsError) -> Non
     assert status.code not in (Code.OK, Code.UNKNOWN, Code.INTERNAL)
     assert status.message == str(error)
     assert (info(status).reason, info(status).domain) == (error.reason, "noughts")
-    named = {"subject": error.subject, "got": error.got, "expected": error.expected, "hint": error.hint}
+    named = {
+        "subject": error.subject,
+        "got": error.got,
+        "expected": error.expected,
+        "hint": error.hint,
+        "agent_hint": error.agent_hint,
+    }
     if isinstance(error, errors.ProtocolUnsupported):
         named |= {"minimum": str(error.minimum), "maximum": str(error.maximum)}
     if isinstance(error, errors.LimitReached):

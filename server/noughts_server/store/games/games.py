@@ -294,7 +294,9 @@ def _entries_called(connection: Connection, tournament: Tournament, entry: str) 
     statement = select(entries.c.number).select_from(entries_with_bots).where(of_tournament, has_name)
     numbers = list(connection.scalars(statement))
     if not numbers:
-        raise NotFound(f"{tournament.name}, entry {entry!r}", hint=f"noughts tournament show {tournament.slug}")
+        hint = f"`noughts tournament show {tournament.slug}` lists the entries."
+        agent_hint = "`get_tournament` lists the entries."
+        raise NotFound(f"{tournament.name}, entry {entry!r}", hint=hint, agent_hint=agent_hint)
     return numbers
 
 

@@ -40,6 +40,7 @@ _UNKNOWN_BOT = (
     "`noughts bot list --server HOST:PORT` shows the registered bots. Register this one with"
     " `noughts bot register NAME`, or start it: a bot is registered when it logs in for the first time."
 )
+_UNKNOWN_BOT_FOR_AGENTS = "`list_bots` shows the registered bots. `submit_bot` and `connect_player` register one."
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +200,7 @@ def get_bot(connection: Connection, name: str) -> Bot:
     """Return the bot `name`. Raises NotFound."""
     row = connection.execute(_select_bots().where(bots.c.name == name)).one_or_none()
     if row is None:
-        raise NotFound(bot_name(name), hint=_UNKNOWN_BOT)
+        raise NotFound(bot_name(name), hint=_UNKNOWN_BOT, agent_hint=_UNKNOWN_BOT_FOR_AGENTS)
     return _bot(row)
 
 

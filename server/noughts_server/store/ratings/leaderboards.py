@@ -292,7 +292,9 @@ def _bots_of(connection: Connection, filters: Filters) -> Set[int] | None:
     if filters.owner:
         owner_id = connection.execute(select(owners.c.id).where(owners.c.name == filters.owner)).scalar()
         if owner_id is None:
-            raise NotFound(f"owner {filters.owner}", hint="`noughts leaderboard` shows the owners of its bots.")
+            hint = "`noughts leaderboard` shows the owners of its bots."
+            agent_hint = "`get_leaderboard` shows the owners of its bots."
+            raise NotFound(f"owner {filters.owner}", hint=hint, agent_hint=agent_hint)
         owned = set(connection.scalars(select(bots.c.id).where(bots.c.owner_id == owner_id)))
         bot_ids = owned if bot_ids is None else bot_ids & owned
     return bot_ids

@@ -39,6 +39,7 @@ _LATE = {
     LateEntries.ALWAYS: (TournamentState.PAUSED, TournamentState.RUNNING),
 }
 _EXTEND = "`noughts tournament extend {}` opens it again: then bots can join, and `start` resumes it."
+_EXTEND_FOR_AGENTS = "`extend_tournament` opens it again: then bots can join, and `start_tournament` resumes it."
 _CONSENT = (
     "Its owner can enter it, or let organisers enter it: `noughts bot register {bot} --open-to-organisers`. After that,"
     " the organiser of a tournament can join it."
@@ -48,6 +49,7 @@ _WINS_OF_ORGANISER = (
     " of the entry or an admin can withdraw it."
 )
 _SHOW = "`noughts tournament show {}` lists the entries."
+_SHOW_FOR_AGENTS = "`get_tournament` lists the entries."
 
 
 class Entry(NamedTuple):
@@ -90,8 +92,14 @@ def join_tournament(
     is_late = tournament.state is not TournamentState.OPEN
     late_states = _LATE[tournament.settings.schedule.late_entries]
     is_finished = tournament.state is TournamentState.FINISHED
-    hint = _EXTEND.format(slug) if late_states and is_finished else ""
-    require_state(tournament, TournamentState.OPEN, *late_states, hint=hint)
+    can_extend = late_states and is_finished
+    require_state(
+        tournament,
+        TournamentState.OPEN,
+        *late_states,
+        hint=_EXTEND.format(slug) if can_extend else "",
+        agent_hint=_EXTEND_FOR_AGENTS if can_extend else "",
+    )
     if now_ms is not None and not is_late:
         why_closed = tournament.joining.why_closed(now_ms)
         if why_closed:
@@ -142,7 +150,9 @@ def _entry(connection: Connection, tournament: Tournament, label: str) -> Row[in
     this = (entries.c.tournament_id == tournament.id, entries.c.label == label)
     row = connection.execute(statement.where(*this)).one_or_none()
     if row is None:
-        raise NotFound(entry_name(tournament.name, label), hint=_SHOW.format(tournament.slug))
+        raise NotFound(
+            entry_name(tournament.name, label), hint=_SHOW.format(tournament.slug), agent_hint=_SHOW_FOR_AGENTS
+        )
     return row
 
 

@@ -85,7 +85,8 @@ def get_league(connection: Connection, slug: str) -> League:
     league = league_of(connection, get_tournament(connection, slug).id)
     if league is None:
         hint = "Create one that does: noughts tournament create NAME --repeat weekly"
-        raise NotFound(f"{tournament_name(slug)}/seasons", hint=hint)
+        agent_hint = "Create one that does: `create_tournament` with `repeat`"
+        raise NotFound(f"{tournament_name(slug)}/seasons", hint=hint, agent_hint=agent_hint)
     return league
 
 

@@ -39,6 +39,7 @@ _QUEUE = (
     case((_RUNNING, tournaments.c.id), else_=-tournaments.c.id).label("age"),
 )
 _UNKNOWN = "`noughts test list` shows the tests."
+_UNKNOWN_FOR_AGENTS = "`list_tests` shows the tests."
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +73,9 @@ def get_test(connection: Connection, slug: str) -> Tournament:
     try:
         tournament = get_tournament(connection, slug)
     except NotFound as error:
-        raise NotFound(test_name(slug), hint=_UNKNOWN) from error
+        raise NotFound(test_name(slug), hint=_UNKNOWN, agent_hint=_UNKNOWN_FOR_AGENTS) from error
     if tournament.kind is not Kind.TEST:
-        raise NotFound(test_name(slug), hint=_UNKNOWN)
+        raise NotFound(test_name(slug), hint=_UNKNOWN, agent_hint=_UNKNOWN_FOR_AGENTS)
     return tournament
 
 

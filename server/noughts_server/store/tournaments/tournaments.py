@@ -41,6 +41,7 @@ from noughts_server.store.tournaments.join_window import Joining
 MOST_GAMES = 100_000_000
 MOST_GAMES_PER_PAIR = 1_000_000
 _JOIN = "Let more bots join: `noughts tournament join {} --bot BOT`."
+_JOIN_FOR_AGENTS = "Let more bots join: `join_tournament`."
 # Slots of a unit while pairings are still to come. They are few, so that all games of a round can be concurrent.
 _GROWING_UNIT = 8
 
@@ -268,8 +269,10 @@ def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id
     count = _number_entries(connection, tournament.id)
     if count < tournament.joining.entries_min:
         expected = f"at least {tournament.joining.entries_min}"
-        hint = _JOIN.format(slug)
-        raise WrongState(tournament.name, got=f"open with {count} entries", expected=expected, hint=hint)
+        got = f"open with {count} entries"
+        raise WrongState(
+            tournament.name, got=got, expected=expected, hint=_JOIN.format(slug), agent_hint=_JOIN_FOR_AGENTS
+        )
     if tournament.settings.rated:
         ensure_list(connection, tournament.settings.variant, tournament.settings.time.time_class)
     kind = tournament.settings.schedule
@@ -277,7 +280,9 @@ def start_tournament(connection: Connection, slug: str, *, now_ms: int, owner_id
         kind.check_entries(count, tournament.settings)
     except FormatError as error:
         got = f"open with {count} entries"
-        raise WrongState(tournament.name, got=got, expected=str(error), hint=_JOIN.format(slug)) from error
+        raise WrongState(
+            tournament.name, got=got, expected=str(error), hint=_JOIN.format(slug), agent_hint=_JOIN_FOR_AGENTS
+        ) from error
     if isinstance(kind, FixedPairings):
         total = kind.schedule(count, tournament.settings.games_per_pair).total
         unit = unit_games(total, shared=has_referees(connection))
@@ -308,7 +313,8 @@ def pause_tournament(connection: Connection, slug: str, *, owner_id: int | None 
         return tournament
     is_open = tournament.state is TournamentState.OPEN
     hint = f"Only a running tournament can be paused: run `noughts tournament start {slug}` first." if is_open else ""
-    require_state(tournament, TournamentState.RUNNING, hint=hint)
+    agent_hint = "Only a running tournament can be paused: call `start_tournament` first." if is_open else ""
+    require_state(tournament, TournamentState.RUNNING, hint=hint, agent_hint=agent_hint)
     return change_tournament(connection, tournament, state=TournamentState.PAUSED, reason=reason or None, retry_at=None)
 
 
@@ -337,11 +343,12 @@ def cancel_tournament(
     return cancelled
 
 
-def require_state(tournament: Tournament, *states: TournamentState, hint: str = "") -> None:
-    """Raise WrongState, with this hint, unless the tournament is in one of these states."""
+def require_state(tournament: Tournament, *states: TournamentState, hint: str = "", agent_hint: str = "") -> None:
+    """Raise WrongState, with these hints, unless the tournament is in one of these states."""
     if tournament.state not in states:
         expected = " or ".join(map(str, states))
-        raise WrongState(tournament.name, got=str(tournament.state), expected=expected, hint=hint)
+        got = str(tournament.state)
+        raise WrongState(tournament.name, got=got, expected=expected, hint=hint, agent_hint=agent_hint)
 
 
 def check_size(tournament: Tournament, count: int) -> None:
@@ -463,7 +470,8 @@ def _tournaments() -> Select[Any]:
 def _one(connection: Connection, statement: Select[Any], name: str) -> Tournament:
     row = connection.execute(statement).one_or_none()
     if row is None:
-        raise NotFound(name, hint="`noughts tournament list` shows the tournaments.")
+        hint = "`noughts tournament list` shows the tournaments."
+        raise NotFound(name, hint=hint, agent_hint="`list_tournaments` shows the tournaments.")
     return read_row(row)
 
 
