@@ -16,7 +16,7 @@ from noughts_referee.frame_connection import WireSettings
 from noughts_referee.referee import Referee
 from noughts_referee.work_units import GameConditions
 from noughts_server.cluster.bus_settings import BusSettings
-from noughts_server.cluster.codecs import REFEREES, WANTS
+from noughts_server.cluster.codecs import REFEREES, WANTS, login_message
 from noughts_server.cluster.heartbeats import BEAT_SECONDS, Membership, node_name
 from noughts_server.cluster.nats_bus import NatsBus
 from noughts_server.cluster.remote_bots import RemoteBots
@@ -34,7 +34,7 @@ from noughts_server.runtime.director import Director, guest_displacer
 from noughts_server.runtime.endless_work import running
 from noughts_server.runtime.open_files import OpenFiles
 from noughts_server.runtime.recorder import recording
-from noughts_server.runtime.sessions import OnlineBot, Sessions
+from noughts_server.runtime.sessions import Sessions
 from noughts_server.runtime.store_guard import StoreGuard
 from noughts_server.server import bare_errors
 from noughts_server.store.engine.database import Store
@@ -214,23 +214,13 @@ async def _tell(name: str, bus: NatsBus, referee: Referee, play: SharedPlay, ses
             presence = _presence(name, referee, play.local.playing())
             for version, login in sessions.logins_here().items():
                 if version in play.installed:
-                    presence.offers.append(_offer(version, login))
+                    offer = login_message(version, login)
+                    offer.online = True
+                    presence.offers.append(offer)
             bus.publish(REFEREES, presence)
             await asyncio.sleep(BEAT_SECONDS)
     finally:
         bus.publish(REFEREES, pb.RefereePresence(referee=name, leaving=True))
-
-
-def _offer(version: int, login: OnlineBot) -> pb.BotPresence:
-    return pb.BotPresence(
-        version=version,
-        bot=login.bot,
-        name=login.name,
-        token=login.token or 0,
-        declines_challenges=login.declines_challenges,
-        variants=login.variants,
-        online=True,
-    )
 
 
 def _presence(name: str, referee: Referee, playing: list[GameConditions]) -> pb.RefereePresence:

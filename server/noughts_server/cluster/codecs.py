@@ -10,6 +10,7 @@ from noughts_proto.v1 import feed_pb2
 from noughts_referee.work_units import FinishedGame
 from noughts_server.feed.observer import PLAYED, GameEvent, SlotKey
 from noughts_server.runtime.recorder import COMMITTED
+from noughts_server.runtime.sessions import OnlineBot
 from noughts_server.runtime.tournament_play import ABANDONED, CHANGED, CONCEDED
 from noughts_server.store.games.results import CommitReport, TournamentProgress
 from noughts_server.store.tournaments.withdrawals import Withdrawal
@@ -30,6 +31,18 @@ class Codec(NamedTuple):
     encode: Callable[[Any], Iterator[bytes]]
     """Encodes a value as one message or several."""
     decode: Callable[[bytes], Any]
+
+
+def login_message(version: int, login: OnlineBot) -> pb.BotPresence:
+    """Return the login of a bot version for the other nodes."""
+    return pb.BotPresence(
+        version=version,
+        bot=login.bot,
+        name=login.name,
+        token=login.token or 0,
+        declines_challenges=login.declines_challenges,
+        variants=login.variants,
+    )
 
 
 def codec(subject: str) -> Codec | None:

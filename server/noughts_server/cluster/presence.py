@@ -9,7 +9,7 @@ from itertools import count
 
 from noughts_proto.v1 import cluster_pb2 as pb
 from noughts_referee.frame_connection import session_replaced
-from noughts_server.cluster.codecs import REFEREES, SERVERS
+from noughts_server.cluster.codecs import REFEREES, SERVERS, login_message
 from noughts_server.cluster.heartbeats import BEAT_SECONDS
 from noughts_server.cluster.remote_referee import RemoteReferee
 from noughts_server.cluster.silence import Limit, Silence, usual_limit
@@ -88,23 +88,17 @@ class Presence:
         player = wire.player
         fresh = version in self._fresh_logins
         self._fresh_logins.discard(version)
-        return pb.BotPresence(
-            version=version,
-            bot=login.bot,
-            name=login.name,
-            token=login.token or 0,
-            declines_challenges=login.declines_challenges,
-            variants=login.variants,
-            seats_timed=wire.capacity_timed,
-            seats_untimed=wire.capacity_untimed,
-            opens=player.opens,
-            stored_ends=player.stored_ends,
-            network_us=player.network_us,
-            margin_us=player.margin_us,
-            fresh=fresh,
-            online=wire.online,
-            login=self._logins.get(version, 0),
-        )
+        message = login_message(version, login)
+        message.seats_timed = wire.capacity_timed
+        message.seats_untimed = wire.capacity_untimed
+        message.opens = player.opens
+        message.stored_ends = player.stored_ends
+        message.network_us = player.network_us
+        message.margin_us = player.margin_us
+        message.fresh = fresh
+        message.online = wire.online
+        message.login = self._logins.get(version, 0)
+        return message
 
     # Messages from the others.
 

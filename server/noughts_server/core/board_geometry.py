@@ -30,19 +30,28 @@ def geometry(variant: str) -> dict[str, Any] | None:
     }
 
 
+def row_label(variant: Variant, row: int) -> str:
+    """Return the number of a row, counted from the top, for the left of a board: as wide as the largest number."""
+    return str(variant.rows - row).rjust(len(str(variant.rows)))
+
+
+def column_labels(variant: Variant) -> str:
+    """Return the line below a board whose cells are one character and one blank wide: the letters of the columns."""
+    return " " * len(str(variant.rows)) + "".join(f"{column_name(column):>2}" for column in range(variant.columns))
+
+
 def board_text(position: Position) -> str:
     """Return the board with the names of columns and rows: `X`, `O` and `.`, one layer after the other."""
     variant = position.variant
     marks = str(position).partition(" ")[0]
-    margin = len(str(variant.rows))
     lines = []
     for start in range(0, variant.cells, variant.columns):
         layer, row = divmod(start // variant.columns, variant.rows)
         if row == 0 and variant.layers > 1:
             lines.append(f"layer {layer + 1}")
-        lines.append(f"{variant.rows - row:>{margin}} {' '.join(marks[start : start + variant.columns])}")
+        lines.append(f"{row_label(variant, row)} {' '.join(marks[start : start + variant.columns])}")
         if row == variant.rows - 1:
-            lines.append(" " * margin + "".join(f"{column_name(column):>2}" for column in range(variant.columns)))
+            lines.append(column_labels(variant))
     return "\n".join(lines)
 
 

@@ -193,6 +193,11 @@ def charts_css() -> str:
     return (files(__package__) / "charts.css").read_text(encoding="utf-8")
 
 
+def heat_map_css() -> str:
+    """Return the style sheet of the colours from all games lost to all won, for light and for dark displays."""
+    return (files(__package__) / "heat_map.css").read_text(encoding="utf-8")
+
+
 def round_numbers(least: float, most: float) -> list[float]:
     """Return about three to six round numbers between two values."""
     span = (most - least) or 1.0

@@ -12,7 +12,7 @@ from noughts_referee.rules import Termination, in_words
 from noughts_server.core.plain_text import printable
 from noughts_server.core.version import software_version
 from noughts_server.drawing.board_svg import board_css, board_script
-from noughts_server.drawing.charts import MOST_SERIES, charts_css
+from noughts_server.drawing.charts import MOST_SERIES, charts_css, heat_map_css
 from noughts_server.report.charts import ratings_chart, times_chart
 from noughts_server.report.collect import MOST_FAULTS, Collected
 from noughts_server.report.embedded import embedded
@@ -68,7 +68,7 @@ def page(collected: Collected, test: Sprt) -> str:
         most_bars=MOST_BARS,
         most_with_numbers=MOST_WITH_NUMBERS,
         cell=_cell,
-        css=_own("\n".join((board_css(), charts_css(), _text("report.css")))),
+        css=_own("\n".join((board_css(), charts_css(), heat_map_css(), _text("report.css")))),
         script=viewer_script(),
     )
 

@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from noughts_server.core.errors import MachineTrouble
 from noughts_server.drawing.board_svg import board_css, board_script
+from noughts_server.drawing.charts import heat_map_css
 from noughts_server.web.api import JSON, api_routes, failure_document, json_bytes
 from noughts_server.web.api_routes import PREFIX
 from noughts_server.web.downloads import Downloads
@@ -106,7 +107,11 @@ def site(
 def static_files() -> tuple[str, dict[str, tuple[str, bytes]]]:
     """Return the version of all static files together, and the kind and content of each file by name."""
     contents = {file.name: file.read_bytes() for file in (files(__package__) / "static").iterdir()}
-    contents |= {"board.css": board_css().encode(), "board.js": board_script().encode()}
+    contents |= {
+        "board.css": board_css().encode(),
+        "board.js": board_script().encode(),
+        "heat_map.css": heat_map_css().encode(),
+    }
     contents = dict(sorted(contents.items()))
     digest = blake2b(digest_size=6)
     for name, body in contents.items():

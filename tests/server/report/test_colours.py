@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 import noughts_server.report
-from noughts_server.drawing.charts import charts_css
+from noughts_server.drawing.charts import charts_css, heat_map_css
 
-CSS = charts_css() + (Path(noughts_server.report.__file__).parent / "report.css").read_text()
+CSS = charts_css() + heat_map_css() + (Path(noughts_server.report.__file__).parent / "report.css").read_text()
 
 
 def colours(scheme: str) -> dict[str, str]:
-    # Charts and the page have their colours in light and in dark.
+    # Charts, the heat map and the page have their colours in light and in dark.
     schemes = re.findall(r":root \{(.*?)\}", CSS, re.DOTALL)
-    assert len(schemes) == 4
+    assert len(schemes) == 6
     found = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", "".join(schemes[scheme == "dark" :: 2])))
     assert len(found) > 20
     return found

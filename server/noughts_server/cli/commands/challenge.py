@@ -13,7 +13,14 @@ from noughts_server.cli import completion, printing
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.match_summary import MatchSummary
 from noughts_server.cli.errors import Problem, UsageProblem
-from noughts_server.cli.options.game import USUAL_VARIANT, OpeningRuleOption, SeedOption, read_seed, read_variant
+from noughts_server.cli.options.game import (
+    USUAL_VARIANT,
+    OpeningRuleOption,
+    SeedOption,
+    read_seed,
+    read_variant,
+    variant_option,
+)
 from noughts_server.cli.options.logs import LogLevel, configure_logs
 from noughts_server.cli.options.names import read_bot
 from noughts_server.cli.options.output import OutputOptions
@@ -80,13 +87,7 @@ def challenge(
     ] = 2,
     variant: Annotated[
         str | None,
-        Option(
-            "--variant",
-            metavar="V",
-            autocompletion=completion.variants,
-            help="Variant. Default: the first that both bots play, else tictactoe",
-            rich_help_panel="Game",
-        ),
+        variant_option("Variant. Default: the first that both bots play, else tictactoe"),
     ] = None,
     opening_rule: OpeningRuleOption = None,
     time: TimeOption = "none",

@@ -5,7 +5,8 @@ from collections.abc import Collection, Iterable, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from noughts_referee.rules import Variant, VariantError, cell_names, column_name, parse_variant
+from noughts_referee.rules import Variant, VariantError, cell_names, parse_variant
+from noughts_server.core.board_geometry import column_labels, row_label
 
 STYLES = ("bold cyan", "bold magenta")
 """Styles of the first mover's and the second mover's marks."""
@@ -57,9 +58,8 @@ def _layer(variant: Variant, layer: int, moves: Sequence[int], winning: Collecti
     sides = {cell: ply & 1 for ply, cell in enumerate(moves)}
     size = variant.columns * variant.rows
     rows = []
-    margin = len(str(variant.rows))
     for number, start in enumerate(range(layer * size, (layer + 1) * size, variant.columns)):
-        row = Text(no_wrap=True, overflow="crop").append(f"{variant.rows - number:>{margin}} ", style=_FAINT)
+        row = Text(no_wrap=True, overflow="crop").append(f"{row_label(variant, number)} ", style=_FAINT)
         for cell in range(start, start + variant.columns):
             side = sides.get(cell)
             style = "dim" if side is None else STYLES[side]
@@ -69,8 +69,7 @@ def _layer(variant: Variant, layer: int, moves: Sequence[int], winning: Collecti
                 style += " reverse"
             row.append("." if side is None else "XO"[side], style=style).append(" ")
         rows.append(row)
-    letters = "".join(f"{column_name(column):>2}" for column in range(variant.columns))
-    rows.append(Text(" " * margin + letters, style=_FAINT, no_wrap=True, overflow="crop"))
+    rows.append(Text(column_labels(variant), style=_FAINT, no_wrap=True, overflow="crop"))
     return rows
 
 

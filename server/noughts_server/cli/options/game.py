@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
@@ -45,28 +45,25 @@ LARGEST_SEED = (1 << 64) - 1
 
 USUAL_VARIANT = "tictactoe"
 """The variant of commands with bots that declare none."""
+
+
+def variant_option(description: str) -> Any:
+    """Declare `--variant` with this help, which names the command's default."""
+    return Option(
+        "--variant", metavar="V", autocompletion=completion.variants, help=description, rich_help_panel="Game"
+    )
+
+
 AnyVariantOption = Annotated[
     str | None,
-    Option(
-        "--variant",
-        metavar="V",
-        autocompletion=completion.variants,
-        help="Variant. Default: the first that the bot declares, else tictactoe",
-        rich_help_panel="Game",
-    ),
+    variant_option("Variant. Default: the first that the bot declares, else tictactoe"),
 ]
 """A variant, or none if the default depends on other options."""
 
 
 VariantOption = Annotated[
     str,
-    Option(
-        "--variant",
-        metavar="V",
-        autocompletion=completion.variants,
-        help="Variant, see `noughts variants`; `mnk:M,N,K`: M columns, N rows, K in a row",
-        rich_help_panel="Game",
-    ),
+    variant_option("Variant, see `noughts variants`; `mnk:M,N,K`: M columns, N rows, K in a row"),
 ]
 SpecArgument = Annotated[
     str,

@@ -3,21 +3,13 @@
 from collections.abc import Iterable, Sequence
 from typing import Annotated, NamedTuple
 
-from typer import Option
-
 from noughts_proto.v1 import leaderboards_pb2 as pb
-from noughts_server.cli import completion
+from noughts_server.cli.options.game import variant_option
 from noughts_server.client.client import Client
 
 RatingListVariantOption = Annotated[
     str | None,
-    Option(
-        "--variant",
-        metavar="V",
-        autocompletion=completion.variants,
-        help="Variant. Default: `tictactoe`, or a variant that has games",
-        rich_help_panel="Game",
-    ),
+    variant_option("Variant. Default: `tictactoe`, or a variant that has games"),
 ]
 
 _USUAL_VARIANT, _USUAL_TIME_CLASS = "tictactoe", "untimed"

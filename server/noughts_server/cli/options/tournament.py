@@ -7,7 +7,6 @@ from typing import Annotated, Any
 from typer import Option
 
 from noughts_referee.clock import TimeControl
-from noughts_server.cli import completion
 from noughts_server.cli.options.formats import (
     DrawAfterOption,
     ForfeitAfterOption,
@@ -24,6 +23,7 @@ from noughts_server.cli.options.game import (
     OpeningRuleOption,
     SeedOption,
     read_variant,
+    variant_option,
 )
 from noughts_server.cli.options.openings import OpeningsOption, read_openings
 from noughts_server.cli.options.statistics import SprtOption
@@ -43,13 +43,7 @@ class GameOptions:
 
     variant: Annotated[
         str | None,
-        Option(
-            "--variant",
-            metavar="V",
-            autocompletion=completion.variants,
-            help="Variant. Default: the first that both bots play, else tictactoe",
-            rich_help_panel="Game",
-        ),
+        variant_option("Variant. Default: the first that both bots play, else tictactoe"),
     ] = None
     """None: the usual variant."""
     opening_rule: OpeningRuleOption = None

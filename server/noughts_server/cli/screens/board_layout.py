@@ -9,9 +9,11 @@ from typing import NamedTuple
 from rich.text import Text
 
 from noughts_referee.rules import Variant, column_name
+from noughts_server.core.board_geometry import row_label
 
 _BETWEEN_LAYERS = 3
 MARK_STYLES = {"X": "bold #56c2e6", "O": "bold #d58bdd"}
+"""Styles on the application's own background. `drawing.boards.STYLES` are for any background of a terminal."""
 _FORBIDDEN = "×"
 _LARGE = {"X": ("\\ /", " X ", "/ \\"), "O": ("╭─╮", "│ │", "╰─╯")}
 WON, LOST = "#1e7f3a", "#b3261e"
@@ -141,8 +143,7 @@ class Layout:
                 canvas.write(left + column * across + (size.width - 1) // 2, self._top - 1, name, QUIET)
             for row in range(variant.rows):
                 line = self._top + row * down
-                number = str(variant.rows - row).rjust(len(str(variant.rows)))
-                canvas.write(left - self._margin, line + (size.height - 1) // 2, number, QUIET)
+                canvas.write(left - self._margin, line + (size.height - 1) // 2, row_label(variant, row), QUIET)
                 if size.has_lines:
                     for boundary in range(1, variant.columns):
                         for part in range(size.height):

@@ -19,7 +19,7 @@ from noughts_server.cli import printing
 from noughts_server.cli.command import command
 from noughts_server.cli.errors import Problem, UsageProblem, problems_with
 from noughts_server.cli.options.formats import read_sprt
-from noughts_server.cli.options.game import PacedConcurrencyOption, read_variant
+from noughts_server.cli.options.game import PacedConcurrencyOption, read_variant, variant_option
 from noughts_server.cli.options.names import read_tournament
 from noughts_server.cli.options.openings import read_openings
 from noughts_server.cli.options.output import OutputOptions
@@ -62,12 +62,7 @@ def submit(
     ] = "",
     variant: Annotated[
         str,
-        Option(
-            "--variant",
-            metavar="V",
-            help="Variant of the trial game. Default: one the bot declares, else tictactoe",
-            rich_help_panel="Game",
-        ),
+        variant_option("Variant of the trial game. Default: one the bot declares, else tictactoe"),
     ] = "",
     enter: Annotated[
         list[str] | None, Option("--enter", metavar="TOURNAMENT", help="Tournament to enter as well (repeatable)")

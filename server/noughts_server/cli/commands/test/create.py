@@ -11,7 +11,7 @@ from noughts_server.cli import completion
 from noughts_server.cli.command import command
 from noughts_server.cli.commands.test.tests import show_test
 from noughts_server.cli.options.formats import PriorityOption, read_sprt
-from noughts_server.cli.options.game import PacedConcurrencyOption, read_seed
+from noughts_server.cli.options.game import PacedConcurrencyOption, read_seed, variant_option
 from noughts_server.cli.options.names import read_bot, read_test
 from noughts_server.cli.options.openings import OpeningsOption, read_random_openings
 from noughts_server.cli.options.output import OutputOptions
@@ -33,13 +33,7 @@ class TestOptions(GameOptions):
 
     variant: Annotated[
         str | None,
-        Option(
-            "--variant",
-            metavar="V",
-            autocompletion=completion.variants,
-            help="Variant. Default: the first that both versions play, else tictactoe",
-            rich_help_panel="Game",
-        ),
+        variant_option("Variant. Default: the first that both versions play, else tictactoe"),
     ] = None
     openings: OpeningsOption = ""
     games: Annotated[

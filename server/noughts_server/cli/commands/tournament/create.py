@@ -11,13 +11,12 @@ from typer import Option
 
 from noughts_proto.v1 import status_pb2
 from noughts_proto.v1 import tournaments_pb2 as pb
-from noughts_server.cli import completion
 from noughts_server.cli.command import command
 from noughts_server.cli.drawing.dry_run import entry_counts, pace_of, show_forecasts
 from noughts_server.cli.drawing.tournament import show_tournament
 from noughts_server.cli.errors import UsageProblem
 from noughts_server.cli.options.formats import PriorityOption, ThroughputOption
-from noughts_server.cli.options.game import DryRunOption, TitleOption, read_seed
+from noughts_server.cli.options.game import DryRunOption, TitleOption, read_seed, variant_option
 from noughts_server.cli.options.names import TournamentArgument, read_tournament
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.server import ServerOptions
@@ -36,13 +35,7 @@ class CreateOptions(FormatOptions):
 
     variant: Annotated[
         str | None,
-        Option(
-            "--variant",
-            metavar="V",
-            autocompletion=completion.variants,
-            help="Variant, see `noughts variants`. Default: tictactoe",
-            rich_help_panel="Game",
-        ),
+        variant_option("Variant, see `noughts variants`. Default: tictactoe"),
     ] = None
     concurrency: Annotated[
         int,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from typer import Argument, Option
+from typer import Argument
 
 from noughts_proto.v1.tournaments_pb2 import TOURNAMENT_STATE_CANCELLED
 from noughts_server.cli import completion, printing
@@ -14,7 +14,7 @@ from noughts_server.cli.local_games.options import LocalOptions
 from noughts_server.cli.local_games.planning import make_plan, show_forecast
 from noughts_server.cli.local_games.results import play_tournament
 from noughts_server.cli.options.formats import usage_problems
-from noughts_server.cli.options.game import TitleOption, read_specs
+from noughts_server.cli.options.game import TitleOption, read_specs, variant_option
 from noughts_server.cli.options.output import OutputOptions
 from noughts_server.cli.options.server import ServerOptions
 from noughts_server.cli.options.statistics import FitOption
@@ -28,13 +28,7 @@ class RunOptions(LocalOptions, FormatOptions):
 
     variant: Annotated[
         str | None,
-        Option(
-            "--variant",
-            metavar="V",
-            autocompletion=completion.variants,
-            help="Variant. Default: the first that all bots play, else tictactoe",
-            rich_help_panel="Game",
-        ),
+        variant_option("Variant. Default: the first that all bots play, else tictactoe"),
     ] = None
     fit: FitOption = False
 
