@@ -17,6 +17,7 @@ from google.rpc.status_pb2 import Status
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.arbiter import MOST_COMPLAINTS, Answers, Complaint
 from noughts_referee.clock import GRACE_SECONDS, HEARTBEAT_SECONDS
+from noughts_referee.connected_player import ConnectedPlayer
 from noughts_referee.deadlines import PendingTurns
 from noughts_referee.frame_encoding import (
     IndexedComment,
@@ -37,7 +38,6 @@ from noughts_referee.frame_encoding import (
 )
 from noughts_referee.game import Game, Outbox, opening_ply
 from noughts_referee.monotonic import Now, microseconds
-from noughts_referee.referee import ConnectedPlayer
 from noughts_referee.referee_protocols import PlayerReferee
 from noughts_referee.round_trips import RoundTrips
 from noughts_referee.rules import Termination

@@ -5,44 +5,22 @@ answers to the arbiter and finished games to the organiser. All methods are plai
 Nothing here waits, and connections supply the time.
 """
 
-from bisect import insort
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from itertools import chain, count, repeat
-from typing import NamedTuple, Protocol, cast
+from typing import Protocol, cast
 
 from noughts_referee.arbiter import Answers, Arbiter, Complaint
 from noughts_referee.clock import MARGIN_US
 from noughts_referee.comments import CommentKeeper, CommentLimits
+from noughts_referee.connected_player import ConnectedPlayer, PlayerConnection, SeatPool, Seats, WaitingSlot
 from noughts_referee.finished_games import finished_games, walkover, withdrawal_fault
-from noughts_referee.game import Game, Player
+from noughts_referee.game import Game
 from noughts_referee.rules import Choice, Termination, within_limits
 from noughts_referee.stalls import Stalls
-from noughts_referee.work_units import FinishedGame, GameConditions, Slot, Unit
-
-_Waiting = tuple[int, Slot, Unit]
-"""A slot that has not started: its arrival number, the slot, and its unit."""
-
-
-class PlayerConnection(Protocol):
-    """A connection that carries frames to one player and its answers back."""
-
-    @property
-    def capacity_timed(self) -> int:
-        """Return the number of concurrent timed games of the player; 0 while it is away."""
-
-    @property
-    def capacity_untimed(self) -> int:
-        """Return the number of concurrent untimed games of the player; 0 while it is away."""
-
-    @property
-    def online(self) -> bool:
-        """Return whether the player is connected."""
-
-    def wake(self) -> None:
-        """Send the player's outbox."""
+from noughts_referee.work_units import FinishedGame, GameConditions, Unit
 
 
 class Observer(Protocol):
@@ -61,120 +39,13 @@ class Observer(Protocol):
         """Note that games are over. An earlier `answered` had their last plies."""
 
 
-class _Seats(NamedTuple):
-    """The number of games that a player can play at the same time."""
-
-    timed: int
-    untimed: int
-    """Number of all games, timed ones included."""
-
-
-@dataclass(slots=True, eq=False)
-class _SeatPool:
-    """The capacity of a player, or of a tournament, for concurrent games.
-
-    Between calls of `_settle`, a slot waits in a pool only if the pool is full. Code that frees a seat, or does not use
-    an offered one, must therefore offer it to the next slot in line.
-    """
-
-    taken: int = field(default=0, init=False)
-    """Running games."""
-    timed_taken: int = field(default=0, init=False)
-    """Running games with clocks."""
-    # Slots that wait for a seat here, in order of arrival. There are two lines, because a player can have seats for
-    # untimed games but none for timed ones.
-    timed: deque[_Waiting] = field(default_factory=deque, init=False)
-    untimed: deque[_Waiting] = field(default_factory=deque, init=False)
-
-    def line(self, timed: bool) -> deque[_Waiting]:
-        return self.timed if timed else self.untimed
-
-    def full(self, seats: _Seats, timed: bool) -> bool:
-        """Return whether it has no seat for another game. Only timed games take the seats for timed ones."""
-        if timed:
-            return self.timed_taken >= seats.timed or self.taken >= max(seats)
-        return self.taken >= seats.untimed
-
-    def take(self, games: int, timed: bool) -> None:
-        """Count games that begin, or with a negative number games that have ended."""
-        self.taken += games
-        if timed:
-            self.timed_taken += games
-
-    def wait(self, timed: bool, waiting: _Waiting) -> None:
-        """Insert a slot into its line in order of arrival."""
-        line = self.line(timed)
-        if not line or line[-1] < waiting:
-            line.append(waiting)
-        else:
-            insort(line, waiting)
-
-
-@dataclass(slots=True, eq=False, repr=False)
-class ConnectedPlayer(Player):
-    """A player with its connection and its capacity: one connection, or one process."""
-
-    room: _SeatPool = field(default_factory=_SeatPool)
-    guests: _SeatPool = field(default_factory=_SeatPool)
-    """Separate capacity of the same size for guests (see `GameConditions.guest`), which take none from tournaments."""
-    wire: PlayerConnection | None = field(default=None, init=False)
-    members: "tuple[ConnectedPlayer, ...]" = field(default=(), init=False)
-    """The processes of one bot that share its capacity and play for it. If empty, the player plays itself."""
-
-    @property
-    def connections(self) -> "tuple[ConnectedPlayer, ...]":
-        """Return the players that get the games: the members, or the player itself."""
-        return self.members or (self,)
-
-    def enlist(self, members: int) -> "tuple[ConnectedPlayer, ...]":
-        """Create this many members (at least one), each with its own connection, before the first game."""
-        self.members = tuple(ConnectedPlayer(self.key, self.margin_us, self.room, self.guests) for _ in range(members))
-        return self.members
-
-    def seats(self, timed: bool) -> int:
-        """Return how many timed games, or games of any kind, the player can play at the same time."""
-        if self.members:
-            return sum(member.seats(timed) for member in self.members)
-        wire = self.wire
-        if wire is None:
-            return 0
-        return wire.capacity_timed if timed else wire.capacity_untimed
-
-    def room_seats(self) -> _Seats:
-        """Return the seats for games of tournaments."""
-        return _Seats(self.seats(True), self.seats(False))
-
-    def guest_seats(self, *, test: bool) -> _Seats:
-        """Return the seats for games of guests.
-
-        There are none during a tournament's timed games, and for a `test` none during any game of a tournament.
-        """
-        room = self.room
-        busy = room.timed or room.timed_taken or (test and (room.untimed or room.taken))
-        return _Seats(0, 0) if busy else self.room_seats()
-
-    def tournament_games(self, *, guest: bool = False) -> Iterator[Game]:
-        """Return the running games of tournaments, or with `guest` of challenges and guests' tests."""
-        games = chain.from_iterable(each.games.values() for each in self.connections)
-        return (game for game in games if game.conditions.guest is guest)
-
-    def freest(self, timed: bool) -> "ConnectedPlayer":
-        """Return the member for the next game: the one with the fewest games that has a free seat."""
-        free = [member for member in self.members if member.games_of(timed) < member.seats(timed)]
-        return min(free, default=self.members[0], key=lambda member: len(member.games))
-
-    def games_of(self, timed: bool) -> int:
-        """Return the number of running games that take seats of timed games, or of all games."""
-        return sum(game.conditions.timed for game in self.games.values()) if timed else len(self.games)
-
-
 _Pair = tuple[ConnectedPlayer, ConnectedPlayer]
 _GUESTS_LAST = 1 << 62
 """Added to the arrival numbers of guests, so that a free seat goes to a tournament's slot first."""
 
 
 @dataclass(slots=True, eq=False)
-class _Tournament(_SeatPool):
+class _Tournament(SeatPool):
     concurrency: int
     is_timed: bool
     guest: bool
@@ -207,7 +78,7 @@ class Referee:
         self._margin_us = margin_us
         self._players: dict[int, ConnectedPlayer] = {}
         self._tournaments: dict[int, _Tournament] = {}
-        self._queue: list[_Waiting] = []
+        self._queue: list[WaitingSlot] = []
         """Slots to try; a heap in order of arrival."""
         self._queued: dict[int, int] = {}
         """Slots not yet started, by tournament."""
@@ -280,7 +151,7 @@ class Referee:
     def withdraw(self, tournament: int) -> None:
         """Forget the tournament's slots that are not running."""
 
-        def other_slots(waiting: Iterable[_Waiting]) -> list[_Waiting]:
+        def other_slots(waiting: Iterable[WaitingSlot]) -> list[WaitingSlot]:
             # A sorted list is a heap. Arrival numbers are unique, so slots and units are never compared.
             return sorted(entry for entry in waiting if entry[2].conditions.tournament != tournament)
 
@@ -513,7 +384,7 @@ class Referee:
                     if own.is_timed or not player.room.taken:
                         self._reconsider(player.guests)
 
-    def _reconsider(self, room: _SeatPool) -> None:
+    def _reconsider(self, room: SeatPool) -> None:
         """Queue all slots that wait in the pool, because its capacity has changed."""
         for line in (room.timed, room.untimed):
             for waiting in line:
@@ -536,7 +407,7 @@ class Referee:
                 tournament = self._tournaments[key]
                 timed, entries, concurrency = tournament.is_timed, tournament.entries, tournament.concurrency
                 withdrawn, guest, test = tournament.withdrawn, tournament.guest, tournament.guest_test
-                seats: dict[ConnectedPlayer, _Seats] = {}
+                seats: dict[ConnectedPlayer, Seats] = {}
             _, place, opposite = slot
             first, second = entries[place], entries[opposite]
             first_room, second_room = (first.guests, second.guests) if guest else (first.room, second.room)
@@ -571,14 +442,14 @@ class Referee:
                     self.observer.began(game)
                 began = True
                 continue
-            self._pass_on(tournament, _Seats(concurrency, concurrency), timed)
+            self._pass_on(tournament, Seats(concurrency, concurrency), timed)
             self._pass_on(first_room, seats[first], timed)
             self._pass_on(second_room, seats[second], timed)
         if walkovers:
             self._report(walkovers)
         return began or bool(walkovers)
 
-    def _pass_on(self, room: _SeatPool, seats: _Seats, timed: bool) -> None:
+    def _pass_on(self, room: SeatPool, seats: Seats, timed: bool) -> None:
         """Offer a seat that a slot did not use to the next in line."""
         line = room.line(timed)
         if line and not room.full(seats, timed):

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from noughts_referee.arbiter import Answers, Complaint
 from noughts_referee.comments import CommentLimits
-from noughts_referee.referee import ConnectedPlayer, PlayerConnection
+from noughts_referee.connected_player import ConnectedPlayer, PlayerConnection
 from noughts_referee.rules import Choice, Termination
 from noughts_referee.stalls import Stalls
 

@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Sequence
 
 from noughts_referee.arbiter import Answers
+from noughts_referee.connected_player import ConnectedPlayer
 from noughts_referee.game import Game
-from noughts_referee.referee import ConnectedPlayer, Referee
+from noughts_referee.referee import Referee
 from noughts_referee.rules import Termination
 from noughts_referee.work_units import FinishedGame
 

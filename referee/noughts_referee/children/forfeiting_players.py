@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import Callable
 
+from noughts_referee.connected_player import ConnectedPlayer
 from noughts_referee.frame_connection import MOST_GAMES
 from noughts_referee.game import LostGame, running_games
-from noughts_referee.referee import ConnectedPlayer
 from noughts_referee.referee_protocols import PlayerReferee
 from noughts_referee.rules import Termination
 

@@ -16,10 +16,11 @@ import structlog
 from noughts_proto.columns import append_row
 from noughts_proto.v1 import cluster_pb2 as pb
 from noughts_referee.arbiter import Answers
+from noughts_referee.connected_player import ConnectedPlayer
 from noughts_referee.frame_encoding import choice, one_line, read_thought
 from noughts_referee.game import Game, Outbox
 from noughts_referee.monotonic import microseconds
-from noughts_referee.referee import ConnectedPlayer, Referee
+from noughts_referee.referee import Referee
 from noughts_referee.rules import FAULTS, Termination
 from noughts_server.cluster.codecs import SERVERS, TO_REFEREE, TO_SERVER
 from noughts_server.cluster.heartbeats import Membership

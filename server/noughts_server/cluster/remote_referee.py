@@ -21,9 +21,9 @@ from noughts_proto.v1 import cluster_pb2 as pb
 from noughts_proto.v1 import play_pb2
 from noughts_referee.arbiter import MOST_COMPLAINTS, Answers, Complaint
 from noughts_referee.comments import CommentLimits, shortened
+from noughts_referee.connected_player import ConnectedPlayer, PlayerConnection
 from noughts_referee.frame_connection import FrameConnection
 from noughts_referee.game import CHOICES, Game, Player, opening_ply
-from noughts_referee.referee import ConnectedPlayer, PlayerConnection
 from noughts_referee.rules import Choice, Put, Result, Termination, Thought
 from noughts_referee.stalls import Stalls
 from noughts_referee.work_units import GameConditions, Slot, Unit

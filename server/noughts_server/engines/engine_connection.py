@@ -17,8 +17,8 @@ from noughts_bots.sdk.bot import TimeLimits
 from noughts_referee.arbiter import Answers
 from noughts_referee.children.running_child import Death
 from noughts_referee.clock import TimeControl
+from noughts_referee.connected_player import ConnectedPlayer
 from noughts_referee.game import Game, LostGame, Outbox, running_games
-from noughts_referee.referee import ConnectedPlayer
 from noughts_referee.referee_protocols import PlayerReferee
 from noughts_referee.rules import Termination, Thought, Variant
 from noughts_referee.stalls import LEAST_US

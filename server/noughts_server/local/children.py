@@ -16,8 +16,8 @@ from noughts_referee.children.dialled_frames import Carry, DialInvitation
 from noughts_referee.children.forfeiting_players import ForfeitingPlayers
 from noughts_referee.children.launcher import Launcher
 from noughts_referee.children.running_child import Death, NotStarted, start_child
+from noughts_referee.connected_player import ConnectedPlayer
 from noughts_referee.game import LostGame
-from noughts_referee.referee import ConnectedPlayer
 from noughts_referee.rules import covers, parse_variant
 from noughts_server.engines.engine_connection import EngineConnection, terms_of
 from noughts_server.engines.game_cores import GameCores

@@ -14,8 +14,8 @@ from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_referee.children.dialled_frames import Carry
 from noughts_referee.children.running_child import NotStarted
+from noughts_referee.connected_player import ConnectedPlayer
 from noughts_referee.frame_connection import MOST_GAMES, UNTIMED_GAMES, FrameConnection, WireCounts, WireSettings
-from noughts_referee.referee import ConnectedPlayer
 from noughts_referee.referee_protocols import PlayerReferee
 from noughts_referee.rules import covers
 from noughts_referee.stream_closed import StreamClosed

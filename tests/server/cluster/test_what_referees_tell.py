@@ -8,8 +8,8 @@ import pytest
 
 from noughts_proto.v1 import cluster_pb2 as pb
 from noughts_referee.clock import parse_time_control
+from noughts_referee.connected_player import ConnectedPlayer
 from noughts_referee.frame_connection import WireSettings, session_replaced
-from noughts_referee.referee import ConnectedPlayer
 from noughts_server.cluster.codecs import REFEREES, SERVERS, TO_REFEREE
 from noughts_server.cluster.presence import Presence
 from noughts_server.cluster.remote_referee import RemoteReferee

@@ -15,8 +15,9 @@ import pytest
 from noughts_referee.arbiter import Answers
 from noughts_referee.clock import parse_time_control
 from noughts_referee.comments import pack_comments, unpack_comments
+from noughts_referee.connected_player import ConnectedPlayer
 from noughts_referee.game import Game
-from noughts_referee.referee import ConnectedPlayer, Referee
+from noughts_referee.referee import Referee
 from noughts_referee.rules import Choice, Draws, Position, Put, Take, Thought, pack_thoughts, unpack_thoughts
 from noughts_referee.work_units import GameSoFar, pack_moves, pack_scores, pack_times, unpack_scores
 from noughts_server.competition.formats import KNOCKOUT, SWISS

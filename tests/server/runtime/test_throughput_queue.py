@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noughts_referee.referee import ConnectedPlayer, Referee
+from noughts_referee.connected_player import ConnectedPlayer
+from noughts_referee.referee import Referee
 from noughts_referee.rules import Termination
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.runtime.supply import Progress
