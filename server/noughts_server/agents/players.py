@@ -14,8 +14,9 @@ from noughts_referee.rules import Position, Result, cell_name, cell_names, read_
 from noughts_server.agents.arguments import BotName, ConnectedBot, Seconds
 from noughts_server.agents.tool_calls import Backend, Caller
 from noughts_server.core.board_geometry import board_text
+from noughts_server.web.bot_login import log_in
+from noughts_server.web.browser_player import BrowserPlayer
 from noughts_server.web.documents import Document
-from noughts_server.web.play_rooms import BrowserPlayer, log_in
 from noughts_server.web.upstream import Failure
 
 _IDLE_SECONDS = 600.0

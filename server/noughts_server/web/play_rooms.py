@@ -13,21 +13,18 @@ from dataclasses import dataclass
 from itertools import count
 from typing import NamedTuple
 
-from grpc import StatusCode
-
-from noughts_bots.connection.events import Online, SessionEvent
-from noughts_bots.connection.session import Login, play
-from noughts_bots.connection.stream import BotRefused
+from noughts_bots.connection.session import Login
 from noughts_bots.reference.specs import make_bot, parse_spec
-from noughts_bots.sdk.bot import Bot, GameEnd, GameInfo, Resign
+from noughts_bots.sdk.bot import Bot, GameEnd
 from noughts_bots.sdk.unhurried import Unhurried
-from noughts_proto.security import SecurityProblem
 from noughts_proto.v1 import tokens_pb2, tournaments_pb2, types_pb2
-from noughts_referee.rules import Position, VariantError, base_name, cell_name, parse_variant
+from noughts_referee.rules import VariantError, base_name, parse_variant
 from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.convert.settings import challenge_message
 from noughts_server.convert.times import time_control
 from noughts_server.core.resource_names import bot_name
+from noughts_server.web.bot_login import NAME_TAKEN, log_in
+from noughts_server.web.browser_player import BrowserPlayer
 from noughts_server.web.forms import wrong
 from noughts_server.web.house_bots import HOUSE_BOTS, house_bots
 from noughts_server.web.upstream import Failure, Upstream
@@ -38,11 +35,7 @@ HOUSE_KIND, PERSON, SAME_SCREEN = "house:", "person", "screen"
 YOU, THEY, LOT = "you", "they", "lot"
 BEGINS, CROSS, NOUGHT = "begins", "x", "o"
 
-_TIMEOUT_SECONDS = 10.0
-"""Timeout for actions that the server normally completes at once."""
 _LOGIN_VERSION = "1"
-_NAME_TAKEN = 403
-"""The status of a login under a name that belongs to another owner."""
 _MOST_NAMES = 100
 """Numbers that the website tries for one table."""
 _SWEEP_SECONDS = 5.0
@@ -87,108 +80,6 @@ class Wish(NamedTuple):
     mark: str
     """The first person's mark: `x`, `o`, `lot` (at random), or `begins`: the first to move has X."""
     time: types_pb2.TimeControl
-
-
-class BrowserPlayer(Bot):
-    """A person as a bot whose moves come from a browser."""
-
-    max_games = 1
-    accepts_challenges = False
-
-    def __init__(self) -> None:
-        self.game: GameInfo | None = None
-        self.game_end: GameEnd | None = None
-        self.last_move_time = time.monotonic()
-        """The time of the last move or, before the first one, of the start of the game."""
-        self.moves: list[int] = []
-        """The moves of the game that this bot knows."""
-        self._position: Position | None = None
-        self._answer: asyncio.Future[int] | None = None
-        self._is_resigning = False
-        self._changed = asyncio.Event()
-
-    # Events from the server.
-
-    def start(self, game: GameInfo) -> None:
-        if self.game is None or game.name != self.game.name:
-            self.game = game
-            self.game_end = None
-            self._is_resigning = False
-            self.moves = []
-            self.last_move_time = time.monotonic()
-        self._cancel_request()
-        self._wake()
-
-    async def choose(self, position: Position) -> int:
-        if self._is_resigning:
-            raise Resign
-        self._position = position.copy()
-        self.moves = list(position.moves)
-        self._answer = asyncio.get_running_loop().create_future()
-        self._wake()
-        return await self._answer
-
-    def end(self, game: GameInfo, end: GameEnd) -> None:
-        if self.game is not None and game.name == self.game.name:
-            self.game_end = end
-            self.moves = list(end.moves)
-            self._cancel_request()
-            self._wake()
-
-    # Actions of the person.
-
-    async def move(self, cell: int, ply: int) -> None:
-        """Play the cell as ply number `ply` of the game, counted from 0. Raises Failure."""
-        answer, position = await self._wait_for_request(ply)
-        if cell not in position.free:
-            raise Failure(409, _reason_against(position, cell))
-        self._answer = None
-        self.last_move_time = time.monotonic()
-        self.moves.append(cell)
-        answer.set_result(cell)
-
-    def resign(self) -> None:
-        """Resign the game, now or at the next move."""
-        self._is_resigning = True
-        if self._answer is not None:
-            self._answer.set_exception(Resign())
-            self._answer = None
-
-    async def wait_for_game(self, game: str) -> None:
-        """Return when the game with this name has begun. Raises TimeoutError."""
-        async with asyncio.timeout(_TIMEOUT_SECONDS):
-            while self.game is None or self.game.name != game:
-                await self._changed.wait()
-
-    async def _wait_for_request(self, ply: int) -> tuple["asyncio.Future[int]", Position]:
-        """Return the server's request for this ply, and the position. Raises Failure.
-
-        Wait for it, because the browser can know the opponent's move before this bot does.
-        """
-        try:
-            async with asyncio.timeout(_TIMEOUT_SECONDS):
-                while self.game_end is None:
-                    if self._answer is not None and self._position is not None and self._position.ply >= ply:
-                        break
-                    await self._changed.wait()
-        except TimeoutError:
-            raise Failure(409, "It is not your turn.") from None
-        if self.game_end is not None or self._answer is None or self._position is None:
-            raise Failure(409, "This game is over.", "Begin a new one.")
-        if self._position.ply != ply:
-            raise Failure(409, "The game has moved on since then.")
-        return self._answer, self._position
-
-    def _cancel_request(self) -> None:
-        """Cancel the open request for a move."""
-        if self._answer is not None:
-            self._answer.cancel()
-            self._answer = None
-
-    def _wake(self) -> None:
-        """Wake the tasks that wait for a change."""
-        self._changed.set()
-        self._changed = asyncio.Event()
 
 
 class _Seat(NamedTuple):
@@ -383,7 +274,7 @@ class PlayRooms:
                 for label, bot in self._players(table.wish):
                     table.seats += (await self._log_in(f"{owner}-{label}-{table.number}", bot),)
             except Failure as failure:
-                if failure.status != _NAME_TAKEN:
+                if failure.status != NAME_TAKEN:
                     raise
                 await self._leave(table)
                 self._taken_numbers.add(table.number)
@@ -538,51 +429,3 @@ class PlayRooms:
         for seat in seats:
             seat.session.cancel()
         await asyncio.gather(*(seat.session for seat in seats), return_exceptions=True)
-
-
-async def log_in(bot: Bot, login: Login, tasks: asyncio.TaskGroup) -> "asyncio.Task[None]":
-    """Return the bot's session when the server has accepted it. Raises Failure."""
-    online: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    session = tasks.create_task(_session(bot, login, online), name=f"seat {login.name}")
-    try:
-        async with asyncio.timeout(_TIMEOUT_SECONDS):
-            await online
-    except BaseException as error:
-        session.cancel()
-        if isinstance(error, TimeoutError):
-            raise Failure(503, "The server rejected the player.", "Try again in a moment.") from error
-        raise
-    return session
-
-
-async def _session(bot: Bot, login: Login, online: "asyncio.Future[None]") -> None:
-    """Run the bot's session. `online` gets the result of the login, or its error."""
-
-    def on_event(event: SessionEvent) -> None:
-        if isinstance(event, Online) and not online.done():
-            online.set_result(None)
-
-    try:
-        await play(bot, login, on_event)
-    except BotRefused as refusal:
-        if not online.done():
-            is_name_taken = refusal.code is StatusCode.PERMISSION_DENIED
-            online.set_exception(
-                Failure(_NAME_TAKEN if is_name_taken else 409, f"The server rejected the player: {refusal}")
-            )
-    except SecurityProblem as problem:
-        if not online.done():
-            online.set_exception(Failure(501, str(problem), problem.advice))
-
-
-def _reason_against(position: Position, cell: int) -> str:
-    """Return the reason why the side to move cannot play this cell."""
-    variant = position.variant
-    stones = position.own | position.opponent
-    if not 0 <= cell < variant.cells:
-        return f"There is no cell {cell}."
-    name = cell_name(variant, cell)
-    if stones & (1 << cell):
-        return f"{name} is taken."
-    kind = position.forbidden(cell)
-    return f"{name} is forbidden here: {kind}." if kind else f"{name}: stones fall to the lowest free cell."
