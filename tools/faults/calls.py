@@ -139,7 +139,7 @@ CLI = (
         before="remaining = 0 if dry_run else ",
         after="remaining = ",
         harm="`noughts db prune --dry-run` deletes.",
-        near=("tests/server/cli/commands/db/test_check.py",),
+        near=("tests/server/cli/commands/db/test_databases.py",),
         wider=_CLI_TESTS,
     ),
     Fault(
@@ -148,7 +148,7 @@ CLI = (
         before="_show(output, test, (losses, draws, wins),",
         after="_show(output, test, (wins, draws, losses),",
         harm="`noughts sprt` accepts a change that lost.",
-        near=("tests/server/cli/commands/test_rate.py",),
+        near=("tests/server/cli/commands/test_sprt.py",),
         wider=_CLI_TESTS,
     ),
     Fault(

@@ -23,6 +23,9 @@ from tests.support.command_line import command_words, invoke
 from tests.support.golden import Golden
 from tests.support.root import ROOT
 
+Ask = Callable[..., Any]
+"""Runs a command at the server with alice's token and returns its JSON; see `ask`."""
+
 
 class Noughts(Protocol):
     """Runs `noughts` with a command line; the test fails unless it exits with `code`."""
@@ -58,7 +61,7 @@ def env(server: str, token: str) -> dict[str, str]:
 
 
 @pytest.fixture
-def ask(noughts: Noughts, env: dict[str, str]) -> Callable[[str], Any]:
+def ask(noughts: Noughts, env: dict[str, str]) -> Ask:
     """Run a command at the server with alice's token and return its JSON."""
 
     def run(line: str) -> Any:
@@ -128,3 +131,18 @@ def token(noughts: Noughts, database: str) -> str:
     made = json.loads(noughts(f"token create --owner alice --db {database} --format json").stdout)
     secret: str = made["token"]
     return secret
+
+
+def total_score(*scores: dict[str, int]) -> dict[str, int]:
+    """Return the wins, draws and losses of several scores together."""
+    return {key: sum(score[key] for score in scores) for key in ("wins", "draws", "losses")}
+
+
+@pytest.fixture
+def bob(start: Any, noughts: Any, database: str, server: str) -> Iterator[Any]:
+    """The process of bob's bot, which is online."""
+    made = json.loads(noughts(f"token create --owner bob --db {database} --format json").stdout)
+    with start(f"bot run minimax --server {server} --name bob", {"NOUGHTS_TOKEN": made["token"]}) as process:
+        assert "online as bots/bob" in process.stdout.readline()
+        process.token_id = made["id"]
+        yield process

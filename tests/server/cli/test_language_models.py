@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
+from tests.server.cli.conftest import Ask
 from tests.support.background import bots_online
 from tests.support.model_endpoint import ModelEndpoint, Reply, Request, cell, free_cells, model_endpoint, question_of
-
-Ask = Callable[..., Any]
 
 PRICES = Fraction("2.5"), Fraction("0.7")
 """The price of a million tokens, in the specs below."""

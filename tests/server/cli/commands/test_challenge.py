@@ -1,11 +1,14 @@
-"""A challenge is begun by a bot that is online, and not by one that is still trying to get there."""
+"""`noughts challenge`, with reference bots and bots of the user's own."""
 
 import asyncio
+import json
+import signal
 from collections import Counter
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,6 +24,7 @@ from noughts_server.client.failures import CallFailed
 from noughts_server.server import running_server
 from noughts_server.settings import ServerSettings
 from noughts_server.store.people.tokens import create_token
+from tests.server.cli.conftest import Ask, Refusal
 from tests.support.loopback import Link, wait_until
 
 
@@ -93,3 +97,75 @@ async def test_challenge_is_played_to_its_end_if_the_server_restarts(
             played = await challenge
             bob.cancel()
     assert (played.state, played.games_done) == (tournaments_pb2.TOURNAMENT_STATE_FINISHED, 2)
+
+
+def test_challenge_with_a_reference_bot_prints_what_match_prints(
+    ask: Ask, noughts: Any, bob: Any, env: dict[str, str]
+) -> None:
+    result = ask("challenge bot:bob --with nextstep:depth=3 --games 10 --seed 5")
+    assert result["games"] == sum(result["a"].values()) == 10
+    assert sum(result["a_first"].values()) == sum(result["a_second"].values()) == 5
+    assert sum(result["terminations"].values()) == 10
+    assert (result["challenger"], result["opponent"]) == ("bots/alice-nextstep:depth=3", "bots/bob")
+    assert set(result["elo"]) == {"value", "error95", "los"}
+    played = ask("match nextstep:depth=3 minimax --games 10 --seed 5")
+    # What only a match on this machine counts: faults, and the pairs of games.
+    assert [played.pop(only) for only in ("faults", "repeats")] == [[], 0]
+    assert sum(played.pop("pentanomial")) == 5
+    # What is estimated of pairs differs from what is estimated of games.
+    assert result["elo"]["value"] == played["elo"]["value"]
+    shared = played.keys() - {"names", "elo", "normalized_elo"}
+    assert {key: result[key] for key in shared} == {key: played[key] for key in shared}
+    text = noughts("challenge bot:bob@1 --seed 5", env=env).stdout
+    assert "alice-random - bob: tictactoe, seed 5" in text
+    assert ask("tournament list")["tournaments"] == []
+    challenges = ask("tournament list --challenges")["tournaments"]
+    assert [row["state"] for row in challenges] == ["finished", "finished"]
+
+
+def test_the_two_of_a_challenge_may_have_times_of_their_own(
+    ask: Ask, noughts: Any, bob: Any, env: dict[str, str]
+) -> None:
+    ask("challenge bot:bob --games 2 --time 5/move --time-of you=60+1 --time-of bob=7/move")
+    [played] = ask("tournament list --challenges")["tournaments"]
+    assert played["own_times"] == {"alice-random": "60+1", "bob": "7/move"}
+    for line, said in {
+        "challenge bot:bob --time-of carla=1/move": "expected one of you, alice-random, bob",
+        "play --time-of bob=1/move": "use --time to limit the bot",
+    }.items():
+        assert said in noughts(line, code=2, env=env).stderr
+
+
+def test_challenge_as_a_bot_of_ones_own(ask: Ask, bob: Any, start: Any, env: dict[str, str]) -> None:
+    with start("bot run random --name mine", env) as mine:
+        mine.stdout.readline()
+        result = ask("challenge bot:bob --as mine --games 3 --time 5/move")
+        assert (result["games"], result["challenger"]) == (3, "bots/mine")
+
+
+def test_challenges_that_cannot_be_are_refused_in_one_message(
+    noughts: Any, refusal: Refusal, bob: Any, start: Any, server: str, database: str, env: dict[str, str]
+) -> None:
+    carla = json.loads(noughts(f"token create --owner carla --db {database} --format json").stdout)["token"]
+    refusal("challenge bot:nobody --with random", code=1, env=env)
+    refusal("challenge bot:bob --as mine --with random", code=2, env=env)
+    refusal(f"challenge bot:bob --server {server}", code=2)
+    with start(f"bot run random --server {server} --name shy --no-challenges", {"NOUGHTS_TOKEN": carla}) as shy:
+        shy.stdout.readline()
+        refusal("challenge bot:shy", code=1, env=env)
+    bob.send_signal(signal.SIGINT)
+    bob.wait(timeout=10)
+    refusal("challenge bot:bob", code=1, env=env)
+
+
+def test_interrupted_challenge_is_given_up(start: Any, ask: Ask, bob: Any, env: dict[str, str]) -> None:
+    bob.send_signal(signal.SIGSTOP)  # it will not answer
+    try:
+        with start("challenge bot:bob --time 60/move", env) as challenge:
+            assert "against bots/bob" in challenge.stderr.readline()
+            challenge.send_signal(signal.SIGINT)
+            challenge.communicate(timeout=20)
+            assert challenge.returncode == 130
+    finally:
+        bob.send_signal(signal.SIGCONT)
+    assert [row["state"] for row in ask("tournament list --challenges")["tournaments"]] == ["cancelled"]

@@ -1,20 +1,16 @@
-"""Leaderboards, histories and game lists by the command line."""
+"""`noughts leaderboard`, `noughts bot history` and `noughts bot games`."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from noughts_server.cli.drawing.chart import line_chart
 from noughts_server.cli.options.rating_list import KnownList, choose_list
-from tests.server.cli.conftest import Refusal
+from tests.server.cli.conftest import Ask, Refusal
 from tests.support.processes import eventually
-
-Ask = Callable[..., Any]
 
 
 @pytest.fixture
@@ -166,18 +162,3 @@ def test_unknown_bot_is_told_where_to_look(noughts: Any, server: str, line: str)
 @pytest.mark.parametrize("line", ["bot show a/b", "bot games mine@2", "head-to-head a b/c"])
 def test_what_names_no_bot_is_a_usage_error(refusal: Refusal, line: str) -> None:
     refusal(line, code=2)
-
-
-def test_chart_goes_from_corner_to_corner() -> None:
-    assert line_chart([(0, 0.0), (3, 3.0)], 4, 4, unicode=False) == ["   *", "  * ", " *  ", "*   "]
-    assert line_chart([(0, 0.0), (7, 7.0)], 4, 2) == ["  ⡠⠊", "⡠⠊  "]
-
-
-def test_chart_of_one_point_or_a_flat_line_is_a_line() -> None:
-    assert line_chart([(1, 1500.0)], 3, 1, unicode=False) == ["***"]
-    assert line_chart([(1, 1500.0), (9, 1500.0)], 3, 3, unicode=False) == ["   ", "***", "   "]
-
-
-def test_chart_has_no_gaps_where_the_line_is_steep() -> None:
-    chart = line_chart([(0, 0.0), (1, 9.0)], 2, 5, unicode=False)
-    assert all("*" in line for line in chart)

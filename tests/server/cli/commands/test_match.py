@@ -1,4 +1,4 @@
-"""`match`, `tournament run` and `demo`, with real bots in processes of their own."""
+"""`noughts match`, with real bots in processes of their own."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ import pytest
 
 from noughts_server.cli.local_games.playing import exit_if_ended_early
 from noughts_server.local.plan import LocalOutcome
-from tests.server.cli.conftest import Refusal
+from tests.server.cli.conftest import Refusal, total_score
 from tests.support.processes import PROGRAM, eventually
 
-SCORE = {"wins", "draws", "losses"}
 TERMINATIONS = {
     "line",
     "board_full",
@@ -32,10 +31,6 @@ TERMINATIONS = {
     "adjudicated",
     "void",
 }
-
-
-def flat(*scores: dict[str, int]) -> dict[str, int]:
-    return {key: sum(score[key] for score in scores) for key in ("wins", "draws", "losses")}
 
 
 def mirrored(score: dict[str, int]) -> dict[str, int]:
@@ -65,7 +60,7 @@ def test_match_prints_one_json_document_by_the_contract(noughts: Any) -> None:
     ]
     assert (document["games"], document["variant"], document["seed"]) == (21, "tictactoe", 7)
     assert document["seed_text"] == "7"
-    assert document["a"] == flat(document["a_first"], document["a_second"])
+    assert document["a"] == total_score(document["a_first"], document["a_second"])
     assert document["b"] == mirrored(document["a"])
     assert sum(document["a_first"].values()) == 11
     assert sum(document["a_second"].values()) == 10
@@ -158,65 +153,6 @@ def test_drawn_seed_is_reported_and_repeats_the_match(noughts: Any) -> None:
     first = json.loads(noughts("match random random --games 10 --format json").stdout)
     again = json.loads(noughts(f"match random random --games 10 --format json --seed {first['seed']}").stdout)
     assert first == again
-
-
-def test_tournament_prints_standings_and_crosstable(noughts: Any) -> None:
-    line = "tournament run random Strong=minimax three-stage --games 4 --concurrency 6 --seed 2 --format json"
-    document = json.loads(noughts(line).stdout)
-    assert list(document)[:3] == ["games", "standings", "crosstable"]
-    assert document["games"] == 12
-    assert document["seed"] == 2
-    for row in document["standings"]:
-        assert list(row)[:6] == ["name", "wins", "draws", "losses", "points", "rating"]
-        assert set(row) >= {"rank", "head_to_head", "sonneborn_berger"}
-        assert row["points"] == row["wins"] + row["draws"] / 2
-        cells = document["crosstable"]["cells"][row["name"]]
-        assert flat(*cells.values()) == {key: row[key] for key in SCORE}
-        for cell in cells.values():
-            assert flat(cell["first"], cell["second"]) == {key: cell[key] for key in SCORE}
-            assert sum(cell["first"].values()) == sum(cell["second"].values()) == 2
-    names = [row["name"] for row in document["standings"]]
-    assert sorted(names) == ["Strong", "random", "three-stage"]
-    assert document["crosstable"]["labels"] == names
-    assert [row["points"] for row in document["standings"]] == sorted(
-        (row["points"] for row in document["standings"]), reverse=True
-    )
-
-
-def test_tournament_on_another_board(noughts: Any) -> None:
-    line = "tournament run random nextstep:depth=1 --variant mnk:5,4,4 --format json --seed 1"
-    document = json.loads(noughts(line).stdout)
-    assert document["variant"] == "mnk:5,4,4"
-    assert document["games"] == 2
-
-
-def test_tournament_stays_in_the_database_that_is_named(noughts: Any, database: str) -> None:
-    noughts(f"tournament run random three-stage --db {database}")
-    report = json.loads(noughts(f"ratings rebuild --db {database} --format json").stdout)
-    history = {"points": 4, "corrected": 0}
-    assert report == {"games": 2, "ratings": 2, "differences": [], "history": history}
-
-
-def test_text_fits_eighty_columns(noughts: Any) -> None:
-    shown = noughts("tournament run random minimax three-stage", env={"COLUMNS": "80"}).stdout
-    assert max(map(len, shown.splitlines())) <= 80
-    assert "Crosstable" in shown
-    assert "Leaderboard" in shown
-
-
-def test_demo_plays_fourteen_bots_and_ends(noughts: Any) -> None:
-    document = json.loads(noughts("demo --games 2 --seed 1 --format json").stdout)
-    assert document["games"] == 14 * 13
-    assert len(document["standings"]) == 14
-    assert document["seed"] == 1
-    names = {row["name"] for row in document["standings"]}
-    assert {"random", "pascal:level=0", "nextstep:depth=9", "minimax", "three-stage"} <= names
-
-
-def test_demo_in_text_fits_eighty_columns_and_says_what_to_try_next(noughts: Any) -> None:
-    shown = noughts("demo --games 1", env={"COLUMNS": "80"}).stdout
-    assert max(map(len, shown.splitlines())) <= 80
-    assert "Try next: noughts" in shown.splitlines()[-1]
 
 
 @pytest.mark.parametrize(
@@ -343,12 +279,6 @@ def test_progress_is_drawn_on_a_terminal_and_gone_from_stdout() -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_a_full_disk_is_told_with_the_name_of_the_file(refusal: Refusal) -> None:
     refusal("match random random --games 50 --concurrency 50 -o /dev/full", code=1)
-
-
-def test_a_swiss_that_may_end_early_is_warned_of(noughts: Any) -> None:
-    bots = " ".join(f"B{number}=random" for number in range(13))
-    done = noughts(f"tournament run {bots} --schedule swiss --rounds 8 --time 1/move --dry-run --format json")
-    assert "8 rounds are more than half of 13 bots: a Swiss ends early if" in done.stderr
 
 
 def test_a_run_without_a_game_is_told_as_such(capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,9 +17,8 @@ from noughts_proto.v1 import tournaments_pb2
 from noughts_referee.rules import Result, Termination, cell_names, parse_variant
 from noughts_server.cli.drawing.boards import board_lines
 from noughts_server.cli.screens.watch.redrawn import RedrawnOverview
+from tests.server.cli.conftest import Ask
 from tests.support.background import bots_online
-
-Ask = Callable[..., Any]
 
 
 @pytest.fixture

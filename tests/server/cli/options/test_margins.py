@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.server.cli.conftest import Refusal
+from tests.server.cli.conftest import Ask, Refusal
 from tests.support.background import bots_online
 from tests.support.processes import eventually
-
-Ask = Callable[..., Any]
 
 
 @pytest.fixture(autouse=True)

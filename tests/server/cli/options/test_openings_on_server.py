@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.server.cli.conftest import Ask
 from tests.support.background import bots_online
 from tests.support.children.field import PROGRAMS
 from tests.support.processes import eventually
-
-Ask = Callable[..., Any]
 
 
 @pytest.fixture

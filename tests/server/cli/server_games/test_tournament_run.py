@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.server.cli.conftest import Refusal
+from tests.server.cli.conftest import Ask, Refusal
 from tests.support.background import bots_online
-
-Ask = Callable[..., Any]
 
 
 @pytest.fixture

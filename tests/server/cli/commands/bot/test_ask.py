@@ -1,4 +1,4 @@
-"""`bot ask` and `bot list` without a server."""
+"""`noughts bot ask` without a server."""
 
 from __future__ import annotations
 
@@ -75,21 +75,3 @@ def test_bot_that_cannot_be_had_is_a_usage_error(noughts: Any, line: str) -> Non
     result = noughts(line, stdin=".........\n", code=2)
     assert "expected" in result.stderr
     assert result.stdout == ""
-
-
-def test_reference_bots_are_listed_with_their_options(noughts: Any) -> None:
-    bots = {row["name"]: row for row in json.loads(noughts("bot list --format json").stdout)["bots"]}
-    assert {"random", "first-free", "three-stage", "coursework", "pascal", "nextstep", "minimax"} <= set(bots)
-    for row in bots.values():
-        # The same fields as of a server's bots, of which some are empty here.
-        assert {field for field, value in row.items() if value is not None} == {
-            "name",
-            "kind",
-            "syntax",
-            "description",
-            "variants",
-        } | ({"package"} if row["kind"] == "package" else set())
-    shown = noughts("bot list").stdout
-    assert "nextstep" in shown
-    assert "depth" in shown
-    assert "Bots at a server: noughts bot list --server HOST:PORT" in shown

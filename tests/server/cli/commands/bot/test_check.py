@@ -1,4 +1,4 @@
-"""`bot check`, `bot header`, and `bot ask` of a plugin."""
+"""`noughts bot check`, and `noughts bot ask` of a plugin."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ import pytest
 
 from tests.server.cli.conftest import Refusal
 from tests.support.children.field import PROGRAMS
-from tests.support.tools import compiler, run
 
 CENTRE = """
 import sys
@@ -216,14 +215,3 @@ def test_ask_of_a_plugin_names_a_line_that_no_game_leads_to(noughts: Any, centre
 
 def test_ask_of_a_plugin_that_cannot_be_loaded_fails(refusal: Refusal, centre: str) -> None:
     refusal(f"bot ask py:{centre}x", stdin=".........\n", code=2)
-
-
-def test_header_is_there_and_compiles(noughts: Any, tmp_path: Path) -> None:
-    path = Path(noughts("bot header").stdout.strip())
-    assert path.name == "noughts_bot.h"
-    document = json.loads(noughts("bot header --format json").stdout)
-    assert document == {"header": str(path), "folder": str(path.parent), "version": 1}
-    assert noughts("bot header --folder").stdout.strip() == str(path.parent)
-    (tmp_path / "bot.c").write_text('#include "noughts_bot.h"\n')
-    strict = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
-    run(*compiler("cc"), *strict, "-I", path.parent, "-c", "-o", tmp_path / "bot.o", tmp_path / "bot.c")

@@ -1,15 +1,18 @@
-"""Several bots from one process: `noughts bot run A=SPEC B=SPEC` and `--config FILE`."""
+"""`noughts bot run`: one bot or several, from the command line or from `--config FILE`."""
 
 from __future__ import annotations
 
 import json
 import signal
+import socket
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.server.cli.conftest import Refusal
 from tests.support.children.field import PLAYER
 
 
@@ -111,3 +114,70 @@ def test_wrong_file_of_bots_is_refused_with_the_place(noughts: Any, tmp_path: Pa
 )
 def test_unclear_choice_of_bots_is_refused(noughts: Any, line: str, said: str) -> None:
     assert said in noughts(f"bot run {line}", code=2, env={"NOUGHTS_TOKEN": "nou_none"}).stderr
+
+
+def test_interrupted_bot_leaves_without_a_traceback(start: Any, server: str, token: str) -> None:
+    with start(f"bot run random --server {server} --name mine", {"NOUGHTS_TOKEN": token}) as bot:
+        assert "mine" in bot.stdout.readline()
+        bot.send_signal(signal.SIGINT)
+        _, err = bot.communicate(timeout=30)
+    assert bot.returncode == 130
+    assert err == ""
+
+
+@pytest.mark.parametrize("line, code", [("bot run random --name mine", 130), ("watch", 0)])
+def test_two_quick_interruptions_are_as_good_as_one(start: Any, server: str, token: str, line: str, code: int) -> None:
+    with start(f"{line} --server {server}", {"NOUGHTS_TOKEN": token}) as process:
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    # What comes when Python has ended all but itself ends it in the system's way.
+    assert process.returncode in (code, -signal.SIGINT)
+    assert err == ""
+
+
+@pytest.fixture
+def unused() -> Iterator[str]:
+    """An address where nothing listens."""
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        yield f"127.0.0.1:{unused.getsockname()[1]}"
+
+
+@pytest.mark.parametrize("spec", ["random", f"exec:{sys.executable} {PLAYER} NOTES honest"])
+def test_bot_stops_if_its_first_connection_never_works(
+    refusal: Refusal, token: str, unused: str, spec: str, tmp_path: Path
+) -> None:
+    spec = spec.replace("NOTES", str(tmp_path / "notes"))
+    line = f"bot run '{spec}' --name mine --no-lock --server {unused} --wait 0.3"
+    refusal(line, code=1, env={"NOUGHTS_TOKEN": token})
+
+
+def test_bot_at_a_wrong_address_says_so_once_and_goes_on(start: Any, token: str, unused: str) -> None:
+    with start(f"bot run random --server {unused}", {"NOUGHTS_TOKEN": token}) as bot:
+        said = bot.stdout.readline()
+        bot.send_signal(signal.SIGINT)
+        rest, err = bot.communicate(timeout=30)
+    assert said == (
+        f"cannot reach a server at {unused} (nothing listens there): is it running, and is that its address?"
+        " Trying again in 0.1 s for 60 s\n"
+    )
+    assert rest == err == ""
+
+
+@pytest.mark.parametrize("line", ["bot run nextstep:depth=99", "bot run nobody", "bot run exec:./mybot"])
+def test_bot_with_a_wrong_spec_does_not_log_in(refusal: Refusal, server: str, token: str, line: str) -> None:
+    refusal(line, code=2, env={"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": token})
+
+
+def test_bot_with_a_wrong_name_is_refused_with_the_reason(refusal: Refusal, server: str, token: str) -> None:
+    env = {"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": token}
+    refusal("bot run random --name 'my bot'", code=1, env=env)
+
+
+def test_bot_beyond_the_scopes_of_its_token_is_told_which_one_to_make(
+    noughts: Any, refusal: Refusal, server: str, database: str
+) -> None:
+    narrow = noughts(f"token create --owner ada --scope play:one --db {database}").stdout.strip()
+    refusal("bot run random --name two", code=1, env={"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": narrow})

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from noughts_bots import Bot, Position
-from tests.server.cli.conftest import Refusal
+from tests.server.cli.conftest import Ask, Refusal
 from tests.support.background import bots_online
 
-Ask = Callable[..., Any]
 EASY = "--sprt elo0=-1000,elo1=-900"
 HARD = "--sprt elo0=900,elo1=1000"
 

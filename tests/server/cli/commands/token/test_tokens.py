@@ -1,17 +1,21 @@
-"""`token` and `ratings`, on a database."""
+"""`noughts token` and `noughts ratings rebuild`, on a database and at a server."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import stat
+import subprocess
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from noughts_server.store.engine.database import Store
-from tests.server.cli.conftest import Refusal
+from tests.server.cli.conftest import Ask, Refusal
+from tests.support.processes import PROGRAM
 
 
 @pytest.fixture
@@ -122,3 +126,63 @@ def test_db_option_beats_the_server_of_the_environment(noughts: Any, database: s
 def test_without_a_token_the_first_one_is_made_in_the_database(noughts: Any, tmp_path: Path) -> None:
     env = {"NOUGHTS_SERVER": "127.0.0.1:1", "NOUGHTS_DB": str(tmp_path / "games.db")}
     assert noughts("token create --owner alice", env=env).stdout.startswith("nou_")
+
+
+def test_token_is_made_listed_and_revoked_at_a_server(ask: Ask, noughts: Any, server: str, env: dict[str, str]) -> None:
+    made = ask(f"token create --server {server} --scope play:mybot --expires 3h --label laptop")
+    assert (made["owner"], made["scopes"]) == ("alice", ["play:mybot"])
+    assert datetime.fromisoformat(made["expires"]) > datetime.now(UTC)
+    listed = ask(f"token list --server {server}")["tokens"]
+    assert [row["label"] for row in listed] == ["", "laptop"]
+    assert "expires in 3 h" in noughts(f"token list --server {server}", env=env).stdout
+    mine = {"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": made["token"]}
+    refused = noughts("tournament create mine", code=1, env=mine).stderr
+    assert "lacks the scope `organise`; it has `play:mybot`" in refused
+    assert "--scope organise" in refused
+    assert ask(f"token revoke {made['id']} --server {server}")["revoked"] is not None
+    assert "the token was revoked" in noughts("tournament create mine", code=1, env=mine).stderr
+
+
+def test_full_disk_refuses_the_file_before_there_is_a_token(
+    ask: Ask, server: str, env: dict[str, str], tmp_path: Path
+) -> None:
+    file = tmp_path / "ada.token"
+    line = [
+        "sh",
+        "-c",
+        'ulimit -f 0; exec "$@"',
+        "sh",
+        *PROGRAM,
+        "token",
+        "create",
+        "--server",
+        server,
+        "-o",
+        str(file),
+    ]
+    failed = subprocess.run(line, env={**os.environ, **env}, capture_output=True, text=True, check=False)
+    assert failed.returncode == 2
+    assert f"--output {file}: File too large" in failed.stderr
+    assert "Free some space" in failed.stderr
+    assert not file.exists()
+    assert len(ask(f"token list --server {server}")["tokens"]) == 1
+
+
+@pytest.mark.parametrize(
+    "line, said",
+    [
+        ("token create", "--owner"),
+        ("token create --owner alice --expires soon", "--expires 'soon'"),
+        ("token create --owner alice --scope everything", "play:NAME"),
+        ("token list --db x.db --server 127.0.0.1:1", "got both"),
+    ],
+)
+def test_wrong_options_of_token_are_usage_errors(noughts: Any, line: str, said: str) -> None:
+    assert said in noughts(line, code=2).stderr
+
+
+def test_bot_whose_token_is_revoked_in_the_database_stops_and_says_why(bob: Any, noughts: Any, database: str) -> None:
+    noughts(f"token revoke {bob.token_id} --db {database}")
+    _, err = bob.communicate(timeout=10)
+    assert bob.returncode == 1
+    assert "the token was revoked" in err

@@ -1,37 +1,17 @@
-"""A server, bots and tournaments, all by the command line."""
+"""Tournaments at a server from their creation to their end."""
 
 from __future__ import annotations
 
 import json
 import math
-import signal
 import socket
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from noughts_bots import Bot, Position
-from tests.server.cli.conftest import Refusal
+from tests.server.cli.commands.conftest import wait_until_finished
+from tests.server.cli.conftest import Ask, Refusal
 from tests.support.background import bots_online
-from tests.support.children.field import PLAYER
-from tests.support.processes import eventually
-
-Ask = Callable[..., Any]
-
-
-@pytest.fixture
-def bots(server: str, token: str) -> Iterator[list[str]]:
-    """Two bots that are online."""
-    with bots_online(server, token, **{"alice-random": "random", "alice-minimax": "minimax"}):
-        yield ["alice-random", "alice-minimax"]
-
-
-def finished(ask: Ask, name: str) -> None:
-    eventually(lambda: ask(f"tournament show {name}")["state"], lambda state: state == "finished")
 
 
 def test_tournament_that_repeats_lists_its_seasons_and_stops(
@@ -64,7 +44,7 @@ def test_tournament_goes_from_creation_to_the_leaderboard(ask: Ask, bots: list[s
     for bot in bots:
         assert ask(f"tournament join spring --bot {bot}")["label"] == bot
     ask("tournament start spring")
-    finished(ask, "spring")
+    wait_until_finished(ask, "spring")
     shown = ask("tournament show tournaments/spring")
     assert (shown["games"], shown["games_total"], shown["absence_limit"]) == (10, 10, None)
     assert [row["name"] for row in shown["standings"]] == ["alice-minimax", "alice-random"]
@@ -144,30 +124,13 @@ def test_the_draw_of_a_tournament_is_checked_by_anybody_when_it_has_ended(
     for bot in bots:
         ask(f"tournament join drawn --bot {bot}")
     ask("tournament start drawn")
-    finished(ask, "drawn")
+    wait_until_finished(ask, "drawn")
     held = noughts(f"tournament verify drawn --hash {told} --server {server}").stdout
     assert "The seeds of all 4 games follow from it." in held
     checked = ask("tournament verify drawn")
     assert (checked["fits"], checked["games"], checked["differing"]) == (True, 4, [])
     other = noughts(f"tournament verify drawn --hash {'0' * 64} --server {server}", code=1)
     assert f"expected {'0' * 64}" in other.stderr
-
-
-def test_games_are_listed_in_slot_order_page_by_page(ask: Ask, bots: list[str], noughts: Any, server: str) -> None:
-    ask("tournament create many --games 1100 --seed 1")
-    for bot in bots:
-        ask(f"tournament join many --bot {bot}")
-    ask("tournament start many")
-    finished(ask, "many")
-    lines = noughts(f"game list many --limit 1050 --format json --server {server}").stdout.splitlines()
-    numbers = [int(json.loads(line)["game"].rpartition("/")[2]) for line in lines]
-    assert numbers == list(range(1, 1051))
-    game = ask("game show many/7")
-    assert game == json.loads(lines[6])
-    assert {game["first"], game["second"]} == set(bots)
-    assert "moves" in noughts(f"game show many/7 --server {server}").stdout
-    explained = ask("game explain many/7")
-    assert (explained["game"], explained["known_from_ply"]) == ("many/7", 1)
 
 
 def test_json_lists_have_all_rows_and_text_says_what_is_missing(
@@ -178,7 +141,7 @@ def test_json_lists_have_all_rows_and_text_says_what_is_missing(
     for bot in bots:
         ask(f"tournament join t0 --bot {bot}")
     ask("tournament start t0")
-    finished(ask, "t0")
+    wait_until_finished(ask, "t0")
     assert len(ask("tournament list")["tournaments"]) == 60
     assert len(ask("tournament list --limit 55")["tournaments"]) == 55
     for line in ("game list t0", f"bot games {bots[0]}"):
@@ -186,63 +149,6 @@ def test_json_lists_have_all_rows_and_text_says_what_is_missing(
     for line in ("tournament list", "game list t0", f"bot games {bots[0]}"):
         assert noughts(line, env=env).stderr == "There are more than 50; --limit N prints N.\n"
         assert noughts(f"{line} --limit 60", env=env).stderr == ""
-
-
-class Wrong(Bot):
-    """Loses each game in which it moves first, by an illegal move."""
-
-    def choose(self, position: Position) -> int:
-        return position.free[0] if position.side else 99
-
-
-def test_game_list_shows_only_games_lost_by_a_fault(
-    ask: Ask, noughts: Any, server: str, token: str, env: dict[str, str]
-) -> None:
-    ask("tournament create cup --games 4")
-    with bots_online(server, token, right="random", wrong=Wrong()):
-        for bot in ("right", "wrong"):
-            ask(f"tournament join cup {bot}")
-        ask("tournament start cup")
-        finished(ask, "cup")
-    lines = noughts("game list cup --fault --format json", env=env).stdout.splitlines()
-    assert [json.loads(line)["fault"]["bot"] for line in lines] == ["wrong", "wrong"]
-    assert noughts("game list cup --fault", env=env).stdout.count("illegal_move") == 2
-    assert ask("tournament show cup")["faults"] == [{"bot": "wrong", "games": 2}]
-    assert "wrong lost 2 games through its own fault." in noughts("tournament show cup", env=env).stdout
-    assert ", lost 2 games through its own fault\n" in noughts("watch cup", env=env).stdout
-    snapshot = json.loads(noughts("watch cup --format json", env=env).stdout.splitlines()[0])
-    faults = {row["name"]: row["faults"] for row in snapshot["tournaments"][0]["standings"]}
-    assert faults == {"right": 0, "wrong": 2}
-
-
-def test_games_are_filtered_by_bot_result_and_termination(
-    ask: Ask, noughts: Any, server: str, token: str, env: dict[str, str]
-) -> None:
-    ask("tournament create cup --games 4")
-    with bots_online(server, token, right="random", wrong=Wrong(), third="random"):
-        for bot in ("right", "wrong", "third"):
-            ask(f"tournament join cup {bot}")
-        ask("tournament start cup")
-        finished(ask, "cup")
-
-    def listed(line: str) -> list[dict[str, Any]]:
-        return list(map(json.loads, noughts(f"{line} --format json", env=env).stdout.splitlines()))
-
-    assert len(listed("game list cup --bot wrong")) == 8
-    lost = listed("game list cup --bot wrong --result loss --fault")
-    assert {game["fault"]["bot"] for game in lost} == {"wrong"}
-    assert lost == listed("game list cup --termination illegal_move")
-    assert lost == listed("bot games wrong --fault --result loss")[::-1]
-    assert lost == listed("game list cup --bot bots/wrong --result 0-1 --termination illegal_move")
-    assert all(game["result"] == "1/2-1/2" for game in listed("bot games right --result draw"))
-    assert listed("game list cup --result win --bot wrong --fault") == []
-    assert "No such games in tournaments/cup yet." in noughts("game list cup --termination void", env=env).stdout
-    for line, code, complaint in (
-        ("game list cup --result win", 2, "--result win: got no bot, expected --bot BOT"),
-        ("game list cup --bot nobody", 1, "entry 'nobody'"),
-        ("bot games wrong --termination badly", 2, "expected one of line, board_full"),
-    ):
-        assert complaint in noughts(line, code=code, env=env).stderr
 
 
 def test_tournament_is_paused_resumed_cancelled_and_waited_for(
@@ -353,148 +259,6 @@ def test_server_that_is_not_there_is_named(noughts: Any) -> None:
     assert "noughts serve" in result.stderr
 
 
-def test_serve_announces_itself_in_text(start: Any, database: str) -> None:
-    with start(f"serve --no-web --listen 127.0.0.1:0 --db {database} --log-level error") as process:
-        assert "serves at 127.0.0.1:" in process.stdout.readline()
-        assert "noughts token create" in process.stdout.readline()
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
-        assert process.returncode == 0
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_serve_says_where_it_is_and_stops_politely(start: Any, database: str, number: signal.Signals) -> None:
-    with start(f"serve --no-web --listen 127.0.0.1:0 --db {database} --format json") as process:
-        ready = json.loads(process.stdout.readline())
-        assert set(ready) == {"grpc", "web", "metrics"}
-        assert ready["web"] is None
-        process.send_signal(number)
-        out, err = process.communicate(timeout=30)
-    assert process.returncode == 0, err
-    assert out == ""
-    assert "event=serving" in err
-    assert not [line for line in err.splitlines() if "level=info" not in line or "alembic" in line]
-
-
-def _seen(noughts: Any, env: dict[str, str]) -> tuple[int, int]:
-    """Return how many games are over on the server, and how many are running."""
-    status = json.loads(noughts("status --once --format json", env=env).stdout)
-    return status["games"], status["games_in_flight"]
-
-
-def test_second_signal_stops_a_server_with_games_at_once(start: Any, database: str, token: str, noughts: Any) -> None:
-    with ExitStack() as stack:
-        server = stack.enter_context(start(f"serve --no-web --listen 127.0.0.1:0 --db {database} --format json"))
-        env = {"NOUGHTS_SERVER": json.loads(server.stdout.readline())["grpc"], "NOUGHTS_TOKEN": token}
-        for name in ("one", "two"):
-            bot = stack.enter_context(start(f"bot run random --name {name}", env))
-            bot.stdout.readline()
-        noughts("tournament create long --games 1000000 --time 600+0", env=env)
-        for name in ("one", "two"):
-            noughts(f"tournament join long --bot {name}", env=env)
-        noughts("tournament start long", env=env)
-        # Before the first game begins there is nothing to wait for.
-        while not json.loads(noughts("tournament show long --format json", env=env).stdout)["games"]:
-            pass
-        bot.send_signal(signal.SIGSTOP)  # its games will not end by themselves
-        try:
-            before, now = None, _seen(noughts, env)
-            while before != now or not now[1]:
-                before, now = now, _seen(noughts, env)
-            server.send_signal(signal.SIGINT)
-            with pytest.raises(Exception, match="timed out"):
-                server.wait(timeout=1)
-            server.send_signal(signal.SIGINT)
-            server.communicate(timeout=20)
-        finally:
-            bot.send_signal(signal.SIGCONT)
-        assert server.returncode == 130
-
-
-def test_serve_refuses_to_be_heard_from_afar_in_plaintext(refusal: Refusal) -> None:
-    for listen in ("0.0.0.0:0", "[::]:0", "referee.example.org:7450"):
-        refusal(f"serve --no-web --listen {listen}", code=2)
-
-
-def test_serve_may_be_told_to_be_heard_from_afar(start: Any, database: str) -> None:
-    with start(f"serve --no-web --listen 0.0.0.0:0 --insecure --db {database} --format json") as process:
-        assert json.loads(process.stdout.readline())["grpc"].startswith("0.0.0.0:")
-        process.terminate()
-        process.communicate(timeout=30)
-
-
-def test_port_in_use_is_named(noughts: Any, server: str, tmp_path: Any) -> None:
-    result = noughts(f"serve --no-web --listen {server} --db sqlite:///{tmp_path / 'other.db'}", code=1)
-    assert server in result.stderr
-
-
-def test_interrupted_bot_leaves_without_a_traceback(start: Any, server: str, token: str) -> None:
-    with start(f"bot run random --server {server} --name mine", {"NOUGHTS_TOKEN": token}) as bot:
-        assert "mine" in bot.stdout.readline()
-        bot.send_signal(signal.SIGINT)
-        _, err = bot.communicate(timeout=30)
-    assert bot.returncode == 130
-    assert err == ""
-
-
-@pytest.mark.parametrize("line, code", [("bot run random --name mine", 130), ("watch", 0)])
-def test_two_quick_interruptions_are_as_good_as_one(start: Any, server: str, token: str, line: str, code: int) -> None:
-    with start(f"{line} --server {server}", {"NOUGHTS_TOKEN": token}) as process:
-        process.stdout.readline()
-        process.send_signal(signal.SIGINT)
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=30)
-    # What comes when Python has ended all but itself ends it in the system's way.
-    assert process.returncode in (code, -signal.SIGINT)
-    assert err == ""
-
-
-@pytest.fixture
-def unused() -> Iterator[str]:
-    """An address where nothing listens."""
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        yield f"127.0.0.1:{unused.getsockname()[1]}"
-
-
-@pytest.mark.parametrize("spec", ["random", f"exec:{sys.executable} {PLAYER} NOTES honest"])
-def test_bot_stops_if_its_first_connection_never_works(
-    refusal: Refusal, token: str, unused: str, spec: str, tmp_path: Path
-) -> None:
-    spec = spec.replace("NOTES", str(tmp_path / "notes"))
-    line = f"bot run '{spec}' --name mine --no-lock --server {unused} --wait 0.3"
-    refusal(line, code=1, env={"NOUGHTS_TOKEN": token})
-
-
-def test_bot_at_a_wrong_address_says_so_once_and_goes_on(start: Any, token: str, unused: str) -> None:
-    with start(f"bot run random --server {unused}", {"NOUGHTS_TOKEN": token}) as bot:
-        said = bot.stdout.readline()
-        bot.send_signal(signal.SIGINT)
-        rest, err = bot.communicate(timeout=30)
-    assert said == (
-        f"cannot reach a server at {unused} (nothing listens there): is it running, and is that its address?"
-        " Trying again in 0.1 s for 60 s\n"
-    )
-    assert rest == err == ""
-
-
-@pytest.mark.parametrize("line", ["bot run nextstep:depth=99", "bot run nobody", "bot run exec:./mybot"])
-def test_bot_with_a_wrong_spec_does_not_log_in(refusal: Refusal, server: str, token: str, line: str) -> None:
-    refusal(line, code=2, env={"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": token})
-
-
-def test_bot_with_a_wrong_name_is_refused_with_the_reason(refusal: Refusal, server: str, token: str) -> None:
-    env = {"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": token}
-    refusal("bot run random --name 'my bot'", code=1, env=env)
-
-
-def test_bot_beyond_the_scopes_of_its_token_is_told_which_one_to_make(
-    noughts: Any, refusal: Refusal, server: str, database: str
-) -> None:
-    narrow = noughts(f"token create --owner ada --scope play:one --db {database}").stdout.strip()
-    refusal("bot run random --name two", code=1, env={"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": narrow})
-
-
 def test_call_without_a_token_says_where_to_give_it(noughts: Any, server: str) -> None:
     result = noughts("tournament create cup", code=1, env={"NOUGHTS_SERVER": server, "NOUGHTS_TOKEN": ""})
     assert result.stderr.startswith("Error: token: got none, expected one in NOUGHTS_TOKEN, --token-file or --token")
@@ -517,7 +281,7 @@ def test_an_opening_by_agreement_is_shown_with_the_sides_that_were_played(
         for bot in ("alice-lots", "alice-fives"):
             ask(f"tournament join agreed --bot {bot}")
         ask("tournament start agreed")
-        finished(ask, "agreed")
+        wait_until_finished(ask, "agreed")
     games = [ask(f"game show agreed/{number}") for number in range(1, 9)]
     openers = [game["opening"]["opener"] for game in games]
     assert openers == ["alice-lots", "alice-fives"] * 4
@@ -541,7 +305,7 @@ def test_a_bot_of_a_tournament_at_a_server_has_a_time_of_its_own(
     for bot in bots:
         ask(f"tournament join handicap --bot {bot}")
     ask("tournament start handicap")
-    finished(ask, "handicap")
+    wait_until_finished(ask, "handicap")
     game = ask("game show handicap/1")
     assert (game["first"], game["first_time"], game["second_time"]) == ("alice-random", "60/30+1", "9/move")
     watched = json.loads(noughts("watch handicap/1 --format json", env=env).stdout.splitlines()[0])["games"][0]

@@ -1,0 +1,95 @@
+"""`noughts bot table build`, and games of bots that play from tables."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.server.cli.conftest import Refusal
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory: what commands are given relative paths to."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def moves(noughts: Any, a: str, b: str, name: str) -> list[list[int]]:
+    """The moves of the games of a match with a fixed seed."""
+    noughts(f"match A={a} B={b} --games 60 --concurrency 16 --seed 5 -o {name}")
+    return [json.loads(line)["moves"] for line in Path(name).read_text().splitlines()]
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "three-stage",
+        *(pytest.param(each, marks=pytest.mark.at_length) for each in ("pascal:level=0", "nextstep:depth=3")),
+    ],
+)
+def test_table_plays_the_same_games_as_its_bot(noughts: Any, spec: str) -> None:
+    noughts(f"bot table build {spec} -o bot.table")
+    assert moves(noughts, "table:file=bot.table", "random", "b") == moves(noughts, spec, "random", "a")
+
+
+def test_build_prints_one_json_document(noughts: Any) -> None:
+    document = json.loads(noughts("bot table build pascal -o bot.table --format json").stdout)
+    assert document == {
+        "file": "bot.table",
+        "spec": "pascal",
+        "variant": "tictactoe",
+        "level": 1,
+        "positions": 4520,
+    }
+    assert [file.name for file in Path().iterdir()] == ["bot.table"]
+
+
+def test_build_says_how_to_play_the_table(noughts: Any) -> None:
+    shown = noughts("bot table build minimax --variant mnk:3,2,2 -o small.table").stdout
+    assert shown.splitlines()[1] == "table:file=small.table plays exactly like minimax."
+
+
+def test_tables_play_tournaments_under_the_names_of_their_files(noughts: Any, folder: Path) -> None:
+    (folder / "deep").mkdir()
+    noughts("bot table build pascal -o deep/pascal.table")
+    line = f"tournament run table:file=deep/pascal.table table:file={folder}/deep/pascal.table random --format json"
+    document = json.loads(noughts(f"{line} --games 4 --concurrency 4").stdout)
+    assert set(document["crosstable"]["labels"]) == {
+        "table:file=pascal.table",
+        "table:file=pascal.table#2",
+        "random",
+    }
+    assert set(document["terminations"]) <= {"line", "board_full"}
+
+
+def test_table_is_asked(noughts: Any) -> None:
+    noughts("bot table build pascal -o bot.table")
+    answers = [
+        noughts(f"bot ask {spec} --format json", stdin="X...O...X O\n").stdout
+        for spec in ("pascal", "table:file=bot.table")
+    ]
+    assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize("line", ["match {} random", "tournament run random {}", "bot ask {}", "bot run {}"])
+def test_missing_file_is_an_error_before_anything_is_played(noughts: Any, line: str) -> None:
+    result = noughts(line.format("table:file=gone.table"), code=2, env={"NOUGHTS_TOKEN": "nou_x"}, stdin="")
+    assert result.stdout == ""
+    assert "table gone.table: got No such file or directory, expected a file that can be read" in result.stderr
+    assert "noughts bot table build" in result.stderr
+
+
+def test_folder_that_is_not_there_is_named_as_it_was_given(noughts: Any) -> None:
+    result = noughts("bot table build random -o no/such.table", code=1)
+    assert result.stderr == "Error: no/such.table: No such file or directory\nFix: Check the path.\n"
+
+
+def test_build_replaces_a_table_as_a_whole_or_not_at_all(noughts: Any, refusal: Refusal, folder: Path) -> None:
+    noughts("bot table build pascal -o bot.table")
+    before = (folder / "bot.table").read_bytes()
+    refusal("bot table build threestage -o bot.table", code=2)
+    assert (folder / "bot.table").read_bytes() == before

@@ -1,0 +1,59 @@
+"""`noughts records list`: the games of a file, filtered and as a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.server.cli.commands.records.conftest import GAMES, rows
+
+
+def test_list_of_results_shows_no_length(noughts: Any, file: Path, tmp_path: Path) -> None:
+    noughts(f"records convert {file} {tmp_path}/games.csv")
+    shown = noughts(f"records list {tmp_path}/games.csv").stdout.splitlines()
+    assert shown[2].split() == ["1", "ada", "bob", "1-0", "line", "-"]
+
+
+@pytest.mark.parametrize(
+    "options, numbers",
+    [
+        ("", [1, 2, 3, 4]),
+        ("--bot bob", [1, 2, 4]),
+        ("--bot ada --against cyd", [3]),
+        ("--bot ada --result won", [1, 2]),
+        ("--bot bob --result lost --termination timeout", [2]),
+        ("--result 1/2-1/2", [3]),
+        ("--variant mnk:5,4,4", [4]),
+        ("--opening a3a2", [1]),
+        ("--opening '[0]' --bot cyd", [3]),
+        ("--limit 1", [1]),
+    ],
+)
+def test_list_shows_the_games_that_are_asked_for(noughts: Any, file: Path, options: str, numbers: list[int]) -> None:
+    found = rows(noughts(f"records list {file} {options} --format json").stdout)
+    assert [game["number"] for game in found] == numbers
+    assert found[0]["moves"] == GAMES[numbers[0] - 1]["moves"]
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ("--against bob", "--opponent bob: requires --bot"),
+        ("--result won", "--result 'won': expected 1-0"),
+        ("--termination late", "--termination 'late': expected line"),
+        ("--variant chess", "--variant 'chess': expected one of"),
+        ("--opening 1", "--opening '1': expected cells as in `h8i9`"),
+    ],
+)
+def test_filters_that_no_game_could_pass_are_refused(noughts: Any, file: Path, options: str, message: str) -> None:
+    assert message in noughts(f"records list {file} {options}", code=2).stderr
+
+
+def test_a_list_for_people_is_a_table(noughts: Any, file: Path) -> None:
+    result = noughts(f"records list {file} --limit 2")
+    assert "ada    bob     1-0     line" in result.stdout
+    assert "a3 a2" in result.stdout
+    assert "There are more than 2" in result.stderr
+    assert "No such games in" in noughts(f"records list {file} --bot nobody").stdout

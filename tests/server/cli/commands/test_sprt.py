@@ -1,0 +1,62 @@
+"""`noughts sprt`: tests of results, and plans."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+
+def test_sprt_of_games_and_of_pairs(noughts: Any) -> None:
+    games = json.loads(noughts("sprt --wins 120 --draws 300 --losses 90 --elo1 10 --format json").stdout)
+    assert games["llr"] == pytest.approx(1.5875, abs=1e-3)
+    assert (games["decision"], games["games"]) == ("continue", 510)
+    pairs = json.loads(noughts("sprt --penta 34,54,63,64,75 --elo1 30 --format json").stdout)
+    assert (pairs["elo"], pairs["error95"]) == pytest.approx((55.58, 27.65), abs=0.005)
+    assert pairs["decision"] == "H1"
+
+
+def test_sprt_takes_normalized_hypotheses_far_apart(noughts: Any) -> None:
+    far = json.loads(noughts("sprt --penta 5,100,500,200,195 --elo1 240 --model normalized --format json").stdout)
+    assert far["llr"] == pytest.approx(21.429, abs=1e-3)
+    planned = json.loads(noughts("sprt --elo1 240 --model normalized --plan 300 --format json").stdout)
+    assert 10 < planned["expected_games"] < planned["games95"] < 100
+
+
+def test_sprt_plans_for_bots_far_apart(noughts: Any) -> None:
+    weaker = json.loads(noughts("sprt --plan -50 --draw-rate 0.8 --format json").stdout)
+    assert (weaker["pass_probability"], round(weaker["expected_games"])) == (0, 411)
+    assert "12 suffice in 95 % of all tests" in noughts("sprt --elo1 300 --plan 600 --draw-rate 0").stdout
+
+
+def test_sprt_of_only_wins_tells_no_infinity(noughts: Any) -> None:
+    told = json.loads(noughts("sprt --wins 27 --elo1 50 --format json").stdout)
+    assert (told["elo"], told["error95"], told["decision"]) == (None, None, "H1")
+    shown = noughts("sprt --wins 27 --elo1 50").stdout
+    assert "Elo difference: at least +372 (95 %): A won every game" in shown
+
+
+def test_sprt_plan_tells_how_many_games(noughts: Any) -> None:
+    told = json.loads(noughts("sprt --elo1 10 --plan 5 --draw-rate 0.3 --format json").stdout)
+    assert told["pass_probability"] == pytest.approx(0.5, abs=0.01)
+    assert 7_000 < told["expected_games"] < told["games95"]
+    assert "games on average" in noughts("sprt --elo1 10 --plan 5").stdout
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ("--penta 1,2,3", "expected five counts"),
+        ("--penta 1,2,3,4,x", "expected five counts"),
+        ("--penta 1,2,3,4,5 --wins 3", "got counts of games as well"),
+        ("--plan 3 --wins 3", "got counts as well"),
+        ("--elo0 5 --elo1 5", "expected elo0 below elo1"),
+        ("--elo0 0 --elo1 1e-9 --model normalized", "expected elo0 below elo1, by 0.01 or more"),
+        ("--alpha 1e-320", "expected at least 1e-09 and less than 0.5"),
+        ("--model fancy", "expected `logistic` or `normalized`"),
+        ("--plan 700 --draw-rate 0.9", "got an Elo of 700"),
+    ],
+)
+def test_sprt_refuses_what_it_cannot_test(noughts: Any, options: str, message: str) -> None:
+    assert message in noughts(f"sprt {options}", code=2).stderr
