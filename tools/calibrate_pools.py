@@ -18,7 +18,7 @@ from noughts_server.local.reference_pools import REFERENCE_POOLS, ReferencePool
 from noughts_server.local.run import play_locally
 from noughts_server.statistics.batch_ratings import rate
 from noughts_server.statistics.rated_games import GameResult, count_games
-from noughts_server.store.games.games import ExportedGame
+from noughts_server.store.games.exports import ExportedGame
 
 _GAMES = 10_000
 _RANDOM = 1_000.0

@@ -33,7 +33,7 @@ from noughts_server.local.tournament import LocalTournament
 from noughts_server.server import Server, running_server
 from noughts_server.settings import ServerSettings
 from noughts_server.store.engine.sqlite import url_of
-from noughts_server.store.games.games import ExportedGame, export
+from noughts_server.store.games.exports import ExportedGame, export
 from noughts_server.store.people.scopes import DEFAULT_SCOPES
 from noughts_server.store.people.tokens import create_token
 from noughts_server.store.tournaments.tournaments import get_tournament

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from noughts_server.launching.launcher import Locking
-from noughts_server.store.games.games import ExportedGame
+from noughts_server.store.games.exports import ExportedGame
 from tests.support.children.field import Field
 from tests.support.node import NODE
 from tests.support.root import ROOT

@@ -19,7 +19,7 @@ def test_fault_can_be_put_into_the_code(fault: Fault) -> None:
     assert ast.dump(ast.parse(fault.changed(before))) != ast.dump(ast.parse(before))
 
 
-def test_sixty_faults_are_spread_over_all_parts() -> None:
-    assert len(_ALL) == len({fault.name for fault in _ALL}) == 60
+def test_at_least_sixty_faults_are_spread_over_all_parts() -> None:
+    assert len(_ALL) == len({fault.name for fault in _ALL}) >= 60
     assert min(map(len, FAULTS.values())) >= 5
     assert Counter(fault.file for fault in _ALL).most_common(1)[0][1] <= 3

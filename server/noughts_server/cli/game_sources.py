@@ -113,8 +113,7 @@ class GameSource(ServerOptions):
     def _read_database(self, path: Path, make: Callable[[TournamentGames], Result]) -> Result:
         from noughts_server.store.engine.database import Connection
         from noughts_server.store.engine.sqlite import url_of
-        from noughts_server.store.games.exports import about_stored
-        from noughts_server.store.games.games import export
+        from noughts_server.store.games.exports import about_stored, export
         from noughts_server.store.games.standings import crosstable
         from noughts_server.store.tournaments.tournaments import get_tournament, list_tournaments
 

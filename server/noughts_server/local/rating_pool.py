@@ -17,7 +17,7 @@ from noughts_server.local.run import play_locally
 from noughts_server.statistics.batch_fit import FitError
 from noughts_server.statistics.batch_ratings import rate
 from noughts_server.statistics.rated_games import GameResult, count_games
-from noughts_server.store.games.games import ExportedGame
+from noughts_server.store.games.exports import ExportedGame
 from noughts_server.tables.recorded_game import SCORES
 
 _SLOWEST = 5

@@ -25,7 +25,7 @@ from noughts_server.local.plan import LocalError, LocalOutcome, LocalPlan, Local
 if TYPE_CHECKING:
     from noughts_server.statistics.match_games import MatchGames
     from noughts_server.store.engine.database import Store
-    from noughts_server.store.games.games import ExportedGame
+    from noughts_server.store.games.exports import ExportedGame
 
 
 async def play_locally(

@@ -28,8 +28,8 @@ from noughts_server.statistics.match_games import MatchGames, counted_game
 from noughts_server.statistics.sprt import Sprt
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.engine.schema import TournamentState
-from noughts_server.store.games.exports import export_file
-from noughts_server.store.games.games import ExportedGame, export, finished_games, terminations
+from noughts_server.store.games.exports import ExportedGame, export, export_file
+from noughts_server.store.games.games import finished_games, terminations
 from noughts_server.store.games.results import CommitReport
 from noughts_server.store.games.standings import CrosstablePage, whole_crosstable
 from noughts_server.store.journal import games_so_far

@@ -13,7 +13,7 @@ from noughts_server.records.json_lines import json_line
 from noughts_server.records.replay import stored_record
 
 if TYPE_CHECKING:
-    from noughts_server.store.games.games import ExportedGame
+    from noughts_server.store.games.exports import ExportedGame
 
 
 STDOUT = Path("-")

@@ -16,7 +16,8 @@ from noughts_server.records.parquet import has_content, parquet_output
 from noughts_server.records.replay import archive_record
 from noughts_server.store.engine.database import Connection, Store
 from noughts_server.store.engine.sqlite import locked
-from noughts_server.store.games.games import DAY_MS, ExportedGame, export, games_by_day
+from noughts_server.store.games.exports import ExportedGame, export
+from noughts_server.store.games.games import DAY_MS, games_by_day
 from noughts_server.store.tournaments.tournaments import first_tournament, get_tournament_by_id
 
 _GAMES_AT_ONCE = 1_000

@@ -22,7 +22,7 @@ from noughts_server.tables.about import read_file_facts
 from noughts_server.tables.recorded_game import RecordedGame, occasion
 
 if TYPE_CHECKING:
-    from noughts_server.store.games.games import ExportedGame
+    from noughts_server.store.games.exports import ExportedGame
     from noughts_server.store.tournaments.tournaments import Tournament
 
 MOST_REMEMBERED = 5_000_000

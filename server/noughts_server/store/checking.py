@@ -33,7 +33,7 @@ from noughts_server.store.engine.schema import (
     tournaments,
     units,
 )
-from noughts_server.store.games.games import ExportedGame, export
+from noughts_server.store.games.exports import ExportedGame, export
 from noughts_server.store.games.results import counted_scores
 from noughts_server.store.ratings.rating_lists import replay_ratings
 from noughts_server.store.tournaments.tournaments import Tournament, get_tournament_by_id, schedule_of

@@ -20,7 +20,7 @@ from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.local.tournament import LocalTournament
 from noughts_server.server import Server, running_server
 from noughts_server.settings import ServerSettings
-from noughts_server.store.games.games import ExportedGame, export
+from noughts_server.store.games.exports import ExportedGame, export
 from noughts_server.store.tournaments.tournaments import get_tournament
 from tests.support.loopback import Link, reason, wait_until
 

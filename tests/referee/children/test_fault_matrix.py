@@ -13,7 +13,7 @@ import pytest
 from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_referee.rules import Position, parse_variant, side_seed
 from noughts_server.launching.launcher import Locking
-from noughts_server.store.games.games import ExportedGame
+from noughts_server.store.games.exports import ExportedGame
 from tests.support.children.field import PLAYER, PROGRAMS, Field
 from tests.support.hosting import compile_library, compile_wasm
 from tests.support.loopback import wait_until

@@ -8,7 +8,7 @@ from structlog.testing import capture_logs
 
 from noughts_proto.feed_view import View
 from noughts_proto.v1 import feed_pb2, feed_pb2_grpc, tournaments_pb2, types_pb2
-from noughts_server.store.games.games import export
+from noughts_server.store.games.exports import export
 from noughts_server.store.tournaments.tournaments import get_tournament
 from tests.support.client import Client, client_of
 

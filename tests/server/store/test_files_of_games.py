@@ -14,8 +14,7 @@ from noughts_server.records.replay import stored_record
 from noughts_server.report.collect import collect
 from noughts_server.report.page import page
 from noughts_server.statistics.sprt import Sprt
-from noughts_server.store.games.exports import about_stored, export_file
-from noughts_server.store.games.games import export
+from noughts_server.store.games.exports import about_stored, export, export_file
 from noughts_server.store.games.standings import crosstable
 from noughts_server.store.tournaments.tournaments import get_tournament
 from noughts_server.tables.about import About

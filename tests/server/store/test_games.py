@@ -12,16 +12,8 @@ from noughts_server.core.errors import InvalidArgument, NotFound
 from noughts_server.store.engine.database import Connection
 from noughts_server.store.games import games as stored_games
 from noughts_server.store.games.bot_games import list_bot_games
-from noughts_server.store.games.games import (
-    ExportedGame,
-    GameFilter,
-    StoredGame,
-    count_faults,
-    export,
-    get_game,
-    list_games,
-    terminations,
-)
+from noughts_server.store.games.exports import ExportedGame, export
+from noughts_server.store.games.games import GameFilter, StoredGame, count_faults, get_game, list_games, terminations
 from tests.support.arena import NOW, Arena
 
 

@@ -12,7 +12,7 @@ from noughts_referee.work_units import FinishedGame
 from noughts_server.competition import formats
 from noughts_server.records.replay import stored_record
 from noughts_server.store.engine.schema import TournamentState
-from noughts_server.store.games.games import export
+from noughts_server.store.games.exports import export
 from noughts_server.store.games.standings import standings
 from noughts_server.store.tournaments import brackets
 from noughts_server.store.tournaments.entries import withdraw_entry

@@ -22,7 +22,7 @@ from noughts_server.launching.launcher import Locking, launching
 from noughts_server.local.plan import LocalOutcome, LocalPlan, LocalStop
 from noughts_server.local.run import play_locally
 from noughts_server.store.engine.database import Store
-from noughts_server.store.games.games import ExportedGame
+from noughts_server.store.games.exports import ExportedGame
 from noughts_server.store.games.notes import notes_of
 
 PROGRAMS = Path(__file__).parent

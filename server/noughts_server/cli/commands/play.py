@@ -32,7 +32,7 @@ from noughts_server.cli.screens.shown_game import YOU
 from noughts_server.competition.tournament_settings import TournamentSettings
 
 if TYPE_CHECKING:
-    from noughts_server.store.games.games import ExportedGame
+    from noughts_server.store.games.exports import ExportedGame
 
 _DEFAULT_SPEC = "nextstep"
 _PERSON = "person"
@@ -194,7 +194,7 @@ def play(
         else:
             # Imported before the first game, so that a missing package is reported before games are played, not after.
             from noughts_server.records.jsonl import GamesFile
-            from noughts_server.store.games.games import ExportedGame
+            from noughts_server.store.games.exports import ExportedGame
 
             with GamesFile(games_file) as file:
                 run_mode(PlayMode(seating))

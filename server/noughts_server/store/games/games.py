@@ -24,19 +24,9 @@ from sqlalchemy import (
     select,
 )
 
-from noughts_referee.clock import TimeControl, late_moves
+from noughts_referee.clock import TimeControl
 from noughts_referee.comments import MOST_PACKED_BYTES, unpack_comments
-from noughts_referee.rules import (
-    FAULTS,
-    Result,
-    Termination,
-    Thought,
-    Variant,
-    game_seed,
-    in_words,
-    parse_variant,
-    unpack_thoughts,
-)
+from noughts_referee.rules import Result, Termination, Thought, Variant, game_seed, parse_variant, unpack_thoughts
 from noughts_referee.work_units import (
     Allowance,
     FinishedGame,
@@ -61,7 +51,7 @@ from noughts_server.store.engine.schema import (
     pairings,
     rating_runs,
 )
-from noughts_server.store.tournaments.tournaments import Tournament, get_tournament, get_tournament_by_id, schedule_of
+from noughts_server.store.tournaments.tournaments import Tournament, get_tournament, schedule_of
 
 Condition = ColumnElement[bool] | TextClause
 _Entry = Row[Any]
@@ -71,8 +61,8 @@ _WITHOUT_COMMENTS = [column for column in games.c if column.name not in ("commen
 _COMMENTS = func.substr(games.c.comments, 1, MOST_PACKED_BYTES, type_=LargeBinary).label("comments")
 
 DAY_MS = 86_400_000
-_ROWS_AT_ONCE = 1000
-_COMMENTED_ROWS_AT_ONCE = 10
+ROWS_AT_ONCE = 1000
+COMMENTED_ROWS_AT_ONCE = 10
 _LISTED_ROWS_AT_ONCE = 100
 _TOURNAMENTS_A_STATEMENT = 100
 _MOST_GAMES_READ = 100_000
@@ -312,119 +302,6 @@ def count_faults(connection: Connection, tournament_id: int) -> dict[int, int]:
     return lost
 
 
-@dataclass(frozen=True, slots=True)
-class ExportedGame:
-    """A game in the notation of game files, with fields as in `StoredGame`."""
-
-    variant: str
-    first: str
-    second: str
-    seed: int
-    moves: list[int]
-    times_us: list[int]
-    result: str
-    """`1-0`, `1/2-1/2`, `0-1` or `*`."""
-    termination: str
-    first_time: str = ""
-    """The time controls of the two sides as on the command line; empty if all bots have the same."""
-    second_time: str = ""
-    fault: str = ""
-    """Why the loser lost, as in `StoredGame`; never empty if the loser lost by one of `FAULTS`."""
-    agreement: Agreement | None = None
-    opening_plies: int = 0
-    """The number of moves that belong to the opening; their times are 0."""
-    scores: Mapping[int, float] = field(default_factory=dict)
-    """As in `StoredGame`."""
-    comments: Mapping[int, str] = field(default_factory=dict)
-    """As in `StoredGame`."""
-    thoughts: Mapping[int, Thought] = field(default_factory=dict)
-    """As in `StoredGame`."""
-    ordinal: int = 0
-    margins_us: tuple[int, int] | None = None
-    """The time margins of both sides; None in games without clocks."""
-    late_moves: tuple[int, int] = field(default=(0, 0), compare=False)
-    """The number of moves of each side that needed its margin."""
-    round: int = 0
-    """As in `StoredGame`."""
-    ended_at: int = field(default=0, compare=False, repr=False)
-    """In milliseconds since 1970. It does not count for equality: equal games can be played at different times."""
-    tournament: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
-    """Set in the last game: the facts about the tournament that files have (`About.recorded`)."""
-
-    @property
-    def loser(self) -> int | None:
-        """Return the side that lost: 0 moved first, 1 second; None without a loser."""
-        return {"1-0": 1, "0-1": 0}.get(self.result)
-
-
-def export(
-    connection: Connection,
-    tournament_id: int,
-    *,
-    after: int = 0,
-    through: int | None = None,
-    ended: tuple[int, int] | None = None,
-) -> Iterator[ExportedGame]:
-    """Yield a tournament's stored games in slot order, a few at a time in memory. Raises NotFound.
-
-    Only games of the slots after `after` up to `through` are returned, and with `ended` only games that ended from the
-    first time to before the second, in milliseconds.
-    """
-    tournament = get_tournament_by_id(connection, tournament_id)
-    settings = tournament.settings
-    variant = parse_variant(settings.variant)
-    seed = settings.seed
-    of_tournament = entries.c.tournament_id == tournament_id
-    entry_rows = connection.execute(select(entries.c.number, entries.c.label).where(of_tournament))
-    labels: dict[int, str] = {row.number: row.label for row in entry_rows}
-    times = {label: str(settings.time_of(label)) if settings.own_times else "" for label in labels.values()}
-    limits = {label: settings.time_of(label) for label in labels.values()}
-    results = {int(result): str(result) for result in Result}
-    terminations = {int(termination): str(termination) for termination in Termination}
-    agreement_of = _agreements(connection, tournament)
-    statement = _games(tournament).where(games.c.ordinal > after)
-    if through is not None:
-        statement = statement.where(games.c.ordinal <= through)
-    if ended is not None:
-        statement = statement.where(games.c.ended_at >= ended[0], games.c.ended_at < ended[1])
-    # This closes the cursor even if the caller stops early.
-    at_once = _COMMENTED_ROWS_AT_ONCE if settings.keep_scores else _ROWS_AT_ONCE
-    with connection.execute(statement.execution_options(yield_per=at_once)) as rows:
-        for row in rows:
-            first = labels[row.first_entry]
-            second = labels[row.second_entry]
-            moves = unpack_moves(row.moves, variant.cells)
-            times_us = unpack_times(row.times)
-            allowances = unpack_allowances(row.allowances) if row.allowances else None
-            yield ExportedGame(
-                variant=settings.variant,
-                first=first,
-                second=second,
-                seed=game_seed(seed, row.ordinal),
-                moves=moves,
-                times_us=times_us,
-                result=results[row.result],
-                termination=terminations[row.termination],
-                first_time=times[first],
-                second_time=times[second],
-                fault=row.fault or (in_words(terminations[row.termination]) if row.termination in FAULTS else ""),
-                agreement=agreement_of(row, labels),
-                opening_plies=variant.given_plies(row.opening_plies),
-                scores=unpack_scores(row.scores),
-                comments=unpack_comments(row.comments),
-                thoughts=unpack_thoughts(row.thoughts),
-                ordinal=row.ordinal,
-                margins_us=None if allowances is None else (allowances[0].margin_us, allowances[1].margin_us),
-                late_moves=(
-                    (0, 0)
-                    if allowances is None
-                    else late_moves((limits[first], limits[second]), times_us[: len(moves)], row.opening_plies)
-                ),
-                round=row.round,
-                ended_at=row.ended_at,
-            )
-
-
 def games_by_day(connection: Connection) -> list[list[int]]:
     """Return for each day (from 1970, in UTC) and tournament the number of games, and two sums.
 
@@ -439,7 +316,7 @@ def games_by_day(connection: Connection) -> list[list[int]]:
 def finished_games(connection: Connection, tournament_id: int) -> Iterator[FinishedGame]:
     """Yield all stored games of a tournament in slot order, without comments, a few at a time in memory."""
     statement = select(*_WITHOUT_COMMENTS).where(games.c.tournament_id == tournament_id).order_by(games.c.ordinal)
-    for row in connection.execute(statement.execution_options(yield_per=_ROWS_AT_ONCE)):
+    for row in connection.execute(statement.execution_options(yield_per=ROWS_AT_ONCE)):
         yield FinishedGame(
             tournament=row.tournament_id,
             ordinal=row.ordinal,
@@ -468,7 +345,7 @@ def _read(
     connection: Connection, tournament: Tournament, statement: Select[Any], *, most_bytes: int | None = None
 ) -> list[StoredGame]:
     """Return the games; with `most_bytes`, stop one game after their size exceeds it."""
-    at_once = _COMMENTED_ROWS_AT_ONCE if _COMMENTS.name in statement.selected_columns else _LISTED_ROWS_AT_ONCE
+    at_once = COMMENTED_ROWS_AT_ONCE if _COMMENTS.name in statement.selected_columns else _LISTED_ROWS_AT_ONCE
     stored: list[StoredGame] = []
     size = 0
     with connection.execute(statement.execution_options(yield_per=at_once)) as result:
@@ -498,7 +375,7 @@ def _games_of_rows(
             variant = parse_variant(tournament.settings.variant)
             players = entries_by_tournament[tournament.id]
             labels = {number: entry.label for number, entry in players.items()}
-            agreement_of = _agreements(connection, tournament)
+            agreement_of = agreements(connection, tournament)
             for row in sorted(its_rows, key=attrgetter("ordinal")):
                 yield _game(
                     tournament,
@@ -511,7 +388,7 @@ def _games_of_rows(
                 give_way()
 
 
-def _agreements(
+def agreements(
     connection: Connection, tournament: Tournament
 ) -> Callable[[Row[Any], Mapping[int, str]], Agreement | None]:
     """Return a function from a row and the entries' labels to the agreement on the opening."""
@@ -584,7 +461,8 @@ def _round(played: Table) -> Label[Any]:
     return func.coalesce(stored, 0).label("round")
 
 
-def _games(tournament: Tournament) -> Select[Any]:
+def select_games(tournament: Tournament) -> Select[Any]:
+    """Select a tournament's games with their comments and thoughts, in slot order."""
     statement = select(*_WITHOUT_COMMENTS, _COMMENTS, games.c.thoughts, _round(games)).where(
         games.c.tournament_id == tournament.id
     )
