@@ -12,8 +12,9 @@ import pytest
 from noughts_proto.v1 import cluster_pb2 as pb
 from noughts_referee.arbiter import Answers
 from noughts_referee.clock import parse_time_control
+from noughts_referee.connected_player import ConnectedPlayer
 from noughts_referee.frame_connection import WireSettings
-from noughts_referee.referee import ConnectedPlayer, Referee
+from noughts_referee.referee import Referee
 from noughts_referee.rules import Termination
 from noughts_referee.work_units import FinishedGame, GameConditions
 from noughts_server.cluster import remote_bots
