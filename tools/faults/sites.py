@@ -136,8 +136,8 @@ CLUSTER = (
     Fault(
         name="returned-referee-keeps-units",
         file=f"{_CLUSTER}/supply.py",
-        before="        await supply.recorder.flush()\n        await self._release_units()\n",
-        after="        await supply.recorder.flush()\n",
+        before="        while await self._release_units():\n",
+        after="        while supply.referee.in_flight(supply.key):\n",
         harm="A tournament stands still after a referee was frozen: nobody plays the units that it holds.",
         near=("tests/server/cluster/test_supply.py",),
         wider=_CLUSTER_TESTS,

@@ -89,12 +89,11 @@ class SharedUnits:
     async def wait_to_begin(self) -> None:
         """Wait for games from before a pause: a slot must not be played twice at the same time. See `Units`.
 
-        Then release all units of this referee, because it knows none of them and may get no share of the tournament.
+        All other units of this referee are released, because it may get no share of the tournament.
         """
         supply = self._supply
-        await supply.progress.until(lambda: not supply.referee.in_flight(supply.key))
-        await supply.recorder.flush()
-        await self._release_units()
+        while await self._release_units():
+            await supply.progress.until(lambda: not supply.referee.in_flight(supply.key))
 
     async def play(
         self, tournament: Tournament, conditions: GameConditions, opened_units: UnitsWithOpenings
@@ -106,7 +105,8 @@ class SharedUnits:
             playing = self._share(conditions)
             if playing is None:
                 supply.queue.end_turn(supply.key, 0)
-                await self._hand_over()
+                if self._open_slots:
+                    await self._hand_over()
             if playing is None or not await self._add_games(tournament, opened_units, playing):
                 # Continue after games were stored, after nodes have joined or left, or after some time.
                 await set_within(self._news, _CHECK_SECONDS)
@@ -148,24 +148,26 @@ class SharedUnits:
 
     async def _hand_over(self) -> None:
         """Withdraw the games that have not begun, and give their units to other referees."""
-        if not self._open_slots:
-            return
-        supply, key = self._supply, self._supply.key
-        supply.referee.withdraw(key)
+        supply = self._supply
+        supply.referee.withdraw(supply.key)
         supply.drop_claimed()
-        # Games that end during the flush are not stored yet, so their units stay here until the next call.
-        ordinals = [game.slot.ordinal for game in supply.referee.running(key)]
-        running = {self._unit_of[ordinal] for ordinal in ordinals if ordinal in self._unit_of}
-        await supply.recorder.flush()
-        if running != self._open_slots.keys():
-            await self._release_units(running)
+        running = {self._unit_of.get(game.slot.ordinal) for game in supply.referee.running(supply.key)}
+        if self._open_slots.keys() - running:
+            await self._release_units()
 
-    async def _release_units(self, kept: Collection[int] = ()) -> None:
-        """Release the units of this referee except those that are `kept`, so that other referees can claim them."""
+    async def _release_units(self) -> Collection[int]:
+        """Release the units of this referee, so that others can claim them. Return those that it keeps.
+
+        It keeps the units of running games, also of games that end during this call, because they are not stored yet.
+        """
         supply, node, key = self._supply, self._node, self._supply.key
-        await supply.store.write_patiently(lambda connection: hand_over(connection, key, node, kept=kept))
+        running = [game.slot.ordinal for game in supply.referee.running(key)]
+        await supply.recorder.flush()
+        release = partial(hand_over, tournament_id=key, holder=node, running=running)
+        kept = await supply.store.write_patiently(release)
         self._open_slots = {number: slots for number, slots in self._open_slots.items() if number in kept}
         self._unit_of = {ordinal: number for ordinal, number in self._unit_of.items() if number in kept}
+        return kept
 
     def _units(self) -> tuple[Collection[int], Collection[int]]:
         """Return the units that are being played, and those whose games are all stored."""

@@ -325,6 +325,8 @@ class LocalPlay(Generic[U]):
             queue=self.queue,
             new_units=self.new_units,
         )
+        # Games from before a pause can still be running under the earlier conditions.
+        supply.conditions = self.conditions(key)
         task = self._group.create_task(self._supply(supply, name), name=name)
         self.supplies[key], self.tasks[key] = supply, task
         task.add_done_callback(lambda done: self._task_ended(key, done))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from noughts_referee.game import Game
 from noughts_referee.referee import Referee
 from noughts_referee.rules import Termination
 from noughts_server.cluster.bus_settings import BusSettings
@@ -14,7 +15,9 @@ from noughts_server.cluster.heartbeats import Membership
 from noughts_server.cluster.nats_bus import NatsBus
 from noughts_server.cluster.remote_bots import RemoteBots
 from noughts_server.cluster.supply import SharedPlay
+from noughts_server.runtime.absences import Absences
 from noughts_server.runtime.bus import MemoryBus
+from noughts_server.runtime.director import Director
 from noughts_server.runtime.endless_work import running
 from noughts_server.runtime.recorder import recording
 from noughts_server.store.nodes import Node, NodeKind
@@ -35,9 +38,16 @@ class Far:
     membership: Membership
     play: SharedPlay
 
-    def holders(self) -> set[str | None]:
-        """The holders of all claimed units."""
-        return {holder for (holder,) in self.arena.rows("SELECT holder FROM units")}
+    def held(self) -> int:
+        """The number of units that it holds."""
+        return int(self.arena.rows(f"SELECT count(*) FROM units WHERE holder = '{FAR.name}'")[0][0])
+
+    def begin(self) -> Game:
+        """Connect two bots that never answer; return the game that begins."""
+        for key in (1, 2):
+            self.referee.joined(self.referee.player(key), ScriptedConnection(timed=1, untimed=1))
+        (game,) = self.referee.running(1)
+        return game
 
     async def set_state(self, running: bool) -> None:
         """Pause or start the tournament, as the organiser does."""
@@ -57,7 +67,7 @@ async def far(tmp_path: Path) -> AsyncIterator[Far]:
         play = SharedPlay(arena.store, referee, recorder, bus, membership, bots)
         far = Far(arena, referee, membership, play)
         async with play.local.supplying(resumes_play=False), running(play.follow()):
-            await wait_until(lambda: far.holders() == {FAR.name})
+            await wait_until(referee.queued)
             yield far
 
 
@@ -67,24 +77,40 @@ async def test_referee_that_returns_releases_its_units(far: Far) -> None:
     far.membership.alive = (NEAR, FAR)
     kept = far.arena.rows(f"SELECT tournament_id, number FROM units WHERE holder = '{FAR.name}'")
     far.play.resynchronise(frozenset((tournament, number) for tournament, number in kept))
-    await wait_until(lambda: FAR.name not in far.holders())
+    await wait_until(lambda: far.held() == 0)
 
 
-async def test_units_from_before_a_pause_are_released(far: Far) -> None:
+@pytest.mark.parametrize("running_games", [0, 1])
+async def test_units_from_before_a_pause_are_released(far: Far, running_games: int) -> None:
+    if running_games:
+        far.begin()
     await far.set_state(running=False)
     far.membership.alive = (NEAR, FAR)
     await far.set_state(running=True)
-    await wait_until(lambda: FAR.name not in far.holders())
+    await wait_until(lambda: far.held() == running_games)
 
 
 async def test_only_units_of_running_games_are_kept(far: Far) -> None:
-    for key in (1, 2):
-        far.referee.joined(far.referee.player(key), ScriptedConnection(timed=1, untimed=1))
-    (game,) = far.referee.running(1)
+    game = far.begin()
     far.membership.alive = (NEAR, FAR)
     far.play.check_now()
-    held = f"SELECT count(*) FROM units WHERE holder = '{FAR.name}'"
-    await wait_until(lambda: far.arena.rows(held) == [(1,)])
+    await wait_until(lambda: far.held() == 1)
     far.referee.forfeit(far.referee.player(1), Termination.DISCONNECTED)
-    await wait_until(lambda: far.arena.rows(held) == [(0,)])
+    await wait_until(lambda: far.held() == 0)
     assert far.arena.rows("SELECT ordinal FROM games") == [(game.slot.ordinal,)]
+
+
+async def test_hanging_bot_is_withdrawn_from_a_resumed_tournament(far: Far) -> None:
+    game = far.begin()
+    await far.set_state(running=False)
+    await far.set_state(running=True)
+    absences = Absences(
+        store=far.arena.store,
+        referee=far.referee,
+        director=Director(far.arena.store, far.play.local),
+        playing=far.play.local.playing,
+        seconds=0.2,
+    )
+    async with running(absences.run()):
+        await wait_until(lambda: not far.referee.in_flight())
+    assert far.arena.rows("SELECT number FROM entries WHERE withdrawn_at IS NOT NULL") == [(game.slot.first,)]

@@ -198,10 +198,20 @@ def _history(
 _REASON = "{} referees in a row were lost with games {} to {}, without a new game or move. Fix: check their logs."
 
 
-def hand_over(connection: Connection, tournament_id: int, holder: str, *, kept: Collection[int] = ()) -> None:
-    """Release the holder's units except those that are `kept`, so that others can claim them. Writes."""
+def hand_over(
+    connection: Connection, tournament_id: int, holder: str, *, running: Collection[int] = ()
+) -> frozenset[int]:
+    """Release the holder's units, so that others can claim them. Return the numbers of those that it keeps. Writes.
+
+    It keeps the units of its `running` games, which are given by their ordinals.
+    """
+    kept: frozenset[int] = frozenset()
+    if running:
+        unit_games = get_tournament_by_id(connection, tournament_id).unit_games
+        kept = frozenset((ordinal - 1) // unit_games for ordinal in running)
     held = (units.c.tournament_id == tournament_id) & (units.c.holder == holder)
     connection.execute(update(units).where(held, units.c.number.not_in(kept)).values(holder=None))
+    return kept
 
 
 def give_up(
