@@ -59,7 +59,7 @@ CHILD_KINDS = {
         ChildKind("wasm", "file", hosted=True, takes_fuel=True),
         ChildKind("gomocup", "command", hosted=False, in_scratch=True, speaks_frames=False, keeps_clock=True),
         ChildKind("lines", "command", hosted=True, options=(VARIANTS,)),
-        ChildKind("gtp", "command", hosted=True, keeps_clock=True, options=(VARIANTS,)),
+        ChildKind("gtp", "command", hosted=True, keeps_clock=True, options=(VARIANTS, "analysis")),
         ChildKind("exec", "command", hosted=False, options=("dial", "frames")),
     )
 }

@@ -49,11 +49,12 @@ def _score(match: re.Match[str]) -> float:
         return -WIN_OF_UNKNOWN_LENGTH if match["infinite"] == "-" else WIN_OF_UNKNOWN_LENGTH
     number = float(match["number"])
     if match["percent"] or match["word"].lower().startswith(("win", "胜")):
-        return _of_chance(number / 100 if match["percent"] or number > 1 else number)
+        return score_of_chance(number / 100 if match["percent"] or number > 1 else number)
     return number if abs(number) <= WIN else math.copysign(WIN_OF_UNKNOWN_LENGTH, number)
 
 
-def _of_chance(chance: float) -> float:
+def score_of_chance(chance: float) -> float:
+    """Return the score of a chance of winning."""
     if not 0 < chance < 1:
         return -_LARGEST_CHANCE if chance <= 0 else _LARGEST_CHANCE
     score = round(_LOGISTIC * math.log(chance / (1 - chance)))

@@ -6,16 +6,24 @@ are square, up to 25, because columns are letters (without I). Source: the proto
 
 Commands have numbers, which the engine repeats in its answers, so that other output and second answers count for
 nothing. For an engine that does not repeat them, output before a command does not count as its answer.
+
+With the option `analysis=on`, the command is `lz-genmove_analyze`, which Leela Zero and KataGo know. The engine writes
+`info move H8 visits 812 winrate 5210 pv H8 I9` while it thinks, and then `play H8`.
 """
 
 import re
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
+from itertools import takewhile
 
+from noughts_bots.gomocup.scores import score_of_chance
 from noughts_bots.hosts.lines import Program, end_with, excerpt, start_bot
-from noughts_bots.sdk.bot import Bot, Resign
+from noughts_bots.sdk.bot import Bot, Move, Resign
+from noughts_bots.sdk.errors import BotSpecError
 from noughts_referee.rules import Position, Variant
+from noughts_referee.rules.thoughts import LONGEST_PV
 
 _LETTERS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
 _COLOURS = ("black", "white")
@@ -25,6 +33,9 @@ _LONGEST_ROW = 10
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 """Characters that the protocol ignores in lines, such as the CR before LF."""
 _ANSWER = re.compile(r"([=?])(\d*)(?:\s+(.*)|(\D.*))?")
+_DECIMAL = re.compile(r"[0-9]{1,16}(?:\.[0-9]{1,16})?")
+_REPORT_HUNDREDTHS = 50
+"""The time between two lines of analysis, in hundredths of a second."""
 _FIRST_SECONDS = 2.0
 """The time for an answer to the first command; then it is sent without a number as well."""
 _SECOND_SECONDS = 0.2
@@ -32,7 +43,11 @@ _SECOND_SECONDS = 0.2
 
 
 def load(target: str, options: Mapping[str, str]) -> Bot:
-    return start_bot("gtp", target, GtpBot)
+    analysis = options.get("analysis", "off")
+    if analysis not in ("on", "off"):
+        advice = "as in gtp{analysis=on}:COMMAND"
+        raise BotSpecError(f"bot 'gtp:{target}', option analysis", repr(analysis), "on or off", advice)
+    return start_bot("gtp", target, partial(GtpBot, analyses=analysis == "on"))
 
 
 class GtpRefused(Exception):
@@ -44,8 +59,9 @@ class GtpBot(Bot):
 
     variants = ("gomoku", "gomoku:exact", "renju", "caro")
 
-    def __init__(self, command: Sequence[str]) -> None:
+    def __init__(self, command: Sequence[str], *, analyses: bool = False) -> None:
         self._engine = Program(command)
+        self._analyses = analyses
         self._variant: Variant | None = None
         self._moves: list[int] = []
         self._number = 0
@@ -53,7 +69,7 @@ class GtpBot(Bot):
         self._repeats_numbers: bool | None = None
         """Whether the engine repeats the numbers of commands; None if not known yet."""
 
-    def choose(self, position: Position) -> int:
+    def choose(self, position: Position) -> Move:
         variant = position.variant
         if variant.rows != variant.columns or variant.layers != 1 or variant.columns > len(_LETTERS) or variant.gravity:
             raise Resign(f"GTP supports only square flat boards up to {len(_LETTERS)}, not {variant.name}")
@@ -63,7 +79,7 @@ class GtpBot(Bot):
                 with suppress(GtpRefused):  # not every engine knows it
                     seconds = max(1, position.limit_us // 1_000_000)
                     self._ask(f"time_left {_COLOURS[position.side]} {seconds} 0")
-            answer = self._ask(f"genmove {_COLOURS[position.side]}", wants_text=True)
+            answer, info = self._genmove(_COLOURS[position.side])
             cell = cell_of(answer, variant)
         except EOFError:
             end_with("engine", self.close())
@@ -74,7 +90,18 @@ class GtpBot(Bot):
             self._variant = None  # the engine may have placed a stone
             raise
         self._moves.append(cell)
-        return cell
+        return move_of(cell, info, variant)
+
+    def _genmove(self, colour: str) -> tuple[str, str]:
+        """Return the engine's point or `resign`, and the last line of its analysis."""
+        if not self._analyses:
+            return self._ask(f"genmove {colour}", wants_text=True), ""
+        line = self._ask(f"lz-genmove_analyze {colour} {_REPORT_HUNDREDTHS}")
+        info = ""
+        while not line.startswith("play "):
+            info = line if line.startswith("info ") else info
+            line = self._line()
+        return line.removeprefix("play "), info
 
     def close(self) -> int:
         """Ask the engine to quit, and stop it if it does not. Return its exit code; negative: the signal."""
@@ -170,6 +197,35 @@ def vertex_of(cell: int, variant: Variant) -> str:
     """Return `H8` and the like: columns are letters from the left without I, rows are numbers from the bottom."""
     row, column = divmod(cell, variant.columns)
     return f"{_LETTERS[column]}{variant.rows - row}"
+
+
+def move_of(cell: int, info: str, variant: Variant) -> Move:
+    """Return the move with what the analysis says about it: `info move H8 visits 812 winrate 5210 pv H8 I9`."""
+    for report in info.split("info ")[1:]:
+        before, _, line = report.partition(" pv ")
+        words = before.split()
+        values = dict(zip(words[::2], words[1::2], strict=False))
+        if _point(values.get("move", ""), variant) != cell:
+            continue
+        points = [_point(word, variant) for word in line.split()[:LONGEST_PV]]
+        visits, chance = values.get("visits", ""), values.get("winrate", "")
+        is_known = bool(_DECIMAL.fullmatch(chance))
+        score = score_of_chance(float(chance) / (10_000 if chance.isdecimal() else 1)) if is_known else None
+        return Move(
+            cell,
+            score,
+            nodes=int(visits) if _DECIMAL.fullmatch(visits) and visits.isdecimal() else 0,
+            pv=[point for point in takewhile(lambda point: point is not None, points) if point is not None],
+        )
+    return Move(cell)
+
+
+def _point(text: str, variant: Variant) -> int | None:
+    """Return the cell of a point; None if the text is not one."""
+    try:
+        return cell_of(text, variant)
+    except Resign:
+        return None
 
 
 def cell_of(answer: str, variant: Variant) -> int:

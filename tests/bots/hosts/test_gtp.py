@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from noughts_bots.hosts.gtp import cell_of, vertex_of
-from noughts_bots.sdk.bot import Resign
+from noughts_bots.hosts.gtp import GtpBot, cell_of, move_of, vertex_of
+from noughts_bots.sdk.bot import Move, Resign
 from noughts_proto.v1 import play_pb2 as pb
-from noughts_referee.rules import parse_variant
+from noughts_referee.rules import Position, parse_variant
 from tests.support.children.field import PROGRAMS
 from tests.support.hosting import HostProcess, load_error
 
@@ -28,6 +28,33 @@ def test_points_are_letters_without_i_and_rows_from_the_bottom() -> None:
     for wrong in ("h" + "9" * 5_000, "", "pass", "I5", "A0", "A16", "Q1", "A", "7", "A1x"):
         with pytest.raises(Resign, match="expected a point such as H8"):
             cell_of(wrong, GOMOKU)
+
+
+@pytest.mark.parametrize("habit", ["numbers", "plain", "swallows"])
+def test_an_analysis_gives_score_visits_and_line(habit: str) -> None:
+    bot = GtpBot([sys.executable, str(PROGRAMS / "gtp_engine.py"), habit], analyses=True)
+    try:
+        first = bot.choose(Position.after(GOMOKU, ()))
+        assert first == Move(210, 98, nodes=812, pv=[210, 211, 212])
+        assert bot.choose(Position.after(GOMOKU, (210, 0))) == Move(211, 98, nodes=812, pv=[211, 212, 213])
+    finally:
+        bot.close()
+
+
+@pytest.mark.parametrize(
+    "info",
+    [
+        "",
+        "info",
+        "info move",
+        "info move I5 visits 3",
+        "info move G8 visits 3",
+        "info move H8",
+        "info move H8 visits x winrate nan",
+    ],
+)
+def test_an_analysis_that_says_nothing_about_the_move_adds_nothing(info: str) -> None:
+    assert move_of(112, info, GOMOKU)._replace(pv=()) == Move(112)
 
 
 def test_games_of_several_boards_are_played_in_turns_by_one_engine() -> None:

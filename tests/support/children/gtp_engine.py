@@ -67,6 +67,16 @@ for line in sys.stdin:
             board[free[0]] = words[0]
             sys.stderr.write("thinking\n")
             answer("nowhere" if "garbles" in HABITS and asked % 2 == 0 else free[0].lower())
+    elif name == "lz-genmove_analyze":
+        free = [f"{LETTERS[c]}{r}" for r in range(1, size + 1) for c in range(size) if f"{LETTERS[c]}{r}" not in board]
+        board[free[0]] = words[0]
+        sys.stdout.write(f"={number if 'numbers' in HABITS else ''}\n")
+        for visits in (10, 812):
+            other = f"info move {free[1]} visits 5 winrate 100 order 1 pv {free[1]} {free[0]}"
+            best = f"info move {free[0]} visits {visits} winrate 6200 prior 1760 order 0 pv {' '.join(free[:3])} pass"
+            sys.stdout.write(f"{best} {other}\n")
+        sys.stdout.write(f"play {free[0]}\n\n")
+        sys.stdout.flush()
     elif name == "quit":
         answer("")
         break
