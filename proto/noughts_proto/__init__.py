@@ -1,22 +1,13 @@
 """The protocol of Noughts: message types, service stubs, and code that both ends of a connection use."""
 
 import os
-from importlib.util import find_spec
-from pathlib import Path
+
+from noughts_proto.releases import installed_version
 
 
 def _release_of_grpcio() -> tuple[int, ...]:
-    """Return the release, e.g. (1, 80), from the name of the package's metadata folder; (0,) without one.
-
-    Loading `importlib.metadata` instead would take longer than all other imports of `noughts --help`.
-    """
-    spec = find_spec("grpc")
-    if spec is None or spec.origin is None:
-        return (0,)
-    for folder in Path(spec.origin).parents[1].glob("grpcio-[0-9]*.dist-info"):
-        numbers = folder.name.removeprefix("grpcio-").split(".")[:2]
-        return tuple(int(number) for number in numbers if number.isdigit())
-    return (0,)
+    """Return the release, e.g. (1, 80); () if it is not installed."""
+    return tuple(int(number) for number in installed_version("grpcio").split(".")[:2] if number.isdigit())
 
 
 # Set these variables before grpc is imported, because its core reads them once. Without the first one, gRPC writes

@@ -9,7 +9,6 @@ import logging
 import operator
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from importlib.metadata import PackageNotFoundError, version
 from typing import TypeVar
 
 from noughts_bots.boards.interface import (
@@ -28,6 +27,7 @@ from noughts_bots.connection.failures import Failures, in_words
 from noughts_bots.connection.thoughts import thought_message
 from noughts_bots.sdk.bot import Bot, Exhausted, GameEnd, GameInfo, Move, Resign, TimeLimits, method_of
 from noughts_proto.columns import append_row
+from noughts_proto.releases import installed_version
 from noughts_proto.transport import PROTOCOL
 from noughts_proto.v1 import play_pb2 as pb
 from noughts_proto.v1 import types_pb2
@@ -386,7 +386,4 @@ def _logged(hook: str) -> Iterator[None]:
 @functools.cache
 def software() -> str:
     """Return the installed version of Noughts. The look-up takes a millisecond."""
-    try:
-        return version("noughts")
-    except PackageNotFoundError:
-        return "unknown"
+    return installed_version("noughts") or "unknown"

@@ -4,6 +4,7 @@ A cell's number is (layer * rows + row) * columns + column.
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 _Place = tuple[int, int, int]
@@ -22,44 +23,44 @@ class Board(NamedTuple):
     def lines(self, length: int) -> tuple[int, ...]:
         """Return all straight lines of `length` cells: rows, columns, diagonals, and then lines between layers."""
         # With length 1, every direction yields the same lines.
-        return tuple(dict.fromkeys(line for line, _ in self._runs(length)))
+        return tuple(dict.fromkeys(line for line, _ in _runs(self, length)))
 
     def ends(self, length: int) -> dict[int, int]:
         """Return for each straight line of `length` cells the cells directly before and after it."""
-        return dict(self._runs(length))
+        return dict(_runs(self, length))
 
     def beneath(self) -> tuple[int, ...]:
         """Return for each cell the one below it, in the next row; 0 in the last row."""
-        return tuple(self._set([(column, row + 1, layer)]) for column, row, layer in self._places())
+        return tuple(self.cell_at((column, row + 1, layer)) for column, row, layer in self.places())
 
-    def _places(self) -> Iterator[_Place]:
+    def places(self) -> Iterator[_Place]:
         for layer in range(self.layers):
             for row in range(self.rows):
                 for column in range(self.columns):
                     yield column, row, layer
 
-    def _runs(self, length: int) -> Iterator[tuple[int, int]]:
-        """Yield each straight line, with the cells directly before and after it."""
-        for step in _FLAT + _RISING if self.layers > 1 else _FLAT:
-            for start in self._places():
-                yield from self._run(start, step, length)
+    def holds(self, place: _Place) -> bool:
+        column, row, layer = place
+        return 0 <= column < self.columns and 0 <= row < self.rows and 0 <= layer < self.layers
 
-    def _run(self, start: _Place, step: _Place, length: int) -> Iterator[tuple[int, int]]:
-        last = _moved(start, step, length - 1)
-        if self._holds(last):
-            cells = self._set([_moved(start, step, distance) for distance in range(length)])
-            yield cells, self._set([_moved(start, step, -1), _moved(start, step, length)])
+    def cell_at(self, place: _Place) -> int:
+        """Return the set of the cell at a place; 0 off the board."""
+        column, row, layer = place
+        return 1 << (layer * self.rows + row) * self.columns + column if self.holds(place) else 0
 
-    def _holds(self, place: _Place) -> bool:
-        return all(0 <= at < size for at, size in zip(place, self, strict=True))
 
-    def _set(self, places: list[_Place]) -> int:
-        """Return the set of the places that are on the board."""
-        return sum(
-            1 << (layer * self.rows + row) * self.columns + column
-            for column, row, layer in places
-            if self._holds((column, row, layer))
-        )
+# Several variants have the same board, and a process that plays plugins makes them all before its first game.
+@lru_cache(maxsize=4)
+def _runs(board: Board, length: int) -> tuple[tuple[int, int], ...]:
+    """Return each straight line, with the cells directly before and after it."""
+    runs = []
+    for step in _FLAT + _RISING if board.layers > 1 else _FLAT:
+        for start in board.places():
+            if board.holds(_moved(start, step, length - 1)):
+                cells = sum(board.cell_at(_moved(start, step, distance)) for distance in range(length))
+                ends = board.cell_at(_moved(start, step, -1)) | board.cell_at(_moved(start, step, length))
+                runs.append((cells, ends))
+    return tuple(runs)
 
 
 def _moved(place: _Place, step: _Place, times: int) -> _Place:

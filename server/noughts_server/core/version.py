@@ -1,8 +1,9 @@
 """The version of this software."""
 
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+
+from noughts_proto.releases import installed_version
 
 _COMMIT_FILE = Path(__file__).with_name("commit.txt")
 """A file that `hatch_build.py` adds to a wheel that is built from a checkout."""
@@ -11,9 +12,8 @@ _COMMIT_FILE = Path(__file__).with_name("commit.txt")
 @cache
 def software_version() -> str:
     """Return the installed version; between releases with the commit, e.g. 1.1.0.dev0+0a1b2c3d4e5f."""
-    try:
-        installed = version("noughts")
-    except PackageNotFoundError:
+    installed = installed_version("noughts")
+    if not installed:
         return "0+unknown"
     if "dev" not in installed or not _COMMIT_FILE.is_file():
         return installed

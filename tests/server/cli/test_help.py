@@ -230,7 +230,7 @@ def test_version_between_releases_has_the_commit(
     if built_from is not None:
         file.write_text(built_from)
     monkeypatch.setattr(noughts_version, "_COMMIT_FILE", file)
-    monkeypatch.setattr(noughts_version, "version", lambda name: installed)
+    monkeypatch.setattr(noughts_version, "installed_version", lambda name: installed)
     assert noughts_version.software_version.__wrapped__() == shown
 
 
