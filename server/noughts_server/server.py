@@ -37,6 +37,7 @@ from noughts_server.runtime.explorer import exploring
 from noughts_server.runtime.hosting import Hosting
 from noughts_server.runtime.leftovers import deleting_leftovers
 from noughts_server.runtime.open_files import OpenFiles
+from noughts_server.runtime.puzzles import finding_puzzles
 from noughts_server.runtime.recorder import Recorder, recording
 from noughts_server.runtime.sessions import Sessions
 from noughts_server.runtime.store_guard import StoreGuard
@@ -228,6 +229,8 @@ async def running_server(
         await stack.enter_async_context(running(*work))
         if settings.explorer:
             await stack.enter_async_context(running(exploring(store, referee.in_flight, leads)))
+        if settings.puzzle_search:
+            await stack.enter_async_context(running(finding_puzzles(store, referee.in_flight, leads)))
         if hosting is not None:
             await stack.enter_async_context(running(hosting.run()))
         if local is not None and play is not None:

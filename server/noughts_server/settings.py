@@ -50,6 +50,8 @@ class ServerSettings:
     """Bounds on what callers may have and do."""
     explorer: bool = True
     """Whether the openings of games are counted and shown."""
+    puzzle_search: bool = True
+    """Whether games are searched for puzzles."""
     private_webhooks: bool = False
     """Whether webhooks can be on this machine and in its local networks."""
     proxies: tuple[str, ...] = ()

@@ -9,6 +9,8 @@ from noughts_bots.reference.threats.effort import Effort, Spent
 from noughts_bots.reference.threats.search import CERTAIN, WON
 from noughts_referee.rules import Position, Variant, base_name, covers, parse_variant
 
+_MOST_FOURS = 3
+
 
 class Turn(NamedTuple):
     """A move that made the value of the game worse for its mover."""
@@ -47,6 +49,53 @@ class Analyst:
                 return self._solver.solution(position)
             except Spent:
                 pass
+        return self._forced_win(position)
+
+    def only_win(self, position: Position) -> Verdict | None:
+        """Return the value of a position with its winning move in `best` if this is proven to be the only one.
+
+        `best` is empty if other moves win too, or perhaps do. None if no win is known.
+        """
+        if can_solve(position):
+            try:
+                solution = self._solver.solution(position)
+                if solution.result != 1:
+                    return None
+                others = (cell for cell in position.free if cell != solution.best[0])
+                return solution._replace(best=()) if any(self._wins(position, cell) for cell in others) else solution
+            except Spent:
+                pass
+        verdict = self._forced_win(position)
+        if verdict is None or verdict.result != 1:
+            return None
+        others = (cell for cell in position.free if cell != verdict.best[0])
+        is_only = all(self._loses(position, cell, _MOST_FOURS) for cell in others)
+        return verdict if is_only else verdict._replace(best=())
+
+    def _wins(self, position: Position, cell: int) -> bool:
+        return self._solver.keeps(position, cell, 1)
+
+    def _loses(self, position: Position, cell: int, fours: int) -> bool:
+        """Return whether the other side is proven to win after this move.
+
+        Up to `fours` moves that the other side must answer at once are followed, because `threats` stops at them.
+        """
+        after = position.copy()
+        after.play(cell)
+        if after.outcome() is not None:
+            return False
+        verdict = self._forced_win(after)
+        if verdict is not None and verdict.result == 1:
+            return True
+        placed = after.opponent
+        answers = [free for free in after.free if self._variant.completes(placed | 1 << free, free)]
+        if len(answers) != 1 or not fours:
+            return False
+        after.play(answers[0])
+        return after.outcome() is None and all(self._loses(after, free, fours - 1) for free in after.free)
+
+    def _forced_win(self, position: Position) -> Verdict | None:
+        """Return what `threats` proves; None if its proofs do not hold in this variant."""
         if self._threats is None:
             return None
         considered = self._threats.consider(position)
@@ -85,11 +134,11 @@ class Analyst:
             before, after = verdicts.get(ply), verdicts.get(ply + 1)
             if before and after and -(after.result or 0) < (before.result or 0):
                 better = tuple(move for move in before.best if move != cell)
-                line = self._line(moves[: ply + 1]) if after.result == 1 else ()
+                line = self.line(moves[: ply + 1]) if after.result == 1 else ()
                 turns.append(Turn(ply, before._replace(best=better), after, line))
         return turns
 
-    def _line(self, moves: Sequence[int]) -> tuple[int, ...]:
+    def line(self, moves: Sequence[int]) -> tuple[int, ...]:
         """Return the best moves of both sides after these moves, as far as they are known."""
         position = Position.after(self._variant, moves)
         while position.outcome() is None and (verdict := self.verdict(position)):

@@ -446,3 +446,156 @@ class ListGamesResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ListGamesResponse: _TypeAlias = ListGamesResponse  # noqa: Y015
+
+@_typing.final
+class Puzzle(_message.Message):
+    """A position of a game in which exactly one move wins."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GAME_FIELD_NUMBER: _builtins.int
+    VARIANT_FIELD_NUMBER: _builtins.int
+    MOVES_FIELD_NUMBER: _builtins.int
+    POSITION_FIELD_NUMBER: _builtins.int
+    LINE_FIELD_NUMBER: _builtins.int
+    MOVES_TO_WIN_FIELD_NUMBER: _builtins.int
+    EXACT_FIELD_NUMBER: _builtins.int
+    BOT_FIELD_NUMBER: _builtins.int
+    PLAYED_FIELD_NUMBER: _builtins.int
+    game: _builtins.str
+    """`tournaments/ID/games/NUMBER`."""
+    variant: _builtins.str
+    """The variant without the rule of the opening."""
+    position: _builtins.str
+    """The position as text, e.g. `XX.OO.... X`. The side to move wins."""
+    moves_to_win: _builtins.int
+    """The number of the winner's moves in `line`, at least 2."""
+    exact: _builtins.bool
+    """Whether no way to the win is shorter. If not, the win is proven as well, and the other side cannot hold out longer."""
+    bot: _builtins.str
+    """The label of the entry that had this position."""
+    played: _builtins.int
+    """The move that it played. Unset if the game ended here, e.g. on time."""
+    @_builtins.property
+    def moves(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """The moves of the game that lead to the position."""
+
+    @_builtins.property
+    def line(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """The winning move, and those after it if both sides play best, until the win."""
+
+    def __init__(
+        self,
+        *,
+        game: _builtins.str = ...,
+        variant: _builtins.str = ...,
+        moves: _abc.Iterable[_builtins.int] | None = ...,
+        position: _builtins.str = ...,
+        line: _abc.Iterable[_builtins.int] | None = ...,
+        moves_to_win: _builtins.int = ...,
+        exact: _builtins.bool = ...,
+        bot: _builtins.str = ...,
+        played: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_played", b"_played", "played", b"played"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_played", b"_played", "bot", b"bot", "exact", b"exact", "game", b"game", "line", b"line", "moves", b"moves", "moves_to_win", b"moves_to_win", "played", b"played", "position", b"position", "variant", b"variant"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__played: _TypeAlias = _typing.Literal["played"]  # noqa: Y015
+    _WhichOneofArgType__played: _TypeAlias = _typing.Literal["_played", b"_played"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__played) -> _WhichOneofReturnType__played | None: ...
+
+Global___Puzzle: _TypeAlias = Puzzle  # noqa: Y015
+
+@_typing.final
+class ListPuzzlesRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VARIANT_FIELD_NUMBER: _builtins.int
+    MOVES_TO_WIN_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    variant: _builtins.str
+    """Only puzzles of this variant; empty: of all."""
+    moves_to_win: _builtins.int
+    """Only puzzles with this number of moves to the win; 0: all."""
+    page_size: _builtins.int
+    """At most this many; 0 means 50, more than 1,000 means 1,000."""
+    page_token: _builtins.str
+    """From the previous answer; opaque."""
+    def __init__(
+        self,
+        *,
+        variant: _builtins.str = ...,
+        moves_to_win: _builtins.int = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["moves_to_win", b"moves_to_win", "page_size", b"page_size", "page_token", b"page_token", "variant", b"variant"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListPuzzlesRequest: _TypeAlias = ListPuzzlesRequest  # noqa: Y015
+
+@_typing.final
+class ListPuzzlesResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PUZZLES_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    COUNTS_FIELD_NUMBER: _builtins.int
+    WAITING_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """Empty on the last page."""
+    waiting: _builtins.int
+    """The number of games that are not searched yet."""
+    @_builtins.property
+    def puzzles(self) -> _containers.RepeatedCompositeFieldContainer[Global___Puzzle]: ...
+    @_builtins.property
+    def counts(self) -> _containers.RepeatedCompositeFieldContainer[Global___PuzzleCount]:
+        """The numbers of all puzzles, by variant and by moves to the win."""
+
+    def __init__(
+        self,
+        *,
+        puzzles: _abc.Iterable[Global___Puzzle] | None = ...,
+        next_page_token: _builtins.str = ...,
+        counts: _abc.Iterable[Global___PuzzleCount] | None = ...,
+        waiting: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["counts", b"counts", "next_page_token", b"next_page_token", "puzzles", b"puzzles", "waiting", b"waiting"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListPuzzlesResponse: _TypeAlias = ListPuzzlesResponse  # noqa: Y015
+
+@_typing.final
+class PuzzleCount(_message.Message):
+    """The number of puzzles of a variant with the same number of moves to the win."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VARIANT_FIELD_NUMBER: _builtins.int
+    MOVES_TO_WIN_FIELD_NUMBER: _builtins.int
+    PUZZLES_FIELD_NUMBER: _builtins.int
+    variant: _builtins.str
+    moves_to_win: _builtins.int
+    puzzles: _builtins.int
+    def __init__(
+        self,
+        *,
+        variant: _builtins.str = ...,
+        moves_to_win: _builtins.int = ...,
+        puzzles: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["moves_to_win", b"moves_to_win", "puzzles", b"puzzles", "variant", b"variant"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PuzzleCount: _TypeAlias = PuzzleCount  # noqa: Y015

@@ -45,6 +45,11 @@ class GameServiceStub(object):
                 request_serializer=noughts__proto_dot_v1_dot_games__pb2.ListGamesRequest.SerializeToString,
                 response_deserializer=noughts__proto_dot_v1_dot_games__pb2.ListGamesResponse.FromString,
                 _registered_method=True)
+        self.ListPuzzles = channel.unary_unary(
+                '/noughts.v1.GameService/ListPuzzles',
+                request_serializer=noughts__proto_dot_v1_dot_games__pb2.ListPuzzlesRequest.SerializeToString,
+                response_deserializer=noughts__proto_dot_v1_dot_games__pb2.ListPuzzlesResponse.FromString,
+                _registered_method=True)
 
 
 class GameServiceServicer(object):
@@ -65,6 +70,13 @@ class GameServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListPuzzles(self, request, context):
+        """Positions of games in which exactly one move wins, which is proven: by variant, then by the moves to the win.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_GameServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -77,6 +89,11 @@ def add_GameServiceServicer_to_server(servicer, server):
                     servicer.ListGames,
                     request_deserializer=noughts__proto_dot_v1_dot_games__pb2.ListGamesRequest.FromString,
                     response_serializer=noughts__proto_dot_v1_dot_games__pb2.ListGamesResponse.SerializeToString,
+            ),
+            'ListPuzzles': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListPuzzles,
+                    request_deserializer=noughts__proto_dot_v1_dot_games__pb2.ListPuzzlesRequest.FromString,
+                    response_serializer=noughts__proto_dot_v1_dot_games__pb2.ListPuzzlesResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -134,6 +151,33 @@ class GameService(object):
             '/noughts.v1.GameService/ListGames',
             noughts__proto_dot_v1_dot_games__pb2.ListGamesRequest.SerializeToString,
             noughts__proto_dot_v1_dot_games__pb2.ListGamesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListPuzzles(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/noughts.v1.GameService/ListPuzzles',
+            noughts__proto_dot_v1_dot_games__pb2.ListPuzzlesRequest.SerializeToString,
+            noughts__proto_dot_v1_dot_games__pb2.ListPuzzlesResponse.FromString,
             options,
             channel_credentials,
             insecure,

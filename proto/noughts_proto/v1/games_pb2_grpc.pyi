@@ -37,6 +37,8 @@ class GameServiceStub:
     """A game. Games of long time controls can also be read while they are played."""
     ListGames: _grpc.UnaryUnaryMultiCallable[_games_pb2.ListGamesRequest, _games_pb2.ListGamesResponse]
     """The games of a tournament in the order of the schedule, or those of a bot, newest first."""
+    ListPuzzles: _grpc.UnaryUnaryMultiCallable[_games_pb2.ListPuzzlesRequest, _games_pb2.ListPuzzlesResponse]
+    """Positions of games in which exactly one move wins, which is proven: by variant, then by the moves to the win."""
 
 @_typing.type_check_only
 class GameServiceAsyncStub(GameServiceStub):
@@ -47,6 +49,8 @@ class GameServiceAsyncStub(GameServiceStub):
     """A game. Games of long time controls can also be read while they are played."""
     ListGames: _aio.UnaryUnaryMultiCallable[_games_pb2.ListGamesRequest, _games_pb2.ListGamesResponse]  # type: ignore[assignment]
     """The games of a tournament in the order of the schedule, or those of a bot, newest first."""
+    ListPuzzles: _aio.UnaryUnaryMultiCallable[_games_pb2.ListPuzzlesRequest, _games_pb2.ListPuzzlesResponse]  # type: ignore[assignment]
+    """Positions of games in which exactly one move wins, which is proven: by variant, then by the moves to the win."""
 
 class GameServiceServicer(metaclass=_abc_1.ABCMeta):
     """Returns games."""
@@ -66,5 +70,13 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_games_pb2.ListGamesResponse, _abc.Awaitable[_games_pb2.ListGamesResponse]]:
         """The games of a tournament in the order of the schedule, or those of a bot, newest first."""
+
+    @_abc_1.abstractmethod
+    def ListPuzzles(
+        self,
+        request: _games_pb2.ListPuzzlesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_games_pb2.ListPuzzlesResponse, _abc.Awaitable[_games_pb2.ListPuzzlesResponse]]:
+        """Positions of games in which exactly one move wins, which is proven: by variant, then by the moves to the win."""
 
 def add_GameServiceServicer_to_server(servicer: GameServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

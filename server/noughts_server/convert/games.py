@@ -2,10 +2,11 @@
 
 from noughts_bots.connection.thoughts import thought_message
 from noughts_proto.v1 import games_pb2 as pb
-from noughts_referee.rules import parse_variant
+from noughts_referee.rules import Position, parse_variant
 from noughts_referee.work_units import Allowance
 from noughts_server.convert.times import time_control_message
 from noughts_server.store.games.games import Agreement, StoredGame
+from noughts_server.store.games.puzzles import StoredPuzzle
 
 
 def game_message(game: StoredGame) -> pb.Game:
@@ -40,6 +41,22 @@ def game_message(game: StoredGame) -> pb.Game:
         message.termination = int(game.termination)  # type: ignore[assignment]  # equal values
         message.end_time.FromMilliseconds(game.ended_at)
     return message
+
+
+def puzzle_message(puzzle: StoredPuzzle) -> pb.Puzzle:
+    """Return a stored puzzle as a protocol message."""
+    game, ply = puzzle.game, puzzle.ply
+    return pb.Puzzle(
+        game=game.name,
+        variant=puzzle.variant,
+        moves=game.moves[:ply],
+        position=str(Position.after(parse_variant(puzzle.variant), game.moves[:ply])),
+        line=puzzle.line,
+        moves_to_win=puzzle.moves,
+        exact=puzzle.exact,
+        bot=(game.first, game.second)[ply % 2],
+        played=game.moves[ply] if ply < len(game.moves) else None,
+    )
 
 
 def _agreement_message(agreement: Agreement) -> pb.Agreement:

@@ -81,6 +81,7 @@ async def play_locally(
             grace=5.0,
             reflection=False,
             explorer=False,
+            puzzle_search=False,
             resumes_play=False,
             limits=LOCAL_LIMITS,
         )

@@ -7,7 +7,7 @@ from typing import TypeVar
 from noughts_proto.v1 import games_pb2 as pb
 from noughts_proto.v1 import games_pb2_grpc
 from noughts_referee.rules import Result, Termination
-from noughts_server.convert.games import game_message
+from noughts_server.convert.games import game_message, puzzle_message
 from noughts_server.core.errors import InvalidArgument
 from noughts_server.core.resource_names import bot_id, game_id, tournament_id
 from noughts_server.services.access import VISITOR, Access, Context, open_to
@@ -17,6 +17,7 @@ from noughts_server.store.engine.pages import Page
 from noughts_server.store.games.bot_games import list_bot_games
 from noughts_server.store.games.games import GameFilter, StoredGame, get_game, list_games
 from noughts_server.store.games.notes import notes_of
+from noughts_server.store.games.puzzles import count_puzzles, count_unsearched, list_puzzles
 
 Kind = TypeVar("Kind", Result, Termination)
 
@@ -56,6 +57,30 @@ class GameServicer(games_pb2_grpc.GameServiceServicer):
             )
 
         return await answer_in_turn(self._store, read)
+
+    @open_to(Access.ANYONE)
+    async def ListPuzzles(self, request: pb.ListPuzzlesRequest, context: Context) -> pb.ListPuzzlesResponse:
+        size = page_rows(request.page_size)
+
+        def read(connection: Connection) -> pb.ListPuzzlesResponse:
+            page = list_puzzles(
+                connection,
+                variant=request.variant,
+                moves=request.moves_to_win,
+                size=size,
+                page_token=request.page_token,
+            )
+            return pb.ListPuzzlesResponse(
+                puzzles=each(puzzle_message, page.items),
+                next_page_token=page.next_page_token,
+                counts=[
+                    pb.PuzzleCount(variant=variant, moves_to_win=moves, puzzles=count)
+                    for variant, moves, count in count_puzzles(connection)
+                ],
+                waiting=count_unsearched(connection),
+            )
+
+        return await answered(self._store, read)
 
 
 def _page_reader(request: pb.ListGamesRequest) -> Callable[[Connection], Page[StoredGame]]:

@@ -70,6 +70,14 @@ TOURNAMENT_GAMES = ApiRoute(
     names={"parent": "tournaments/{tournament}"},
     rows="games",
 )
+PUZZLES = ApiRoute(
+    "/puzzles",
+    lambda server: server.games.ListPuzzles,
+    games_pb2.ListPuzzlesRequest,
+    games_pb2.ListPuzzlesResponse,
+    summary="Positions of games in which exactly one move wins, by variant and by moves to the win.",
+    rows="puzzles",
+)
 TESTS = ApiRoute(
     "/tests",
     lambda server: server.tests.ListTests,
@@ -219,6 +227,7 @@ ROUTES: tuple[ApiRoute[Any, Any], ...] = (
         names={"variant": "{variant}", "time_class": "{time_class}"},
         rows="ratings",
     ),
+    PUZZLES,
     ApiRoute(
         "/leaderboards/{variant}/{time_class}/openings",
         lambda server: server.leaderboards.GetOpeningMoves,

@@ -1,6 +1,19 @@
 """The commands of `noughts`, in the order of its help."""
 
-from noughts_server.cli.commands import bot, course, db, game, ratings, records, rules, test, token, tournament, webhook
+from noughts_server.cli.commands import (
+    bot,
+    course,
+    db,
+    game,
+    puzzle,
+    ratings,
+    records,
+    rules,
+    test,
+    token,
+    tournament,
+    webhook,
+)
 from noughts_server.cli.lazy_commands import FORMER_NAMES, Command, Group
 
 GROUP = Group(
@@ -75,6 +88,7 @@ random               1½     0      3       7
                 "Show the score of bot A against bot B, over all versions and tournaments, rated or not.",
             ),
             "game": game.GROUP,
+            "puzzle": puzzle.GROUP,
             "mcp": Command(
                 "noughts_server.cli.commands.mcp:mcp",
                 "Give agents tools to use a server, by the Model Context Protocol (MCP), until they disconnect.",

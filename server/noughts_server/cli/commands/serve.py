@@ -87,6 +87,12 @@ class ServeOptions:
             help="Count the openings of games for the opening explorer, and the blunders of bots",
         ),
     ] = True
+    puzzle_search: Annotated[
+        bool,
+        Option(
+            "--puzzle-search/--no-puzzle-search", help="Search games for puzzles, in a process of the lowest priority"
+        ),
+    ] = True
     private_webhooks: Annotated[
         bool, Option("--allow-private-webhooks", help="Webhooks on this machine, in its local networks and at any port")
     ] = False
@@ -176,6 +182,7 @@ def run_server(
         rate_own_games=options.rate_own_games,
         limits=read_limits(options.limit),
         explorer=options.explorer,
+        puzzle_search=options.puzzle_search,
         private_webhooks=options.private_webhooks,
         proxies=read_proxies(options.proxy),
     )

@@ -7,7 +7,8 @@
   however many tournaments it has played.
 - `rating_runs` is the log of the ratings.
 - `outbox` is written in the transaction of the change that its events report.
-- `explorer_moves` and `accuracies` are written after the games, by a task of their own (`runtime.explorer`).
+- `explorer_moves` and `accuracies` are written after the games, by a task of their own (`runtime.explorer`), and so are
+  `puzzles` (`runtime.puzzles`).
 """
 
 from enum import IntEnum
@@ -37,7 +38,7 @@ from sqlalchemy import (
 
 from noughts_referee.rules import FAULTS
 
-REVISION = "0033"
+REVISION = "0034"
 """The newest migration; the revision that a database of this version of Noughts has."""
 SILENCE_MS = 5_000
 """The silence limit of a node without delays: after this many milliseconds without a heartbeat it counts as dead."""
@@ -173,6 +174,11 @@ submissions = Table(
 UNEXPLORED = text(f"kind = {int(Kind.ORGANISED)} AND explored < folded")
 """A condition on `tournaments`: some games are not in `explorer_moves` yet. Literal SQL, as `LOST_BY_FAULT` is."""
 
+MOST_SEARCHED = 10_000
+"""The ordinal of the last game of a tournament that is searched for puzzles."""
+UNSEARCHED = text(f"kind = {int(Kind.ORGANISED)} AND searched < folded AND searched < {MOST_SEARCHED}")
+"""A condition on `tournaments`: some games were not searched for puzzles yet."""
+
 tournaments = Table(
     "tournaments",
     metadata,
@@ -230,6 +236,8 @@ tournaments = Table(
     Column("retry_at", BigInteger),
     # Whether the bots of one other owner can move a rating by at most `elo.MOST_MOVED` points.
     Column("bounded", Boolean(create_constraint=False), nullable=False, server_default=false()),
+    # The games of slots up to this ordinal were searched for puzzles.
+    Column("searched", BigInteger, nullable=False, server_default="0"),
     Index(None, "state"),
     Index(None, "kind"),
     # It has all columns that its queries read, because SQLite could otherwise prefer the index of all kinds.
@@ -240,6 +248,7 @@ tournaments = Table(
         "folded",
         sqlite_where=UNEXPLORED,
     ),
+    Index("ix_tournaments_unsearched", "kind", "searched", "folded", sqlite_where=UNSEARCHED),
 )
 
 # Tournaments that repeat: see `store.tournaments.leagues`.
@@ -569,6 +578,28 @@ accuracies = Table(
     Column("judged_games", BigInteger, nullable=False),
     Column("decisions", BigInteger, nullable=False),
     Column("blunders", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+# Positions of games in which exactly one move wins (see `noughts_bots.reference.puzzles`), in a tournament once each.
+puzzles = Table(
+    "puzzles",
+    metadata,
+    # Without the rule of the opening.
+    Column("variant", String(63), primary_key=True),
+    # See `openings.canonical_positions`.
+    Column("position", BigInteger, primary_key=True, autoincrement=False),
+    Column("tournament_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("ordinal", BigInteger, nullable=False),
+    # The number of moves of the game before the position.
+    Column("ply", SmallInteger, nullable=False),
+    # The moves from the position to the win.
+    Column("line", LargeBinary, nullable=False),
+    # The number of those of the winner.
+    Column("moves", SmallInteger, nullable=False),
+    Column("exact", Boolean, nullable=False),
+    Index("ix_puzzles_order", "variant", "moves", "position", "tournament_id"),
+    Index("ix_puzzles_tournament", "tournament_id"),
     sqlite_with_rowid=False,
 )
 

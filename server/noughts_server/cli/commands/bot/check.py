@@ -97,6 +97,10 @@ def check(
         Path | None,
         Option("--positions", metavar="FILE", help="Replay positions of `bot mistakes` instead of playing games"),
     ] = None,
+    puzzles: Annotated[
+        Path | None,
+        Option("--puzzles", metavar="FILE", help="Solve the puzzles of `puzzle export` instead of playing games"),
+    ] = None,
     *,
     sandbox: SandboxOptions,
     output: OutputOptions,
@@ -109,12 +113,15 @@ def check(
 
     With --positions the bot answers the positions of a file instead, one JSON document per line with "variant",
     "position" and the best cells in "best", as `noughts bot mistakes -o FILE` writes them. Exit code 1 if one of its
-    moves is not among the best.
+    moves is not among the best. With --puzzles they are those of `noughts puzzle export -o FILE`.
     """
-    if positions is not None:
+    if positions is not None and puzzles is not None:
+        raise UsageProblem("--positions and --puzzles: got both", "Use one of them.")
+    if file := positions or puzzles:
         from noughts_server.cli.commands.bot.replay import replay
 
-        replay(parse_spec(spec), positions, read_seed(seed), sandbox.locking, start_timeout, output)
+        option = f"--positions {file}" if positions else f"--puzzles {file}"
+        replay(parse_spec(spec), file, option, read_seed(seed), sandbox.locking, start_timeout, output)
         return
     from noughts_referee.children.running_child import ChildSettings
     from noughts_server.bot_check.check_steps import run_steps

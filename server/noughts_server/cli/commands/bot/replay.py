@@ -1,4 +1,4 @@
-"""`noughts bot check --positions`: a bot answers the positions of a file, which name the best moves."""
+"""`noughts bot check --positions` and `--puzzles`: a bot answers the positions of a file, which name the best moves."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -19,11 +19,22 @@ from noughts_server.launching.launcher import Locking
 from noughts_server.records.mistakes import Mistake, read_mistake
 
 
-def replay(spec: BotSpec, file: Path, seed: int, locking: Locking, start_seconds: float, output: OutputOptions) -> None:
-    """Ask the bot for a move in each position, and print those in which it plays none of the best."""
-    numbered = list(_read(file))
+def replay(
+    spec: BotSpec,
+    file: Path,
+    option: str,
+    seed: int,
+    locking: Locking,
+    start_seconds: float,
+    output: OutputOptions,
+) -> None:
+    """Ask the bot for a move in each position, and print those in which it plays none of the best.
+
+    `option` is what the user typed, for errors about the file.
+    """
+    numbered = list(_read(file, option))
     if not numbered:
-        raise Problem(f"--positions {file}: got no position, expected a JSON document per line")
+        raise Problem(f"{option}: got no position, expected a JSON document per line")
     repeated: list[dict[str, Any]] = []
     lines = []
     done = 0
@@ -64,9 +75,9 @@ def _expected(mistake: Mistake) -> str:
     return f"expected another move than {cell_name(variant, mistake.move)}"
 
 
-def _read(file: Path) -> Iterator[tuple[int, Mistake]]:
+def _read(file: Path, option: str) -> Iterator[tuple[int, Mistake]]:
     """Yield the positions of a file with the numbers of their lines. Raises Problem."""
-    with problems_with(f"--positions {file}", OSError, raises=Problem):
+    with problems_with(option, OSError, raises=Problem):
         text = file.read_text(encoding="utf-8", errors="replace")
     for number, line in enumerate(text.splitlines(), start=1):
         if line.strip():

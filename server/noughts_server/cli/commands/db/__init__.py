@@ -1,6 +1,6 @@
 """The commands of `noughts db`, in the order of its help."""
 
-from noughts_server.cli.commands.db import explorer
+from noughts_server.cli.commands.db import explorer, puzzles
 from noughts_server.cli.lazy_commands import Command, Group
 
 GROUP = Group(
@@ -36,6 +36,7 @@ $ noughts db check --db games.db
                 "List the runs of this machine that were interrupted, and delete old ones.",
             ),
             "explorer": explorer.GROUP,
+            "puzzles": puzzles.GROUP,
         },
     },
 )

@@ -1,0 +1,42 @@
+"""The command `noughts puzzle export`."""
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Option
+
+from noughts_server.cli import printing
+from noughts_server.cli.command import command
+from noughts_server.cli.errors import Problem, problems_with
+from noughts_server.cli.options.output import OutputOptions
+from noughts_server.cli.options.puzzles import PuzzleFilter
+from noughts_server.cli.options.server import ServerOptions
+from noughts_server.records.puzzles import puzzle_document
+
+
+@command(
+    example="""
+$ noughts puzzle export -o puzzles.jsonl
+puzzles.jsonl: ... noughts bot check SPEC --puzzles puzzles.jsonl tests a bot on them.
+"""
+)
+def export(
+    file: Annotated[Path, Option("-o", "--output", metavar="FILE", help="File to write", rich_help_panel="Output")],
+    *,
+    puzzle_filter: PuzzleFilter,
+    server: ServerOptions,
+    output: OutputOptions,
+) -> None:
+    """Write puzzles to a file, one JSON document per line, on which `noughts bot check` tests a bot.
+
+    The lines are those of `noughts puzzle list --format json`.
+    """
+    with server.connected() as client:
+        puzzles = puzzle_filter.puzzles(client)
+        with problems_with(f"--output {file}", OSError, raises=Problem), file.open("w", encoding="utf-8") as target:
+            count = 0
+            for puzzle in puzzles:
+                target.write(printing.compact_json(puzzle_document(puzzle)) + "\n")
+                count += 1
+    text = f"{file}: {printing.count(count, 'puzzle')}. noughts bot check SPEC --puzzles {file} tests a bot on them."
+    output.show({"file": str(file), "puzzles": count}, text)

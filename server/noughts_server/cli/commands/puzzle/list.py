@@ -1,0 +1,41 @@
+"""The command `noughts puzzle list`."""
+
+from functools import partial
+
+from noughts_proto.v1 import games_pb2 as pb
+from noughts_server.cli import printing
+from noughts_server.cli.command import command
+from noughts_server.cli.options.output import ListOptions
+from noughts_server.cli.options.puzzles import PuzzleFilter
+from noughts_server.cli.options.server import ServerOptions
+from noughts_server.core.resource_names import short
+from noughts_server.records.puzzles import puzzle_document
+
+_COLUMNS = ("variant", ">moves", "game", ">ply", "bot", "found", "position")
+
+
+@command(
+    example="""
+$ noughts puzzle list --variant tictactoe --limit 2
+...
+"""
+)
+def list_puzzles(*, puzzle_filter: PuzzleFilter, server: ServerOptions, output: ListOptions) -> None:
+    """List the puzzles of a server by variant and by moves to the win.
+
+    A puzzle is a position of a stored game in which exactly one move wins, in two or more moves. Both are proven: by a
+    search to the end of the game, or on large boards by forced wins that `threats` finds. Positions that are equal when
+    they are turned or mirrored are one puzzle. The server searches its games in the background.
+    """
+    with server.connected() as client:
+        puzzles = output.limited(partial(puzzle_filter.puzzles, client))
+        output.show_each(
+            map(puzzle_document, puzzles),
+            lambda: printing.print_rows(_COLUMNS, map(_row, puzzles), "No such puzzles yet."),
+        )
+
+
+def _row(puzzle: pb.Puzzle) -> tuple[object, ...]:
+    found = "yes" if puzzle.HasField("played") and puzzle.played == puzzle.line[0] else "no"
+    ply = len(puzzle.moves) + 1
+    return puzzle.variant, puzzle.moves_to_win, short(puzzle.game), ply, puzzle.bot, found, puzzle.position

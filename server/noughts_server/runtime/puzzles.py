@@ -1,0 +1,86 @@
+"""Search stored games for puzzles in processes of the lowest priority, so that live games are hardly slowed down."""
+
+import asyncio
+import time
+from asyncio.subprocess import PIPE
+from collections.abc import Callable
+from functools import partial
+
+import structlog
+
+from noughts_bots.reference.puzzles import Puzzle
+from noughts_server.runtime.endless_work import errors_logged
+from noughts_server.runtime.puzzle_search import COMMAND, ENVIRONMENT, answer, question
+from noughts_server.store.engine.database import Store
+from noughts_server.store.games.puzzles import GamesToSearch, next_unsearched, store_puzzles
+
+logger = structlog.get_logger("noughts.puzzles")
+
+GAMES_A_STEP = 32
+_PLAYING_RATIO, _IDLE_RATIO = 19, 1
+"""The pause after a step, as a multiple of the step: if games run, if none runs."""
+_FIRST_PAUSE_SECONDS = 30.0
+"""The pause before the first step, because a server that starts has more urgent work."""
+_LONGEST_PAUSE_SECONDS = 60.0
+_NOTHING_PAUSE_SECONDS = 10.0
+_LONGEST_SECONDS = 600.0
+"""The time after which the process of a step is ended. Its games then have no puzzles."""
+_LONGEST_REASON = 2_000
+
+
+async def finding_puzzles(
+    store: Store,
+    games_in_flight: Callable[[], int],
+    leads: Callable[[], bool],
+    first_pause: float = _FIRST_PAUSE_SECONDS,
+) -> None:
+    """Search games until cancelled. Of the servers of a cluster only the one that `leads` does it.
+
+    Tournaments take turns. One process runs at a time.
+    """
+    turn = 0
+    pause = first_pause
+    while True:
+        await asyncio.sleep(pause)
+        began = time.monotonic()
+        pause = _NOTHING_PAUSE_SECONDS
+        with errors_logged(logger, "puzzle_search_failed"):
+            games = await store.read(partial(next_unsearched, most=GAMES_A_STEP, after=turn)) if leads() else None
+            if games is not None:
+                turn = games.tournament_id
+                await search(store, games)
+                ratio = _PLAYING_RATIO if games_in_flight() else _IDLE_RATIO
+                pause = min(ratio * (time.monotonic() - began), _LONGEST_PAUSE_SECONDS)
+
+
+async def search(store: Store, games: GamesToSearch) -> int:
+    """Search these games and store their puzzles; return their number."""
+    found = await _searched(games) if games.games else []
+    return await store.write(partial(store_puzzles, searched=games, found=found))
+
+
+async def _searched(games: GamesToSearch) -> list[list[Puzzle]]:
+    """Return the puzzles of each game: none if the search fails or takes too long, so that it is not repeated.
+
+    Raises RuntimeError if a signal has ended the process; the search is then repeated later.
+    """
+    process = await asyncio.create_subprocess_exec(
+        *COMMAND, env=ENVIRONMENT, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True
+    )
+    reason = f"it took more than {_LONGEST_SECONDS:.0f} s"
+    try:
+        async with asyncio.timeout(_LONGEST_SECONDS):
+            printed, problem = await process.communicate(question(games))
+        if process.returncode == 0:
+            return answer(printed)
+        reason = problem.decode(errors="replace")[-_LONGEST_REASON:]
+        if process.returncode is not None and process.returncode < 0:
+            raise RuntimeError(f"signal {-process.returncode} ended the search")
+    except TimeoutError:
+        pass
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    logger.error("puzzle_search_failed", tournament_id=games.tournament_id, reason=reason)
+    return [[] for _ in games.games]

@@ -1,0 +1,186 @@
+"""Puzzles of stored games: positions in which exactly one move wins.
+
+Games of organised tournaments are searched in the order of their slots, up to the first gap: of each tournament the
+first 10,000, until it has 1,000 puzzles. So the puzzles follow from the games alone, in whatever order tournaments are
+searched. Positions that are equal up to the symmetries of the board are one puzzle: that of the oldest tournament.
+
+`tournaments.searched`, the last searched slot, changes in the transaction that stores the puzzles, so each game is
+searched once. Puzzles are kept without the position, which follows from the game.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sqlalchemy import Connection, delete, exists, func, insert, select, update
+
+from noughts_bots.reference.puzzles import Puzzle
+from noughts_referee.rules import Result, base_name, parse_variant
+from noughts_referee.work_units import pack_moves, unpack_moves
+from noughts_server.openings.canonical_positions import canonical_positions
+from noughts_server.store.engine.pages import Page, read_page
+from noughts_server.store.engine.schema import MOST_SEARCHED, UNSEARCHED, games, puzzles, tournaments
+from noughts_server.store.games.games import StoredGame, read_games
+from noughts_server.store.tournaments.tournaments import get_tournament_by_id
+
+MOST_PUZZLES = 1_000
+"""Puzzles of a tournament."""
+
+
+class GameToSearch(NamedTuple):
+    """The moves of a game, of which the first were given."""
+
+    ordinal: int
+    moves: tuple[int, ...]
+    given_plies: int
+
+
+class GamesToSearch(NamedTuple):
+    """The next games of a tournament."""
+
+    tournament_id: int
+    variant: str
+    searched: int
+    """The last slot that was searched before."""
+    upto: int
+    """The last slot that is searched with these games."""
+    games: list[GameToSearch]
+
+
+class StoredPuzzle(NamedTuple):
+    """A puzzle and its game."""
+
+    game: StoredGame
+    variant: str
+    ply: int
+    line: tuple[int, ...]
+    moves: int
+    exact: bool
+
+
+def count_unsearched(connection: Connection) -> int:
+    """Return the number of slots whose games are not searched yet."""
+    rows = connection.execute(select(tournaments.c.folded, tournaments.c.searched).where(UNSEARCHED))
+    return sum(min(row.folded, MOST_SEARCHED) - row.searched for row in rows)
+
+
+def next_unsearched(connection: Connection, most: int, after: int = 0) -> GamesToSearch | None:
+    """Return up to `most` games of the first tournament after `after` with unsearched games; then the first again."""
+    in_circle = select(tournaments).where(UNSEARCHED).order_by(tournaments.c.id <= after, tournaments.c.id)
+    row = connection.execute(in_circle.limit(1)).first()
+    if row is None:
+        return None
+    upto = min(row.searched + most, row.folded, MOST_SEARCHED)
+    variant = base_name(row.variant)
+    to_search = []
+    try:
+        rules = parse_variant(variant)
+        slots = games.c.tournament_id == row.id, games.c.ordinal.between(row.searched + 1, upto)
+        for game in connection.execute(select(games).where(*slots).order_by(games.c.ordinal)):
+            if game.result != Result.VOID:
+                moves = tuple(unpack_moves(game.moves, rules.cells))
+                given_plies = parse_variant(row.variant).given_plies(game.opening_plies)
+                to_search.append(GameToSearch(game.ordinal, moves, given_plies))
+    except (ValueError, IndexError):
+        # Its plugin is missing or has another board now, or a game is damaged.
+        to_search, upto = [], MOST_SEARCHED
+    return GamesToSearch(row.id, variant, row.searched, upto, to_search)
+
+
+def store_puzzles(connection: Connection, searched: GamesToSearch, found: Sequence[Sequence[Puzzle]]) -> int:
+    """Store the puzzles of these games, and return their number. Writes. Does nothing if others searched them."""
+    tournament = tournaments.c.id == searched.tournament_id
+    before = connection.execute(select(tournaments.c.searched).where(tournament)).scalar()
+    if before != searched.searched:
+        return 0
+    of_tournament = select(puzzles.c.position).where(puzzles.c.tournament_id == searched.tournament_id)
+    known = set(connection.execute(of_tournament).scalars())
+    rows = []
+    cells = parse_variant(searched.variant).cells if found else 0
+    for game, of_game in zip(searched.games, found, strict=True):
+        numbers = _numbers(searched.variant, game.moves) if of_game else []
+        for puzzle in of_game:
+            if numbers[puzzle.ply] not in known and len(known) < MOST_PUZZLES:
+                known.add(numbers[puzzle.ply])
+                rows.append(
+                    {
+                        "variant": searched.variant,
+                        "position": numbers[puzzle.ply],
+                        "tournament_id": searched.tournament_id,
+                        "ordinal": game.ordinal,
+                        "ply": puzzle.ply,
+                        "line": pack_moves(puzzle.line, cells),
+                        "moves": puzzle.moves,
+                        "exact": puzzle.exact,
+                    }
+                )
+    if rows:
+        connection.execute(insert(puzzles), rows)
+    upto = MOST_SEARCHED if len(known) >= MOST_PUZZLES else searched.upto
+    connection.execute(update(tournaments).where(tournament).values(searched=upto))
+    return len(rows)
+
+
+def _numbers(variant: str, moves: Sequence[int]) -> list[int]:
+    return [number for number, _ in canonical_positions(parse_variant(variant)).after(moves[:-1])]
+
+
+def forget_puzzles(connection: Connection) -> None:
+    """Delete all puzzles, so that all games are searched again. Writes."""
+    connection.execute(delete(puzzles))
+    connection.execute(update(tournaments).where(tournaments.c.searched > 0).values(searched=0))
+
+
+_older = puzzles.alias()
+_IS_OLDEST = ~exists().where(
+    _older.c.variant == puzzles.c.variant,
+    _older.c.position == puzzles.c.position,
+    _older.c.tournament_id < puzzles.c.tournament_id,
+)
+
+
+def count_puzzles(connection: Connection) -> list[tuple[str, int, int]]:
+    """Return variants, moves to the win, and the numbers of these puzzles."""
+    keys = puzzles.c.variant, puzzles.c.moves
+    rows = connection.execute(select(*keys, func.count()).where(_IS_OLDEST).group_by(*keys).order_by(*keys))
+    return [(variant, moves, count) for variant, moves, count in rows]
+
+
+def list_puzzles(
+    connection: Connection, *, variant: str = "", moves: int = 0, size: int = 0, page_token: str = ""
+) -> Page[StoredPuzzle]:
+    """Return a page of the puzzles of a variant with this number of moves to the win; empty and 0: of all.
+
+    Raises InvalidArgument.
+    """
+    statement = select(puzzles).where(_IS_OLDEST)
+    if variant:
+        statement = statement.where(puzzles.c.variant == base_name(parse_variant(variant).name))
+    if moves:
+        statement = statement.where(puzzles.c.moves == moves)
+    column = puzzles.c
+    order = (column.variant, column.moves, column.position, column.tournament_id)
+    method = f"ListPuzzles {variant} {moves}"
+    page = read_page(connection, statement, lambda row: row, method, order, size=size, page_token=page_token)
+    ordinals: defaultdict[int, set[int]] = defaultdict(set)
+    for row in page.items:
+        ordinals[row.tournament_id].add(row.ordinal)
+    games_by_key = {
+        (game.tournament_id, game.ordinal): game
+        for key in ordinals
+        for game in read_games(connection, get_tournament_by_id(connection, key), sorted(ordinals[key]))
+    }
+    return Page(
+        [
+            StoredPuzzle(
+                game=games_by_key[row.tournament_id, row.ordinal],
+                variant=row.variant,
+                ply=row.ply,
+                line=tuple(unpack_moves(row.line, parse_variant(row.variant).cells)),
+                moves=row.moves,
+                exact=row.exact,
+            )
+            for row in page.items
+        ],
+        page.next_page_token,
+    )
