@@ -71,7 +71,7 @@ class GameServicer(games_pb2_grpc.GameServiceServicer):
                 page_token=request.page_token,
             )
             return pb.ListPuzzlesResponse(
-                puzzles=each(puzzle_message, page.items),
+                puzzles=build_each(puzzle_message, page.items),
                 next_page_token=page.next_page_token,
                 counts=[
                     pb.PuzzleCount(variant=variant, moves_to_win=moves, puzzles=count)
@@ -80,7 +80,7 @@ class GameServicer(games_pb2_grpc.GameServiceServicer):
                 waiting=count_unsearched(connection),
             )
 
-        return await answered(self._store, read)
+        return await answer_in_turn(self._store, read)
 
 
 def _page_reader(request: pb.ListGamesRequest) -> Callable[[Connection], Page[StoredGame]]:

@@ -55,6 +55,8 @@ game explain cup/1
 bot history best
 bot games best
 bot mistakes best
+puzzle list
+puzzle export -o puzzles.jsonl
 leaderboard --fit
 rating-lists
 ratings suspicious

@@ -1,6 +1,5 @@
 """Puzzles are those of brute force, follow from the games alone, and each is one up to symmetry."""
 
-import random
 from collections.abc import Iterator, Sequence
 from functools import cache, partial
 from itertools import pairwise
@@ -8,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from noughts_referee.rules import Position, Result, Termination, Variant, parse_variant
-from noughts_referee.work_units import pack_moves
+from noughts_referee.rules import Position, Variant, parse_variant
 from noughts_server.openings.canonical_positions import canonical_positions
 from noughts_server.runtime.puzzles import search
 from noughts_server.store.games.puzzles import (
@@ -21,33 +19,10 @@ from noughts_server.store.games.puzzles import (
     next_unsearched,
 )
 from tests.support.arena import Arena, open_arena
+from tests.support.random_games import store_random_games
 
 pytestmark = pytest.mark.processes
 STORED = "SELECT variant, position, tournament_id, ordinal, ply, line, moves, exact FROM puzzles ORDER BY 1, 2, 3"
-
-
-def random_moves(variant: Variant, seed: int) -> list[int]:
-    rng = random.Random(seed)
-    position = Position(variant)
-    while position.outcome() is None:
-        position.play(rng.choice(list(position.free)))
-    return position.moves
-
-
-async def play(arena: Arena, name: str, games: int, *, slug: str = "cup") -> list[list[int]]:
-    """Store a tournament of random games to their end, and return their moves."""
-    variant = parse_variant(name)
-    tournament = await arena.tournament(slug, variant=name, games_per_pair=games)
-    finished = []
-    for game in await arena.play(tournament):
-        moves = random_moves(variant, 1_000 * tournament.id + game.ordinal)
-        outcome = Position.after(variant, moves).outcome()
-        result = outcome.result if outcome else Result.DRAW
-        packed = pack_moves(moves, variant.cells)
-        ended = {"result": result, "termination": Termination.LINE, "moves": packed, "times": b""}
-        finished.append(game._replace(**ended))
-    await arena.commit(finished)
-    return [random_moves(variant, 1_000 * tournament.id + game.ordinal) for game in finished]
 
 
 async def search_all(arena: Arena, most: int = 32, after: int = 0) -> None:
@@ -106,7 +81,7 @@ def only_wins(variant: Variant, moves: Sequence[int]) -> Iterator[tuple[int, int
 )
 async def test_puzzles_are_those_of_enumeration(tmp_path: Path, name: str, games: int) -> None:
     async with open_arena(tmp_path / "x.sqlite") as arena:
-        moves = await play(arena, name, games)
+        moves = await store_random_games(arena, name, games)
         await search_all(arena)
         puzzles = await puzzles_of(arena)
         counts = await arena.store.read(count_puzzles)
@@ -125,8 +100,8 @@ async def test_puzzles_are_those_of_enumeration(tmp_path: Path, name: str, games
 
 async def test_puzzles_do_not_depend_on_the_order_of_the_search(tmp_path: Path) -> None:
     async with open_arena(tmp_path / "x.sqlite") as arena:
-        await play(arena, "tictactoe", 30, slug="cup")
-        await play(arena, "tictactoe", 30, slug="plate")
+        await store_random_games(arena, "tictactoe", 30, slug="cup")
+        await store_random_games(arena, "tictactoe", 30, slug="plate")
         await search_all(arena)
         first, listed = arena.rows(STORED), await puzzles_of(arena)
         await arena.store.write(forget_puzzles)
@@ -142,7 +117,7 @@ async def test_puzzles_do_not_depend_on_the_order_of_the_search(tmp_path: Path) 
 
 async def test_games_that_were_searched_meanwhile_are_stored_once(tmp_path: Path) -> None:
     async with open_arena(tmp_path / "x.sqlite") as arena:
-        await play(arena, "tictactoe", 40)
+        await store_random_games(arena, "tictactoe", 40)
         games = await arena.store.read(partial(next_unsearched, most=40))
         assert games is not None
         assert await search(arena.store, games) > 0

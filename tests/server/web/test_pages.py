@@ -78,7 +78,7 @@ def pages(site: Site) -> dict[str, Links]:
     while waiting:
         path = waiting.pop()
         kind = re.sub(r"games/\d+", "games/N", path.partition("?")[0])
-        if path in found or (kind in kinds and ("games/N" in kind or kind == "/explorer")):
+        if path in found or (kind in kinds and ("games/N" in kind or kind in ("/explorer", "/puzzles"))):
             continue
         kinds.add(kind)
         answer = site.get(path)

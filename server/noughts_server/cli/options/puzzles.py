@@ -32,7 +32,7 @@ class PuzzleFilter:
         request = pb.ListPuzzlesRequest(moves_to_win=self._moves_to_win())
         if self.variant is not None:
             request.variant = read_variant(self.variant).name
-        return client.each(client.games.ListPuzzles, request, lambda page: page.puzzles, limit)
+        return client.list_items(client.games.ListPuzzles, request, lambda page: page.puzzles, limit)
 
     def _moves_to_win(self) -> int:
         if self.moves is None:

@@ -15,8 +15,9 @@ from typing import NamedTuple
 from sqlalchemy import Connection, delete, exists, func, insert, select, update
 
 from noughts_bots.reference.puzzles import Puzzle
-from noughts_referee.rules import Result, base_name, parse_variant
+from noughts_referee.rules import Result, VariantError, base_name, parse_variant
 from noughts_referee.work_units import pack_moves, unpack_moves
+from noughts_server.core.errors import InvalidArgument
 from noughts_server.openings.canonical_positions import canonical_positions
 from noughts_server.store.engine.pages import Page, read_page
 from noughts_server.store.engine.schema import MOST_SEARCHED, UNSEARCHED, games, puzzles, tournaments
@@ -155,7 +156,10 @@ def list_puzzles(
     """
     statement = select(puzzles).where(_IS_OLDEST)
     if variant:
-        statement = statement.where(puzzles.c.variant == base_name(parse_variant(variant).name))
+        try:
+            statement = statement.where(puzzles.c.variant == base_name(parse_variant(variant).name))
+        except VariantError as error:
+            raise InvalidArgument.of("variant", error.got, error.expected) from error
     if moves:
         statement = statement.where(puzzles.c.moves == moves)
     column = puzzles.c
@@ -163,7 +167,8 @@ def list_puzzles(
     method = f"ListPuzzles {variant} {moves}"
     page = read_page(connection, statement, lambda row: row, method, order, size=size, page_token=page_token)
     ordinals: defaultdict[int, set[int]] = defaultdict(set)
-    for row in page.items:
+    rows = [row for row in page.items if _is_installed(row.variant)]
+    for row in rows:
         ordinals[row.tournament_id].add(row.ordinal)
     games_by_key = {
         (game.tournament_id, game.ordinal): game
@@ -180,7 +185,16 @@ def list_puzzles(
                 moves=row.moves,
                 exact=row.exact,
             )
-            for row in page.items
+            for row in rows
         ],
         page.next_page_token,
     )
+
+
+def _is_installed(variant: str) -> bool:
+    """Return whether the plugin of the variant is still installed, if it is one of a plugin."""
+    try:
+        parse_variant(variant)
+    except VariantError:
+        return False
+    return True

@@ -1,0 +1,65 @@
+"""The page of a puzzle, without scripts: task, answers, hint, solution and the next puzzle."""
+
+import asyncio
+import re
+from collections.abc import Iterator
+from functools import partial
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from noughts_server.runtime.puzzles import search
+from noughts_server.store.games.puzzles import next_unsearched
+from tests.support.arena import open_arena
+from tests.support.background import server_in_thread
+from tests.support.random_games import store_random_games
+from tests.support.site import Site, site_of
+
+pytestmark = pytest.mark.processes
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    file = tmp_path_factory.mktemp("puzzles") / "games.sqlite"
+    asyncio.run(_store_puzzles(file))
+    with server_in_thread(f"sqlite:///{file}") as address, site_of(address) as running:
+        yield running
+
+
+async def _store_puzzles(file: Path) -> None:
+    async with open_arena(file) as arena:
+        await store_random_games(arena, "tictactoe", 40)
+        while games := await arena.store.read(partial(next_unsearched, most=40)):
+            await search(arena.store, games)
+
+
+def test_only_the_winning_move_is_right(site: Site) -> None:
+    puzzle = site.get("/api/v1/puzzles?page_size=1").document["puzzles"][0]
+    page = site.get("/puzzles").text
+    answers = [unescape(link) for link in re.findall(r'href="(/puzzles\?[^"]*move=\d+)"', page)]
+    assert len(answers) == 9 - len(puzzle["moves"])
+    assert f"wins in {puzzle['moves_to_win']} moves" in page
+    assert puzzle["bot"] in page
+    for answer in answers:
+        is_right = answer.endswith(f"move={puzzle['line'][0]}")
+        shown = site.get(answer).text
+        assert ("Right." in shown, "does not win" in shown) == (is_right, not is_right)
+
+
+def test_next_leads_through_all_puzzles(site: Site) -> None:
+    total = sum(count["puzzles"] for count in site.get("/api/v1/puzzles").document["counts"])
+    address = "/puzzles?variant=tictactoe"
+    seen = set()
+    while address:
+        page = site.get(address).text
+        seen.add(re.search(r'href="(/tournaments/[^"]+\?ply=\d+)"', page)[1])  # type: ignore[index]
+        following = re.search(r'rel="next" href="([^"]+)"', page)
+        address = unescape(following[1]) if following else ""
+    assert len(seen) == total > 3
+
+
+def test_wrong_addresses_are_refused_and_missing_puzzles_named(site: Site) -> None:
+    for wrong in ("move=x", "move=901", "moves=x", "variant=nothing", "page_token=x"):
+        assert site.get(f"/puzzles?{wrong}").status == 400
+    assert "No game has such a puzzle yet." in site.get("/puzzles?variant=connect4").text

@@ -1,0 +1,30 @@
+"""Games of random moves to their end, stored without having been played."""
+
+import random
+
+from noughts_referee.rules import Position, Result, Termination, Variant, parse_variant
+from noughts_referee.work_units import pack_moves
+from tests.support.arena import Arena
+
+
+def random_moves(variant: Variant, seed: int) -> list[int]:
+    rng = random.Random(seed)
+    position = Position(variant)
+    while position.outcome() is None:
+        position.play(rng.choice(list(position.free)))
+    return position.moves
+
+
+async def store_random_games(arena: Arena, name: str, games: int, *, slug: str = "cup") -> list[list[int]]:
+    """Store a tournament of random games to their end, and return their moves."""
+    variant = parse_variant(name)
+    tournament = await arena.tournament(slug, variant=name, games_per_pair=games)
+    finished = []
+    for game in await arena.play(tournament):
+        moves = random_moves(variant, 1_000 * tournament.id + game.ordinal)
+        outcome = Position.after(variant, moves).outcome()
+        result = outcome.result if outcome else Result.DRAW
+        packed = pack_moves(moves, variant.cells)
+        finished.append(game._replace(result=result, termination=Termination.LINE, moves=packed, times=b""))
+    await arena.commit(finished)
+    return [random_moves(variant, 1_000 * tournament.id + game.ordinal) for game in finished]
