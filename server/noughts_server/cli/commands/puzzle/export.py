@@ -17,7 +17,7 @@ from noughts_server.records.puzzles import puzzle_document
 @command(
     example="""
 $ noughts puzzle export -o puzzles.jsonl
-puzzles.jsonl: ... noughts bot check SPEC --puzzles puzzles.jsonl tests a bot on them.
+puzzles.jsonl: ...
 """
 )
 def export(
