@@ -34,7 +34,7 @@ ON_A_SCREEN = ("noughts play",)
 OF_A_CLUSTER = ("noughts referee", "noughts nodes")
 AT_A_SERVER = re.compile(
     r"noughts (bot (run|submit|show|history|games|register|rename|retire)|tournament (?!run|tables)|test|watch|"
-    r"challenge|leaderboard|rating-lists|head-to-head|game|web|webhook|mcp|status|health|course (night|report)|"
+    r"challenge|leaderboard|rating-lists|head-to-head|game|puzzle|web|webhook|mcp|status|health|course (night|report)|"
     r"ratings suspicious)\b"
 )
 FILES = {
