@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-import networkx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -119,6 +118,8 @@ def test_differences_are_the_smallest_also_in_the_last_round_of_all(entries: int
 @examples(10)
 @given(st.integers(13, 40), CHANCES)
 def test_pairs_that_are_far_apart_need_not_be_looked_at(entries: int, chance: Chance) -> None:
+    import networkx
+
     # The yardstick looks at all pairs; ours only at those that a proof leaves.
     rounds = (entries + 1) // 2
     for field, wave in waves_of(SWISS.next_wave, Field(entries, rounds=rounds, seed=chance.seed), chance):

@@ -6,7 +6,6 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from scipy.optimize import brentq
 
 from noughts_bots.reference.specs import make_bot, parse_spec
 from noughts_referee.rules import parse_variant
@@ -43,6 +42,8 @@ def test_an_estimate_is_within_its_error_of_ten_thousand_games(name: str) -> Non
 
 def test_a_rating_explains_the_points_off_all_opponents() -> None:
     """The bot sweeps four opponents. The check leaves out the first-move advantage, so it allows 60 Elo."""
+    from scipy.optimize import brentq
+
     (found,) = estimate("minimax:depth=3 --variants mnk:7,7,4 --games 6 --seed 1")["variants"]
     assert 6 in [each["points"] for each in found["opponents"]]
 

@@ -10,8 +10,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import duckdb
-import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -78,6 +76,9 @@ def test_a_file_without_games_is_read_as_one(tmp_path: Path) -> None:
 
 
 def test_polars_duckdb_and_pandas_count_as_we_do(tmp_path: Path) -> None:
+    import duckdb
+    import pandas as pd
+
     file = written(tmp_path / "games.parquet", GAMES * 700)
     results = Counter(game.result for game in GAMES * 700)
     moves = sum(len(game.moves) for game in GAMES * 700)
@@ -170,6 +171,9 @@ def test_the_handbook_and_the_card_list_the_same_columns() -> None:
 
 
 def test_games_that_other_libraries_have_chosen_are_read(tmp_path: Path) -> None:
+    import duckdb
+    import pandas as pd
+
     written(tmp_path / "games.parquet", GAMES)
     pl.read_parquet(tmp_path / "games.parquet").filter(pl.col("number") > 1).write_parquet(tmp_path / "polars.parquet")
     assert read(tmp_path / "polars.parquet") == list(map(json_document, GAMES[1:]))

@@ -5,7 +5,6 @@ import time
 
 import numpy as np
 import pytest
-from scipy.linalg import cho_factor, cho_solve
 
 from noughts_server.statistics.linear_algebra import Cholesky, LinAlgError
 
@@ -17,6 +16,8 @@ def definite(rows: int) -> "np.ndarray[tuple[int, int], np.dtype[np.float64]]":
 
 @pytest.mark.parametrize("rows", [1, 2, 7, 200])
 def test_factorisation_equals_that_of_scipy(rows: int) -> None:
+    from scipy.linalg import cho_factor, cho_solve
+
     matrix = definite(rows)
     for right in (matrix[0], np.eye(rows), matrix.T, matrix[:, : rows // 2 + 1]):
         assert np.array_equal(Cholesky(matrix).solve(right), cho_solve(cho_factor(matrix), right))

@@ -7,7 +7,6 @@ from importlib.util import module_from_spec, spec_from_file_location
 
 import numpy as np
 import pytest
-from scipy.stats import studentized_range
 
 from noughts_server.statistics.batch_fit import fit
 from noughts_server.statistics.rank_intervals import RATE, range_quantile, rank_intervals
@@ -78,6 +77,8 @@ def test_sole_bot_is_first() -> None:
 
 @pytest.mark.parametrize("number", [2, 3, 10, 100, 1_000])
 def test_critical_values_are_those_of_scipy(number: int) -> None:
+    from scipy.stats import studentized_range
+
     expected = studentized_range.ppf(RATE, number, math.inf)
     assert range_quantile(RATE, number) == pytest.approx(expected, abs=1e-6)
 

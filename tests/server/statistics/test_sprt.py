@@ -11,7 +11,6 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import minimize, minimize_scalar
 
 from noughts_server.statistics.sprt import Decision, Sprt, SprtError, SprtModel
 from noughts_server.statistics.sprt_plan import TrueStrength, plan
@@ -47,6 +46,8 @@ def most_likely(counts: tuple[int, ...], elo: float, model: SprtModel) -> float:
 
     The normalized hypothesis has one free number more, the standard deviation: it is searched for outside.
     """
+    from scipy.optimize import minimize_scalar
+
     cells = np.where(np.array(counts) == 0, 0.001, counts)
     values = np.linspace(0, 1, len(counts))
     if model is SprtModel.LOGISTIC:
@@ -145,6 +146,8 @@ def test_normalized_llr_of_any_counts_is_mirrored_with_the_players(counts: tuple
 
 def test_llr_equals_that_of_scipy_on_the_probabilities_themselves() -> None:
     """The same once more without duality: SLSQP on five probabilities with their constraints."""
+    from scipy.optimize import minimize
+
     counts = np.array([5, 100, 500, 200, 195])
     values = np.linspace(0, 1, 5)
 

@@ -5,10 +5,8 @@ import time
 from collections.abc import Iterator
 from functools import partial
 
-import html5lib
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from html5lib.html5parser import ParseError
 from playwright.sync_api import Browser, ConsoleMessage, Page, Response, Route, ViewportSize, expect
 
 from noughts_server.testing import ServerUnderTest
@@ -270,6 +268,9 @@ def hindrances(page: Page, *rules: str) -> list[str]:
 
 def mistakes(text: str) -> list[str]:
     """Return the first error of a strict reader of HTML."""
+    import html5lib
+    from html5lib.html5parser import ParseError
+
     try:
         html5lib.HTMLParser(strict=True).parse(text)
     except ParseError as error:
