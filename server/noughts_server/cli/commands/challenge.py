@@ -16,10 +16,10 @@ from noughts_server.cli.errors import Problem, UsageProblem
 from noughts_server.cli.options.game import (
     USUAL_VARIANT,
     OpeningRuleOption,
+    PairVariantOption,
     SeedOption,
     read_seed,
     read_variant,
-    variant_option,
 )
 from noughts_server.cli.options.logs import LogLevel, configure_logs
 from noughts_server.cli.options.names import read_bot
@@ -85,10 +85,7 @@ def challenge(
             rich_help_panel="Game",
         ),
     ] = 2,
-    variant: Annotated[
-        str | None,
-        variant_option("Variant. Default: the first that both bots play, else tictactoe"),
-    ] = None,
+    variant: PairVariantOption = None,
     opening_rule: OpeningRuleOption = None,
     time: TimeOption = "none",
     time_of: TimeOfPlayerOption = None,

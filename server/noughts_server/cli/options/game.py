@@ -61,6 +61,9 @@ AnyVariantOption = Annotated[
 """A variant, or none if the default depends on other options."""
 
 
+PairVariantOption = Annotated[
+    str | None, variant_option("Variant. Default: the first that both bots play, else tictactoe")
+]
 VariantOption = Annotated[
     str,
     variant_option("Variant, see `noughts variants`; `mnk:M,N,K`: M columns, N rows, K in a row"),

@@ -21,9 +21,9 @@ from noughts_server.cli.options.game import (
     USUAL_VARIANT,
     ConcurrencyOption,
     OpeningRuleOption,
+    PairVariantOption,
     SeedOption,
     read_variant,
-    variant_option,
 )
 from noughts_server.cli.options.openings import OpeningsOption, read_openings
 from noughts_server.cli.options.statistics import SprtOption
@@ -41,10 +41,7 @@ _USUAL = TournamentSettings()
 class GameOptions:
     """Options for the games: they apply on this machine and on a server."""
 
-    variant: Annotated[
-        str | None,
-        variant_option("Variant. Default: the first that both bots play, else tictactoe"),
-    ] = None
+    variant: PairVariantOption = None
     """None: the usual variant."""
     opening_rule: OpeningRuleOption = None
     openings: OpeningsOption = "none"

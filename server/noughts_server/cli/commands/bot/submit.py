@@ -61,8 +61,7 @@ def submit(
         Option("--class", "--entry", metavar="FILE.py:CLASS", help="Class of the bot; required if there are several"),
     ] = "",
     variant: Annotated[
-        str,
-        variant_option("Variant of the trial game. Default: one the bot declares, else tictactoe"),
+        str, variant_option("Variant of the trial game. Default: one the bot declares, else tictactoe")
     ] = "",
     enter: Annotated[
         list[str] | None, Option("--enter", metavar="TOURNAMENT", help="Tournament to enter as well (repeatable)")

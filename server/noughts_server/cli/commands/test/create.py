@@ -32,8 +32,7 @@ class TestOptions(GameOptions):
     """The games of a test, and its rank in the queue."""
 
     variant: Annotated[
-        str | None,
-        variant_option("Variant. Default: the first that both versions play, else tictactoe"),
+        str | None, variant_option("Variant. Default: the first that both versions play, else tictactoe")
     ] = None
     openings: OpeningsOption = ""
     games: Annotated[

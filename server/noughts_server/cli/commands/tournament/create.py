@@ -33,10 +33,7 @@ from noughts_server.core.resource_names import short
 class CreateOptions(FormatOptions):
     """The format, conditions and limits of a tournament on a server."""
 
-    variant: Annotated[
-        str | None,
-        variant_option("Variant, see `noughts variants`. Default: tictactoe"),
-    ] = None
+    variant: Annotated[str | None, variant_option("Variant, see `noughts variants`. Default: tictactoe")] = None
     concurrency: Annotated[
         int,
         Option(
