@@ -28,9 +28,9 @@ from rich.table import Table
 from noughts_bots.connection.event_loop import run_loop
 from noughts_proto.v1 import tournaments_pb2, tournaments_pb2_grpc
 from tests.chaos.child_processes import Forked
-from tests.cluster.ground import Cluster, running
+from tests.cluster.cluster import Cluster, running_cluster
 from tests.cluster.run import bot_file
-from tests.cluster.troubles import observed
+from tests.cluster.troubles import watch_tournament
 from tests.cluster.watching import Observer
 
 _BOTS = [f"bot{number}" for number in range(10)]
@@ -48,18 +48,18 @@ async def _league(
     referees: int, bots: list[str], *, options: tuple[str, ...] = (), remote: bool = True, **settings: Any
 ) -> AsyncIterator[Cluster]:
     """Run a tournament for as long as the block lasts. Without referees, one server plays it."""
-    async with running(servers=2 if referees else 0, referees=referees, options=options) as cluster:
+    async with running_cluster(servers=2 if referees else 0, referees=referees, options=options) as cluster:
         if not referees:
             await cluster.start_server(alone=True)
         if remote:
             half = len(bots) // 2
             cluster.start_bots(bots[:half])
             cluster.start_bots(bots[half:])
-        await cluster.all_online(bots)
+        await cluster.wait_until_online(bots)
         await cluster.organise("league", bots, **settings)
         yield cluster
         stub = cluster.stub(tournaments_pb2_grpc.TournamentServiceStub)
-        await cluster.asked(stub.CancelTournament, _DRAIN)
+        await cluster.call(stub.CancelTournament, _DRAIN)
 
 
 async def _rate(cluster: Cluster, seconds: float) -> float:
@@ -80,7 +80,10 @@ async def _events(referees: int, seconds: float) -> Figures:
     settings: dict[str, Any] = {"variant": "mnk:30,30,30", "games_per_pair": 2, "concurrency": _GAMES_WATCHED}
     async with _league(referees, _BOTS, **settings) as cluster:
         watched = range(1, _GAMES_WATCHED + 1)
-        async with observed(cluster, "league", watched) as observers, _also(cluster, watched, referees) as others:
+        async with (
+            watch_tournament(cluster, "league", watched) as observers,
+            _also(cluster, watched, referees) as others,
+        ):
             await asyncio.sleep(1)
             everybody = observers + others
             before, began = sum(each.plies for each in everybody), time.perf_counter()
@@ -98,13 +101,13 @@ async def _also(cluster: Cluster, watched: range, referees: int) -> AsyncIterato
     if referees:
         yield []
     else:
-        async with observed(cluster, "league", watched) as observers:
+        async with watch_tournament(cluster, "league", watched) as observers:
             yield observers
 
 
 async def _bare_bus(seconds: float) -> Figures:
     """Return the number of messages that one process can send to another over NATS."""
-    async with running(servers=0, referees=0) as cluster:
+    async with running_cluster(servers=0, referees=0) as cluster:
         counter = Forked(cluster.folder / "counter", _count, cluster.nats.url)
         client = await nats.connect(cluster.nats.url)
         replies = await client.subscribe("counted")

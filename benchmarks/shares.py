@@ -11,17 +11,17 @@ import asyncio
 from typing import Any
 
 from noughts_proto.v1 import tournaments_pb2, tournaments_pb2_grpc
-from tests.cluster.ground import running
+from tests.cluster.cluster import running_cluster
 
 _SETTLED_SECONDS = 3.0
 
 
 async def _measured(seconds: float, throughputs: list[int], settings: dict[str, Any]) -> None:
     pairs = {f"match{number}": (f"new{number}", f"old{number}") for number in range(len(throughputs))}
-    async with running(servers=2, referees=2) as cluster:
+    async with running_cluster(servers=2, referees=2) as cluster:
         for pair in pairs.values():
             cluster.start_bots(pair)
-        await cluster.all_online([bot for pair in pairs.values() for bot in pair])
+        await cluster.wait_until_online([bot for pair in pairs.values() for bot in pair])
         for (slug, pair), throughput in zip(pairs.items(), throughputs, strict=True):
             await cluster.organise(slug, pair, throughput=throughput, **settings)
 
@@ -36,7 +36,7 @@ async def _measured(seconds: float, throughputs: list[int], settings: dict[str, 
         for slug, number, throughput in zip(pairs, games, throughputs, strict=True):
             share, asked = 100 * number / sum(games), 100 * throughput / sum(throughputs)
             cancelled = tournaments_pb2.CancelTournamentRequest(name=f"tournaments/{slug}")
-            await cluster.asked(stub.CancelTournament, cancelled)
+            await cluster.call(stub.CancelTournament, cancelled)
             print(f"{slug}: {number:,} games, {share:.1f} % (asked for: {asked:.1f} %)", flush=True)
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from scipy.stats import mannwhitneyu
 
 from noughts_server.cli.options.logs import LogLevel, configure_logs
-from tests.support.ground import ground_at
+from tests.support.league_server import league_server_at
 
 _BOTS = '''
 import time
@@ -64,8 +64,8 @@ _PLAYERS = {"victim": "Victim", "spy": "Spy", "first": "Quick", "second": "Quick
 async def measured(folder: Path, seconds: float) -> None:
     """Let the bots play and take notes in the folder."""
     (folder / "bots.py").write_text(_BOTS)
-    async with ground_at(folder) as ground, AsyncExitStack() as stack:
-        env = {**os.environ, "NOUGHTS_SERVER": ground.address, "NOUGHTS_TOKEN": ground.token}
+    async with league_server_at(folder) as league_server, AsyncExitStack() as stack:
+        env = {**os.environ, "NOUGHTS_SERVER": league_server.address, "NOUGHTS_TOKEN": league_server.token}
         for bot, kind in _PLAYERS.items():
             line = ["-m", "noughts_server.cli", "bot", "run", f"py:./bots.py:{kind}", "--name", bot, "--no-lock"]
             process = await asyncio.create_subprocess_exec(
@@ -73,9 +73,9 @@ async def measured(folder: Path, seconds: float) -> None:
             )
             stack.push_async_callback(process.wait)
             stack.callback(process.kill)
-            await ground.until_online(bot)
+            await league_server.until_online(bot)
         for one, other in (("victim", "first"), ("spy", "second")):
-            await ground.start(one, one, other, variant="mnk:9,9,9", games_per_pair=100_000, concurrency=1)
+            await league_server.start(one, one, other, variant="mnk:9,9,9", games_per_pair=100_000, concurrency=1)
         await asyncio.sleep(seconds)
 
 

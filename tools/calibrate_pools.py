@@ -25,7 +25,7 @@ _RANDOM = 1_000.0
 _SCORES = {"1-0": 1.0, "0-1": 0.0, "1/2-1/2": 0.5}
 
 
-async def _calibrated(variant: str, bots: Sequence[str]) -> tuple[dict[str, float], int]:
+async def _ratings_in(variant: str, bots: Sequence[str]) -> tuple[dict[str, float], int]:
     """Return the ratings of the bots in this variant, and the number of games."""
     pairs = len(list(itertools.combinations(bots, 2)))
     each = 2 * math.ceil(_GAMES / pairs / 2)
@@ -46,7 +46,7 @@ def main() -> None:
     """Calibrate the variants that are named, or all. To change a pool, first change the names in its ratings."""
     for variant in sys.argv[1:] or list(REFERENCE_POOLS):
         began = time.monotonic()
-        ratings, games = asyncio.run(_calibrated(variant, list(REFERENCE_POOLS[variant].ratings)))
+        ratings, games = asyncio.run(_ratings_in(variant, list(REFERENCE_POOLS[variant].ratings)))
         print(f"# {time.monotonic() - began:.0f} s")
         print(f"{ReferencePool(variant, games, ratings)},")
 

@@ -1,4 +1,4 @@
-"""Reads the hashed locks that `make lock` writes."""
+"""Read the hashed locks that `make lock` writes."""
 
 from __future__ import annotations
 

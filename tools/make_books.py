@@ -1,4 +1,4 @@
-"""Makes the books of openings that come with the package: the same bytes each time.
+"""Make the books of openings that come with the package: the same bytes each time.
 
     .venv/bin/python tools/make_books.py            # writes server/noughts_server/openings/books/*.txt, ten minutes
     .venv/bin/python tools/make_books.py --measure  # plays each opening of the books out: who wins?
@@ -31,7 +31,7 @@ MEASURED_NODES = 600
 
 
 def make(name: str) -> Iterator[tuple[int, ...]]:
-    """The openings of a book."""
+    """Yield the openings of a book."""
     variant = parse_variant(VARIANTS[name])
     seen: set[tuple[int, int]] = set()
     found = number = 0
@@ -49,7 +49,7 @@ def make(name: str) -> Iterator[tuple[int, ...]]:
 
 
 def _canonical(variant: Variant, cells: tuple[int, ...]) -> tuple[int, int]:
-    """The stones of both sides in the symmetry in which they are the least, whatever the order of play."""
+    """Return the stones of both sides in the symmetry with the smallest numbers; the order of play does not count."""
     return min(
         (sum(1 << image[cell] for cell in cells[::2]), sum(1 << image[cell] for cell in cells[1::2]))
         for image in symmetries(variant)
@@ -57,7 +57,7 @@ def _canonical(variant: Variant, cells: tuple[int, ...]) -> tuple[int, int]:
 
 
 def write(name: str) -> None:
-    """Writes a book."""
+    """Write a book."""
     variant = parse_variant(VARIANTS[name])
     lines = [
         f"# {OPENINGS} openings for {variant.name}, made by tools/make_books.py: {min(PLIES)} to {max(PLIES)} plies.",
@@ -71,17 +71,17 @@ def write(name: str) -> None:
 
 
 def measure(name: str) -> None:
-    """Plays each opening out with `threats` on both sides and counts who wins."""
+    """Play each opening to its end with `threats` on both sides, and print the results."""
     variant, bot = parse_variant(VARIANTS[name]), ThreatsBot(nodes=MEASURED_NODES)
     results = Counter(
-        _played_out(variant, bot, read_opening(line, variant)) for line in book_lines(name) if not line.startswith("#")
+        _winner_of(variant, bot, read_opening(line, variant)) for line in book_lines(name) if not line.startswith("#")
     )
     wins, draws, losses = results[0], results[None], results[1]
     score = (wins + draws / 2) / sum(results.values())
     print(f"{name}: X wins {wins}, {draws} draws, O wins {losses}: {score:.1%} for X")
 
 
-def _played_out(variant: Variant, bot: ThreatsBot, opening: tuple[int, ...]) -> int | None:
+def _winner_of(variant: Variant, bot: ThreatsBot, opening: tuple[int, ...]) -> int | None:
     start = Position.after(variant, opening)
     own, opponent, side = start.own, start.opponent, start.side
     while True:
@@ -93,7 +93,7 @@ def _played_out(variant: Variant, bot: ThreatsBot, opening: tuple[int, ...]) -> 
 
 
 def main() -> None:
-    """Makes or measures the books."""
+    """Make or measure the books."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--measure", action="store_true", help="play the books out instead of making them")
     parser.add_argument("--book", choices=BOOKS, action="append", help="only this book")

@@ -1,4 +1,4 @@
-"""Draws the pictures of docs/how-to/playing.md: plays in a real terminal and keeps what is on its screen.
+"""Draw the pictures of docs/how-to/playing.md: play in a real terminal and save its screen.
 
 python -m tools.pictures
 """
@@ -46,14 +46,14 @@ _THEME = TerminalTheme(
 )
 
 
-def keep(screen: Terminal, name: str, title: str) -> None:
-    """Writes the screen as docs/images/NAME.svg."""
+def save_picture(screen: Terminal, name: str, title: str) -> None:
+    """Save the screen as docs/images/NAME.svg."""
     rows: list[Text] = []
     for _, in_row in groupby(screen.characters(), key=lambda placed: placed[0]):
         runs: list[tuple[Style, str]] = []
         for _, _, character in in_row:
             style = _style(character)
-            # Neighbours of one look are one element of the picture; a blank looks like its background.
+            # Neighbours of the same style are one element of the picture. Of a blank only the background counts.
             if runs and (style == runs[-1][0] or (character.data == " " and _ground(style) == _ground(runs[-1][0]))):
                 style, before = runs.pop()
                 runs.append((style, before + character.data))
@@ -71,10 +71,10 @@ def keep(screen: Terminal, name: str, title: str) -> None:
 
 
 def without_remote_fonts(svg: str) -> str:
-    """The picture with fonts that the reader has: none is fetched from elsewhere."""
+    """Return the picture with fonts of the reader's machine: a page must fetch none from another host."""
     svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)
     svg = re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL)
-    # Blanks at the beginning of a text count.
+    # Blanks at the beginning of a text must stay.
     svg = svg.replace("<svg ", '<svg xml:space="preserve" ', 1)
     return svg.replace("Fira Code, monospace", _FONT)
 
@@ -95,7 +95,7 @@ def _ground(style: Style) -> tuple[Color | None, bool]:
 
 
 def _colour(name: str) -> Color | None:
-    """The emulator's name of a colour as rich knows it."""
+    """Return a colour of the emulator as a colour of rich."""
     if name == "default":
         return None
     if re.fullmatch("[0-9a-f]{6}", name):
@@ -104,8 +104,8 @@ def _colour(name: str) -> Color | None:
     return Color.parse(re.sub("^bright(?=[a-z])", "bright_", name))
 
 
-def against_first_free(screen: Terminal, keys: str, *replies: str) -> None:
-    """Presses the keys, each when the reply to the last one is on the board."""
+def press_keys(screen: Terminal, keys: str, *replies: str) -> None:
+    """Press these keys; before the next one, wait for the bot's reply on the board."""
     for key, reply in zip(keys, [*replies, ""], strict=False):
         screen.press(key)
         if reply:
@@ -113,35 +113,35 @@ def against_first_free(screen: Terminal, keys: str, *replies: str) -> None:
 
 
 def main() -> None:
-    """Plays everything and keeps the pictures."""
+    """Play all games, and save the pictures."""
     with terminal("play first-free --first me --mark X") as screen:
         screen.until("Your turn")
-        against_first_free(screen, "5", "a3")
+        press_keys(screen, "5", "a3")
         screen.press("7")
         screen.until("a3 is taken")
-        keep(screen, "play-refused", "noughts play first-free")
-        against_first_free(screen, "91", "b3")
+        save_picture(screen, "play-refused", "noughts play first-free")
+        press_keys(screen, "91", "b3")
         screen.until("You win")
         screen.until("n begins a new game.")
-        keep(screen, "play-win", "noughts play first-free")
+        save_picture(screen, "play-win", "noughts play first-free")
     with terminal("play first-free --first opponent --mark X") as screen:
         screen.until("last: a3 (first-free)")
-        against_first_free(screen, "32", "b3")
+        press_keys(screen, "32", "b3")
         screen.until("first-free wins")
         screen.until("n begins a new game.")
-        keep(screen, "play-loss", "noughts play first-free")
+        save_picture(screen, "play-loss", "noughts play first-free")
     with terminal("play first-free --first me --mark O") as screen:
         screen.until("Your turn")
-        against_first_free(screen, "84513", "a3", "c3", "c2", "b1")
+        press_keys(screen, "84513", "a3", "c3", "c2", "b1")
         screen.until("Nobody wins")
         screen.until("n begins a new game.")
-        keep(screen, "play-draw", "noughts play first-free")
+        save_picture(screen, "play-draw", "noughts play first-free")
     with terminal("play fives --variant mnk:15,15,5 --first me --mark X --seed 4") as screen:
         screen.until("Your turn")
         for ply, cell in enumerate(("h8", "g9", "i9", "g7"), start=1):
             screen.press(cell + ENTER)
             screen.until(lambda shown, ply=ply: shown.count("O") >= ply and "Your turn" in shown)  # type: ignore[misc]
-        keep(screen, "play-gomoku", "noughts play fives --variant mnk:15,15,5")
+        save_picture(screen, "play-gomoku", "noughts play fives --variant mnk:15,15,5")
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ from noughts_referee.work_units import pack_moves, pack_times
 from tests.chaos.attacks import ENDS_AT_THE_PROXY, OTHER_SURFACES, Attack, Target, attack_for
 from tests.chaos.child_processes import Forked, noughts
 from tests.chaos.world import ORGANISER, World, going
-from tests.cluster.ground import Nats
+from tests.cluster.cluster import Nats
 from tests.support.arena import open_arena
 from tests.support.databases import POSTGRESQL, databases_of, make_database, rows_of, url_of
 from tests.support.proxy import proxy_before

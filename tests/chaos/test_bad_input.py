@@ -86,7 +86,7 @@ _tokens = st.sampled_from(
 @pytest.mark.parametrize("framing", [LengthPrefixed(), JsonLines()], ids=["length", "json"])
 @_TRIED
 @given(damaged(_FRAMES), st.integers(1, 40))
-def test_what_children_write_is_frames_or_a_fault_of_theirs(framing: Framing, data: bytes, piece: int) -> None:
+def test_output_of_children_is_frames_or_a_fault(framing: Framing, data: bytes, piece: int) -> None:
     buffer = bytearray()
     with suppress(NoFrame):
         for begin in range(0, len(data), piece):
@@ -98,7 +98,7 @@ def test_what_children_write_is_frames_or_a_fault_of_theirs(framing: Framing, da
 
 @_TRIED
 @given(damaged(_GOMOCUP), st.lists(st.sampled_from(["tell", "ask", "restart", "forget", "settle"]), max_size=6))
-def test_whatever_an_engine_says_the_conversation_goes_on(data: bytes, doings: list[str]) -> None:
+def test_the_conversation_survives_any_output_of_an_engine(data: bytes, doings: list[str]) -> None:
     lines = Lines()
     said = [*lines.feed(data), *lines.rest()]
     talk = Conversation(Terms(15, 15, 0, TimeLimits(move=1.0)), EngineOptions())

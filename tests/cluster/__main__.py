@@ -38,7 +38,7 @@ def main() -> int:
     if options.busy:
         busy = Busy(say=_CONSOLE.print)
         asyncio.run(run_busy(busy, minutes=options.busy, load=options.load, cpu=options.cpu))
-        return told_busy(busy)
+        return print_busy_result(busy)
     if options.stops:
         asyncio.run(run_stops(options.stops))
         return 0
@@ -47,10 +47,10 @@ def main() -> int:
         scenario = replace(scenario, troubles=())
     tally = Tally(say=_CONSOLE.print)
     asyncio.run(run(scenario, tally))
-    return told(tally)
+    return print_result(tally)
 
 
-def told_busy(busy: Busy) -> int:
+def print_busy_result(busy: Busy) -> int:
     """Print what came of a run on a machine that is too busy; return its exit code."""
     table = Table(
         "tournament", "games", "longest standstill", "without a reason", "reasons", title=f"load {busy.load:.0f}"
@@ -64,7 +64,7 @@ def told_busy(busy: Busy) -> int:
     return int(stood or any(busy.checked.values()) or not all(busy.games.values()))
 
 
-def told(tally: Tally) -> int:
+def print_result(tally: Tally) -> int:
     """Print what came of the run; return its exit code."""
     on_the_board = sum(tally.endings[each] for each in ON_THE_BOARD)
     table = Table("what", "", title=f"{tally.games:,} games")

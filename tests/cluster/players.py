@@ -6,7 +6,7 @@ from noughts_bots import Bot, Move, Position
 
 
 class Unhurried(Bot):
-    """Plays the lowest cell, and sleeps before: a cluster may be tried without work for many cores."""
+    """Sleeps and plays the lowest cell, so that a cluster can be tested on few cores."""
 
     seconds = 0.002
 
@@ -16,7 +16,7 @@ class Unhurried(Bot):
 
 
 class Hasty(Unhurried):
-    """The same without rest."""
+    """The same without a pause."""
 
     seconds = 0.0
 

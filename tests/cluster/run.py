@@ -15,8 +15,16 @@ from psycopg import OperationalError
 from noughts_proto.v1 import tournaments_pb2, tournaments_pb2_grpc
 from noughts_server.runtime.endless_work import running as running_work
 from tests.cluster import players
-from tests.cluster.ground import Cluster, running
-from tests.cluster.troubles import CUT_LINK, TROUBLES, Tally, attempts, observed, refused, suffer
+from tests.cluster.cluster import Cluster, running_cluster
+from tests.cluster.troubles import (
+    CUT_LINK,
+    TROUBLES,
+    Tally,
+    cause_troubles,
+    count_refused_games,
+    count_repeated_units,
+    watch_tournament,
+)
 from tests.support.databases import rows_of
 
 REMOTE = tuple(f"bot{number}" for number in range(10))
@@ -31,10 +39,10 @@ class Scenario:
     """The tournaments of a run, and the troubles meanwhile."""
 
     games: int
-    """At least so many: each pair plays as many games as the others. While troubles last, games are added."""
+    """The fewest games: all pairs play equally often, and games are added while troubles last."""
     variant: str = "mnk:11,11,5"
     spec: str = "random"
-    """The number of remote bots."""
+    """The spec of the remote bots."""
     child: str = "Hasty"
     """The class of the offered bots, in `players`."""
     referees: int = 3
@@ -42,17 +50,17 @@ class Scenario:
     move_seconds: int = 0
     """Limit of each move; 0: none."""
     logs: Path | None = None
-    """A folder where they stay."""
+    """A folder in which the logs stay."""
     rest: float = 1.0
     """Seconds between two troubles."""
 
 
 async def run(scenario: Scenario, tally: Tally) -> None:
-    """Plays all of it, and counts what came of it."""
+    """Play the scenario, and count the results."""
     with bot_file() as path:
         offers = [word for name in CHILDREN for word in ("--offers", f"{name}=py:{path}:{scenario.child}")]
         options = ("--owner", "ada", *offers)
-        async with running(referees=scenario.referees, options=options, logs=scenario.logs) as cluster:
+        async with running_cluster(referees=scenario.referees, options=options, logs=scenario.logs) as cluster:
             await _play(cluster, tally, scenario)
 
 
@@ -71,7 +79,7 @@ async def _play(cluster: Cluster, tally: Tally, scenario: Scenario) -> None:
     cluster.start_bots(REMOTE[:5], scenario.spec)
     cluster.start_bots(REMOTE[5:], scenario.spec)
     everybody = (*REMOTE, *CHILDREN)
-    await cluster.all_online(everybody)
+    await cluster.wait_until_online(everybody)
     pairs = len(everybody) * (len(everybody) - 1) // 2
     settings: dict[str, Any] = {"games_per_pair": -(-scenario.games // pairs // 2) * 2, "variant": scenario.variant}
     if scenario.move_seconds:
@@ -79,17 +87,17 @@ async def _play(cluster: Cluster, tally: Tally, scenario: Scenario) -> None:
     began = time.monotonic()
     await cluster.organise("league", everybody, rated=True, **settings)
     watched = range(1, scenario.games, max(1, scenario.games // WATCHED_GAMES))
-    async with observed(cluster, "league", watched) as observers:
+    async with watch_tournament(cluster, "league", watched) as observers:
         tally.observers = observers
         async with running_work(_extend(cluster), tally.measure_slowness()):
-            await suffer(cluster, tally, scenario.troubles, scenario.rest)
+            await cause_troubles(cluster, tally, scenario.troubles, scenario.rest)
         tally.say(f"all troubles are over after {time.monotonic() - began:.0f} s: {cluster.stored():,} games")
-        await cluster.finished("league", 600)
+        await cluster.wait_until_finished("league", 600)
     tally.games = cluster.stored()
     tally.games_a_second = tally.games / (time.monotonic() - began)
-    tally.checked = await cluster.counted("league")
-    tally.refused = refused(cluster)
-    tally.again = attempts(cluster)
+    tally.checked = await cluster.count_errors("league")
+    tally.refused = count_refused_games(cluster)
+    tally.again = count_repeated_units(cluster)
     tally.endings = cluster.endings("league")
 
 
@@ -102,4 +110,4 @@ async def _extend(cluster: Cluster) -> None:
         with suppress(OperationalError):  # PostgreSQL is away
             (left,) = rows_of(cluster.database, _LEFT)[0]
             if left < _FEWEST_LEFT:
-                await cluster.asked(stub.ExtendTournament, request)
+                await cluster.call(stub.ExtendTournament, request)

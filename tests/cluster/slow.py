@@ -16,7 +16,7 @@ import grpc.aio
 
 from noughts_proto.v1.tournaments_pb2 import TOURNAMENT_STATE_RUNNING
 from tests.chaos.child_processes import Forked
-from tests.cluster.ground import PATIENCE, Cluster, running
+from tests.cluster.cluster import PATIENCE, Cluster, running_cluster
 from tests.support.databases import rows_of
 
 STOPPED_SECONDS = 8.0
@@ -53,14 +53,14 @@ async def holder(cluster: Cluster) -> Forked:
 
 
 async def stop_for_a_while(process: Forked, seconds: float = STOPPED_SECONDS) -> None:
-    """It stands still for longer than a node may be silent, and continues."""
+    """Stop a process for longer than a node can be silent, and let it continue."""
     process.signal(signal.SIGSTOP)
     await asyncio.sleep(seconds)
     process.signal(signal.SIGCONT)
 
 
-async def continues(cluster: Cluster, slug: str, games: int, seconds: float = PATIENCE) -> None:
-    """Assert that more than so many games of a tournament are stored soon, and that it tells no reason then."""
+async def wait_until_continues(cluster: Cluster, slug: str, games: int, seconds: float = PATIENCE) -> None:
+    """Wait until more than `games` games of a tournament are stored and it has no reason to stop."""
     deadline = time.monotonic() + seconds
     while True:
         tournament = await cluster.tournament(slug)
@@ -76,17 +76,17 @@ async def stop_often(cluster: Cluster, slug: str, times: int, chosen: Callable[[
         process = chosen() if chosen else await holder(cluster)
         before = (await cluster.tournament(slug)).games_done
         await stop_for_a_while(process)
-        await continues(cluster, slug, before)
+        await wait_until_continues(cluster, slug, before)
     lost = [name for (names,) in rows_of(cluster.database, _LOST) for name in names]
     assert not lost, f"nodes that returned count as lost: {lost}"
 
 
 async def run_stops(times: int) -> None:
     """Play a league of bots with one seat, and stop the referee that plays it so often."""
-    async with running(servers=1, referees=2) as cluster:
+    async with running_cluster(servers=1, referees=2) as cluster:
         for name in NAMES:
             cluster.start_bots([name], "Thinking")
-        await cluster.all_online(NAMES)
+        await cluster.wait_until_online(NAMES)
         await cluster.organise("clocks", NAMES, **LEAGUES["clocks"])
         await stop_often(cluster, "clocks", times)
 
@@ -108,7 +108,7 @@ class Busy:
     """The result of a run on a machine that is too busy."""
 
     games: Counter[str] = field(default_factory=Counter)
-    """The state of each tournament."""
+    """Stored games by tournament."""
     standstill: dict[str, float] = field(default_factory=dict)
     """The longest time in seconds without a new game or ply, by tournament."""
     silent: dict[str, float] = field(default_factory=dict)
@@ -132,18 +132,18 @@ _EVENTS = (
 async def run_busy(busy: Busy, *, minutes: float, load: int, cpu: int | None = None, calm_seconds: float = 60) -> None:
     """Play the leagues on one processor with so many busy loops; watch the progress and the reasons."""
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0)) if cpu is None else cpu})
-    async with running(servers=2, referees=2) as cluster:
+    async with running_cluster(servers=2, referees=2) as cluster:
         for slug, settings in LEAGUES.items():
             names = [f"{slug}-{name}" for name in NAMES]
             cluster.start_bots(names, "Unhurried")
-            await cluster.all_online(names)
+            await cluster.wait_until_online(names)
             await cluster.organise(slug, names, **settings)
         with busy_loops(load):
             await _watch(cluster, busy, 60 * minutes)
             busy.load = os.getloadavg()[0]
         await _watch(cluster, busy, calm_seconds)
         for slug in LEAGUES:
-            await continues(cluster, slug, (await cluster.tournament(slug)).games_done)
+            await wait_until_continues(cluster, slug, (await cluster.tournament(slug)).games_done)
         logs = cluster.logs()
         busy.events.update({event: logs.count(event) for event in _EVENTS})
         busy.games.update({slug: games for slug, games, _ in rows_of(cluster.database, _PROGRESS)})

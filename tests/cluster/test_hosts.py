@@ -8,35 +8,35 @@ import pytest
 
 from noughts_referee.rules import ON_THE_BOARD
 from tests.chaos.child_processes import Forked
-from tests.cluster.ground import Cluster, far_away, running
+from tests.cluster.cluster import Cluster, distant_addresses, running_cluster
 from tests.cluster.troubles import MOST_SECONDS
 from tests.support.databases import rows_of
 from tests.support.namespaces import another_host
 
 
 @pytest.mark.timeout(200)
-async def test_others_take_over_from_a_referee_whose_cable_is_pulled() -> None:
+async def test_games_of_a_disconnected_referee_move_to_another() -> None:
     names = ["amy", "ben", "cora"]
     with another_host() as host:
         async with (
-            running(servers=1, referees=1) as cluster,
-            far_away(cluster, host.here) as (bus, database, _),
+            running_cluster(servers=1, referees=1) as cluster,
+            distant_addresses(cluster, host.here) as (bus, database, _),
         ):
             far = await cluster.start_referee("--insecure", bus=bus, database=database, host=host.name)
             cluster.start_bots(names, "Unhurried")
-            await cluster.all_online(names)
+            await cluster.wait_until_online(names)
             await cluster.organise("league", names, games_per_pair=200)
             await _until(lambda: _units_of(cluster, far) > 0)
             host.cut()
             began = time.monotonic()
             await _until(lambda: _units_of(cluster, far) == 0)
             taken_over = time.monotonic() - began
-            host.mend()
+            host.restore()
             await _until(lambda: "node_presumed_dead" in cluster.log(far))
-            await cluster.finished("league")
+            await cluster.wait_until_finished("league")
             assert taken_over < MOST_SECONDS
             assert cluster.endings("league").keys() <= ON_THE_BOARD
-            await cluster.look_back("league")
+            await cluster.check_records("league")
 
 
 async def _until(condition: Callable[[], bool]) -> None:

@@ -34,9 +34,9 @@ from noughts_proto.v1.tournaments_pb2 import (
     TOURNAMENT_STATE_RUNNING,
 )
 from noughts_referee.rules import ON_THE_BOARD, Termination
-from tests.cluster.ground import Cluster, running
+from tests.cluster.cluster import Cluster, running_cluster
 from tests.cluster.run import bot_file
-from tests.cluster.troubles import observed
+from tests.cluster.troubles import watch_tournament
 from tests.support.checking_bot import Checking
 from tests.support.children.field import PROGRAMS
 from tests.support.client import bearer
@@ -46,8 +46,8 @@ from tests.support.hosting import C_EXAMPLES, compile_wasm
 from tests.support.processes import environment, first_line, run_here, run_noughts, started
 
 
-class At:
-    """The organiser at one server."""
+class OrganiserClient:
+    """The organiser's client of one server."""
 
     def __init__(self, cluster: Cluster, channel: grpc.aio.Channel) -> None:
         self.tournaments: Any = tournaments_pb2_grpc.TournamentServiceStub(channel)
@@ -55,14 +55,14 @@ class At:
         self.status: Any = status_pb2_grpc.StatusServiceStub(channel)
         self._token = bearer(cluster.tokens["ada"])
 
-    async def ask(self, what: str, slug: str, **fields: Any) -> tournaments_pb2.Tournament:
-        """Calls `whatTournament`."""
-        request = getattr(tournaments_pb2, f"{what}TournamentRequest")(name=f"tournaments/{slug}", **fields)
-        answer = await getattr(self.tournaments, f"{what}Tournament")(request, metadata=self._token, timeout=20)
+    async def ask(self, method: str, slug: str, **fields: Any) -> tournaments_pb2.Tournament:
+        """Call the method `{method}Tournament` about this tournament."""
+        request = getattr(tournaments_pb2, f"{method}TournamentRequest")(name=f"tournaments/{slug}", **fields)
+        answer = await getattr(self.tournaments, f"{method}Tournament")(request, metadata=self._token, timeout=20)
         return answer.tournament if hasattr(answer, "tournament") else tournaments_pb2.Tournament()
 
     async def challenge(self, **fields: Any) -> str:
-        """Has bots play a few games; returns their tournament's ID."""
+        """Create a challenge, and return the ID of its tournament."""
         request = challenges_pb2.CreateChallengeRequest(**fields)
         answer = await self.challenges.CreateChallenge(request, metadata=self._token, timeout=20)
         name: str = answer.tournament.name
@@ -70,12 +70,12 @@ class At:
 
 
 @asynccontextmanager
-async def at_each(cluster: Cluster) -> AsyncIterator[list[At]]:
-    """The organiser at each server."""
+async def clients_of_servers(cluster: Cluster) -> AsyncIterator[list[OrganiserClient]]:
+    """Clients of the organiser, one for each server."""
     addresses = [cluster.addresses[str(server.said)] for server in cluster.servers]
     channels = [grpc.aio.insecure_channel(address) for address in addresses]
     try:
-        yield [At(cluster, channel) for channel in channels]
+        yield [OrganiserClient(cluster, channel) for channel in channels]
     finally:
         for channel in channels:
             await channel.close()
@@ -83,22 +83,22 @@ async def at_each(cluster: Cluster) -> AsyncIterator[list[At]]:
 
 async def test_a_request_to_one_server_holds_at_all_servers() -> None:
     names = ["amy", "ben", "cora", "dan"]
-    async with running(referees=2) as cluster, at_each(cluster) as (here, there):
+    async with running_cluster(referees=2) as cluster, clients_of_servers(cluster) as (here, there):
         first, second = cluster.servers
         cluster.start_bots(names[:2], address=cluster.addresses[str(first.said)])
         cluster.start_bots(names[2:], address=cluster.addresses[str(second.said)])
-        await cluster.all_online(names)
+        await cluster.wait_until_online(names)
         challenged = await here.challenge(challenger="bots/amy", opponent="bots/dan", games=4)
-        await cluster.finished(challenged)
+        await cluster.wait_until_finished(challenged)
         await cluster.organise("league", names, games_per_pair=600, rated=True, variant="mnk:7,7,5")
         await cluster.organise("other", names, games_per_pair=2_000)
-        async with observed(cluster, "league", range(1, 3_600, 300)) as observers:
+        async with watch_tournament(cluster, "league", range(1, 3_600, 300)) as observers:
             assert (await there.ask("Cancel", "other")).state == TOURNAMENT_STATE_CANCELLED
             assert (await here.ask("Pause", "league")).state == TOURNAMENT_STATE_PAUSED
             rest = await _at_rest(cluster)
             assert (await there.ask("Start", "league")).state == TOURNAMENT_STATE_RUNNING
             await there.ask("Withdraw", "league", label="dan")
-            league = await cluster.finished("league")
+            league = await cluster.wait_until_finished("league")
             assert league.games_done == 3_600 > rest
             assert (await here.ask("Get", "other")).state == TOURNAMENT_STATE_CANCELLED
             await _all_over(observers)
@@ -106,7 +106,7 @@ async def test_a_request_to_one_server_holds_at_all_servers() -> None:
         assert sum(each.plies for each in observers)
         seen = [each.view.tournaments for each in observers if each.name == "tournaments/league"]
         assert [view["tournaments/league"].games_done for view in seen] == [3_600, 3_600]
-        await cluster.look_back("league", challenged)
+        await cluster.check_records("league", challenged)
         # Both have played.
         assert len(_referees_that_played(cluster)) == 2
 
@@ -130,33 +130,33 @@ async def _all_over(observers: list[Any]) -> None:
 
 
 def _referees_that_played(cluster: Cluster) -> set[str]:
-    """Return the tournaments of each referee, by their logs."""
+    """Return the names of the referees that have claimed units, by their logs."""
     return {each.said.name for each in cluster.referees if "units_claimed" in cluster.log(each)}
 
 
-async def test_a_bot_that_stays_away_loses_only_its_own_games() -> None:
-    async with running(servers=1, referees=1, options=("--grace", "0.5", "--absence", "1s")) as cluster:
+async def test_an_absent_bot_loses_only_its_own_games() -> None:
+    async with running_cluster(servers=1, referees=1, options=("--grace", "0.5", "--absence", "1s")) as cluster:
         leaving = cluster.start_bots(["amy"], "Unhurried")
         cluster.start_bots(["ben", "cora"])
-        await cluster.all_online(["amy", "ben", "cora"])
+        await cluster.wait_until_online(["amy", "ben", "cora"])
         await cluster.organise("league", ["amy", "ben", "cora"], games_per_pair=200, time={"bank_us": 60_000_000})
         await asyncio.sleep(0.5)
         leaving.kill()
         cluster.servers[0].kill()
         await cluster.start_server()
-        await cluster.finished("league")
+        await cluster.wait_until_finished("league")
         endings = cluster.endings("league")
         assert endings[Termination.DISCONNECTED]
         assert endings[Termination.ADJUDICATED], "it was not withdrawn"
         assert endings.keys() <= {*ON_THE_BOARD, Termination.DISCONNECTED, Termination.ADJUDICATED}
-        await cluster.look_back("league")
+        await cluster.check_records("league")
 
 
 async def test_pause_now_ends_games_of_bots_that_do_not_answer() -> None:
     attempts = "SELECT coalesce(max(attempt), 0) FROM units"
-    async with running(servers=2, referees=1) as cluster, at_each(cluster) as (here, there):
+    async with running_cluster(servers=2, referees=1) as cluster, clients_of_servers(cluster) as (here, there):
         cluster.start_bots(["amy", "ben"], "Silent")
-        await cluster.all_online(["amy", "ben"])
+        await cluster.wait_until_online(["amy", "ben"])
         await cluster.organise("cup", ["amy", "ben"])
         for attempt in (1, 2, 3):
             async with asyncio.timeout(20):
@@ -173,34 +173,34 @@ async def test_pause_now_ends_games_of_bots_that_do_not_answer() -> None:
 async def test_a_match_is_decided_at_the_same_pair_by_any_number_of_referees() -> None:
     names = ["amy", "ben"]
     test = {"schedule": tournaments_pb2.SCHEDULE_MATCH, "sprt": "elo0=-60,elo1=0", "games_per_pair": 20_000, "seed": 3}
-    async with running(servers=1, referees=3) as cluster:
+    async with running_cluster(servers=1, referees=3) as cluster:
         cluster.start_bots(names)
-        await cluster.all_online(names)
+        await cluster.wait_until_online(names)
         await cluster.organise("many", names, variant="mnk:5,5,4", concurrency=96, **test)
         while cluster.stored() < 50:  # noqa: ASYNC110  # other processes tell nobody
             await asyncio.sleep(0.05)
         cluster.referees[0].kill()
-        many = await cluster.finished("many")
+        many = await cluster.wait_until_finished("many")
         cluster.referees[1].kill()
         await cluster.organise("few", names, variant="mnk:5,5,4", concurrency=2, **test)
-        few = await cluster.finished("few")
+        few = await cluster.wait_until_finished("few")
         assert many.match == few.match
         assert many.games_done == many.games_total == few.games_done == few.games_total < 20_000
         assert few.match.sprt.decision in ("H0", "H1")
         games = "SELECT ordinal, first_entry, result, moves FROM games WHERE tournament_id = {} ORDER BY 1"
         first, second = (rows_of(cluster.database, games.format(key)) for key in (1, 2))
         assert first == second
-        await cluster.look_back("many", "few")
+        await cluster.check_records("many", "few")
 
 
 @pytest.mark.timeout(300)
 async def test_two_servers_and_two_referees_share_by_throughput() -> None:
     pairs = {"more": ("amy", "ben"), "less": ("cora", "dan")}
     throughputs = {"more": 75, "less": 25}
-    async with running(referees=2) as cluster:
+    async with running_cluster(referees=2) as cluster:
         for pair in pairs.values():
             cluster.start_bots(pair)
-        await cluster.all_online(["amy", "ben", "cora", "dan"])
+        await cluster.wait_until_online(["amy", "ben", "cora", "dan"])
         for slug, pair in pairs.items():
             match = {"schedule": tournaments_pb2.SCHEDULE_MATCH, "games_per_pair": 200_000, "rated": False}
             await cluster.organise(slug, pair, throughput=throughputs[slug], concurrency=64, **match)
@@ -219,7 +219,7 @@ async def test_two_servers_and_two_referees_share_by_throughput() -> None:
         more, less = (now - then for now, then in zip(after, before, strict=True))
         assert abs(more / (more + less) - 0.75) < 0.1  # on a busy machine a bot is not always ready when its turn comes
         assert len(_referees_that_played(cluster)) == 2
-        async with at_each(cluster) as (here, there):
+        async with clients_of_servers(cluster) as (here, there):
             await here.ask("Cancel", "more")
             alone = sum(await stored(1))
             await stored(alone + 500)
@@ -227,27 +227,27 @@ async def test_two_servers_and_two_referees_share_by_throughput() -> None:
 
 
 async def test_a_scheduled_tournament_starts_although_its_server_has_gone() -> None:
-    async with running(referees=1) as cluster:
+    async with running_cluster(referees=1) as cluster:
         cluster.start_bots(["amy", "ben"])
-        await cluster.all_online(["amy", "ben"])
+        await cluster.wait_until_online(["amy", "ben"])
         stub = cluster.stub(tournaments_pb2_grpc.TournamentServiceStub)
         wanted = tournaments_pb2.Tournament(name="tournaments/later", games_per_pair=20)
         wanted.start_at.FromDatetime(datetime.now(UTC) + timedelta(seconds=1.5))
-        await cluster.asked(stub.CreateTournament, tournaments_pb2.CreateTournamentRequest(tournament=wanted))
+        await cluster.call(stub.CreateTournament, tournaments_pb2.CreateTournamentRequest(tournament=wanted))
         for bot in ("amy", "ben"):
             entry = tournaments_pb2.JoinTournamentRequest(name=wanted.name, bot=f"bots/{bot}")
-            await cluster.asked(stub.JoinTournament, entry)
-        # The oldest of its kind does what only one may do.
+            await cluster.call(stub.JoinTournament, entry)
+        # The oldest server does the work of which there must be only one, such as scheduled starts.
         cluster.servers.pop(0).kill()
         began = time.monotonic()
-        assert (await cluster.finished("later")).state == TOURNAMENT_STATE_FINISHED
+        assert (await cluster.wait_until_finished("later")).state == TOURNAMENT_STATE_FINISHED
         assert time.monotonic() - began < 12
 
 
 async def test_seasons_follow_though_the_server_that_opened_the_last_one_is_gone() -> None:
-    async with running(referees=1) as cluster:
+    async with running_cluster(referees=1) as cluster:
         cluster.start_bots(["amy", "ben"])
-        await cluster.all_online(["amy", "ben"])
+        await cluster.wait_until_online(["amy", "ben"])
         await cluster.organise("cup", ["amy", "ben"], repeat=tournaments_pb2.REPEAT_WEEKLY)
         change(cluster.database, "UPDATE leagues SET interval_ms = 2000")
         async with asyncio.timeout(60):
@@ -266,10 +266,10 @@ async def test_seasons_follow_though_the_server_that_opened_the_last_one_is_gone
 async def test_bots_installed_at_one_referee_play_only_there() -> None:
     with bot_file() as path:
         offers = ("--owner", "ada", "--seats", "2", "--offers", f"here=py:{path}:Hasty")
-        async with running(servers=1, referees=1) as cluster:
+        async with running_cluster(servers=1, referees=1) as cluster:
             await cluster.start_referee(*offers)
             cluster.start_bots(["amy"])
-            await cluster.all_online(["amy", "here"])
+            await cluster.wait_until_online(["amy", "here"])
             [nodes] = (each for each in examples_of_help() if each.section == "noughts nodes")
             assert matches(
                 nodes.shown,
@@ -278,9 +278,9 @@ async def test_bots_installed_at_one_referee_play_only_there() -> None:
             await cluster.organise("timed", ["amy", "here"], games_per_pair=40, time={"move_us": 10_000_000})
             await cluster.organise("quick", ["amy", "here"], games_per_pair=400)
             for slug in ("timed", "quick"):
-                await cluster.finished(slug)
+                await cluster.wait_until_finished(slug)
                 assert cluster.endings(slug).keys() <= ON_THE_BOARD
-            await cluster.look_back("timed", "quick")
+            await cluster.check_records("timed", "quick")
             plain, offering = cluster.referees
             assert "units_claimed" not in cluster.log(plain)
             assert "units_claimed" in cluster.log(offering)
@@ -292,20 +292,20 @@ async def test_margins_of_tournaments_and_of_offered_bots_hold_in_a_cluster() ->
     with bot_file() as path:
         own = engine.replace("gomocup:", "gomocup{margin=2500ms}:")
         offers = ("--offers", f"plain=py:{path}:Hasty", "--offers", f"usual={engine}", "--offers", f"own={own}")
-        async with running(servers=1, referees=0) as cluster:
+        async with running_cluster(servers=1, referees=0) as cluster:
             await cluster.start_referee("--owner", "ada", "--seats", "2", "--no-lock", *offers)
             cluster.start_bots(["amy"])
             names = ["amy", "plain", "usual", "own"]
-            await cluster.all_online(names)
+            await cluster.wait_until_online(names)
             timed: dict[str, Any] = {"games_per_pair": 2, "time": {"move_us": 10_000_000}, "variant": "mnk:5,5,5"}
             await cluster.organise("own", names, **timed)
             await cluster.organise("same", names, **timed, margin_ms=1_500)
             stub = cluster.stub(games_pb2_grpc.GameServiceStub)
             found = {}
             for slug in ("own", "same"):
-                await cluster.finished(slug)
+                await cluster.wait_until_finished(slug)
                 listed = games_pb2.ListGamesRequest(parent=f"tournaments/{slug}")
-                games = (await cluster.asked(stub.ListGames, listed)).games
+                games = (await cluster.call(stub.ListGames, listed)).games
                 sides = [(game.first, game.first_allowance.margin_us) for game in games]
                 sides += [(game.second, game.second_allowance.margin_us) for game in games]
                 found[slug] = dict(sides)
@@ -318,7 +318,7 @@ async def test_submitted_bots_play_on_each_referee_that_accepts_them(
     tmp_path: Path,
 ) -> None:
     module = compile_wasm(C_EXAMPLES / "lots.c", tmp_path, "lots")
-    async with running(servers=1, referees=1) as cluster:
+    async with running_cluster(servers=1, referees=1) as cluster:
         for _ in range(2):
             await cluster.start_referee("--accept", "wasm")
         plain, accepting, lost = cluster.referees
@@ -326,15 +326,15 @@ async def test_submitted_bots_play_on_each_referee_that_accepts_them(
         for name in ("one", "two"):
             words = ["bot", "submit", str(module), "--name", name, "--server", server]
             await asyncio.to_thread(run_here, words, environment(NOUGHTS_TOKEN=cluster.tokens["ada"]))
-        await cluster.all_online(["one", "two"])
+        await cluster.wait_until_online(["one", "two"])
         for slug in ("undisturbed", "disturbed"):
             await cluster.organise(slug, ["one", "two"], games_per_pair=3_000, variant="mnk:5,5,4")
             if slug == "disturbed":
-                await _more(cluster)
+                await _wait_for_more_games(cluster)
                 lost.kill()
-            await cluster.finished(slug)
+            await cluster.wait_until_finished(slug)
             assert cluster.endings(slug).keys() <= ON_THE_BOARD
-        await cluster.look_back("undisturbed", "disturbed")
+        await cluster.check_records("undisturbed", "disturbed")
         one, other = (rows_of(cluster.database, _PLAYED.format(slug)) for slug in ("undisturbed", "disturbed"))
         assert one == other
         for event in ("units_claimed", "bot_online"):
@@ -353,21 +353,21 @@ class Mine(Bot):
 """
 
 
-async def test_referees_without_a_package_leave_a_bot_to_others(tmp_path: Path) -> None:
+async def test_referees_without_a_package_do_not_start_its_bots(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(_NEEDS_NUMPY)
     packages = ("--accept", "py", "--python-packages", "numpy")
-    async with running(servers=0, referees=0) as cluster:
+    async with running_cluster(servers=0, referees=0) as cluster:
         server = await cluster.start_server(*packages)
         await cluster.start_referee("--accept", "py", "--absence", "4s")
         for name in ("one", "two"):
             address = ("--server", cluster.addresses[str(server.said)])
             words = ["bot", "submit", str(tmp_path / "mine.py"), "--name", name, *address]
             await asyncio.to_thread(run_here, words, environment(NOUGHTS_TOKEN=cluster.tokens["ada"]))
-        await cluster.all_online(["one", "two"])
+        await cluster.wait_until_online(["one", "two"])
         reason = ""
         for attempt in range(10):  # a busy referee may not have read the programs when the wait for the bots is over
             await cluster.organise(f"alone{attempt}", ["one", "two"])
-            alone = await cluster.finished(f"alone{attempt}")
+            alone = await cluster.wait_until_finished(f"alone{attempt}")
             reason = next(row.withdraw_reason for row in alone.standings if row.withdraw_reason)
             if "a referee does not accept it" in reason:
                 break
@@ -376,7 +376,7 @@ async def test_referees_without_a_package_leave_a_bot_to_others(tmp_path: Path) 
         for options in (("--accept", "py"), packages):
             await cluster.start_referee(*options)
         await cluster.organise("shared", ["one", "two"], games_per_pair=2_000)
-        await cluster.finished("shared")
+        await cluster.wait_until_finished("shared")
         assert cluster.endings("shared").keys() <= ON_THE_BOARD
 
 
@@ -385,25 +385,25 @@ _PLAYED = "SELECT ordinal, moves FROM games JOIN tournaments ON id = tournament_
 
 async def test_every_part_is_replaced_while_it_plays_and_no_game_is_broken_off() -> None:
     names = ["amy", "ben", "cora", "dan"]
-    async with running(referees=2) as cluster:
+    async with running_cluster(referees=2) as cluster:
         cluster.start_bots(names[:2], "Unhurried")
         cluster.start_bots(names[2:], "Unhurried")
-        await cluster.all_online(names)
+        await cluster.wait_until_online(names)
         await cluster.organise("league", names, games_per_pair=100, time={"move_us": 20_000_000})
-        await _more(cluster)
+        await _wait_for_more_games(cluster)
         for members, start in ((cluster.servers, cluster.start_server), (cluster.referees, cluster.start_referee)):
             for old in tuple(members):
                 await start()
                 assert await asyncio.to_thread(old.stop) == 0, cluster.log(old)
                 members.remove(old)
-                await _more(cluster)
+                await _wait_for_more_games(cluster)
         assert (await cluster.tournament("league")).state == TOURNAMENT_STATE_RUNNING
-        await cluster.finished("league")
+        await cluster.wait_until_finished("league")
         assert cluster.endings("league").keys() <= ON_THE_BOARD
-        await cluster.look_back("league")
+        await cluster.check_records("league")
 
 
-async def _more(cluster: Cluster) -> None:
+async def _wait_for_more_games(cluster: Cluster) -> None:
     """Wait until games are stored again."""
     before = cluster.stored()
     async with asyncio.timeout(20):
@@ -414,41 +414,41 @@ async def _more(cluster: Cluster) -> None:
 
 
 async def test_the_end_of_a_server_costs_its_bots_no_time() -> None:
-    async with running(servers=1, referees=1) as cluster:
+    async with running_cluster(servers=1, referees=1) as cluster:
         cluster.start_bots(["amy", "ben"], "Unhurried")
-        await cluster.all_online(["amy", "ben"])
+        await cluster.wait_until_online(["amy", "ben"])
         await cluster.organise("league", ["amy", "ben"], games_per_pair=100, time={"bank_us": 1_500_000})
-        await _more(cluster)
+        await _wait_for_more_games(cluster)
         cluster.servers.pop().kill()
         await asyncio.sleep(2)
         await cluster.start_server()
-        await cluster.finished("league")
+        await cluster.wait_until_finished("league")
         # It was away for longer than their clocks had left, so its bot gets the open question again.
         assert cluster.endings("league").keys() <= ON_THE_BOARD
 
 
 async def test_all_clients_use_the_next_address_after_a_kill() -> None:
-    async with running(referees=1) as cluster:
+    async with running_cluster(referees=1) as cluster:
         addresses = ",".join(cluster.addresses[str(server.said)] for server in cluster.servers)
         variables = environment(NOUGHTS_SERVER=addresses, NOUGHTS_TOKEN=cluster.tokens["ada"])
         with started(["web", "--listen", "127.0.0.1:0", "--format", "json"], variables) as web:
             site = json.loads(await asyncio.to_thread(first_line, web))["web"]
             cluster.start_bots(["amy", "ben"], "Unhurried", address=addresses)
-            await cluster.all_online(["amy", "ben"])
+            await cluster.wait_until_online(["amy", "ben"])
             await cluster.organise("league", ["amy", "ben"], games_per_pair=300, time={"move_us": 20_000_000})
-            await _more(cluster)
+            await _wait_for_more_games(cluster)
             assert await asyncio.to_thread(_page, f"{site}/api/v1/tournaments/league")
             cluster.servers.pop(0).kill()
-            await _more(cluster)
+            await _wait_for_more_games(cluster)
             shown = await asyncio.to_thread(
                 run_noughts, ["tournament", "show", "league", "--format", "json"], variables
             )
             assert json.loads(shown.stdout)["state"] == "running"
             seen = json.loads(await asyncio.to_thread(_page, f"{site}/api/v1/tournaments/league"))
             assert "league" in json.dumps(seen)
-        await cluster.finished("league")
+        await cluster.wait_until_finished("league")
         assert cluster.endings("league").keys() <= ON_THE_BOARD
-        await cluster.look_back("league")
+        await cluster.check_records("league")
 
 
 def _page(address: str) -> bytes:
@@ -458,15 +458,15 @@ def _page(address: str) -> bytes:
 
 
 async def test_bot_that_asks_learns_ends_after_the_commit_of_the_referee() -> None:
-    async with running(servers=1, referees=1) as cluster:
+    async with running_cluster(servers=1, referees=1) as cluster:
         bot, news = Checking(cluster.database), asyncio.Queue[SessionEvent]()
         login = Login(cluster.addresses[str(cluster.servers[0].said)], cluster.tokens["ada"], "amy")
         async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
             playing = tasks.create_task(play(bot, login, news.put_nowait))
             cluster.start_bots(["ben"])
-            await cluster.all_online(["amy", "ben"])
+            await cluster.wait_until_online(["amy", "ben"])
             await cluster.organise("cup", ["amy", "ben"], games_per_pair=40)
-            await cluster.finished("cup")
+            await cluster.wait_until_finished("cup")
             while len(bot.ended) < 40:  # noqa: ASYNC110  # the bot tells nobody
                 await asyncio.sleep(0.05)
             playing.cancel()
@@ -475,10 +475,10 @@ async def test_bot_that_asks_learns_ends_after_the_commit_of_the_referee() -> No
 
 async def test_status_of_each_server_lists_the_bots_of_all_servers() -> None:
     names = ["amy", "ben", "cid"]
-    async with running(servers=2, referees=1) as cluster:
+    async with running_cluster(servers=2, referees=1) as cluster:
         cluster.start_bots(names)
-        await cluster.all_online(names)
-        async with at_each(cluster) as servers, asyncio.timeout(60):
+        await cluster.wait_until_online(names)
+        async with clients_of_servers(cluster) as servers, asyncio.timeout(60):
             for server in servers:
                 found: list[str] = []
                 while found != [f"bots/{name}/versions/1" for name in names]:

@@ -11,7 +11,7 @@ import pytest
 from noughts_proto.v1 import tests_pb2, tests_pb2_grpc
 from noughts_proto.v1.tournaments_pb2 import Tournament
 from noughts_referee.rules import ON_THE_BOARD
-from tests.cluster.ground import Cluster, running
+from tests.cluster.cluster import Cluster, running_cluster
 from tests.support.databases import rows_of
 from tests.support.hosting import C_EXAMPLES, compile_wasm
 from tests.support.processes import environment, run_here
@@ -30,12 +30,12 @@ _SECONDS = 200.0
 @pytest.mark.timeout(600)
 async def test_lost_machines_change_neither_verdicts_nor_games(tmp_path: Path) -> None:
     modules = {name: compile_wasm(C_EXAMPLES / f"{name}.c", tmp_path, name) for name in set(_BOTS.values())}
-    async with running(servers=0, referees=0) as alone:
+    async with running_cluster(servers=0, referees=0) as alone:
         await alone.start_server(*_ACCEPTING, alone=True)
         undisturbed = await _played(alone, modules)
-    async with running(servers=2, referees=4, options=_ACCEPTING) as cluster:
+    async with running_cluster(servers=2, referees=4, options=_ACCEPTING) as cluster:
         disturbed = await _played(cluster, modules, partial(_disturb, cluster))
-        await cluster.look_back(*disturbed)
+        await cluster.check_records(*disturbed)
         for slug in disturbed:
             shown = await cluster.tournament(slug)
             assert sum(each.games for each in shown.match_details.referees) >= shown.games_done
@@ -47,18 +47,18 @@ async def test_lost_machines_change_neither_verdicts_nor_games(tmp_path: Path) -
 
 async def _disturb(cluster: Cluster) -> None:
     """Kill a referee, a server and the bus, while tests are running."""
-    await _more(cluster)
+    await _wait_for_more_games(cluster)
     cluster.referees[0].kill()
-    await _more(cluster)
+    await _wait_for_more_games(cluster)
     cluster.servers[0].kill()
-    await _more(cluster)
+    await _wait_for_more_games(cluster)
     cluster.nats.kill()
     await asyncio.sleep(1)
     await asyncio.to_thread(cluster.nats.start)
     await cluster.start_server()
 
 
-async def _more(cluster: Cluster) -> None:
+async def _wait_for_more_games(cluster: Cluster) -> None:
     before = cluster.stored()
     async with asyncio.timeout(_SECONDS):
         while cluster.stored() < before + 50:  # noqa: ASYNC110  # other processes tell nobody
@@ -78,7 +78,7 @@ async def _played(
     for name, module in _BOTS.items():
         words = ["bot", "submit", str(modules[module]), "--name", name, "--server", server]
         await asyncio.to_thread(run_here, words, environment(NOUGHTS_TOKEN=cluster.tokens["ada"]))
-    await cluster.all_online(list(_BOTS))
+    await cluster.wait_until_online(list(_BOTS))
     tests = cluster.stub(tests_pb2_grpc.TestServiceStub)
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(disturb())
@@ -94,11 +94,11 @@ async def _played(
             test = tests_pb2.Test(
                 name=f"tests/{number}", new_version=f"bots/{new}", base_version="bots/base", tournament=playing
             )
-            await cluster.asked(tests.CreateTest, tests_pb2.CreateTestRequest(test=test, request_id=test.name))
+            await cluster.call(tests.CreateTest, tests_pb2.CreateTestRequest(test=test, request_id=test.name))
     found = {}
     for number in range(len(_NEW)):
         slug = str(number)
-        tournament = await cluster.finished(slug, _SECONDS)
+        tournament = await cluster.wait_until_finished(slug, _SECONDS)
         assert cluster.endings(slug).keys() <= ON_THE_BOARD
         found[slug] = tournament.match.sprt.decision, rows_of(cluster.database, _GAMES.format(slug))
     return found

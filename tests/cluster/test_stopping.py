@@ -4,15 +4,15 @@ import asyncio
 
 import pytest
 
-from tests.cluster.ground import running
+from tests.cluster.cluster import running_cluster
 from tests.support.postgresql import server
 
 
 @pytest.mark.timeout(300)
 async def test_nodes_end_by_sigterm_while_postgresql_is_frozen() -> None:
-    async with running(servers=1, referees=1) as cluster:
+    async with running_cluster(servers=1, referees=1) as cluster:
         cluster.start_bots(["amy", "ben"], "Unhurried")
-        await cluster.all_online(["amy", "ben"])
+        await cluster.wait_until_online(["amy", "ben"])
         await cluster.organise("cup", ["amy", "ben"], games_per_pair=100_000)
         async with asyncio.timeout(60):
             while not cluster.stored():  # noqa: ASYNC110  # other processes tell nobody

@@ -6,7 +6,7 @@ from nats.aio.msg import Msg
 
 from noughts_referee.rules import ON_THE_BOARD
 from tests.chaos.forgery import forged
-from tests.cluster.ground import running
+from tests.cluster.cluster import running_cluster
 from tests.cluster.run import Scenario, run
 from tests.cluster.troubles import CUT_LINK, TROUBLES, Tally
 
@@ -30,9 +30,9 @@ async def test_kills_freezes_and_cut_links_cost_nothing_but_time() -> None:
 
 async def test_forged_messages_of_the_bus_end_nothing() -> None:
     names = ["amy", "ben"]
-    async with running(servers=1, referees=1) as cluster:
+    async with running_cluster(servers=1, referees=1) as cluster:
         cluster.start_bots(names)
-        await cluster.all_online(names)
+        await cluster.wait_until_online(names)
         bus = await nats.connect(cluster.nats.url)
         seen: dict[str, bytes] = {}
 
@@ -41,27 +41,27 @@ async def test_forged_messages_of_the_bus_end_nothing() -> None:
 
         await bus.subscribe("noughts.>", cb=keep)
         await cluster.organise("first", names, games_per_pair=40)
-        await cluster.finished("first")
+        await cluster.wait_until_finished("first")
         for subject in (*seen, "noughts.servers", "noughts.referees", "noughts.wants"):
             data = seen.get(subject, b"")
             for each in forged(subject, data):
                 await bus.publish(subject, each)
         await bus.flush()
         await cluster.organise("second", names, games_per_pair=40)
-        assert (await cluster.finished("second")).games_done == 40
+        assert (await cluster.wait_until_finished("second")).games_done == 40
         await bus.close()
         assert "bus_messages_dropped" in cluster.logs()
         assert "Traceback" not in cluster.logs()
 
 
 async def test_long_texts_of_bots_cost_other_bots_nothing() -> None:
-    async with running(servers=1, referees=1) as cluster:
+    async with running_cluster(servers=1, referees=1) as cluster:
         cluster.start_bots(["loud", "louder"], "Talkative")
         cluster.start_bots(["amy", "ben"], "Hasty")
-        await cluster.all_online(["loud", "louder", "amy", "ben"])
+        await cluster.wait_until_online(["loud", "louder", "amy", "ben"])
         await cluster.organise("noise", ["loud", "louder"], games_per_pair=1_000)
         await cluster.organise("league", ["amy", "ben"], games_per_pair=200)
-        await cluster.finished("league")
-        await cluster.finished("noise")
+        await cluster.wait_until_finished("league")
+        await cluster.wait_until_finished("noise")
         assert "bus_message_too_large" not in cluster.logs()
-        await cluster.look_back("league", "noise")
+        await cluster.check_records("league", "noise")

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.cluster.ground import Cluster, far_away, postgresql_killed
+from tests.cluster.cluster import Cluster, distant_addresses, postgresql_killed
 from tests.cluster.watching import Observer
 from tests.support.databases import rows_of
 
@@ -71,7 +71,7 @@ class Tally:
 
     @property
     def plies(self) -> int:
-        """In these."""
+        """The plies in these messages."""
         return sum(each.plies for each in self.observers)
 
     @property
@@ -127,8 +127,8 @@ TROUBLES: dict[str, Trouble] = {
 }
 
 
-async def suffer(cluster: Cluster, tally: Tally, troubles: Sequence[str], rest: float) -> None:
-    """All these troubles, with a rest after each."""
+async def cause_troubles(cluster: Cluster, tally: Tally, troubles: Sequence[str], rest: float) -> None:
+    """Cause these troubles one after another, with a rest of seconds after each."""
     for name in troubles:
         if name == CUT_LINK:
             await _cut_link(cluster, tally)
@@ -141,17 +141,17 @@ async def suffer(cluster: Cluster, tally: Tally, troubles: Sequence[str], rest: 
 
 
 async def _measure(cluster: Cluster, tally: Tally, name: str, began: float) -> None:
-    """Return the seconds until games are stored again."""
+    """Record the seconds until games are stored again."""
     before = _stored_or(cluster, 0)
-    # What was underway when it began does not count.
+    # Games that were being stored at the beginning do not count.
     await asyncio.sleep(0.6)
     before = max(before, _stored_or(cluster, before))
-    tally.seconds[name] = await _goes_on(cluster, tally, before) - began
+    tally.seconds[name] = await _wait_until_stored(cluster, tally, before) - began
     tally.say(f"{name}: {tally.seconds[name]:.1f} s")
 
 
-async def _goes_on(cluster: Cluster, tally: Tally, games: int) -> float:
-    """Return the moment at which more than so many games are stored."""
+async def _wait_until_stored(cluster: Cluster, tally: Tally, games: int) -> float:
+    """Wait until more than this number of games is stored, and return the time."""
     began = time.monotonic()
     while time.monotonic() - began < 2 * tally.most_seconds:
         try:
@@ -172,7 +172,7 @@ def _stored_or(cluster: Cluster, games: int) -> int:
 
 async def _cut_link(cluster: Cluster, tally: Tally) -> None:
     """A referee far away, whose cable is pulled for longer than it may be silent."""
-    async with far_away(cluster) as (bus, database, cables):
+    async with distant_addresses(cluster) as (bus, database, cables):
         referee = await cluster.start_referee(bus=bus, database=database)
         await asyncio.sleep(2)
         began = time.monotonic()
@@ -181,13 +181,13 @@ async def _cut_link(cluster: Cluster, tally: Tally) -> None:
         await _measure(cluster, tally, CUT_LINK, began)
         await asyncio.sleep(max(0.0, FROZEN_SECONDS - (time.monotonic() - began)))
         for cable in cables:
-            cable.mend()
+            cable.restore()
         await asyncio.sleep(2)
         await asyncio.to_thread(referee.stop)
 
 
 @asynccontextmanager
-async def observed(cluster: Cluster, slug: str, ordinals: Sequence[int] = ()) -> AsyncIterator[list[Observer]]:
+async def watch_tournament(cluster: Cluster, slug: str, ordinals: Sequence[int] = ()) -> AsyncIterator[list[Observer]]:
     """Watch the tournament at each server, and some of its games at each."""
     name = f"tournaments/{slug}"
     names = [name, *(f"{name}/games/{ordinal}" for ordinal in ordinals)]
@@ -199,11 +199,11 @@ async def observed(cluster: Cluster, slug: str, ordinals: Sequence[int] = ()) ->
             task.cancel()
 
 
-def refused(cluster: Cluster) -> int:
-    """Games that were stored too late: by whom others had taken over."""
+def count_refused_games(cluster: Cluster) -> int:
+    """Return the number of games that came too late because another referee had taken over their units."""
     return sum(int(number) for number in re.findall(r"games_refused[^\n]*games=(\d+)", cluster.logs()))
 
 
-def attempts(cluster: Cluster) -> int:
-    """Units that were claimed more than once."""
+def count_repeated_units(cluster: Cluster) -> int:
+    """Return the number of units that were claimed more than once."""
     return int(rows_of(cluster.database, "SELECT count(*) FROM units WHERE attempt > 1")[0][0])

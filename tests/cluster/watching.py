@@ -1,4 +1,4 @@
-"""Watchers of a cluster must miss nothing: each message follows the one before it, or starts again."""
+"""Watchers of a cluster, which record gaps: each message must follow the one before it, or be a restart."""
 
 import asyncio
 from contextlib import suppress
@@ -12,7 +12,7 @@ from noughts_proto.v1 import feed_pb2_grpc
 
 
 class Observer:
-    """Watches one thing at one server, and comes back when its stream ends."""
+    """Watches one name at one server, and reconnects when its stream ends."""
 
     def __init__(self, address: str, name: str) -> None:
         self.view = View()
@@ -26,7 +26,7 @@ class Observer:
         self._sequence = self._epoch = 0
 
     async def watch(self) -> None:
-        """Until it is cancelled, or what is watched is over."""
+        """Watch until the task is cancelled or the tournament or game is over."""
         async with grpc.aio.insecure_channel(self._address) as channel:
             stub = feed_pb2_grpc.FeedServiceStub(channel)
             while not self.over:

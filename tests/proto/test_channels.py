@@ -17,7 +17,7 @@ from noughts_server.cli.options.server import AddressOptions
 from noughts_server.web.upstream import Failure, Upstream
 from tests.support.background import server_in_thread
 
-ASKED = status_pb2.GetStatusRequest()
+STATUS_REQUEST = status_pb2.GetStatusRequest()
 
 
 class Servers:
@@ -44,19 +44,19 @@ def servers(tmp_path: Path) -> Iterator[Servers]:
 
 def test_commands_call_the_next_server_if_one_is_gone(servers: Servers) -> None:
     with AddressOptions(server=",".join(servers.addresses)).connected() as client:
-        assert client.call(client.status.GetStatus, ASKED).address == servers.addresses[0]
+        assert client.call(client.status.GetStatus, STATUS_REQUEST).address == servers.addresses[0]
         servers.stop(0)
-        assert client.call(client.status.GetStatus, ASKED).address == servers.addresses[1]
+        assert client.call(client.status.GetStatus, STATUS_REQUEST).address == servers.addresses[1]
 
 
 async def test_website_calls_the_next_server_if_one_is_gone(servers: Servers) -> None:
     upstream = Upstream(",".join(servers.addresses), Dialling())
-    assert (await upstream.call(upstream.status.GetStatus, ASKED)).address == servers.addresses[0]
+    assert (await upstream.call(upstream.status.GetStatus, STATUS_REQUEST)).address == servers.addresses[0]
     await asyncio.to_thread(servers.stop, 0)
-    assert (await upstream.call(upstream.status.GetStatus, ASKED)).address == servers.addresses[1]
+    assert (await upstream.call(upstream.status.GetStatus, STATUS_REQUEST)).address == servers.addresses[1]
     await asyncio.to_thread(servers.stop, 1)
     with pytest.raises(Failure, match="cannot be reached"):
-        await upstream.call(upstream.status.GetStatus, ASKED)
+        await upstream.call(upstream.status.GetStatus, STATUS_REQUEST)
     await upstream.close()
 
 
@@ -64,5 +64,5 @@ def test_call_fails_if_no_server_is_there(servers: Servers) -> None:
     servers.stop(0)
     servers.stop(1)
     with Dialling().channel(",".join(servers.addresses)) as channel, pytest.raises(grpc.RpcError) as failed:
-        StatusServiceStub(channel).GetStatus(ASKED, timeout=20)
+        StatusServiceStub(channel).GetStatus(STATUS_REQUEST, timeout=20)
     assert failed.value.code() is grpc.StatusCode.UNAVAILABLE

@@ -30,7 +30,7 @@ _MODULES = ("queue", "json", "socket", "selectors", "struct", "typing", "asyncio
 
 @pytest.fixture
 def trap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A working folder with modules that note who imports them. Fails the test if anyone does."""
+    """A working folder with modules of standard names; the test fails if one of them is imported."""
     for module in _MODULES:
         (tmp_path / f"{module}.py").write_text(f"open({str(tmp_path / 'imported')!r}, 'a').write('{module} ')\n")
     monkeypatch.chdir(tmp_path)

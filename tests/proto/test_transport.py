@@ -1,4 +1,4 @@
-"""The connection's settings."""
+"""The gRPC options of clients and servers."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from noughts_proto.transport import CLIENT_OPTIONS, SERVER_OPTIONS
 
 @pytest.mark.parametrize("name", sorted({name for name, _ in (*CLIENT_OPTIONS, *SERVER_OPTIONS)}))
 def test_grpc_knows_the_name_of_each_option(name: str) -> None:
-    # It ignores those that it does not know without a word: a server then throws idle clients out.
+    # gRPC silently ignores unknown options: with a wrong name, a server would disconnect idle clients.
     [library] = [path for path in Path(grpc.__file__).parent.glob("_cython/cygrpc*") if path.suffix in (".so", ".pyd")]
     assert name.encode() in library.read_bytes()
 

@@ -1,4 +1,4 @@
-"""Connections that fail, in words."""
+"""Explanations of failed connections."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from noughts_proto.unreachable import why_unreachable
 from noughts_proto.v1 import status_pb2, status_pb2_grpc
 
 
-def said(address: str) -> str:
+def grpc_message(address: str) -> str:
     """Return the message of gRPC about a call to that address."""
     with grpc.insecure_channel(address) as channel, pytest.raises(grpc.RpcError) as failed:
         status_pb2_grpc.StatusServiceStub(channel).GetStatus(status_pb2.GetStatusRequest(), timeout=20)
@@ -22,7 +22,7 @@ def said(address: str) -> str:
 
 
 @contextmanager
-def answering(answer: bytes) -> Iterator[str]:
+def program_that_answers(answer: bytes) -> Iterator[str]:
     """HOST:PORT of a program that gives every caller this answer."""
 
     def serve() -> None:
@@ -46,18 +46,18 @@ def answering(answer: bytes) -> Iterator[str]:
 def test_port_without_a_server() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
-        assert why_unreachable(said(f"127.0.0.1:{unused.getsockname()[1]}")) == "nothing listens there"
+        assert why_unreachable(grpc_message(f"127.0.0.1:{unused.getsockname()[1]}")) == "nothing listens there"
 
 
 def test_port_of_another_program() -> None:
-    with answering(b"HTTP/1.1 400 Bad Request\r\n\r\n") as address:
-        assert why_unreachable(said(address)) == "what answers there is no Noughts server"
+    with program_that_answers(b"HTTP/1.1 400 Bad Request\r\n\r\n") as address:
+        assert why_unreachable(grpc_message(address)) == "what answers there is no Noughts server"
 
 
 def test_host_that_does_not_exist() -> None:
-    assert why_unreachable(said("nowhere.invalid:1")) == "no machine of that name is known"
+    assert why_unreachable(grpc_message("nowhere.invalid:1")) == "no machine of that name is known"
 
 
-def test_reason_that_is_not_known_is_told_as_it_is() -> None:
+def test_an_unknown_reason_is_reported_unchanged() -> None:
     assert why_unreachable("failed to connect to all addresses; last error: UNKNOWN: the moon") == "the moon"
     assert why_unreachable("") == "no reason was given"

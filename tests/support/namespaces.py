@@ -1,4 +1,4 @@
-"""Other hosts on this machine: network namespaces with a cable each. Only where one may make them."""
+"""Further hosts on this machine: network namespaces, each with a cable. They need the rights of root."""
 
 import ctypes
 import itertools
@@ -17,7 +17,7 @@ _numbers = itertools.count()
 
 
 class Host:
-    """A host with an address of its own. `here` is ours, at the other end of its cable."""
+    """A host with its own address `there`; `here` is this machine's address at the other end of its cable."""
 
     def __init__(self, name: str, number: int) -> None:
         self.name = name
@@ -25,7 +25,7 @@ class Host:
         self._end = f"{name}a"[:15]
 
     def connect(self) -> None:
-        """Lays the cable. Raises CalledProcessError."""
+        """Create the namespace and lay the cable. Raises CalledProcessError."""
         other = f"{self.name}b"[:15]
         _ip("netns", "add", self.name)
         _ip("link", "add", self._end, "type", "veth", "peer", "name", other)
@@ -40,12 +40,12 @@ class Host:
         """Pull the cable: packets are lost, and no end learns it."""
         _ip("link", "set", self._end, "down")
 
-    def mend(self) -> None:
-        """Plugs it in again."""
+    def restore(self) -> None:
+        """Plug the cable in again."""
         _ip("link", "set", self._end, "up")
 
     def remove(self) -> None:
-        """Takes it all away."""
+        """Remove the cable and the namespace."""
         subprocess.run(["ip", "link", "del", self._end], capture_output=True, check=False)
         subprocess.run(["ip", "netns", "del", self.name], capture_output=True, check=False)
 
@@ -68,7 +68,7 @@ def another_host() -> Iterator[Host]:
 
 
 def enter(name: str) -> None:
-    """From now on this process is at the host of that name."""
+    """Move this process to the host of this name."""
     with open(f"/run/netns/{name}", "rb") as namespace:
         if ctypes.CDLL(None, use_errno=True).setns(namespace.fileno(), _NETWORK):
             raise OSError(ctypes.get_errno(), f"setns {name}")

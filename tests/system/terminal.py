@@ -1,4 +1,4 @@
-"""A real terminal: a program on a pseudo-terminal, and an emulator that shows what is on its screen."""
+"""A program on a pseudo-terminal, and an emulator of the terminal's screen."""
 
 import errno
 import fcntl
@@ -21,10 +21,10 @@ PATIENCE = 30.0
 """Seconds after which a test that waits for something on the screen has failed."""
 
 BETWEEN_PIECES, LONGEST_DRAWING = 0.03, 0.3
-"""Seconds without anything new after which a screen is complete, and after which it is looked at in any case."""
+"""Seconds without new output after which a screen is complete, and the longest wait for that."""
 
 LAST_MARK = b"\x1b]2;noughts has ended\x07"
-"""Sets the title of the terminal, which no test reads; the end of a program's output is found by it."""
+"""Sets the title of the terminal, which no test reads. It marks the end of a program's output."""
 
 UP, DOWN, RIGHT, LEFT = (f"\x1b[{letter}" for letter in "ABCD")
 ENTER = "\r"
@@ -32,7 +32,7 @@ CTRL_C = "\x03"
 
 
 class Terminal:
-    """A program and its screen. The output of the program is read while the test waits for it."""
+    """A program and its screen. The screen changes only while a test waits for output."""
 
     def __init__(self, program: Sequence[str], env: Mapping[str, str], size: tuple[int, int]) -> None:
         self.size = columns, lines = size
@@ -57,21 +57,21 @@ class Terminal:
         self._ends = [self._own, theirs]
 
     def press(self, keys: str) -> None:
-        """Types the keys."""
+        """Type these keys."""
         os.write(self._own, keys.encode())
 
     def click(self, column: int, line: int) -> None:
-        """Clicks there with the mouse, whose reports have been asked for in the SGR form."""
+        """Click at this place with the mouse (report in the SGR form)."""
         for end in "Mm":
             self.press(f"\x1b[<0;{column + 1};{line + 1}{end}")
 
     @property
     def text(self) -> str:
-        """Return the text of the screen, a line a row."""
+        """Return the text of the screen."""
         return "\n".join(line.rstrip() for line in self._screen.display)
 
     def until(self, wanted: str | Callable[[str], bool]) -> str:
-        """The screen as soon as it shows this text, or what fulfils the condition."""
+        """Wait until the screen shows this text or meets the condition, and return its text."""
         deadline = time.monotonic() + PATIENCE
 
         def is_there() -> bool:
@@ -80,23 +80,23 @@ class Terminal:
         while not is_there():
             assert self._read(deadline), f"waited for {wanted!r}; the screen shows\n{self.text}"
         first = self.text
-        # What is drawn at once may be read in pieces.
+        # A drawing can arrive in pieces: wait until no more output follows.
         settled = time.monotonic() + LONGEST_DRAWING
         while time.monotonic() < settled and self._read(time.monotonic() + BETWEEN_PIECES):
             pass
         return self.text if is_there() else first
 
     def until_without(self, unwanted: str) -> str:
-        """The screen as soon as it does not show this text any more."""
+        """Wait until the screen no longer shows this text, and return its text."""
         return self.until(lambda shown: unwanted not in shown)
 
-    def ended(self) -> int:
-        """Waits for the program's end; its exit code."""
+    def wait_for_exit(self) -> int:
+        """Wait for the program's end, and return its exit code."""
         deadline = time.monotonic() + PATIENCE
         while self.process.poll() is None:
             self._read(min(deadline, time.monotonic() + 0.05))
             assert time.monotonic() < deadline, f"the program still runs; the screen shows\n{self.text}"
-        # The kernel hands on what a program wrote some time later: everything stands before a mark that is written now.
+        # The kernel passes output on with a delay. All output of the program comes before a mark that is written now.
         os.write(self._theirs, LAST_MARK)
         while not self.written.endswith(LAST_MARK):
             assert self._read(deadline), "the end of the output did not arrive"
@@ -108,13 +108,13 @@ class Terminal:
         return termios.tcgetattr(self._theirs)
 
     def characters(self) -> Iterator[tuple[int, int, Any]]:
-        """Row, column and styled character of the whole screen."""
+        """Yield row, column and styled character for the whole screen."""
         for row in range(self._screen.lines):
             for column in range(self._screen.columns):
                 yield row, column, self._screen.buffer[row][column]
 
     def hang_up(self) -> int:
-        """Closes the terminal under the program; the exit code with which it ends."""
+        """Close the terminal of the running program, and return the program's exit code."""
         while self._ends:
             os.close(self._ends.pop())
         return self.process.wait(PATIENCE)
@@ -126,14 +126,14 @@ class Terminal:
         self.hang_up()
 
     def _read(self, deadline: float) -> bool:
-        """Reads what there is, waiting until `deadline`; False when there was nothing."""
+        """Read available output, waiting for it until `deadline`; return whether there was any."""
         ready, _, _ = select.select([self._own], [], [], max(0.0, deadline - time.monotonic()))
         if not ready:
             return False
         try:
             data = os.read(self._own, 65_536)
         except OSError as error:
-            if error.errno != errno.EIO:  # nobody has the terminal open any more
+            if error.errno != errno.EIO:  # EIO: the other end is closed
                 raise
             return False
         self.written += data
@@ -145,16 +145,16 @@ class Terminal:
 def terminal(
     line: str, *, env: Mapping[str, str] | None = None, size: tuple[int, int] = (80, 24)
 ) -> Iterator[Terminal]:
-    """`noughts` with this command line on a terminal of so many columns and lines; gone after the block."""
-    with running((*PROGRAM, *line.split()), env=env, size=size) as opened:
+    """Run `noughts` with this command line on a terminal of this size (columns, lines); end it after the block."""
+    with program_on_terminal((*PROGRAM, *line.split()), env=env, size=size) as opened:
         yield opened
 
 
 @contextmanager
-def running(
+def program_on_terminal(
     program: Sequence[str], *, env: Mapping[str, str] | None = None, size: tuple[int, int] = (80, 24)
 ) -> Iterator[Terminal]:
-    """Any program on a terminal; gone after the block."""
+    """Run any program on a terminal; end it after the block."""
     opened = Terminal(program, env or {}, size)
     try:
         yield opened

@@ -1,4 +1,4 @@
-"""Bots from elsewhere in a tournament, each in its own locked process."""
+"""Bots of other frameworks in a tournament, each in its own sandboxed process."""
 
 import sys
 import tarfile

@@ -23,12 +23,12 @@ class Mine(Bot):
 
 
 async def improve(url: str, token: str) -> dict[str, Any]:
-    """The loop of docs/how-to/agents.md; the test of the better version."""
+    """Follow docs/how-to/agents.md as an agent, and return the test of the better version."""
     async with agent_over_http(url, token) as agent:
-        return await improved(agent)
+        return await improve_with(agent)
 
 
-async def improved(agent: Agent) -> dict[str, Any]:
+async def improve_with(agent: Agent) -> dict[str, Any]:
     rules = await agent.call("show_position", variant="tictactoe")
     assert (rules["size"], rules["line_lengths"]) == ([3, 3, 1], [3])
 

@@ -36,7 +36,7 @@ class Odd(Bot):
 """
 
 
-class Ran(NamedTuple):
+class ActionRun(NamedTuple):
     code: int
     outputs: dict[str, str]
     summary: str
@@ -51,7 +51,9 @@ class Ran(NamedTuple):
         return ElementTree.parse(self.outputs["junit"]).getroot()
 
 
-def ran(folder: Path, *, install: bool = False, variables: dict[str, str] | None = None, **given: str) -> Ran:
+def run_action(
+    folder: Path, *, install: bool = False, variables: dict[str, str] | None = None, **given: str
+) -> ActionRun:
     """Run the action's steps in a repository until one fails, as a runner does; pip takes seconds, so only if asked."""
     action = yaml.safe_load(ACTION.read_text())
     inputs = {name: each.get("default", "") for name, each in action["inputs"].items()}
@@ -103,7 +105,7 @@ def ran(folder: Path, *, install: bool = False, variables: dict[str, str] | None
         if done.returncode:
             break
     found = {name: filled(each["value"]) for name, each in action["outputs"].items()}
-    return Ran(done.returncode, found, summary.read_text() if summary.exists() else "", done.stderr)
+    return ActionRun(done.returncode, found, summary.read_text() if summary.exists() else "", done.stderr)
 
 
 def steps_of(workflow: str) -> list[dict[str, Any]]:
@@ -121,7 +123,7 @@ def repository(tmp_path: Path) -> Path:
 
 def test_good_bot_passes_and_its_match_is_in_the_comment(repository: Path) -> None:
     match_options: dict[str, Any] = {"match-options": "--games 4 --seed 1"}
-    found = ran(repository, install=True, spec="py:good.py:Odd", against="py:bad.py:Odd", **match_options)
+    found = run_action(repository, install=True, spec="py:good.py:Odd", against="py:bad.py:Odd", **match_options)
     assert found.code == 0, found.errors
     assert found.comment == found.summary
     assert found.comment.startswith("## py:good.py:Odd passes the check\n")
@@ -134,8 +136,8 @@ def test_good_bot_passes_and_its_match_is_in_the_comment(repository: Path) -> No
     assert json.loads(Path(found.outputs["report"]).read_text())["faults"] == []
 
 
-def test_bad_bot_fails_with_what_it_did_and_what_to_do(repository: Path) -> None:
-    found = ran(repository, spec="py:bad.py:Odd", against="random", options="--games 2 --seed 5")
+def test_a_bad_bot_fails_with_its_fault_and_the_fix(repository: Path) -> None:
+    found = run_action(repository, spec="py:bad.py:Odd", against="random", options="--games 2 --seed 5")
     assert found.code == 1
     assert found.comment == found.summary
     assert found.comment.startswith("## py:bad.py:Odd fails the check\n\n| Step | What the bot did | What to do |\n")
@@ -148,15 +150,15 @@ def test_bad_bot_fails_with_what_it_did_and_what_to_do(repository: Path) -> None
     assert failed == ["plays qubic", "plays two variants in one process"]
 
 
-def test_bot_that_does_not_start_fails_with_what_went_wrong(repository: Path) -> None:
-    found = ran(repository, spec="exec:true", options="--games 2")
+def test_a_bot_that_does_not_start_fails_with_the_reason(repository: Path) -> None:
+    found = run_action(repository, spec="exec:true", options="--games 2")
     assert found.code == 1
     assert "\n| plays against random moves | got " in found.comment
     assert found.suite.get("failures") == "1"
 
 
 def test_wrong_spec_is_explained_in_the_comment(repository: Path) -> None:
-    found = ran(repository, spec="py:$(touch there);`touch there`.py:Odd", variant="connect4 --games 2")
+    found = run_action(repository, spec="py:$(touch there);`touch there`.py:Odd", variant="connect4 --games 2")
     assert found.code == 2
     assert found.comment == found.summary
     assert found.comment.startswith("## The bot could not be checked\n\n    Error: ")
@@ -165,7 +167,7 @@ def test_wrong_spec_is_explained_in_the_comment(repository: Path) -> None:
 
 
 def test_match_that_cannot_be_played_fails_the_action(repository: Path) -> None:
-    found = ran(repository, spec="py:good.py:Odd", options="--no-steps --games 2", against="py:older.py:Odd")
+    found = run_action(repository, spec="py:good.py:Odd", options="--no-steps --games 2", against="py:older.py:Odd")
     assert found.code == 2
     assert "\n## Match\n\n    Error: " in found.comment
     assert "older.py, which is not a file" in found.comment
@@ -185,7 +187,7 @@ def test_good_bot_is_submitted_and_tested_at_a_server(repository: Path, tmp_path
         ):
             (repository / "good.py").write_text(BOT.format(cell=f"position.free[-1]  # {number}"))
             tested: dict[str, Any] = {"test-against": "1", "test-options": f"--name odd --sprt {sprt}"}
-            found = ran(repository, variables=there, **checked, **tested)
+            found = run_action(repository, variables=there, **checked, **tested)
             assert found.code == code, found.errors
             _, test = found.comment.split("\n## Test\n\n")
             assert f"    odd-{number} against odd-1: {verdict}\n" in test
@@ -199,7 +201,7 @@ def test_workflow_of_a_new_bot_uses_the_action(tmp_path: Path) -> None:
     workflow = (folder / ".github/workflows/check.yml").read_text()
     (given,) = (step["with"] for step in steps_of(workflow) if step.get("id") == "bot")
     assert given.pop("noughts") == "--find-links wheels noughts[server]"
-    found = ran(folder, **given, options="--games 2")
+    found = run_action(folder, **given, options="--games 2")
     assert found.code == 0, found.errors
     assert "passes the check" in found.comment
 

@@ -85,7 +85,7 @@ def test_the_contract_in_rust_is_that_of_the_example() -> None:
         ("bot new mine --folder {full}", 1, "it already exists, and is not empty"),
     ],
 )
-def test_what_cannot_be_made_is_refused(tmp_path: Path, line: str, code: int, complaint: str) -> None:
+def test_a_project_that_cannot_be_created_is_refused(tmp_path: Path, line: str, code: int, complaint: str) -> None:
     (tmp_path / "file").write_text("x")
     assert complaint in run_noughts(line.format(full=tmp_path).split(), environment(), code=code).stderr
     assert [path.name for path in tmp_path.iterdir()] == ["file"]

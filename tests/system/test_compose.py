@@ -22,7 +22,7 @@ from tests.support.processes import eventually, exit_code_and_errors, first_line
 from tests.support.proxy import the_setting_of_the_page
 from tests.support.root import ROOT
 
-from .compose import BOTS, COMPOSE, FILE, NODES, OTHERS, SERVICES, Host, arguments, dockerfile
+from .compose import BOTS, CLUSTER_SERVICES, COMPOSE, FILE, FOREIGN_SERVICES, SERVICES, Host, arguments, dockerfile
 
 pytestmark = pytest.mark.at_length
 
@@ -50,12 +50,12 @@ def test_compose_file_follows_the_specification() -> None:
     assert checked.returncode == 0, checked.stdout
 
 
-def test_whatever_a_service_refers_to_exists() -> None:
+def test_all_references_of_services_exist() -> None:
     for name, service in SERVICES.items():
         assert set(service.get("depends_on", {})) <= set(SERVICES), name
         assert {volume.partition(":")[0] for volume in service.get("volumes", ())} <= set(FILE["volumes"]), name
         assert set(service.get("secrets", ())) <= set(FILE.get("secrets", {})), name
-        assert (service["image"] == SERVICES["server"]["image"]) is (name not in OTHERS), name
+        assert (service["image"] == SERVICES["server"]["image"]) is (name not in FOREIGN_SERVICES), name
     assert (ROOT / SERVICES["server"]["build"]["context"] / "Dockerfile").is_file()
 
 
@@ -72,7 +72,7 @@ def test_ports_are_open_to_this_machine_only() -> None:
     assert all(port.startswith("127.0.0.1:") for service in SERVICES.values() for port in service.get("ports", ()))
 
 
-def test_the_proxy_before_the_server_has_the_setting_of_the_page() -> None:
+def test_the_proxy_has_the_documented_configuration() -> None:
     plain = re.sub(r"    ssl_certificate.*\n", "", the_setting_of_the_page()).replace(" ssl", "")
     setting = plain.replace("127.0.0.1:17", "server:7").split()
     assert " ".join(setting) in " ".join((ROOT / FILE["configs"]["nginx"]["file"]).read_text(encoding="utf-8").split())
@@ -82,7 +82,7 @@ def test_the_proxy_before_the_server_has_the_setting_of_the_page() -> None:
     assert [port.split(":")[1] for port in SERVICES["server"]["ports"]] == ["7451"]
 
 
-def test_every_service_is_bounded_and_without_rights() -> None:
+def test_every_service_has_limits_and_no_rights() -> None:
     for name, service in SERVICES.items():
         assert service["read_only"] is True, name
         assert service["cap_drop"] == ["ALL"], name
@@ -90,12 +90,12 @@ def test_every_service_is_bounded_and_without_rights() -> None:
         assert service["deploy"]["resources"]["limits"].keys() == {"cpus", "memory", "pids"}, name
         assert service["profiles"], name
     # Other images run as root by default; ours does not.
-    assert all(SERVICES[name]["user"] for name in OTHERS)
-    for name in ("server", *NODES, *OTHERS):
+    assert all(SERVICES[name]["user"] for name in FOREIGN_SERVICES)
+    for name in ("server", *CLUSTER_SERVICES, *FOREIGN_SERVICES):
         assert "healthcheck" in SERVICES[name], name
 
 
-def test_no_secret_stands_in_the_file() -> None:
+def test_the_compose_file_contains_no_secret() -> None:
     text = COMPOSE.read_text(encoding="utf-8")
     assert re.findall(r"PASSWORD: (.*)", text) == ["${NOUGHTS_DATABASE_PASSWORD:-}"] * 2
     assert {SERVICES[bot]["environment"]["NOUGHTS_TOKEN"] for bot in BOTS} == {"${NOUGHTS_TOKEN:-}"}
@@ -104,13 +104,13 @@ def test_no_secret_stands_in_the_file() -> None:
 
 def test_variables_of_the_file_are_known_to_the_program() -> None:
     sources = "".join(path.read_text(encoding="utf-8") for path in ROOT.glob("*/noughts_*/**/*.py"))
-    ours = [service for name, service in SERVICES.items() if name not in OTHERS]
+    ours = [service for name, service in SERVICES.items() if name not in FOREIGN_SERVICES]
     names = {name for service in ours for name in service.get("environment", {})}
     # One is libpq's, one for people who work in a container.
     assert {name for name in names if name not in sources} == {"PGPASSWORD", "NOUGHTS_CLUSTER"}
 
 
-def test_dockerfile_copies_only_what_is_there_and_sent() -> None:
+def test_the_dockerfile_copies_only_existing_files_of_its_context() -> None:
     assert dockerfile()[0] == ("ARG", "BASE=python:3.12-slim")
     stages = [line.partition(" AS ")[2] for line in arguments("FROM")]
     sent = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
@@ -170,7 +170,7 @@ def test_image_has_the_documentation_built_with_locked_packages() -> None:
     assert str(handbook.FOLDER.relative_to(ROOT / "server")) in build
 
 
-def test_runtime_lock_holds_all_dependencies() -> None:
+def test_the_runtime_lock_has_all_dependencies() -> None:
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     declared = re.search(r"(?ms)^dependencies = \[(.*?)^\]", project)
     assert declared is not None
@@ -179,7 +179,7 @@ def test_runtime_lock_holds_all_dependencies() -> None:
     assert names <= set(locked("requirements-runtime.lock"))
 
 
-def test_server_stops_with_0_on_sigterm_and_its_health_check_tells(host: Host, server: "subprocess.Popen[str]") -> None:
+def test_the_server_exits_with_0_on_sigterm_and_is_then_unhealthy(host: Host, server: "subprocess.Popen[str]") -> None:
     server.send_signal(signal.SIGTERM)
     code, errors = exit_code_and_errors(server)
     assert code == 0, errors
@@ -187,7 +187,7 @@ def test_server_stops_with_0_on_sigterm_and_its_health_check_tells(host: Host, s
     assert len(list(Path(host.value("/data")).rglob("noughts.db"))) == 1
 
 
-def test_every_bot_of_the_compose_file_comes_online_and_stops(host: Host, server: "subprocess.Popen[str]") -> None:
+def test_each_bot_of_the_compose_file_goes_online_and_stops(host: Host, server: "subprocess.Popen[str]") -> None:
     beside = host.environment("server")
     host.variables["NOUGHTS_TOKEN"] = json_of("token create --owner me", beside)["token"]
     health = arguments("HEALTHCHECK")[0].partition("CMD ")[2]
@@ -206,12 +206,12 @@ def test_every_bot_of_the_compose_file_comes_online_and_stops(host: Host, server
     assert exit_code_and_errors(server)[0] == 0
 
 
-def test_bot_without_a_token_says_how_to_get_one(host: Host) -> None:
+def test_a_bot_without_a_token_gets_an_error_with_the_command(host: Host) -> None:
     done = run_noughts(host.command("random"), host.environment("random"), code=2)
     assert "noughts token create" in done.stderr
 
 
-def test_log_level_comes_from_the_operator(host: Host) -> None:
+def test_the_operator_sets_the_log_level(host: Host) -> None:
     host.variables["NOUGHTS_LOG_LEVEL"] = "warning"
     assert "--log-level=warning" in host.command("server")
     assert os.environ.get("NOUGHTS_LOG_LEVEL") is None

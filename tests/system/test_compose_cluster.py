@@ -12,11 +12,11 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.cluster.ground import NATS_SERVER
+from tests.cluster.cluster import NATS_SERVER
 from tests.support.databases import POSTGRESQL, databases_of, make_database
 from tests.support.processes import eventually, exit_code_and_errors, first_line, json_of, run_noughts, started
 
-from .compose import NODES, SERVICES, Host
+from .compose import CLUSTER_SERVICES, SERVICES, Host
 
 pytestmark = pytest.mark.at_length
 
@@ -54,11 +54,11 @@ def _healthy(url: str) -> bool:
 
 def test_two_servers_and_two_referees_play_under_one_name(tmp_path: Path, bus: str) -> None:
     with databases_of(POSTGRESQL), ExitStack() as stack:
-        places = {DATABASE: make_database(tmp_path / "league"), BUS: bus}
+        replacements = {DATABASE: make_database(tmp_path / "league"), BUS: bus}
         # Each container has its own ports; a client of `server` finds the first of them here.
-        hosts = {f"{name}-{number}": Host(tmp_path) for name in NODES for number in (1, 2)}
+        hosts = {f"{name}-{number}": Host(tmp_path) for name in CLUSTER_SERVICES for number in (1, 2)}
         for host in hosts.values():
-            host.places = places
+            host.replacements = replacements
         front = hosts["member-1"]
         running = {}
         for name in ("member-1", "member-2", "referee-1", "referee-2"):
@@ -72,9 +72,9 @@ def test_two_servers_and_two_referees_play_under_one_name(tmp_path: Path, bus: s
         assert subprocess.run(probe, timeout=20, check=False).returncode == 0
 
         beside = front.environment("member")
-        owner = ["token", "create", "--owner", "me", f"--db={places[DATABASE]}", "--format", "json"]
+        owner = ["token", "create", "--owner", "me", f"--db={replacements[DATABASE]}", "--format", "json"]
         token = json_of(" ".join(owner[:-2]), beside)["token"]
-        nodes = json_of(f"nodes --db={places[DATABASE]}", beside)["nodes"]
+        nodes = json_of(f"nodes --db={replacements[DATABASE]}", beside)["nodes"]
         assert [node["kind"] for node in nodes] == ["server", "server", "referee", "referee"]
         for bot in ("random", "minimax"):
             front.variables["NOUGHTS_TOKEN"] = token

@@ -122,7 +122,7 @@ def test_a_course_from_the_class_list_to_the_reports(tmp_path: Path) -> None:
         ("ada\n", "--public-url games --server games:7450", "--public-url 'games': expected http:// or https://"),
     ],
 )
-def test_what_makes_no_course_is_refused(tmp_path: Path, content: str, options: str, complaint: str) -> None:
+def test_wrong_options_of_a_course_are_refused(tmp_path: Path, content: str, options: str, complaint: str) -> None:
     (tmp_path / "class.csv").write_text(content)
     line = ["course", "init", str(tmp_path / "c"), "--class", str(tmp_path / "class.csv"), *options.split()]
     code = 1 if not options else 2
@@ -184,7 +184,7 @@ def _read(address: str) -> str:
         return ""
 
 
-def test_a_folder_that_is_no_course_is_told_so(tmp_path: Path) -> None:
+def test_a_folder_without_a_course_is_an_error_with_a_fix(tmp_path: Path) -> None:
     assert "noughts course init" in run_here(["course", "night", str(tmp_path)], environment(), code=1).stderr
 
 

@@ -28,7 +28,7 @@ from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.core.version import software_version
 from noughts_server.local.plan import LocalPlan, LocalStop
 from noughts_server.local.run import play_locally
-from tests.support.ground import PATIENCE, Ground, ground_at
+from tests.support.league_server import PATIENCE, LeagueServer, league_server_at
 from tests.support.root import ROOT
 
 if TYPE_CHECKING:
@@ -50,22 +50,22 @@ PROGRAMS = {block.partition("\n")[0].removeprefix("# "): block for page in PAGES
 
 
 @pytest.fixture
-async def ground(tmp_path: Path) -> AsyncIterator[Ground]:
-    async with ground_at(tmp_path) as opened:
+async def league_server(tmp_path: Path) -> AsyncIterator[LeagueServer]:
+    async with league_server_at(tmp_path) as opened:
         yield opened
 
 
 @asynccontextmanager
-async def running(folder: Path, name: str, ground: Ground) -> AsyncIterator[asyncio.subprocess.Process]:
+async def running(folder: Path, name: str, league_server: LeagueServer) -> AsyncIterator[asyncio.subprocess.Process]:
     """A program of the pages as a process, in a folder that holds all of them."""
     for each, source in PROGRAMS.items():
-        (folder / each).write_text(source.replace(DEFAULT_ADDRESS, ground.address))
+        (folder / each).write_text(source.replace(DEFAULT_ADDRESS, league_server.address))
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         *(("-m", "pytest", "-q", "-p", "no:cacheprovider") if name.startswith("test_") else ()),
         name,
         cwd=folder,
-        env={**os.environ, "NOUGHTS_SERVER": ground.address, "NOUGHTS_TOKEN": ground.token},
+        env={**os.environ, "NOUGHTS_SERVER": league_server.address, "NOUGHTS_TOKEN": league_server.token},
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
@@ -78,7 +78,7 @@ async def running(folder: Path, name: str, ground: Ground) -> AsyncIterator[asyn
         await process.communicate()
 
 
-def test_every_program_of_the_pages_says_what_its_file_is_called() -> None:
+def test_each_program_of_the_pages_names_its_file() -> None:
     assert set(PROGRAMS) == {
         "corner.py",
         "try_corner.py",
@@ -92,19 +92,21 @@ def test_every_program_of_the_pages_says_what_its_file_is_called() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, source in PROGRAMS.items() if "run(" in source])
-async def test_bot_of_the_pages_plays_a_tournament(tmp_path: Path, ground: Ground, name: str) -> None:
-    async with running(tmp_path, name, ground), ground.opponent("random"):
+async def test_bot_of_the_pages_plays_a_tournament(tmp_path: Path, league_server: LeagueServer, name: str) -> None:
+    async with running(tmp_path, name, league_server), league_server.opponent("random"):
         bot = name.removesuffix(".py")
-        await ground.until_online(bot)
-        await ground.start("cup", bot, "random", games_per_pair=20, seed=5)
-        games = await ground.games("cup")
+        await league_server.until_online(bot)
+        await league_server.start("cup", bot, "random", games_per_pair=20, seed=5)
+        games = await league_server.games("cup")
     assert len(games) == 20
     assert {len(game.moves) >= 5 for game in games} == {True}
 
 
 @pytest.mark.parametrize("name", [name for name, source in PROGRAMS.items() if not re.search(r"run\(|stdin", source)])
-async def test_program_of_the_pages_prints_what_its_comments_say(tmp_path: Path, ground: Ground, name: str) -> None:
-    async with running(tmp_path, name, ground) as process, asyncio.timeout(PATIENCE):
+async def test_programs_of_the_pages_print_the_values_in_their_comments(
+    tmp_path: Path, league_server: LeagueServer, name: str
+) -> None:
+    async with running(tmp_path, name, league_server) as process, asyncio.timeout(PATIENCE):
         said, _ = await process.communicate()
     assert process.returncode == 0, said.decode()
     if name.startswith("test_"):
@@ -128,7 +130,7 @@ def test_batch_bots_of_the_pages_choose_the_same_cells(name: str, bot: str) -> N
     assert chosen == [one.choose(position).cell for position in positions]
 
 
-async def test_program_that_noughts_starts_plays_every_game(tmp_path: Path) -> None:
+async def test_a_program_of_the_guide_that_noughts_starts_plays(tmp_path: Path) -> None:
     (tmp_path / "lowest.py").write_text(PROGRAMS["lowest.py"])
     plan = LocalPlan(
         specs=(parse_spec(f"Lowest=exec:{sys.executable} {tmp_path / 'lowest.py'}"), parse_spec("first-free")),
@@ -145,7 +147,7 @@ async def test_program_that_noughts_starts_plays_every_game(tmp_path: Path) -> N
     assert (outcome.games, outcome.terminations, outcome.faults) == (4, {"line": 4}, ())
 
 
-async def session_of_a_game(ground: Ground) -> list[str]:
+async def session_of_a_game(league_server: LeagueServer) -> list[str]:
     """Return the messages to and from a bot that takes the lowest free cell in a game against `random`."""
     lines: list[str] = []
 
@@ -153,12 +155,12 @@ async def session_of_a_game(ground: Ground) -> list[str]:
         lines.append(f"{way:<4} {json.dumps(MessageToDict(frame, preserving_proto_field_name=True))}")
 
     async with (
-        ground.opponent("random"),
-        grpc.aio.insecure_channel(ground.address, options=CLIENT_OPTIONS) as channel,
+        league_server.opponent("random"),
+        grpc.aio.insecure_channel(league_server.address, options=CLIENT_OPTIONS) as channel,
         asyncio.timeout(PATIENCE),
     ):
         stub: PlayServiceAsyncStub = play_pb2_grpc.PlayServiceStub(channel)
-        call = stub.Play(metadata=((TOKEN_KEY, f"Bearer {ground.token}"),))
+        call = stub.Play(metadata=((TOKEN_KEY, f"Bearer {league_server.token}"),))
 
         async def up(frame: pb.PlayRequest) -> None:
             note("up", frame)
@@ -173,7 +175,7 @@ async def session_of_a_game(ground: Ground) -> list[str]:
         await up(pb.PlayRequest(hello=pb.Hello(protocol=1, bot="ada", agent="my-bot/1.0")))
         await down()
         await up(pb.PlayRequest(heartbeat=(await down()).heartbeat))
-        await ground.start("spring-cup", "ada", "random", games_per_pair=1, seed=1)
+        await league_server.start("spring-cup", "ada", "random", games_per_pair=1, seed=1)
         moves: list[int] = []
         while not (frame := await down()).ends.game:
             (handle,), (ply,), (cell,) = frame.turns.game, frame.turns.ply, frame.turns.cell
@@ -189,9 +191,9 @@ async def session_of_a_game(ground: Ground) -> list[str]:
     return lines
 
 
-async def test_session_of_the_guide_is_what_goes_over_the_wire(ground: Ground) -> None:
+async def test_the_session_of_the_guide_shows_the_real_messages(league_server: LeagueServer) -> None:
     shown = "".join(blocks(GUIDE, "text"))
-    happened = "".join(f"{line}\n" for line in await session_of_a_game(ground))
+    happened = "".join(f"{line}\n" for line in await session_of_a_game(league_server))
     assert shown == happened.replace(f'"server": "{software_version()}"', '"server": "..."')
 
 

@@ -1,4 +1,4 @@
-"""Tournaments in which nothing depends on the machine: modules with so much fuel a move."""
+"""Tournaments that do not depend on the machine: modules with an amount of fuel for each move."""
 
 import json
 from contextlib import ExitStack
@@ -46,7 +46,7 @@ def modules(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.mark.at_length
-def test_the_same_seed_gives_the_same_games_here_and_at_a_server(modules: dict[str, Path], tmp_path: Path) -> None:
+def test_a_seed_gives_the_same_games_locally_and_on_a_server(modules: dict[str, Path], tmp_path: Path) -> None:
     files = []
     for concurrency in ("1", "7"):
         files.append(tmp_path / f"games{concurrency}.jsonl")
@@ -80,14 +80,14 @@ def test_the_same_seed_gives_the_same_games_here_and_at_a_server(modules: dict[s
         run_here(["tournament", "start", "cup"], env)
         run_here(["tournament", "wait", "cup"], env)
         there = run_here(["game", "list", "cup", "--format", "json"], env).stdout
-    assert played(there) == played(here.decode())
+    assert games_by_seed(there) == games_by_seed(here.decode())
 
 
-def played(lines: str) -> list[tuple[Any, ...]]:
-    """The games, sorted by their seeds, which follow from the seed of the tournament and the number of the game."""
+def games_by_seed(lines: str) -> list[tuple[Any, ...]]:
+    """Return the games sorted by their seeds, which follow from the tournament's seed and the game's number."""
     games = [json.loads(line) for line in lines.splitlines()]
-    told = ("seed", "first", "second", "moves", "termination")
-    return sorted((*(game[name] for name in told), game.get("fault", {}).get("reason")) for game in games)
+    fields = ("seed", "first", "second", "moves", "termination")
+    return sorted((*(game[name] for name in fields), game.get("fault", {}).get("reason")) for game in games)
 
 
 @pytest.mark.parametrize(
@@ -97,6 +97,6 @@ def played(lines: str) -> list[tuple[Any, ...]]:
         (["exec:python x.py"], "expected wasm: and reference bots"),
     ],
 )
-def test_what_would_depend_on_the_machine_is_refused(options: list[str], complaint: str) -> None:
+def test_fuel_is_refused_with_clocks_and_programs(options: list[str], complaint: str) -> None:
     line = ["tournament", "run", "random", "first-free", "--fuel", "1000", *options]
     assert complaint in run_here(line, environment(), code=2).stderr

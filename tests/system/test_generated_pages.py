@@ -22,8 +22,8 @@ from tools.generated_pages.protocol import sources
 from tools.regenerate import pages
 
 REFERENCE = ROOT / "docs" / "reference"
-OTHERS = f"No such command, No such option, Did you mean, ModuleNotFoundError, {os.strerror(errno.EPERM)}"
-"""Messages of the library of the command line and of the system."""
+FOREIGN_MESSAGES = f"No such command, No such option, Did you mean, ModuleNotFoundError, {os.strerror(errno.EPERM)}"
+"""Messages of other libraries and of the system."""
 _JOINTS = re.compile(
     r"\b[A-Z]{2,}\w*\b|\b[A-Z]\b|\d+|\.\.\.|: |\b(?:got|expected|is|unknown|setting|did not|within)\b|'"
 )
@@ -52,7 +52,7 @@ def test_pictures_are_drawn_only_when_the_documentation_is_built() -> None:
     assert "<svg" in with_pictures(page)
 
 
-def test_check_names_a_page_whose_text_is_out_of_date(tmp_path: Path) -> None:
+def test_the_check_names_a_page_with_outdated_text(tmp_path: Path) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()
     limits = (REFERENCE / "limits.md").read_text(encoding="utf-8")
@@ -101,7 +101,7 @@ def test_metrics_are_those_of_a_running_server_with_their_labels() -> None:
     assert len(first_cells(text.replace("{", "`"))) > 20
 
 
-def test_each_method_is_listed_with_what_it_requires() -> None:
+def test_each_method_is_listed_with_its_scopes() -> None:
     text = page("messages.md")
     for source in sources():
         for service in source.file.service:
@@ -154,7 +154,7 @@ def test_troubleshooting_names_each_reason_and_only_messages_that_exist() -> Non
     text = (ROOT / "docs" / "how-to" / "troubleshooting.md").read_text(encoding="utf-8")
     reasons = text.partition("## All reasons")[2]
     assert [each.reason for each in KINDS if f"`{each.reason}`" not in reasons] == []
-    known = "".join(texts_of_programs()) + (ROOT / "Makefile").read_text(encoding="utf-8") + OTHERS
+    known = "".join(texts_of_programs()) + (ROOT / "Makefile").read_text(encoding="utf-8") + FOREIGN_MESSAGES
     rows = re.findall(r"(?m)^\| (`.*?) \|", text.partition("## Commands")[2].partition("## All reasons")[0])
     messages = [message for row in rows for message in re.findall(r"`([^`]+ [^`]+)`", row)]
     assert len(messages) > 40

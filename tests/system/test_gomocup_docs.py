@@ -42,7 +42,7 @@ async def test_an_engine_of_the_guide_plays(text: str) -> None:
         assert (await bot.answer(Position(parse_variant("gomoku")))).cell == 0
 
 
-def test_the_session_of_the_guide_is_what_the_engine_says() -> None:
+def test_the_session_of_the_guide_shows_the_engines_real_answers() -> None:
     command, *lines = block("gomocup-session")
     typed = [line.removeprefix("> ") for line in lines if line.startswith("> ")]
     said = [line for line in lines if not line.startswith("> ")]

@@ -1,4 +1,4 @@
-"""A long game outlives the kills of its server and of its bots: same moves, and nobody pays for a crash."""
+"""A long game survives kills of its server and its bots: the moves stay, and no clock is charged for a crash."""
 
 import json
 import signal
@@ -35,7 +35,7 @@ KILLS = (
     ("server",),
     ("server", "left", "right"),
 )
-# On this board two who place their stones in order fill 133 cells until a column is complete.
+# On this board, two bots that take the lowest free cell play 133 plies until a column is complete.
 VARIANT, PLIES = "mnk:12,12,12", 133
 SLEEPER = """
 import time
@@ -51,30 +51,30 @@ run(Sleeper(), name="{name}")
 
 
 class Row(NamedTuple):
-    """The game, as the journal or the table of games has it."""
+    """The game in the journal or in the table of games."""
 
     moves: bytes
     times: list[int]
     clocks_us: tuple[int, ...]
 
 
-def read(path: Path, statement: str) -> Row | None:
+def read_row(path: Path, statement: str) -> Row | None:
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
         row = connection.execute(statement).fetchone()
     return None if row is None else Row(row[0], unpack_times(row[1]), row[2:])
 
 
-def journaled(path: Path) -> Row | None:
-    return read(path, "SELECT moves, times, first_clock_us, second_clock_us FROM journal")
+def journal_row(path: Path) -> Row | None:
+    return read_row(path, "SELECT moves, times, first_clock_us, second_clock_us FROM journal")
 
 
-class House:
+class KillableLeague:
     """A server and two bots, which are killed and started again."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "noughts.db"
         self.up = 0.0
-        """Seconds for which there was a server: from before its start until after its end."""
+        """Seconds from the start of each server to its end, in total."""
         self.env = environment()
         self._folder = folder
         self._began = 0.0
@@ -82,7 +82,7 @@ class House:
         self._processes: dict[str, subprocess.Popen[str]] = {}
 
     async def begin(self) -> None:
-        """Make the database, with a tournament of one game that resumes when a server is there."""
+        """Create the database, with a tournament of one game that resumes when a server starts."""
         new = NewTournament("long", TournamentSettings(VARIANT, LIMIT, games_per_pair=1))
         async with open_arena(self.path) as arena:
             await arena.store.write(partial(make_tournament, new=new, bots=("left", "right"), start=True))
@@ -127,8 +127,8 @@ class House:
         self.kill(*self._processes)
 
     async def plies(self, plies: int) -> None:
-        """Returns when so many are committed."""
-        await wait_until(lambda: len((journaled(self.path) or Row(b"", [], ())).moves) >= plies)
+        """Wait until this number of plies is committed."""
+        await wait_until(lambda: len((journal_row(self.path) or Row(b"", [], ())).moves) >= plies)
 
     def _start(self, name: str, command: list[str]) -> "subprocess.Popen[str]":
         process = subprocess.Popen(
@@ -144,43 +144,43 @@ class House:
 
 
 @contextmanager
-def house_in(folder: Path) -> Iterator[House]:
-    house = House(folder)
+def killable_league(folder: Path) -> Iterator[KillableLeague]:
+    league = KillableLeague(folder)
     try:
-        yield house
+        yield league
     finally:
-        house.kill_all()
+        league.kill_all()
 
 
 @pytest.mark.timeout(300)
 async def test_a_game_killed_five_times_keeps_its_moves_and_clocks(tmp_path: Path) -> None:
-    left: list[Row] = []
-    with house_in(tmp_path) as house:
-        await house.begin()
-        house.serve()
-        house.play("left", "right")
+    rows_at_kills: list[Row] = []
+    with killable_league(tmp_path) as league:
+        await league.begin()
+        league.serve()
+        league.play("left", "right")
         for number, victims in enumerate(KILLS, start=1):
-            await house.plies(15 * number)
-            house.kill(*victims)
-            row = journaled(house.path)
+            await league.plies(15 * number)
+            league.kill(*victims)
+            row = journal_row(league.path)
             assert row is not None
-            left.append(row)
+            rows_at_kills.append(row)
             if "server" in victims:
-                house.serve()
+                league.serve()
             if len(victims) == 3:
-                shown = json.loads(run_here(["game", "show", "long/1", "--format", "json"], house.env).stdout)
+                shown = json.loads(run_here(["game", "show", "long/1", "--format", "json"], league.env).stdout)
                 assert (bytes(shown["moves"]), shown["termination"]) == (row.moves, "going_on")
-            house.play(*(name for name in victims if name != "server"))
-        await wait_until(lambda: read(house.path, "SELECT moves, times FROM games") is not None)
-        house.kill("server")
-    game = read(house.path, "SELECT moves, times FROM games")
+            league.play(*(name for name in victims if name != "server"))
+        await wait_until(lambda: read_row(league.path, "SELECT moves, times FROM games") is not None)
+        league.kill("server")
+    game = read_row(league.path, "SELECT moves, times FROM games")
     assert game is not None
     assert game.moves == bytes(range(PLIES))
-    assert journaled(house.path) is None
-    for row in left:
+    assert journal_row(league.path) is None
+    for row in rows_at_kills:
         assert 10 < len(row.moves) < PLIES, "it was not killed in its middle"
         assert game.moves[: len(row.moves)] == row.moves
         assert game.times[: len(row.times)] == row.times
         assert row.clocks_us == clocks_after((LIMIT, LIMIT), row.times)
-    # Only one of the two thinks at a time: so nobody was charged with the time for which there was no server.
-    assert sum(game.times) / 1e6 < house.up
+    # One bot thinks at a time. All charged times fit into the time with a server, so crashes were not charged.
+    assert sum(game.times) / 1e6 < league.up

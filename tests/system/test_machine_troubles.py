@@ -1,4 +1,4 @@
-"""A server whose machine has no disk space or files left says so, and continues when there are some again."""
+"""A server whose machine has no disk space or file descriptors reports it, and continues when there are some."""
 
 import json
 import socket
@@ -11,7 +11,7 @@ import pytest
 from tests.support.mounts import Disk, small_disk
 from tests.support.processes import PROGRAM, environment, eventually, first_line, json_of, run_here, started
 
-from .test_store_troubles import events, fill, one_line
+from .test_store_troubles import events, fill, short_error
 
 SERVE = ("serve", "--no-web", "--listen", "127.0.0.1:0", "--format", "json", "--log-format", "json", "--db")
 BOT = """from noughts_bots import Bot
@@ -23,7 +23,7 @@ class Mine(Bot):
 
 
 def logging_to(log: Path, before: str = "") -> tuple[str, ...]:
-    """The command that runs a program whose stderr is this file, after a command of the shell."""
+    """Return a command that runs a program with its stderr in this file, after the shell command `before`."""
     return ("sh", "-c", f'{before}exec "$@" 2>"{log}"', "sh")
 
 
@@ -34,7 +34,7 @@ def disk(tmp_path: Path) -> Iterator[Disk]:
         yield mounted
 
 
-def test_full_temporary_folder_refuses_an_upload_in_words(disk: Disk, tmp_path: Path) -> None:
+def test_a_full_temporary_folder_refuses_uploads_with_a_reason(disk: Disk, tmp_path: Path) -> None:
     database, bot, log = tmp_path / "x.db", tmp_path / "mine.py", tmp_path / "log"
     bot.write_text(BOT)
     env, ballast = environment(TMPDIR=str(disk.folder)), disk.here / "ballast"
@@ -44,7 +44,7 @@ def test_full_temporary_folder_refuses_an_upload_in_words(disk: Disk, tmp_path: 
         token = json_of(f"token create --owner ada --scope submit --db {database}", environment())["token"]
         env = environment(NOUGHTS_SERVER=address, NOUGHTS_TOKEN=token)
         fill(ballast)
-        refused = one_line(run_here(["bot", "submit", str(bot)], env, code=1).stderr)
+        refused = short_error(run_here(["bot", "submit", str(bot)], env, code=1).stderr)
         assert "the server cannot do this now: a disk of its machine is full" in refused
         ballast.unlink()
         run_here(["bot", "submit", str(bot)], env)
@@ -53,7 +53,7 @@ def test_full_temporary_folder_refuses_an_upload_in_words(disk: Disk, tmp_path: 
     assert [each["problem"] for each in events(text, "machine_trouble")] == ["a disk of its machine is full"]
 
 
-def test_server_without_files_logs_it_and_accepts_calls_again(tmp_path: Path) -> None:
+def test_a_server_without_free_descriptors_logs_it_and_recovers(tmp_path: Path) -> None:
     log = tmp_path / "log"
     limited = (*logging_to(log, "ulimit -n 128; "), *PROGRAM)
     with started([*SERVE, str(tmp_path / "x.db")], environment(), limited) as server:
@@ -68,7 +68,7 @@ def test_server_without_files_logs_it_and_accepts_calls_again(tmp_path: Path) ->
         assert json_of("health", environment(NOUGHTS_SERVER=address))["status"] == "serving"
 
 
-def test_server_without_files_closes_idle_connections_that_stay(tmp_path: Path) -> None:
+def test_a_server_without_free_descriptors_closes_idle_connections(tmp_path: Path) -> None:
     log = tmp_path / "log"
     limited = (*logging_to(log, "ulimit -n 128; "), *PROGRAM)
     with started([*SERVE, str(tmp_path / "x.db")], environment(), limited) as server, ExitStack() as connections:

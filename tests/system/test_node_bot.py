@@ -19,11 +19,11 @@ from noughts_server.competition.tournament_settings import TournamentSettings
 from noughts_server.launching.launcher import Locking
 from noughts_server.local.plan import LocalPlan, LocalStop
 from noughts_server.local.run import play_locally
-from tests.support.ground import Ground, ground_at
+from tests.support.league_server import LeagueServer, league_server_at
 from tests.support.node import NODE
 from tests.support.root import ROOT
 
-from .node import NodeBot, installed_bot, node_bot
+from .node import NodeBot, install_bot, node_bot
 
 BLAMELESS = {types_pb2.TERMINATION_LINE, types_pb2.TERMINATION_BOARD_FULL}
 
@@ -31,19 +31,19 @@ BLAMELESS = {types_pb2.TERMINATION_LINE, types_pb2.TERMINATION_BOARD_FULL}
 @pytest.fixture(scope="module")
 def bot(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The example as its author has it after `npm ci`."""
-    return installed_bot(tmp_path_factory.mktemp("node"))
+    return install_bot(tmp_path_factory.mktemp("node"))
 
 
 @pytest.fixture
-async def ground(tmp_path: Path) -> AsyncIterator[Ground]:
-    async with ground_at(tmp_path) as opened:
+async def league_server(tmp_path: Path) -> AsyncIterator[LeagueServer]:
+    async with league_server_at(tmp_path) as opened:
         yield opened
 
 
 @asynccontextmanager
-async def playing(bot: Path, ground: Ground, address: str = "") -> AsyncIterator[NodeBot]:
+async def playing(bot: Path, league_server: LeagueServer, address: str = "") -> AsyncIterator[NodeBot]:
     """The bot, logged in."""
-    async with node_bot(bot, address or ground.address, ground.token) as running:
+    async with node_bot(bot, address or league_server.address, league_server.token) as running:
         await running.until("playing as bots/node/versions/1")
         yield running
 
@@ -113,65 +113,67 @@ def points(games: list[games_pb2.Game]) -> float:
     ],
 )
 async def test_bot_plays_every_game_without_a_fault(
-    bot: Path, ground: Ground, variant: str, opponent: str, least: float
+    bot: Path, league_server: LeagueServer, variant: str, opponent: str, least: float
 ) -> None:
-    async with ground.opponent(opponent), playing(bot, ground):
-        await ground.start("cup", "node", opponent, variant=variant, games_per_pair=60, seed=3)
-        games = await ground.games("cup")
+    async with league_server.opponent(opponent), playing(bot, league_server):
+        await league_server.start("cup", "node", opponent, variant=variant, games_per_pair=60, seed=3)
+        games = await league_server.games("cup")
     assert len(games) == 60
     assert {game.termination for game in games} <= BLAMELESS
     assert points(games) >= least
 
 
 @pytest.mark.parametrize("variant", ["tictactoe", "mnk:5,5,4"])
-async def test_bot_keeps_its_time_at_half_a_second_a_move(bot: Path, ground: Ground, variant: str) -> None:
+async def test_bot_keeps_its_time_at_half_a_second_a_move(bot: Path, league_server: LeagueServer, variant: str) -> None:
     limit = types_pb2.TimeControl(move_us=500_000)
-    async with ground.opponent("random"), playing(bot, ground):
-        await ground.start("cup", "node", "random", variant=variant, time=limit, games_per_pair=20, seed=3)
-        games = await ground.games("cup")
+    async with league_server.opponent("random"), playing(bot, league_server):
+        await league_server.start("cup", "node", "random", variant=variant, time=limit, games_per_pair=20, seed=3)
+        games = await league_server.games("cup")
     assert len(games) == 20
     assert {game.termination for game in games} <= BLAMELESS
 
 
-async def test_bot_prints_the_fault_by_which_it_lost_a_game(bot: Path, ground: Ground, tmp_path: Path) -> None:
+async def test_bot_prints_the_fault_by_which_it_lost_a_game(
+    bot: Path, league_server: LeagueServer, tmp_path: Path
+) -> None:
     faulty = tmp_path / "faulty"
     shutil.copytree(bot, faulty, symlinks=True)
     (faulty / "player.js").write_text(
         f"export {{ parseVariant }} from {json.dumps(str(bot / 'player.js'))};\n"
         "export const choose = (variant, moves) => (moves.length ? moves[0] : 0);\n"
     )
-    async with ground.opponent("first-free"), playing(faulty, ground) as node:
-        await ground.start("cup", "node", "first-free", games_per_pair=1, seed=3)
-        await ground.games("cup")
+    async with league_server.opponent("first-free"), playing(faulty, league_server) as node:
+        await league_server.start("cup", "node", "first-free", games_per_pair=1, seed=3)
+        await league_server.games("cup")
         await node.until("TERMINATION_ILLEGAL_MOVE, this bot placed a stone on a3 (cell 0), which is occupied")
 
 
-async def test_games_go_on_where_they_were_after_the_connection_is_cut(bot: Path, ground: Ground) -> None:
+async def test_games_continue_after_the_connection_is_cut(bot: Path, league_server: LeagueServer) -> None:
     conditions: dict[str, Any] = {"variant": "mnk:5,5,4", "games_per_pair": 800, "concurrency": 32, "seed": 7}
     async with (
-        ground.opponent("random"),
-        relay_to(ground.address) as relay,
-        playing(bot, ground, relay.address) as node,
+        league_server.opponent("random"),
+        relay_to(league_server.address) as relay,
+        playing(bot, league_server, relay.address) as node,
     ):
-        await ground.start("cut", "node", "random", **conditions)
-        await ground.until("cut", lambda each: each.games_done > 0)
+        await league_server.start("cut", "node", "random", **conditions)
+        await league_server.until("cut", lambda each: each.games_done > 0)
         relay.cut()
         await node.until("connection lost, dialling again")
-        done = (await ground.until("cut", lambda each: True)).games_done
+        done = (await league_server.until("cut", lambda each: True)).games_done
         assert done < 800, "the tournament ended before the cut: play more games"
         await node.until("playing as")
-        cut = await ground.games("cut")
-        await ground.start("whole", "node", "random", **conditions)
-        whole = await ground.games("whole")
+        cut = await league_server.games("cut")
+        await league_server.start("whole", "node", "random", **conditions)
+        whole = await league_server.games("whole")
     assert len(cut) == 800
     assert {game.termination for game in cut} <= BLAMELESS
     # The same chance at the same ply, asked once or twice: the same games.
     assert [list(game.moves) for game in cut] == [list(game.moves) for game in whole]
 
 
-async def test_bot_comes_back_when_the_server_is_back(bot: Path, tmp_path: Path) -> None:
+async def test_the_node_bot_reconnects_to_a_restarted_server(bot: Path, tmp_path: Path) -> None:
     async with AsyncExitStack() as bots:
-        async with ground_at(tmp_path) as first:
+        async with league_server_at(tmp_path) as first:
             node = await bots.enter_async_context(playing(bot, first))
             async with first.opponent("random"):
                 await first.start(
@@ -180,7 +182,7 @@ async def test_bot_comes_back_when_the_server_is_back(bot: Path, tmp_path: Path)
                 done = (await first.until("cup", lambda each: each.games_done > 0)).games_done
                 assert done < 800, "the tournament ended before the server: play more games"
         await node.until("connection lost")
-        async with ground_at(tmp_path, listen=first.address, token=first.token) as second:
+        async with league_server_at(tmp_path, listen=first.address, token=first.token) as second:
             await node.until("playing as")
             async with second.opponent("random"):
                 games = await second.games("cup")
@@ -188,43 +190,43 @@ async def test_bot_comes_back_when_the_server_is_back(bot: Path, tmp_path: Path)
     assert {game.termination for game in games} <= BLAMELESS
 
 
-async def test_idle_bot_echoes_heartbeats_and_is_not_taken_for_gone(bot: Path, tmp_path: Path) -> None:
-    async with ground_at(tmp_path, heartbeat=0.1) as ground, playing(bot, ground) as node:
-        await ground.until_frames_up(10)
+async def test_the_idle_node_bot_echoes_heartbeats_and_stays_online(bot: Path, tmp_path: Path) -> None:
+    async with league_server_at(tmp_path, heartbeat=0.1) as league_server, playing(bot, league_server) as node:
+        await league_server.until_frames_up(10)
         node.process.kill()
         await node.exit_code()
-    assert node.said.count("playing as") == 1
-    assert "connection lost" not in node.said
+    assert node.output.count("playing as") == 1
+    assert "connection lost" not in node.output
 
 
-async def test_wrong_token_ends_it_with_the_servers_words(bot: Path, ground: Ground) -> None:
-    async with node_bot(bot, ground.address, "nou_wrong") as node:
+async def test_a_wrong_token_ends_the_node_bot_with_the_servers_error(bot: Path, league_server: LeagueServer) -> None:
+    async with node_bot(bot, league_server.address, "nou_wrong") as node:
         assert await node.exit_code() == 1
-    assert "the server refused the bot: UNAUTHENTICATED" in node.said
-    assert "playing as" not in node.said
+    assert "the server refused the bot: UNAUTHENTICATED" in node.output
+    assert "playing as" not in node.output
 
 
-async def test_without_a_token_it_says_where_one_comes_from(bot: Path, ground: Ground) -> None:
-    async with node_bot(bot, ground.address, "") as node:
+async def test_without_a_token_the_node_bot_names_the_command(bot: Path, league_server: LeagueServer) -> None:
+    async with node_bot(bot, league_server.address, "") as node:
         assert await node.exit_code() == 2
-    assert "noughts token create" in node.said
+    assert "noughts token create" in node.output
 
 
-async def test_option_it_does_not_know_gets_the_usage(bot: Path, ground: Ground) -> None:
-    async with node_bot(bot, ground.address, ground.token, "--sever", "x") as node:
+async def test_an_unknown_option_of_the_node_bot_prints_its_usage(bot: Path, league_server: LeagueServer) -> None:
+    async with node_bot(bot, league_server.address, league_server.token, "--sever", "x") as node:
         assert await node.exit_code() == 2
-    assert "'--sever'" in node.said
-    assert "usage: " in node.said
+    assert "'--sever'" in node.output
+    assert "usage: " in node.output
 
 
-async def test_older_of_two_bots_of_one_name_stops_instead_of_fighting(bot: Path, ground: Ground) -> None:
-    async with playing(bot, ground) as older, playing(bot, ground) as newer:
+async def test_the_older_of_two_node_bots_with_one_name_stops(bot: Path, league_server: LeagueServer) -> None:
+    async with playing(bot, league_server) as older, playing(bot, league_server) as newer:
         assert await older.exit_code() == 1
         assert newer.process.returncode is None
-    assert "ABORTED: bots/node logged in again elsewhere" in older.said
+    assert "ABORTED: bots/node logged in again elsewhere" in older.output
 
 
-def test_its_board_and_its_chance_are_those_of_the_server(bot: Path) -> None:
+def test_the_node_bot_has_the_servers_boards_and_random_numbers(bot: Path) -> None:
     variants = ["tictactoe", "mnk:5,5,4", "mnk:7,6,4", "mnk:6,3,3", "mnk:2,5,1", "mnk:30,30,5"]
     draws = [(seed, ply, bound) for seed in (0, 7, 2**63, 2**64 - 1) for ply in (0, 1, 8, 899) for bound in (1, 9, 900)]
     program = f"""
@@ -246,7 +248,7 @@ def test_its_board_and_its_chance_are_those_of_the_server(bot: Path) -> None:
     assert drawn == [Draws(seed, ply).below(bound) for seed, ply, bound in draws]
 
 
-async def test_a_referee_that_starts_it_is_dialled_by_it(bot: Path) -> None:
+async def test_the_node_bot_connects_to_a_referee_that_starts_it(bot: Path) -> None:
     plan = LocalPlan(
         specs=tuple(
             map(parse_spec, (f"Node=exec{{dial=true}}:{NODE} {bot}/bot.js --proto {ROOT}/proto", "first-free"))

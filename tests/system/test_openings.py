@@ -12,7 +12,7 @@ from tests.support.command_line import invoke
 
 
 class Chooser(Bot):
-    """Puts two more stones where it may, takes O, and remembers its questions."""
+    """Places two more stones if it can, otherwise takes O, and records its questions."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, int, int]] = []
@@ -41,12 +41,13 @@ def test_bots_agree_in_turn_on_the_opening_of_their_game() -> None:
     with serving() as server:
         result = server.match(bot, "fives", variant="gomoku+swap2", games=2, seed=3)
     assert bot.asked == [("swap2", 0, 0), ("swap2", 1, 3)]
-    opened, answered = result.games
-    # Where it opened, `fives` took X or O; else `fives` chose once it had put two more.
-    assert opened.moves[:3] == [0, 1, 2]
-    assert answered.moves[3:5] == [200, 201]
+    own_opening, opponents_opening = result.games
+    # In the first game the bot opened and `fives` took a side. In the second, `fives` opened, the bot placed two
+    # more stones, and `fives` took a side.
+    assert own_opening.moves[:3] == [0, 1, 2]
+    assert opponents_opening.moves[3:5] == [200, 201]
     assert [game.first for game in result.games].count("fives") == bot.sides.count(1)
-    assert bot.begun[0] == opened.moves[: len(bot.begun[0])]
+    assert bot.begun[0] == own_opening.moves[: len(bot.begun[0])]
 
 
 class Failing(Bot):

@@ -12,7 +12,7 @@ MATCH = "match first-free random --games 400 --time 1/move --concurrency 1 --see
 HALT_SECONDS = 1.4
 
 
-def test_nobody_loses_on_time_while_the_server_is_stopped(tmp_path: Path) -> None:
+def test_no_player_loses_on_time_while_the_server_is_stopped(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "noughts_server.cli", *MATCH.split()]
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=tmp_path) as process:
         while process.poll() is None:
@@ -21,6 +21,6 @@ def test_nobody_loses_on_time_while_the_server_is_stopped(tmp_path: Path) -> Non
             time.sleep(HALT_SECONDS)
             os.kill(process.pid, signal.SIGCONT)
         assert process.stdout is not None
-        told = json.loads(process.stdout.read())
-    assert told["games"] == 400
-    assert "timeout" not in told["terminations"]
+        outcome = json.loads(process.stdout.read())
+    assert outcome["games"] == 400
+    assert "timeout" not in outcome["terminations"]

@@ -3,7 +3,7 @@
 from tools.plain_words import findings
 
 
-def test_banned_wording_is_found_with_its_line_and_what_to_write() -> None:
+def test_banned_wording_is_found_with_its_line_and_a_fix() -> None:
     text = "# Title\n\nA bot that is told nothing.\nWho plays first wins.\nGames in flight go on."
     assert [found.split(". Fix: ")[0] for found in findings("page.md", text)] == [
         "page.md:3: 'is told'",

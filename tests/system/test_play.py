@@ -1,4 +1,4 @@
-"""`noughts play` in a real terminal: keys go in, and what the screen shows is read."""
+"""`noughts play` in a real terminal: tests press keys and read the screen."""
 
 import json
 import re
@@ -13,14 +13,14 @@ from noughts_server.testing import ServerUnderTest, serving
 from tests.support.processes import environment, first_line, run_noughts, started
 from tests.support.root import ROOT
 
-from .terminal import CTRL_C, DOWN, ENTER, RIGHT, Terminal, running, terminal
+from .terminal import CTRL_C, DOWN, ENTER, RIGHT, Terminal, program_on_terminal, terminal
 
 GREEN, RED = "1e7f3a", "b3261e"
 LEFT_ALTERNATE_SCREEN, CURSOR_SHOWN = b"\x1b[?1049l", b"\x1b[?25h"
 
 
-def plays(screen: Terminal, keys: str, *replies: str) -> None:
-    """Presses a key, and the next one when the bot's reply is on the board."""
+def press_keys(screen: Terminal, keys: str, *replies: str) -> None:
+    """Press these keys; before the next one, wait for the bot's reply on the board."""
     for key, reply in zip(keys, [*replies, ""], strict=False):
         screen.press(key)
         if reply:
@@ -28,13 +28,13 @@ def plays(screen: Terminal, keys: str, *replies: str) -> None:
 
 
 def winning_colours(screen: Terminal) -> set[str]:
-    """Waits for the line of three that won; the colours behind the signs that mark it."""
+    """Wait for the mark of the winning line, and return the background colours of its signs."""
     screen.until(lambda shown: shown.count("*") == 6)
     return {character.bg for _, _, character in screen.characters() if character.data == "*"}
 
 
-def shows(name: str, games: int) -> Callable[[str], bool]:
-    """Does the score say that?"""
+def score_is(name: str, games: int) -> Callable[[str], bool]:
+    """Return a condition: the score of this player is `games`."""
     return lambda shown: re.search(rf"{name} +{games}\n", shown) is not None
 
 
@@ -42,8 +42,8 @@ def colours(screen: Terminal) -> set[str]:
     return {colour for _, _, character in screen.characters() for colour in (character.fg, character.bg)}
 
 
-def is_as_before(screen: Terminal) -> bool:
-    """Has the program left the terminal as it found it?"""
+def is_restored(screen: Terminal) -> bool:
+    """Return whether the program has restored the terminal."""
     after = screen.written.rpartition(LEFT_ALTERNATE_SCREEN)
     return bool(after[1]) and CURSOR_SHOWN in screen.written and screen.mode() == screen.mode_before
 
@@ -51,36 +51,36 @@ def is_as_before(screen: Terminal) -> bool:
 def test_a_person_wins_on_the_keypad_and_the_line_is_green() -> None:
     with terminal("play first-free --first me --mark X") as screen:
         screen.until("Your turn (X).")
-        plays(screen, "591", "a3", "b3")
+        press_keys(screen, "591", "a3", "b3")
         screen.until("You win: the line is complete.")
         assert winning_colours(screen) == {GREEN}
-        screen.until(shows("you", 1))
+        screen.until(score_is("you", 1))
 
 
 def test_a_person_loses_and_the_line_is_red() -> None:
     with terminal("play first-free --first opponent --mark X") as screen:
         screen.until("last: a3 (first-free)")
-        plays(screen, "32", "b3")
+        press_keys(screen, "32", "b3")
         screen.until("first-free wins: the line is complete.")
         assert winning_colours(screen) == {RED}
 
 
-def test_nobody_wins_on_a_full_board() -> None:
+def test_a_full_board_is_a_draw_on_the_screen() -> None:
     with terminal("play first-free --first me") as screen:
         screen.until("Your turn")
-        plays(screen, "84513", "a3", "c3", "c2", "b1")
+        press_keys(screen, "84513", "a3", "c3", "c2", "b1")
         screen.until("Nobody wins: the board is full.")
-        assert "*" not in screen.until(shows("draws", 1))
+        assert "*" not in screen.until(score_is("draws", 1))
 
 
-def test_a_taken_cell_is_refused_and_nothing_is_lost() -> None:
+def test_a_taken_cell_is_refused_and_the_game_continues() -> None:
     with terminal("play first-free --first me") as screen:
         screen.until("Your turn")
-        plays(screen, "5", "a3")
+        press_keys(screen, "5", "a3")
         screen.press("7")
         screen.until("a3 is taken: choose a free cell.")
         assert "last: a3 (first-free)" in screen.until("Your turn")
-        plays(screen, "9", "b3")
+        press_keys(screen, "9", "b3")
 
 
 def test_arrows_move_the_cursor_and_enter_plays_there() -> None:
@@ -103,12 +103,12 @@ def test_undo_returns_to_the_persons_turn_and_its_score() -> None:
         screen.until("Your turn")
         screen.press("u")
         screen.until("There is nothing to take back.")
-        plays(screen, "591", "a3", "b3")
+        press_keys(screen, "591", "a3", "b3")
         screen.until("You win")
-        screen.until(shows("you", 1))
+        screen.until(score_is("you", 1))
         screen.press("u")
         screen.until("Your turn")
-        screen.until(shows("you", 0))
+        screen.until(score_is("you", 0))
         screen.press("u")
         screen.until("last: a3 (first-free)")
 
@@ -118,9 +118,9 @@ def test_a_new_game_is_one_key_and_the_players_begin_in_turn() -> None:
         first = screen.until("cursor: b2").split("\n")[0]
         if "first-free" in first:
             screen.until("last: a3 (first-free)")
-            plays(screen, "32", "b3")
+            press_keys(screen, "32", "b3")
         else:
-            plays(screen, "591", "a3", "b3")
+            press_keys(screen, "591", "a3", "b3")
         screen.until("the line is complete")
         screen.press("n")
         second = screen.until("game 2").split("\n")[0]
@@ -128,28 +128,28 @@ def test_a_new_game_is_one_key_and_the_players_begin_in_turn() -> None:
 
 
 @pytest.mark.parametrize("key", ["q", CTRL_C])
-def test_leaving_puts_the_terminal_in_order_and_says_what_was_played(key: str) -> None:
+def test_leaving_restores_the_terminal_and_prints_the_score(key: str) -> None:
     with terminal("play first-free --first me --seed 7") as screen:
         screen.until("Your turn")
-        plays(screen, "591", "a3", "b3")
+        press_keys(screen, "591", "a3", "b3")
         screen.until("You win")
         screen.press(key)
-        assert screen.ended() == 0
-        assert is_as_before(screen)
+        assert screen.wait_for_exit() == 0
+        assert is_restored(screen)
         printed = screen.written.rpartition(LEFT_ALTERNATE_SCREEN)[2].decode()
         assert "tictactoe, 1 game: you 1, draws 0, first-free 0; seed 7\r\n" in printed
 
 
-def test_a_signal_to_stop_puts_the_terminal_in_order() -> None:
+def test_a_signal_to_stop_restores_the_terminal() -> None:
     with terminal("play first-free --first me") as screen:
         screen.until("Your turn")
         screen.process.terminate()
-        assert screen.ended() == 0
-        assert is_as_before(screen)
+        assert screen.wait_for_exit() == 0
+        assert is_restored(screen)
 
 
-def test_a_terminal_that_is_closed_leaves_nobody_playing() -> None:
-    # It is not the terminal of the program's session: no signal comes.
+def test_closing_the_terminal_ends_the_program() -> None:
+    # The terminal does not control the program's session, so the kernel sends no SIGHUP.
     with terminal("play first-free --first me") as screen:
         screen.until("Your turn")
         assert screen.hang_up() != 0
@@ -172,16 +172,16 @@ run_mode(PlayMode(BotSeating(Match(parse_variant("tictactoe"), players, always_f
 """
 
 
-def test_a_failure_puts_the_terminal_in_order_before_it_is_told() -> None:
-    with running((sys.executable, "-c", FAILING)) as screen:
+def test_a_failure_restores_the_terminal_before_its_traceback() -> None:
+    with program_on_terminal((sys.executable, "-c", FAILING)) as screen:
         screen.until("Your turn")
         screen.press("5")
-        assert screen.ended() == 1
-        assert is_as_before(screen)
+        assert screen.wait_for_exit() == 1
+        assert is_restored(screen)
         assert b"there is nothing to divide" in screen.written.rpartition(LEFT_ALTERNATE_SCREEN)[2]
 
 
-def test_a_click_plays_the_cell_and_words_at_the_bottom_are_buttons() -> None:
+def test_a_click_plays_a_cell_or_presses_a_button_at_the_bottom() -> None:
     with terminal("play first-free --first me --mark X") as screen:
         screen.until("Your turn")
         lines = screen.text.split("\n")
@@ -194,7 +194,7 @@ def test_a_click_plays_the_cell_and_words_at_the_bottom_are_buttons() -> None:
         screen.until_without("last:")
 
 
-def test_help_lies_on_the_board_until_a_key_is_pressed() -> None:
+def test_help_covers_the_board_until_a_key_is_pressed() -> None:
     with terminal("play first-free --first me") as screen:
         screen.until("Your turn")
         screen.press("?")
@@ -203,13 +203,13 @@ def test_help_lies_on_the_board_until_a_key_is_pressed() -> None:
         assert "last:" not in screen.until_without("keypad")
 
 
-def test_a_bot_that_thinks_long_says_so_and_people_can_leave() -> None:
+def test_a_long_thought_is_shown_and_the_user_can_leave() -> None:
     with terminal("play minimax:depth=9 --variant mnk:6,6,5 --first opponent") as screen:
         screen.until("is thinking. 1 s")
         screen.press("5")
         screen.press("q")
-        assert screen.ended() == 0
-        assert is_as_before(screen)
+        assert screen.wait_for_exit() == 0
+        assert is_restored(screen)
 
 
 def test_two_people_play_at_one_keyboard() -> None:
@@ -272,7 +272,7 @@ def test_on_a_narrow_screen_the_panel_is_below_the_board(size: tuple[int, int]) 
 
 
 @pytest.mark.parametrize("size, moves", [((80, 24), 4), ((120, 40), 8)])
-def test_the_last_moves_stand_beside_the_board_as_many_as_have_room(size: tuple[int, int], moves: int) -> None:
+def test_the_last_moves_are_listed_next_to_the_board(size: tuple[int, int], moves: int) -> None:
     with terminal("play person --variant gomoku --first me", size=size) as screen:
         screen.until("Person A")
         for row in range(1, 9):
@@ -283,14 +283,14 @@ def test_the_last_moves_stand_beside_the_board_as_many_as_have_room(size: tuple[
         assert len(re.findall(r"\d\. [ac]\d  [ac]\d\b", shown)) >= moves
 
 
-def test_a_hint_puts_the_cursor_where_a_reference_bot_would_play() -> None:
+def test_a_hint_moves_the_cursor_to_a_reference_bots_move() -> None:
     with terminal("play first-free --first me") as screen:
         screen.until("Your turn")
-        plays(screen, "5", "a3")
+        press_keys(screen, "5", "a3")
         screen.press("4")
         screen.until("last: b3 (first-free)")
         screen.press("h")
-        # The line is complete there.
+        # c2 completes the line.
         screen.until("Hint from minimax: c2 (score ")
         screen.until("cursor: c2")
         screen.press(ENTER)
@@ -299,7 +299,7 @@ def test_a_hint_puts_the_cursor_where_a_reference_bot_would_play() -> None:
         screen.until("The game is over: press n for a new one.")
 
 
-def test_a_bot_that_weighs_its_moves_says_what_it_thinks_of_the_last_one() -> None:
+def test_the_score_of_a_bots_last_move_is_shown_if_it_has_one() -> None:
     with terminal("play nextstep --first me --seed 1") as screen:
         screen.until("Your turn")
         screen.press("5")
@@ -308,29 +308,29 @@ def test_a_bot_that_weighs_its_moves_says_what_it_thinks_of_the_last_one() -> No
         screen.until_without("score of")
     with terminal("play first-free --first me") as screen:
         screen.until("Your turn")
-        plays(screen, "5", "a3")
+        press_keys(screen, "5", "a3")
         assert "score of" not in screen.text
 
 
-def test_no_colour_is_used_where_none_is_wanted() -> None:
+def test_no_color_disables_colours() -> None:
     with terminal("play first-free --first me", env={"NO_COLOR": "1"}) as screen:
         screen.until("Your turn")
-        plays(screen, "591", "a3", "b3")
+        press_keys(screen, "591", "a3", "b3")
         screen.until(lambda shown: "You win" in shown and shown.count("*") == 6)
         grey = {"default"} | {colour for colour in colours(screen) if colour[0:2] == colour[2:4] == colour[4:6]}
         assert colours(screen) <= grey
 
 
-def test_games_and_result_can_be_written_down(tmp_path: Path) -> None:
+def test_games_and_result_can_be_saved(tmp_path: Path) -> None:
     file = tmp_path / "games.jsonl"
     with terminal(f"play first-free --first me --seed 3 --format json -o {file}") as screen:
         screen.until("Your turn")
-        plays(screen, "591", "a3", "b3")
+        press_keys(screen, "591", "a3", "b3")
         screen.until("You win")
         screen.press("n")
         screen.until("game 2")
         screen.press("q")
-        assert screen.ended() == 0
+        assert screen.wait_for_exit() == 0
         printed = screen.written.rpartition(LEFT_ALTERNATE_SCREEN)[2].decode()
         document = json.loads(printed[printed.index("{") :])
     assert document == {
@@ -356,7 +356,7 @@ def test_a_learner_learns_from_people_and_its_long_name_fits(tmp_path: Path) -> 
             screen.press(key)
             screen.until(reply)
         screen.press("q")
-        assert screen.ended() == 0
+        assert screen.wait_for_exit() == 0
     assert "\ngames 1\n" in file.read_text()
 
 
@@ -389,7 +389,7 @@ def test_two_people_play_each_other_through_a_server(server: ServerUnderTest) ->
             calling.press("1")
             calling.until("You win: the line is complete.")
             waiting.until("bob-person wins: the line is complete.")
-            # Ada begins the second game, which waits until the end of the first one has been looked at.
+            # Ada begins the second game, which starts after both have seen the end of the first one.
             waiting.until("Your turn (O).")
             waiting.press("q")
             waiting.until("Resign this game and leave? y/n")
@@ -398,12 +398,12 @@ def test_two_people_play_each_other_through_a_server(server: ServerUnderTest) ->
             waiting.press("q")
             waiting.until("Resign this game and leave? y/n")
             waiting.press("y")
-            assert waiting.ended() == 0
-            assert is_as_before(waiting)
+            assert waiting.wait_for_exit() == 0
+            assert is_restored(waiting)
             calling.until("You win: ada-person resigned.")
             calling.until("All played.")
             calling.press("q")
-            assert calling.ended() == 0
+            assert calling.wait_for_exit() == 0
             assert "tictactoe, 2 games: you 2, draws 0, ada-person 0" in calling.written.decode()
 
 
@@ -423,7 +423,7 @@ def test_a_bot_at_a_server_is_an_opponent_like_any_other(server: ServerUnderTest
             screen.press("q")
             screen.until("Resign this game and leave? y/n")
             screen.press("y")
-            assert screen.ended() == 0
+            assert screen.wait_for_exit() == 0
             assert "tictactoe, 2 games: you 1, draws 0, rival 1" in screen.written.decode()
 
 
@@ -436,7 +436,7 @@ def test_a_person_loses_on_time_at_a_server(server: ServerUnderTest) -> None:
             waiting.until("You win: bob-person was too slow.")
 
 
-def test_the_screen_says_when_the_server_is_gone() -> None:
+def test_the_screen_shows_a_lost_connection() -> None:
     with ExitStack() as stack:
         with serving() as server:
             env = {"NOUGHTS_TOKEN": server.token("ada"), "NOUGHTS_SERVER": server.address}
@@ -444,11 +444,11 @@ def test_the_screen_says_when_the_server_is_gone() -> None:
             screen.until("Waiting to be challenged")
         screen.until("connection lost")
         screen.press("q")
-        assert screen.ended() == 0
-        assert is_as_before(screen)
+        assert screen.wait_for_exit() == 0
+        assert is_restored(screen)
 
 
-def test_what_cannot_be_played_is_refused_before_the_screen_opens(server: ServerUnderTest) -> None:
+def test_wrong_options_are_refused_before_the_screen_opens(server: ServerUnderTest) -> None:
     at = f"--server {server.address}"
     token = {"NOUGHTS_TOKEN": server.token("ada")}
     cases = [
@@ -464,12 +464,12 @@ def test_what_cannot_be_played_is_refused_before_the_screen_opens(server: Server
     ]
     for line, env, code, words in cases:
         with terminal(line, env=env, size=(200, 24)) as screen:
-            assert screen.ended() == code, (line, screen.text)
+            assert screen.wait_for_exit() == code, (line, screen.text)
             assert words in screen.text, line
             assert b"\x1b[?1049h" not in screen.written, line
 
 
-def test_without_a_terminal_it_says_what_to_do() -> None:
+def test_play_without_a_terminal_is_an_error_with_a_fix() -> None:
     refused = run_noughts(["play", "random"], environment(), code=1).stderr
     assert "needs a terminal" in refused
     assert "noughts bot ask" in refused
@@ -485,7 +485,7 @@ def test_asking_a_bot_on_a_terminal_answers_each_position_at_once() -> None:
         screen.press("XO......." + ENTER)
         screen.until("XO....... X")
         screen.press("\x04")
-        assert screen.ended() == 0
+        assert screen.wait_for_exit() == 0
 
 
 def test_pictures_of_the_pages_fetch_nothing_from_elsewhere() -> None:

@@ -1,4 +1,4 @@
-"""The reverse proxy of docs/how-to/operations.md: its very setting, between real bots and a real server."""
+"""The documented configuration of the reverse proxy, between real bots and a real server."""
 
 import asyncio
 import json
@@ -38,7 +38,7 @@ _LARGEST_FLOOD = 20_000_000
 
 @asynccontextmanager
 async def behind_the_proxy(folder: Path, **limits: int) -> AsyncIterator[tuple[Client, str, Dialling]]:
-    """A server, the address of the proxy before it, and how to dial that."""
+    """A server and a proxy in front of it; the block gets a client, the proxy's address, and its dial settings."""
     async with client_of(folder / "x.sqlite", limits=Limits(**limits), proxies=("127.0.0.1",)) as client:
         with proxy_before(client.server.address, folder) as (address, dialling):
             yield client, address, dialling
@@ -76,7 +76,7 @@ async def test_the_server_trusts_the_proxy_about_addresses_not_visitors(
         seen.append(VISITOR.get().address)
         return await answer(self, request, context)
 
-    noted.__dict__.update(answer.__dict__)  # who may call it
+    noted.__dict__.update(answer.__dict__)  # keep the declared access of the method
     monkeypatch.setattr(StatusServicer, "GetStatus", noted)
     async with behind_the_proxy(tmp_path) as (_, address, dialling), dialling.async_channel(address) as channel:
         status = status_pb2_grpc.StatusServiceStub(channel)
@@ -143,7 +143,7 @@ async def test_a_flood_of_frames_ends_at_the_proxy(
     monkeypatch.setattr(Admission, "admit", counted)
     async with behind_the_proxy(tmp_path) as (client, address, dialling):
         before = mebibytes()
-        sent = await asyncio.to_thread(sent_until_it_hangs_up, address, dialling, frames)
+        sent = await asyncio.to_thread(send_flood, address, dialling, frames)
         assert sent > 100_000
         assert len(calls) < sent / 10_000  # a call takes 200 bytes
         assert mebibytes() < before + 50
@@ -151,14 +151,14 @@ async def test_a_flood_of_frames_ends_at_the_proxy(
 
 
 def mebibytes() -> int:
-    """The addresses of this process, in which the server runs, and of the proxy."""
+    """Return the memory of this process, in which the server runs, and of the proxy, in MiB."""
     this = psutil.Process()
     taken: int = sum(process.memory_info().rss for process in (this, *this.children(recursive=True)))
     return taken >> 20
 
 
-def sent_until_it_hangs_up(address: str, dialling: Dialling, frames: http2.Flood) -> int:
-    """Return how many bytes of the flood are taken, of 20 MB."""
+def send_flood(address: str, dialling: Dialling, frames: http2.Flood) -> int:
+    """Send the flood until the proxy closes the connection, or 20 MB; return the number of bytes."""
     trust = http2.trusting(dialling)
     assert trust is not None
     host, _, port = address.rpartition(":")

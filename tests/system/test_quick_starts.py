@@ -1,4 +1,4 @@
-"""The way of a newcomer: the three terminals of the tutorial, and the quick starts of the README, as written there."""
+"""The commands of the league tutorial in its three terminals, and the quick starts of the README, as written."""
 
 import asyncio
 import os
@@ -14,7 +14,7 @@ import pytest
 from noughts_proto.transport import DEFAULT_SERVER
 from tests.support.root import ROOT
 
-from .terminals import STEP_SECONDS, blocks, newcomers_environment, terminal
+from .shells import STEP_SECONDS, blocks, newcomers_environment, run_shell
 
 INSTALL_SECONDS = 240
 
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.timeout(INSTALL_SECONDS + 3 * STEP_SECONDS), pytest.ma
 
 
 def terminals() -> list[str]:
-    """The tutorial's commands for each of the three."""
+    """Return the tutorial's commands for each of its three terminals."""
     found = blocks("docs/tutorials/first-league.md")
     assert len(found) == 3
     return found
@@ -57,18 +57,18 @@ async def test_the_tutorial_of_a_league_works_as_written(folder: Path, environme
         r"^noughts serve\b", "noughts serve --no-web --listen 127.0.0.1:0", serving, flags=re.MULTILINE
     )
     assert asked == 1
-    async with terminal(serving, folder, environment) as first:
-        await first.shows("serves at ", "Ctrl-C", within=INSTALL_SECONDS)
-        [address] = re.findall(r"serves at (127\.0\.0\.1:\d+)", first.shown)
+    async with run_shell(serving, folder, environment) as first:
+        await first.wait_for("serves at ", "Ctrl-C", within=INSTALL_SECONDS)
+        [address] = re.findall(r"serves at (127\.0\.0\.1:\d+)", first.output)
         organising = organising.replace(DEFAULT_SERVER, address)
         environment["NOUGHTS_SERVER"] = address
-        async with terminal(playing, folder, environment) as second:
-            await second.shows("bots/rival", "bots/centre", within=STEP_SECONDS)
-            async with terminal(organising, folder, environment) as third:
+        async with run_shell(playing, folder, environment) as second:
+            await second.wait_for("bots/rival", "bots/centre", within=STEP_SECONDS)
+            async with run_shell(organising, folder, environment) as third:
                 async with asyncio.timeout(STEP_SECONDS):
                     code = await third.process.wait()
-            assert code == 0, third.shown
-    shown = third.shown
+            assert code == 0, third.output
+    shown = third.output
     assert "2,000" in shown or "2000" in shown
     assert shown.count("rival") > 3
     assert "provisional" not in shown.lower()
@@ -80,7 +80,7 @@ async def test_the_tutorial_of_a_league_works_as_written(folder: Path, environme
 async def test_quick_start_of_the_readme_works_as_written(
     number: int, tmp_path: Path, environment: dict[str, str]
 ) -> None:
-    # Any free port takes the place of the usual one: two runs may meet here.
+    # A free port replaces the default one, because two runs can be on one machine.
     serving = (
         "noughts serve --no-web --listen 127.0.0.1:0 > serve.txt 2>&1 &\n"
         "until grep -q 'serves at' serve.txt; do sleep 0.1; done\n"
@@ -88,6 +88,6 @@ async def test_quick_start_of_the_readme_works_as_written(
     )
     block = re.sub(r"^noughts serve &.*\nsleep 3$", lambda _: serving, blocks("README.md")[number], flags=re.MULTILINE)
     environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
-    async with terminal(block, tmp_path, environment) as shell, asyncio.timeout(STEP_SECONDS):
+    async with run_shell(block, tmp_path, environment) as shell, asyncio.timeout(STEP_SECONDS):
         code = await shell.process.wait()
-    assert code == 0, shell.shown
+    assert code == 0, shell.output

@@ -41,13 +41,13 @@ def test_draining_server_is_not_serving_until_its_running_games_are_stored(tmp_p
         eventually(lambda: json_of("status", env)["games"], lambda games: games > 0)
         bot.send_signal(signal.SIGSTOP)  # a game that is running now does not end
         try:
-            # Whatever did not need that bot any more is over when nothing moves for the time of two calls.
+            # The other games have ended once no ply is played between two calls.
             eventually(lambda: [json_of("status", env)["plies"] for _ in range(2)], lambda plies: plies[0] == plies[1])
             server.send_signal(signal.SIGTERM)
             eventually(lambda: json_of("status", env)["draining"], bool)
             refusal = run_noughts(["health"], env, code=1)
             assert "not serving" in refusal.stderr
-            # A disk may be slow to take what was over before.
+            # A slow disk can delay the storing of games that ended before.
             eventually(lambda: _unstored(ready["metrics"]), lambda games: games == 0)
             before = json_of("status", env)
             assert before["games_in_flight"] == 1
@@ -88,7 +88,7 @@ def test_stopping_server_does_not_wait_for_disconnected_bots(tmp_path: Path) -> 
 
 
 def _unstored(metrics: str) -> float:
-    """Games that are over and not stored yet, says the server."""
+    """Return the server's number of finished games that are not stored yet."""
     with urllib.request.urlopen(f"http://{metrics}/metrics", timeout=10) as answer:
         page = answer.read().decode()
     return float(re.findall(r"(?m)^noughts_recorder_backlog (\S+)$", page)[0])

@@ -38,8 +38,8 @@ PATIENCE = 120.0
 SERVE = ("serve", "--no-web", "--listen", "127.0.0.1:0", "--format", "json", "--log-format", "json", "--db")
 
 
-def one_line(errors: str) -> str:
-    """Return the error without a traceback: a line, and a fix."""
+def short_error(errors: str) -> str:
+    """Check that an error is short and has no traceback, and return it as one line."""
     assert "Traceback" not in errors, errors
     lines = errors.strip().splitlines()
     assert len(lines) <= 3, errors
@@ -47,8 +47,10 @@ def one_line(errors: str) -> str:
 
 
 @contextmanager
-def played_there(database: Path, program: tuple[str, ...]) -> Iterator[tuple["subprocess.Popen[str]", dict[str, str]]]:
-    """A server on this database at which two bots play a tournament that is too long to end."""
+def server_with_games(
+    database: Path, program: tuple[str, ...]
+) -> Iterator[tuple["subprocess.Popen[str]", dict[str, str]]]:
+    """Run a server on this database, with two bots that play a tournament which does not end."""
     with ExitStack() as stack:
         server = stack.enter_context(started([*SERVE, str(database)], environment(), program))
         address = json.loads(first_line(server))["grpc"]
@@ -70,15 +72,15 @@ def played_there(database: Path, program: tuple[str, ...]) -> Iterator[tuple["su
         yield server, env
 
 
-def in_trouble(env: dict[str, str]) -> dict[str, Any]:
-    """The status of a server that holds its games."""
+def wait_for_trouble(env: dict[str, str]) -> dict[str, Any]:
+    """Wait until the server reports its database as unavailable and runs no game; return its status."""
     return eventually(
         lambda: json_of("status", env), lambda now: now["database_trouble"] and not now["games_in_flight"]
     )
 
 
-def goes_on(env: dict[str, str], games: int) -> None:
-    """Waits until the server stores more games than that, and says that it serves."""
+def wait_for_recovery(env: dict[str, str], games: int) -> None:
+    """Wait until the server has stored 100 more games than this, and is healthy."""
     begun = games + 100
     eventually(
         lambda: json_of("status", env), lambda now: not now["database_trouble"] and now["games"] > begun, PATIENCE
@@ -87,7 +89,7 @@ def goes_on(env: dict[str, str], games: int) -> None:
 
 
 def fill(ballast: Path) -> None:
-    """Leaves no room on the disk."""
+    """Fill the disk."""
     with ballast.open("wb", buffering=0) as file, suppress(OSError):
         while True:
             file.write(bytes(4096))
@@ -104,24 +106,24 @@ def disk(tmp_path: Path) -> Iterator[Disk]:
         yield mounted
 
 
-def test_full_disk_holds_games_is_told_and_goes_on_when_there_is_room(disk: Disk) -> None:
+def test_a_full_disk_is_reported_and_games_resume_with_space(disk: Disk) -> None:
     database, ballast = disk.folder / "noughts.db", disk.here / "ballast"
     program = (*disk.enter, *PROGRAM)
-    with played_there(database, program) as (server, env):
+    with server_with_games(database, program) as (server, env):
         fill(ballast)
-        held = in_trouble(env)
+        held = wait_for_trouble(env)
         assert held["database_trouble"] == "its disk is full"
         refused = run_here(["health"], env, code=1).stderr
-        assert "its disk is full" in one_line(refused)
-        # What cannot be stored is not acknowledged.
+        assert "its disk is full" in short_error(refused)
+        # The server refuses requests that it cannot store.
         refused = run_here(["tournament", "create", "other"], env, code=1).stderr
-        assert "its disk is full" in one_line(refused)
+        assert "its disk is full" in short_error(refused)
         assert json_of("status", env)["games"] == held["games"]
         ballast.unlink()
-        goes_on(env, held["games"])
+        wait_for_recovery(env, held["games"])
         assert len(json_of("tournament list", env)["tournaments"]) == 1
         fill(ballast)
-        held = in_trouble(env)
+        held = wait_for_trouble(env)
         server.kill()
         _, log = exit_code_and_errors(server)
     assert [each["reason"] for each in events(log, "database_unavailable")] == ["DATABASE_FULL", "DATABASE_FULL"]
@@ -133,17 +135,17 @@ def test_full_disk_holds_games_is_told_and_goes_on_when_there_is_room(disk: Disk
         assert json_of("tournament show long", env)["games"] == held["games"]
 
 
-def test_full_disk_is_told_at_the_start(disk: Disk) -> None:
+def test_a_full_disk_is_reported_at_the_start(disk: Disk) -> None:
     database = disk.folder / "noughts.db"
     fill(disk.here / "ballast")
     with started([*SERVE, str(database)], environment(), (*disk.enter, *PROGRAM)) as server:
         code, errors = exit_code_and_errors(server)
     assert code == 1
-    assert f"database {database}: its disk is full" in one_line(errors)
+    assert f"database {database}: its disk is full" in short_error(errors)
     assert [file.name for file in disk.here.iterdir()] == ["ballast"]
 
 
-def test_read_only_disk_is_told_at_the_start(disk: Disk) -> None:
+def test_a_read_only_disk_is_reported_at_the_start(disk: Disk) -> None:
     database = disk.folder / "noughts.db"
     program = (*disk.enter, *PROGRAM)
     made = [*program, "token", "create", "--owner", "ada", "--db", database]
@@ -152,39 +154,39 @@ def test_read_only_disk_is_told_at_the_start(disk: Disk) -> None:
     with started([*SERVE, str(database)], environment(), program) as server:
         code, errors = exit_code_and_errors(server)
     assert code == 1
-    assert f"database {database}:" in one_line(errors)
+    assert f"database {database}:" in short_error(errors)
     assert "read-only" in errors.lower()
 
 
-def test_disk_that_fails_holds_games_is_told_and_goes_on(tmp_path: Path) -> None:
+def test_a_failing_disk_is_reported_and_games_resume(tmp_path: Path) -> None:
     database = tmp_path / "noughts.db"
-    with played_there(database, PROGRAM) as (server, env):
-        # Beyond this size the system refuses to write.
+    with server_with_games(database, PROGRAM) as (server, env):
+        # The system refuses to write files beyond this size.
         resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (16_384, resource.RLIM_INFINITY))
-        held = in_trouble(env)
+        held = wait_for_trouble(env)
         assert held["database_trouble"] == "its disk reports an error"
         resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-        goes_on(env, held["games"])
+        wait_for_recovery(env, held["games"])
         server.send_signal(signal.SIGTERM)
         code, log = exit_code_and_errors(server)
     assert code == 0, log
     assert [each["reason"] for each in events(log, "database_unavailable")] == ["DATABASE_FAILING"]
 
 
-def test_disk_that_becomes_read_only_holds_games_and_goes_on(tmp_path: Path) -> None:
+def test_a_disk_that_becomes_read_only_stops_games_until_it_is_writable(tmp_path: Path) -> None:
     library, flag, folder = tmp_path / "read_only.so", tmp_path / "flag", tmp_path / "disk"
     run(*compiler("cc"), "-shared", "-fPIC", "-o", library, ROOT / "tests/support/read_only.c", "-ldl")
     folder.mkdir()
     variables = {"LD_PRELOAD": library, "READ_ONLY_FOLDER": folder, "READ_ONLY_FLAG": flag}
     program = ("env", *(f"{name}={value}" for name, value in variables.items()), *PROGRAM)
-    with played_there(folder / "noughts.db", program) as (server, env):
+    with server_with_games(folder / "noughts.db", program) as (server, env):
         flag.touch()
-        held = in_trouble(env)
+        held = wait_for_trouble(env)
         assert held["database_trouble"] == "its disk reports an error"
         refused = run_here(["tournament", "create", "other"], env, code=1).stderr
-        assert "its disk reports an error" in one_line(refused)
+        assert "its disk reports an error" in short_error(refused)
         flag.unlink()
-        goes_on(env, held["games"])
+        wait_for_recovery(env, held["games"])
         server.send_signal(signal.SIGTERM)
         code, log = exit_code_and_errors(server)
     assert code == 0, log
@@ -193,9 +195,9 @@ def test_disk_that_becomes_read_only_holds_games_and_goes_on(tmp_path: Path) -> 
 
 
 @pytest.mark.at_length
-def test_server_without_memory_loses_nothing_that_it_stored(tmp_path: Path) -> None:
+def test_a_server_without_memory_loses_no_stored_game(tmp_path: Path) -> None:
     database = tmp_path / "noughts.db"
-    with played_there(database, PROGRAM) as (server, env):
+    with server_with_games(database, PROGRAM) as (server, env):
         used = psutil.Process(server.pid).memory_info().vms
         resource.prlimit(server.pid, resource.RLIMIT_AS, (used, resource.RLIM_INFINITY))
         big = tournaments_pb2.Tournament(name="tournaments/big", variant="x" * 1_000_000)
@@ -212,7 +214,7 @@ def test_server_without_memory_loses_nothing_that_it_stored(tmp_path: Path) -> N
 
         with ThreadPoolExecutor(40) as callers:
             list(callers.map(ask, range(80)))
-        # It ends, or refuses what it has no memory for; supervisors start it again.
+        # The server ends, or refuses calls for which it has no memory. Here it is killed and started again.
         server.kill()
         exit_code_and_errors(server)
     checked = json.loads(run_here(["db", "check", "--db", str(database), "--format", "json"], environment()).stdout)

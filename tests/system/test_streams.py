@@ -34,7 +34,7 @@ LINES = (
 
 
 def outcome(line: str, folder: Path, redirections: str = "") -> tuple[int, str, str]:
-    """Exit code and output of the command; stdin is empty unless the redirections close it."""
+    """Return exit code, stdout and stderr of a command; stdin is empty unless the redirections close it."""
     command = f'exec "$@" {redirections}'
     arguments = ["sh", "-c", command, "sh", *PROGRAM, *line.split()]
     env = environment(XDG_DATA_HOME=str(folder), COLUMNS="100")
@@ -45,7 +45,7 @@ def outcome(line: str, folder: Path, redirections: str = "") -> tuple[int, str, 
 
 
 def outcomes(folder: Path, lines: Sequence[str], redirections: Sequence[str]) -> list[list[tuple[int, str, str]]]:
-    """The outcomes of each line with each of the redirections."""
+    """Return the outcomes of each line with each of the redirections."""
     with ThreadPoolExecutor(4) as pool:
         wanted = [[pool.submit(outcome, line, folder, each) for each in redirections] for line in lines]
         return [[future.result() for future in row] for row in wanted]

@@ -60,7 +60,7 @@ def test_bills_are_valid_and_connected(release: Path) -> None:
         assert {each["bom-ref"] for each in document["components"]} <= reached, purpose
 
 
-def test_bills_hold_each_locked_package_with_its_hashes(release: Path) -> None:
+def test_bills_have_each_locked_package_with_its_hashes(release: Path) -> None:
     for purpose, lock in LOCKS.items():
         listed = {
             (each["name"], each["version"]): {one["content"] for one in each["hashes"]}
@@ -71,7 +71,7 @@ def test_bills_hold_each_locked_package_with_its_hashes(release: Path) -> None:
         assert set().union(*listed.values()) == set(re.findall(r"sha256:(\w{64})", text))
 
 
-def test_bill_of_the_image_holds_base_wheel_and_linux_packages(release: Path) -> None:
+def test_bill_of_the_image_has_base_wheel_and_linux_packages(release: Path) -> None:
     listed = {each["purl"]: each for each in bill(release, "image")["components"]}
     wheel = hashlib.sha256((release / WHEEL).read_bytes()).hexdigest()
     assert listed[f"pkg:pypi/noughts@{VERSION}"]["hashes"] == [{"alg": "SHA-256", "content": wheel}]
@@ -156,7 +156,7 @@ def test_audit_names_affected_packages_locks_and_fix(tmp_path: Path) -> None:
     "content",
     ["not JSON", '["x"]', '{"id": 1, "affected": 3}', '{"affected": []}', json.dumps(advisory("rich", {"fixed": "?"}))],
 )
-def test_audit_refuses_what_is_not_osv_in_one_line(tmp_path: Path, content: str) -> None:
+def test_audit_refuses_invalid_osv_documents_in_one_line(tmp_path: Path, content: str) -> None:
     (tmp_path / "wrong.json").write_text(content)
     done = audit(tmp_path / "wrong.json")
     assert done.returncode == 2, done.stdout

@@ -1,4 +1,4 @@
-"""The examples that read lines or JSON, in every language: each plays the games of `first-free`, which it is."""
+"""The examples that read lines or JSON, in every language: each plays the games of `first-free`."""
 
 from __future__ import annotations
 

@@ -27,19 +27,19 @@ def agrees(count: int, games: int, chance: Fraction) -> bool:
     return abs(count - games * chance) <= STANDARD_ERRORS * error
 
 
-def test_random_against_random_wins_as_often_as_the_tree_says() -> None:
+def test_random_against_random_wins_as_often_as_theory_says() -> None:
     outcome = noughts(
         "match", "random", "random", "--games", str(2 * GAMES), "--concurrency", "1024", "--seed", "11"
     )  # fmt: skip
     assert outcome["games"] == 2 * GAMES
-    for first, games in ((outcome["a_first"], GAMES), (flipped(outcome["a_second"]), GAMES)):
+    for first, games in ((outcome["a_first"], GAMES), (score_of_the_other_side(outcome["a_second"]), GAMES)):
         assert sum(first.values()) == games
         assert agrees(first["wins"], games, Fraction(737, 1260))
         assert agrees(first["losses"], games, Fraction(121, 420))
         assert agrees(first["draws"], games, Fraction(8, 63))
 
 
-def flipped(score: dict[str, int]) -> dict[str, int]:
+def score_of_the_other_side(score: dict[str, int]) -> dict[str, int]:
     """The other side's score of the same games."""
     return {"wins": score["losses"], "draws": score["draws"], "losses": score["wins"]}
 

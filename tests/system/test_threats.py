@@ -29,7 +29,7 @@ def test_threats_plays_the_same_untimed_games_at_any_concurrency() -> None:
     assert [game.moves for game in played[0]] == [game.moves for game in played[1]]
 
 
-def test_the_benchmark_plays_its_openings_and_tells_results_and_times() -> None:
+def test_the_benchmark_plays_its_openings_and_reports_results() -> None:
     command = [sys.executable, str(BENCHMARK), "--only", "tictactoe", "--small", "60/move", "--format", "json"]
     done = subprocess.run(
         [*command, "--spec", "threats:nodes=500"], capture_output=True, text=True, timeout=120, check=False

@@ -1,4 +1,4 @@
-"""TLS between real processes, with certificates of an authority made for the occasion."""
+"""TLS between real processes, with certificates of a temporary authority."""
 
 import json
 import select
@@ -27,7 +27,7 @@ from tests.support.processes import (
     started,
 )
 
-from .node import installed_bot, node_bot
+from .node import install_bot, node_bot
 
 FIRST = """
 from noughts_bots import Bot
@@ -47,7 +47,7 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 
 @pytest.fixture(scope="module")
 def identity(authority: Authority) -> Identity:
-    """The server's."""
+    """The certificate of the server."""
     return authority.identity("server")
 
 
@@ -70,7 +70,7 @@ def serve_line(identity: Identity, *more: str) -> list[str]:
 
 @pytest.fixture
 def data(tmp_path: Path) -> dict[str, str]:
-    """The environment of the server and of those who work on its database."""
+    """The environment of the server and of commands on its database."""
     return environment(XDG_DATA_HOME=str(tmp_path / "data"))
 
 
@@ -105,12 +105,12 @@ async def test_bot_in_node_plays_over_tls(
     server: str, authority: Authority, data: dict[str, str], tmp_path: Path
 ) -> None:
     token = json_of_process("token create --owner ada", data)["token"]
-    bot = installed_bot(tmp_path)
+    bot = install_bot(tmp_path)
     async with node_bot(bot, server, token, "--tls-ca", str(authority.certificate)) as playing:
         await playing.until("playing as bots/node")
 
 
-def test_each_address_is_called_with_its_own_certificate(
+def test_each_address_needs_a_certificate_for_its_own_name(
     authority: Authority, data: dict[str, str], tmp_path: Path
 ) -> None:
     names = ("wrong.example.org", "127.0.0.1", "localhost")
@@ -128,13 +128,13 @@ def test_each_address_is_called_with_its_own_certificate(
     assert "the server refused the bot" in errors
 
 
-def test_plaintext_where_tls_is_spoken_gets_a_hint(server: str) -> None:
+def test_plaintext_to_a_tls_server_gets_a_hint(server: str) -> None:
     assert "--tls-ca" in run_here(["health", "--server", server], environment(), code=1).stderr
     with started(["bot", "run", "random"], environment(NOUGHTS_SERVER=server, NOUGHTS_TOKEN="nou_none")) as bot:
         assert "perhaps the server speaks TLS" in first_line(bot)
 
 
-def test_a_certificate_that_was_renewed_is_served_without_a_restart(authority: Authority, data: dict[str, str]) -> None:
+def test_a_renewed_certificate_is_served_without_a_restart(authority: Authority, data: dict[str, str]) -> None:
     mine = authority.identity("renewed", days=-1)
     with started(serve_line(mine), data) as process:
         server = json.loads(first_line(process))["grpc"]
@@ -151,7 +151,7 @@ def test_a_certificate_that_was_renewed_is_served_without_a_restart(authority: A
         assert "was read again" in log
 
 
-def test_health_is_asked_over_tls(server: str, authority: Authority) -> None:
+def test_the_health_check_works_over_tls(server: str, authority: Authority) -> None:
     answer = json_of(f"health --server {server} --tls-ca {authority.certificate}", environment())
     assert answer == {"server": server, "status": "serving"}
 
@@ -191,14 +191,14 @@ def test_authority_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     assert "missing.pem: got No such file" in run_here(line, environment(), code=1).stderr
 
 
-def test_tls_where_plaintext_is_spoken_is_a_clear_error(authority: Authority, data: dict[str, str]) -> None:
+def test_tls_to_a_plaintext_server_is_a_clear_error(authority: Authority, data: dict[str, str]) -> None:
     with started(["serve", "--no-web", "--listen", "127.0.0.1:0", "--format", "json"], data) as process:
         server = json.loads(first_line(process))["grpc"]
         line = ["bot", "list", "--server", server, "--tls-ca", str(authority.certificate)]
         assert "got plaintext, expected TLS" in run_here(line, environment(), code=1).stderr
 
 
-def test_server_may_want_certificates_of_its_clients(
+def test_a_server_can_require_client_certificates(
     authority: Authority, identity: Identity, data: dict[str, str]
 ) -> None:
     client = authority.identity("client")
@@ -210,7 +210,7 @@ def test_server_may_want_certificates_of_its_clients(
         assert json_of("bot list --online", known) == {"bots": []}
 
 
-def test_everything_works_with_certificates_of_both_sides(
+def test_all_services_work_with_certificates_of_both_sides(
     authority: Authority, identity: Identity, data: dict[str, str], tmp_path: Path
 ) -> None:
     client = authority.identity("member")
@@ -251,7 +251,7 @@ def test_everything_works_with_certificates_of_both_sides(
 
 
 def is_answered(server: str, context: ssl.SSLContext) -> bool:
-    """Does the server accept a client? It then sends its settings. TLS 1.3 refuses only after the handshake."""
+    """Return whether the server accepts a client: then it sends its settings. TLS 1.3 refuses after the handshake."""
     host, _, port = server.rpartition(":")
     try:
         with (
@@ -307,7 +307,7 @@ def test_key_of_another_certificate_stops_the_server_at_once(
     assert "openssl" in errors
 
 
-def test_what_is_no_certificate_or_cannot_be_read_is_named(
+def test_invalid_and_unreadable_certificates_are_named(
     identity: Identity, data: dict[str, str], tmp_path: Path
 ) -> None:
     nonsense = tmp_path / "nonsense.pem"
@@ -319,7 +319,9 @@ def test_what_is_no_certificate_or_cannot_be_read_is_named(
     assert "missing.key: got No such file" in errors
 
 
-def test_serve_says_how_clients_trust_it_and_that_no_website_starts(identity: Identity, data: dict[str, str]) -> None:
+def test_serve_with_tls_tells_clients_the_options_and_starts_no_website(
+    identity: Identity, data: dict[str, str]
+) -> None:
     line = [word for word in serve_line(identity) if word not in ("--no-web", "--format", "json")]
     with started(line, data) as process:
         address = first_line(process).split()[-1]
@@ -351,7 +353,7 @@ def test_token_stays_on_this_machine_in_plaintext(address: str) -> None:
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0:1", "10.0.0.1:1", "[::]:1", "loopback:1", "127.0.0.1.nip.invalid:1"])
-def test_address_that_may_be_elsewhere_needs_tls_or_consent(address: str) -> None:
+def test_a_possibly_remote_address_needs_tls_or_consent(address: str) -> None:
     with pytest.raises(SecurityProblem):
         Dialling().check(address, "token")
     Dialling().check(address, "")
@@ -360,7 +362,7 @@ def test_address_that_may_be_elsewhere_needs_tls_or_consent(address: str) -> Non
 
 
 @pytest.mark.parametrize("dialling", [Dialling(), Dialling(tls=True)])
-def test_connection_to_this_machine_goes_past_the_proxy_of_the_environment(
+def test_local_connections_bypass_the_proxy_of_the_environment(
     monkeypatch: pytest.MonkeyPatch, dialling: Dialling
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as proxy, socket.create_server(("127.0.0.1", 0)) as server:

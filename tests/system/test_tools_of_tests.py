@@ -21,7 +21,7 @@ def test_playwright_runs_on_the_node_of_our_packages(monkeypatch: pytest.MonkeyP
     assert compute_driver_executable()[0] == str(NODE)
 
 
-def test_failed_start_of_postgresql_fails_only_its_own_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_start_of_postgresql_fails_only_its_own_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     starts = []
 
     def fail(_postgresql: object) -> None:

@@ -1,4 +1,4 @@
-"""The tutorials: every command runs as written there, and shows what the page says that it shows."""
+"""The commands of the tutorials run as written and print the output of the pages."""
 
 import asyncio
 import os
@@ -13,7 +13,7 @@ import pytest
 from noughts_server.core.version import software_version
 from tests.support.root import ROOT
 
-from .terminals import STEP_SECONDS, Terminal, blocks, newcomers_environment, terminal
+from .shells import STEP_SECONDS, Shell, blocks, newcomers_environment, run_shell
 
 TUTORIALS = ROOT / "docs" / "tutorials"
 _STEP = re.compile(r"^```bash\n(?P<commands>.*?)^```\n(?:\n```text\n(?P<shown>.*?)^```$)?", re.MULTILINE | re.DOTALL)
@@ -37,14 +37,14 @@ def steps(page: str) -> list[Step]:
 
 
 def lines(text: str) -> list[str]:
-    """The lines, without what differs from run to run: widths, ports, versions. `...` stands for any lines."""
+    """Return the lines without values that differ between runs: widths, ports, versions. `...` means any lines."""
     plain = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:PORT", text)
     plain = re.sub(r"Noughts (\d\S+|\.\.\.)", f"Noughts {software_version()}", plain)
     return [" ".join(line.split()) for line in plain.splitlines() if line.strip() not in ("", "...")]
 
 
 def assert_shown(expected: list[str], output: str) -> None:
-    """Each expected line is there, or is the beginning of one."""
+    """Check that each expected line is the beginning of a line of the output."""
     got = lines(output)
     missing = [line for line in expected if not any(each.startswith(line) for each in got)]
     assert missing == [], f"the output was:\n{output}"
@@ -61,29 +61,29 @@ async def play(found: list[Step], folder: Path, environment: dict[str, str]) -> 
     """Run steps in one terminal, and compare what each shows."""
     mark = "-- end of a step --"
     script = "".join(f"{step.commands}echo '{mark}'\n" for step in found)
-    async with terminal(script, folder, environment) as shell, asyncio.timeout(STEP_SECONDS):
+    async with run_shell(script, folder, environment) as shell, asyncio.timeout(STEP_SECONDS):
         code = await shell.process.wait()
-    assert code == 0, shell.shown
-    for step, output in zip(found, shell.shown.split(mark), strict=False):
+    assert code == 0, shell.output
+    for step, output in zip(found, shell.output.split(mark), strict=False):
         assert_shown(step.shown, output)
 
 
-async def until_shown(expected: list[str], shell: Terminal) -> None:
+async def until_shown(expected: list[str], shell: Shell) -> None:
     """Wait until a terminal shows these lines."""
-    await shell.shows(*(line.partition("127.0.0.1")[0] for line in expected), within=STEP_SECONDS)
-    assert_shown(expected, shell.shown)
+    await shell.wait_for(*(line.partition("127.0.0.1")[0] for line in expected), within=STEP_SECONDS)
+    assert_shown(expected, shell.output)
 
 
-def address_after(word: str, shell: Terminal) -> str:
+def address_after(word: str, shell: Shell) -> str:
     """The address that a terminal shows after a word."""
-    [address] = set(re.findall(rf"{word} (127\.0\.0\.1:\d+)", shell.shown))
+    [address] = set(re.findall(rf"{word} (127\.0\.0\.1:\d+)", shell.output))
     return str(address)
 
 
 @pytest.mark.at_length
 async def test_first_match_works_as_written(tmp_path: Path, environment: dict[str, str]) -> None:
     installing, *playing = steps("first-match.md")
-    # The test of the league's tutorial runs these very commands.
+    # The test of the league tutorial runs the same installation commands.
     assert blocks("docs/tutorials/first-league.md")[0].startswith(installing.commands)
     await play(playing, tmp_path, environment)
 
@@ -98,10 +98,10 @@ async def test_club_cup_works_as_written(tmp_path: Path, environment: dict[str, 
     serving, playing, *organising = steps("club-cup.md")
     commands = serving.commands.replace("noughts serve\n", "noughts serve --no-web --listen 127.0.0.1:0\n")
     assert commands != serving.commands
-    async with terminal(commands, tmp_path, environment) as first:
+    async with run_shell(commands, tmp_path, environment) as first:
         await until_shown(serving.shown, first)
         environment["NOUGHTS_SERVER"] = address_after("serves at", first)
-        async with terminal(playing.commands, tmp_path, environment) as second:
+        async with run_shell(playing.commands, tmp_path, environment) as second:
             await until_shown(playing.shown, second)
             await play(organising, tmp_path, environment)
     assert (tmp_path / "report.html").is_file()
@@ -115,10 +115,10 @@ async def test_training_an_agent_works_as_written(tmp_path: Path, environment: d
     for step in training:
         await play([step], folder, environment)
     commands = serving.commands.replace("noughts serve\n", "noughts serve --no-web --listen 127.0.0.1:0\n")
-    async with terminal(commands, folder, environment) as second:
+    async with run_shell(commands, folder, environment) as second:
         await until_shown(serving.shown, second)
         environment["NOUGHTS_SERVER"] = address_after("serves at", second)
-        async with terminal(playing.commands, folder, environment) as third:
+        async with run_shell(playing.commands, folder, environment) as third:
             await until_shown(playing.shown, third)
             await play([organising], folder, environment)
     assert (folder / "samples.npz").stat().st_size > 1000
@@ -129,9 +129,9 @@ async def test_watching_and_analysing_works_as_written(tmp_path: Path, environme
     living, watching, *analysing = steps("watch-and-analyse.md")
     assert living.commands == "noughts live\n"
     command = "noughts live --listen 127.0.0.1:0 --web 127.0.0.1:0"
-    async with terminal(command, tmp_path, environment) as first:
+    async with run_shell(command, tmp_path, environment) as first:
         await until_shown(living.shown, first)
-        await first.shows("Stop:", within=STEP_SECONDS)
+        await first.wait_for("Stop:", within=STEP_SECONDS)
         environment["NOUGHTS_SERVER"] = address_after("--server", first)
         await play([watching], tmp_path, environment)
     await play(analysing, tmp_path, environment)

@@ -48,7 +48,7 @@ def stuck():
     return Variant("stuck", 2, 1, (3,), supports=(2, 1))
 """
 
-# What nothing sets apart from a variant that is installed, but that it lies in a file of these tests.
+# A variant of these tests that is installed like any other.
 FORBIDDING = "centre-later"
 TAKES_THE_CENTRE = """
 from noughts_bots import Bot
@@ -77,7 +77,7 @@ def install(target: Path) -> None:
     (metadata / "entry_points.txt").write_text(f"[noughts.variants]\n{points}")
 
 
-def test_a_plugins_variant_is_played_through_a_server_to_its_end(installed: dict[str, str], tmp_path: Path) -> None:
+def test_a_variant_of_a_plugin_is_played_to_its_end(installed: dict[str, str], tmp_path: Path) -> None:
     games = tmp_path / "games.jsonl"
     line = f"match random first-free --variant square-four --games 40 --concurrency 8 --seed 3 -o {games}"
     match = json_of_process(line, installed)
@@ -92,7 +92,7 @@ def test_a_plugins_variant_is_played_through_a_server_to_its_end(installed: dict
         mover = (len(game["moves"]) - 1) % 2
         assert game["moves"][-1] in game["winning_cells"]
         assert set(game["winning_cells"]) <= set(game["moves"][mover::2])
-        # The corners of one square, at least: as far from their middle, in pairs opposite each other.
+        # Four cells are the corners of a square: a turn by 90 degrees around their middle gives the same cells.
         if len(game["winning_cells"]) == 4:
             places = [complex(cell % 5, cell // 5) for cell in game["winning_cells"]]
             middle = sum(places) / 4
@@ -114,7 +114,7 @@ def test_a_bot_that_searches_finds_the_last_corner(installed: dict[str, str]) ->
     assert "c1" in asking.stdout.split()
 
 
-def test_a_forbidden_move_is_no_candidate_and_loses_whoever_makes_it(installed: dict[str, str], tmp_path: Path) -> None:
+def test_a_forbidden_move_is_never_a_candidate_and_loses(installed: dict[str, str], tmp_path: Path) -> None:
     games = tmp_path / "games.jsonl"
     line = f"match random fives --variant {FORBIDDING} --games 100 --concurrency 16 --seed 3 -o {games}"
     assert set(json_of_process(line, installed)["terminations"]) <= {"line", "board_full"}
@@ -165,6 +165,6 @@ def test_a_faulty_plugin_is_refused_by_its_name_and_breaks_no_other(installed: d
     )
 
 
-def test_who_has_not_installed_the_plugin_is_told_what_there_is() -> None:
+def test_without_the_plugin_its_variant_is_unknown() -> None:
     refused = run_noughts(["match", "random", "random", "--variant", "square-four"], environment(), code=2)
     assert "expected one of `tictactoe`, " in refused.stderr

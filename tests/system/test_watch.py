@@ -37,13 +37,13 @@ def test_a_tournament_is_watched_to_its_end_and_its_standings_remain(server: Ser
             for name in ("ada", "bob"):
                 run_noughts(["tournament", "join", "spring", "--bot", name], env)
             run_noughts(["tournament", "start", "spring"], env)
-            assert screen.ended() == 0
+            assert screen.wait_for_exit() == 0
         assert screen.mode() == screen.mode_before
     afterwards = printed_afterwards(screen)
     assert "spring: finished, 20 of 20 games" in afterwards
     assert "ada" in afterwards
     with terminal(f"watch spring --server {server.address}") as screen:
-        assert screen.ended() == 0
+        assert screen.wait_for_exit() == 0
         assert "spring: finished, 20 of 20 games" in screen.text
 
 
@@ -52,7 +52,7 @@ def test_leaving_puts_the_terminal_in_order(server: ServerUnderTest, key: str) -
     with terminal(f"watch --server {server.address}") as screen:
         screen.until("No games are live.")
         screen.press(key)
-        assert screen.ended() == 0
+        assert screen.wait_for_exit() == 0
         assert screen.mode() == screen.mode_before
 
 
@@ -63,10 +63,10 @@ def test_a_lost_connection_is_reported_and_leaving_still_works() -> None:
             screen.until("No games are live.")
         screen.until("Connection lost, trying again")
         screen.press("q")
-        assert screen.ended() == 0
+        assert screen.wait_for_exit() == 0
 
 
 def test_an_unknown_tournament_is_an_error(server: ServerUnderTest) -> None:
     with terminal(f"watch nowhere --server {server.address}", size=(120, 24)) as screen:
-        assert screen.ended() == 1
+        assert screen.wait_for_exit() == 1
         assert "tournaments/nowhere does not exist" in screen.text

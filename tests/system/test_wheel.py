@@ -1,4 +1,4 @@
-"""Users get the wheel, not the tree: build it, look inside, run it where the tree is out of reach."""
+"""The wheel that users get: its build, its contents, and its programs without the source tree."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def install_alone(wheel: Path, home: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def light(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def plain_scripts(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of programs of an environment as pip makes it from the wheel, without any extra.
 
     What the wheel requires, and what that requires, is linked from this environment, file by file: nothing is
@@ -113,11 +113,11 @@ def install_with_requirements(wheel: Path, home: Path) -> None:
             needed = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
             if needed and (name := canonicalize_name(requirement.name)) not in linked:
                 linked.add(name)
-                wanted.append(link(name, packages))
+                wanted.append(link_distribution(name, packages))
 
 
-def link(name: str, packages: Path) -> Distribution:
-    """Links the files of a distribution of this environment."""
+def link_distribution(name: str, packages: Path) -> Distribution:
+    """Link the files of a distribution of this environment."""
     found = distribution(name)
     for file in found.files or ():
         if ".." not in file.parts and "__pycache__" not in file.parts:
@@ -205,13 +205,13 @@ def test_demo_of_an_installed_wheel_plays_a_tournament(scripts: Path, environmen
 
 
 @pytest.fixture
-def author(light: Path, environment: dict[str, str]) -> dict[str, str]:
+def author(plain_scripts: Path, environment: dict[str, str]) -> dict[str, str]:
     """The environment variables of an author of bots, who has installed the wheel without extras."""
-    return {**environment, "PATH": f"{light}{os.pathsep}{os.defpath}"}
+    return {**environment, "PATH": f"{plain_scripts}{os.pathsep}{os.defpath}"}
 
 
 @pytest.fixture
-def served(author: dict[str, str], tmp_path: Path) -> Iterator[dict[str, str]]:
+def server_environment(author: dict[str, str], tmp_path: Path) -> Iterator[dict[str, str]]:
     """The same, with the address of a server elsewhere, and a token for it."""
     database, there = str(tmp_path / "games.db"), without_settings(XDG_DATA_HOME=str(tmp_path))
     token = json_of(f"token create --owner ada --db {database}", there)["token"]
@@ -234,26 +234,28 @@ def served(author: dict[str, str], tmp_path: Path) -> Iterator[dict[str, str]]:
         exit_code_and_errors(server)
 
 
-def test_package_without_extras_is_at_most_18_packages(light: Path, author: dict[str, str], tmp_path: Path) -> None:
+def test_package_without_extras_is_at_most_18_packages(
+    plain_scripts: Path, author: dict[str, str], tmp_path: Path
+) -> None:
     program = "from importlib.metadata import distributions; print(*(found.name for found in distributions()))"
-    names = set(run(light / "python", "-c", program, cwd=tmp_path, env=author).split()) - {"pip", "setuptools"}
+    names = set(run(plain_scripts / "python", "-c", program, cwd=tmp_path, env=author).split()) - {"pip", "setuptools"}
     assert "noughts" in names
     assert len(names) <= 18, sorted(names)
 
 
 def test_package_without_extras_plays_at_a_server_elsewhere(
-    light: Path, served: dict[str, str], tmp_path: Path
+    plain_scripts: Path, server_environment: dict[str, str], tmp_path: Path
 ) -> None:
     (tmp_path / "centre.py").write_text(CENTRE)
-    noughts = [str(light / "noughts")]
+    noughts = [str(plain_scripts / "noughts")]
     plugin = f"py:{tmp_path / 'centre.py'}:Centre"
 
     def say(*arguments: str) -> str:
-        return run(*noughts, *arguments, cwd=tmp_path, env=served)
+        return run(*noughts, *arguments, cwd=tmp_path, env=server_environment)
 
     with (
-        started(["bot", "run", "random", "--name", "lots"], served, noughts) as reference,
-        started(["bot", "run", plugin, "--name", "centre", "--no-lock"], served, noughts) as own,
+        started(["bot", "run", "random", "--name", "lots"], server_environment, noughts) as reference,
+        started(["bot", "run", plugin, "--name", "centre", "--no-lock"], server_environment, noughts) as own,
     ):
         eventually(
             lambda: json.loads(say("bot", "list", "--online", "--format", "json"))["bots"], lambda rows: len(rows) == 2
@@ -272,7 +274,7 @@ def test_package_without_extras_plays_at_a_server_elsewhere(
             exit_code_and_errors(process)
 
 
-def test_commands_for_authors_work_without_extras(light: Path, author: dict[str, str], tmp_path: Path) -> None:
+def test_commands_for_authors_work_without_extras(plain_scripts: Path, author: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "centre.py").write_text(CENTRE)
     for line, expected in {
         "--help": "Run a server until Ctrl-C",
@@ -286,7 +288,7 @@ def test_commands_for_authors_work_without_extras(light: Path, author: dict[str,
         "bot table build pascal -o pascal.table": "4,520 positions",
         "bot learn --file learnt.table --games 10 --against random --seed 1": "learnt from 10 games",
     }.items():
-        assert expected in run(light / "noughts", *line.split(), cwd=tmp_path, env=author), line
+        assert expected in run(plain_scripts / "noughts", *line.split(), cwd=tmp_path, env=author), line
 
 
 @pytest.mark.parametrize(
@@ -302,11 +304,11 @@ def test_commands_for_authors_work_without_extras(light: Path, author: dict[str,
         ("bot learn --file x.table --games 1 --against random --curve x.svg", "charts"),
     ],
 )
-def test_command_whose_extra_is_missing_says_which(
-    light: Path, author: dict[str, str], tmp_path: Path, line: str, extra: str
+def test_a_command_without_its_extra_names_the_extra(
+    plain_scripts: Path, author: dict[str, str], tmp_path: Path, line: str, extra: str
 ) -> None:
     refused = subprocess.run(
-        [light / "noughts", *line.split()], cwd=tmp_path, env=author, capture_output=True, text=True, timeout=60
+        [plain_scripts / "noughts", *line.split()], cwd=tmp_path, env=author, capture_output=True, text=True, timeout=60
     )
     assert refused.returncode == 1
     command = "bot learn" if line.startswith("bot") else line.partition(" random")[0]
@@ -318,10 +320,10 @@ def test_command_whose_extra_is_missing_says_which(
 
 @pytest.mark.parametrize("line", ["bot rnu", "nothing", "bot run", "bot check x --games 0", "variants --format xml"])
 def test_wrong_usage_without_extras_exits_with_2(
-    light: Path, author: dict[str, str], tmp_path: Path, line: str
+    plain_scripts: Path, author: dict[str, str], tmp_path: Path, line: str
 ) -> None:
     refused = subprocess.run(
-        [light / "noughts", *line.split()], cwd=tmp_path, env=author, capture_output=True, text=True, timeout=60
+        [plain_scripts / "noughts", *line.split()], cwd=tmp_path, env=author, capture_output=True, text=True, timeout=60
     )
     assert refused.returncode == 2
     assert "Error" in refused.stderr

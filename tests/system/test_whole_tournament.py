@@ -26,7 +26,7 @@ from tests.support.processes import (
     started,
 )
 
-from .node import NodeBot, installed_bot, node_bot
+from .node import NodeBot, install_bot, node_bot
 
 if TYPE_CHECKING:
     from noughts_proto.v1.feed_pb2_grpc import FeedServiceAsyncStub
@@ -126,7 +126,7 @@ async def test_the_whole_story(tmp_path: Path) -> None:
     quiet = environment()
     slow, go = tmp_path / "careful.py", tmp_path / "go"
     slow.write_text(SLOW_BOT)
-    node = installed_bot(tmp_path)
+    node = install_bot(tmp_path)
 
     # The operator makes tokens.
     tokens = {
@@ -197,7 +197,7 @@ async def test_the_whole_story(tmp_path: Path) -> None:
             # A token is revoked: the stream closes, and its bot says why and stops.
             run_noughts(["token", "revoke", str(tokens["bob"]["id"]), "--db", database], quiet)
             assert await javascript.exit_code() != 0
-            assert "TOKEN_REVOKED" in javascript.said or "revoked" in javascript.said
+            assert "TOKEN_REVOKED" in javascript.output or "revoked" in javascript.output
             online = at_server("bot list --online")
             assert isinstance(online, dict)
             assert "node" not in json.dumps(online)

@@ -33,14 +33,14 @@ def main(arguments: Sequence[str]) -> int:
         print(*problems, sep="\n", file=sys.stderr)
         return 1
     selection = Selection(options.selection, options.everything, options.limit)
-    done = _done(options.results, selection)
-    left = [fault for fault in chosen if fault.name not in done]
-    for row in _tried(left, selection, jobs=options.jobs, near_only=options.near):
+    rows_by_fault = _previous_rows(options.results, selection)
+    remaining = [fault for fault in chosen if fault.name not in rows_by_fault]
+    for row in _try_faults(remaining, selection, jobs=options.jobs, near_only=options.near):
         with options.results.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")
-        done[row["fault"]] = row
+        rows_by_fault[row["fault"]] = row
         print(_words(row), flush=True)
-    rows = [done[fault.name] for fault in chosen if fault.name in done]
+    rows = [rows_by_fault[fault.name] for fault in chosen if fault.name in rows_by_fault]
     print(*_table(rows), sep="\n")
     return 0 if all(row["found"] for row in rows) else 1
 
@@ -76,7 +76,7 @@ def _all() -> Iterator[Fault]:
         yield from faults
 
 
-def _done(file: Path, selection: Selection) -> dict[str, dict[str, Any]]:
+def _previous_rows(file: Path, selection: Selection) -> dict[str, dict[str, Any]]:
     """Return the last row of each fault with this selection."""
     if not file.exists():
         return {}
@@ -84,7 +84,9 @@ def _done(file: Path, selection: Selection) -> dict[str, dict[str, Any]]:
     return {row["fault"]: row for row in rows if row["selection"] == selection.text}
 
 
-def _tried(faults: Sequence[Fault], selection: Selection, *, jobs: int, near_only: bool) -> Iterator[dict[str, Any]]:
+def _try_faults(
+    faults: Sequence[Fault], selection: Selection, *, jobs: int, near_only: bool
+) -> Iterator[dict[str, Any]]:
     """Yield a row for each fault, as soon as it was tried."""
     part_of = {fault.name: part for part, faults in FAULTS.items() for fault in faults}
     now = commit()

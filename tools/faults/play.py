@@ -17,7 +17,7 @@ REFEREE = (
         before="game.left_us = [begun.first_clock_us, begun.second_clock_us]",
         after="game.left_us = [begun.second_clock_us, begun.first_clock_us]",
         harm="After a restart each side plays with the clock of the other.",
-        near=("tests/referee/test_going_on.py",),
+        near=("tests/referee/test_resumed_games.py",),
         wider=_TESTS,
     ),
     Fault(

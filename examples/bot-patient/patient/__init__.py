@@ -1,16 +1,16 @@
-"""A bot that other people install beside Noughts: `noughts match py:patient random`."""
+"""A bot that other people install next to Noughts: `noughts match py:patient random`."""
 
 from noughts_bots import Bot, Position
 
 
 class Patient(Bot):
-    """Blocks before it wins, and draws lots otherwise. With `plies` it only draws lots until so many stones lie."""
+    """Blocks before it wins, and otherwise plays at random. It plays the first `plies` plies at random."""
 
     def __init__(self, plies: int = 0) -> None:
         self._plies = plies
 
     def choose(self, position: Position) -> int:
-        """The first cell that would complete a line of the opponent's, else of its own, else any free one."""
+        """Return the first cell that would complete a line of the opponent, else of its own, else a random one."""
         variant = position.variant
         if position.ply >= self._plies:
             for stones in (position.opponent, position.own):

@@ -1,4 +1,4 @@
-"""Square four: the four corners of any square win, also of one that is turned."""
+"""Square four: the four corners of any square win, also of a turned one."""
 
 from noughts_referee.rules import Variant
 

@@ -25,7 +25,7 @@ from noughts_server.core.errors import BadBusUrl, BusUnusable
 from noughts_server.runtime.recorder import COMMITTED
 from noughts_server.runtime.tournament_play import CHANGED
 from noughts_server.store.games.results import CommitReport, TournamentProgress
-from tests.cluster.ground import Nats
+from tests.cluster.cluster import Nats
 from tests.support.authority import Authority
 from tests.support.loopback import wait_until
 

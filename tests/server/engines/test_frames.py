@@ -22,7 +22,7 @@ from noughts_server.launching.command import engine_command
 from noughts_server.launching.launcher import Locking, launching
 from noughts_server.launching.relay import RelayEvent, RelayPlan, relay
 from tests.support.children.field import PROGRAMS
-from tests.support.ground import ground_at
+from tests.support.league_server import league_server_at
 
 TIMES = ChildSettings(start=10.0, stop=0.2, restart=1.0)
 
@@ -89,16 +89,16 @@ async def test_what_is_wrong_is_said(habits: str, got: str) -> None:
 async def test_an_engine_plays_several_games_at_a_server_elsewhere(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     events: list[RelayEvent] = []
-    async with ground_at(tmp_path) as ground:
+    async with league_server_at(tmp_path) as league_server:
         plan = RelayPlan(odd(f"pid={pids} think=0.02"), locking=Locking.OFF, times=TIMES, processes=2)
-        login = Login(ground.address, ground.token, name="mine", version="1")
-        async with asyncio.TaskGroup() as tasks, ground.opponent("first-free"):
+        login = Login(league_server.address, league_server.token, name="mine", version="1")
+        async with asyncio.TaskGroup() as tasks, league_server.opponent("first-free"):
             playing = tasks.create_task(relay(plan, login, events.append, lambda data: None))
-            await ground.until_online("mine")
-            await ground.start(
+            await league_server.until_online("mine")
+            await league_server.start(
                 "cup", "mine", "first-free", games_per_pair=6, concurrency=2, seed=5, variant="mnk:7,7,5"
             )
-            games = await ground.games("cup")
+            games = await league_server.games("cup")
             playing.cancel()
     assert [Termination(game.termination) for game in games] == [Termination.LINE] * 6
     assert len(pids.read_text().split()) == 2

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.ground import Nats
+from tests.cluster.cluster import Nats
 from tests.support.command_line import invoke
 
 POSTGRES = "postgresql+psycopg://me@127.0.0.1:1/noughts"

@@ -1,4 +1,4 @@
-"""A server in this process, an owner's token, and what it takes to have bots play there."""
+"""A server in this process with the token of an owner, and calls that make bots play there."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -26,21 +26,21 @@ PATIENCE = 30.0
 """Seconds after which a test that waits for something has failed."""
 
 
-class Ground:
-    """A running server as its users see it."""
+class LeagueServer:
+    """A running server and calls of its owner `ada`."""
 
     def __init__(self, server: Server, token: str, channel: grpc.aio.Channel) -> None:
         self.address = server.address
         self._server = server
         self.token = token
-        """A token of ada's."""
+        """A token of the owner `ada`."""
         self._bearing = ((TOKEN_KEY, f"Bearer {token}"),)
         self._bots: BotServiceAsyncStub = bots_pb2_grpc.BotServiceStub(channel)
         self._tournaments: TournamentServiceAsyncStub = tournaments_pb2_grpc.TournamentServiceStub(channel)
         self._games: GameServiceAsyncStub = games_pb2_grpc.GameServiceStub(channel)
 
     async def start(self, slug: str, *bots: str, **fields: Any) -> None:
-        """Starts a tournament of bots that have logged in before."""
+        """Create and start a tournament of bots that have logged in before."""
         name = f"tournaments/{slug}"
         tournament = tournaments_pb2.Tournament(name=name, **fields)
         await self._tournaments.CreateTournament(
@@ -57,7 +57,7 @@ class Ground:
     async def until(
         self, slug: str, condition: Callable[[tournaments_pb2.Tournament], bool]
     ) -> tournaments_pb2.Tournament:
-        """The tournament as soon as the condition holds."""
+        """Wait until the condition holds, and return the tournament."""
         request = tournaments_pb2.GetTournamentRequest(name=f"tournaments/{slug}")
         async with asyncio.timeout(PATIENCE):
             while True:
@@ -67,7 +67,7 @@ class Ground:
                 await asyncio.sleep(0.01)
 
     async def games(self, slug: str) -> list[games_pb2.Game]:
-        """All games of the tournament in slot order, once it is finished."""
+        """Wait until the tournament is finished, and return its games in the order of their numbers."""
         await self.until(slug, lambda each: each.state == tournaments_pb2.TOURNAMENT_STATE_FINISHED)
         request, games = (
             games_pb2.ListGamesRequest(parent=f"tournaments/{slug}", page_size=1000),
@@ -81,13 +81,13 @@ class Ground:
             request.page_token = page.next_page_token
 
     async def until_frames_up(self, count: int) -> None:
-        """Returns as soon as bots have sent that many frames, hellos not counted."""
+        """Wait until bots have sent this number of frames, not counting hellos."""
         async with asyncio.timeout(PATIENCE):
-            while self._server.sessions.counts.frames_up < count:  # noqa: ASYNC110  # nobody tells of a frame
+            while self._server.sessions.counts.frames_up < count:  # noqa: ASYNC110  # no event is set for a frame
                 await asyncio.sleep(0.01)
 
     async def until_online(self, bot: str) -> None:
-        """Returns as soon as the bot is logged in."""
+        """Wait until the bot is logged in."""
         request = bots_pb2.ListBotsRequest(online_only=True)
         async with asyncio.timeout(PATIENCE):
             while True:
@@ -109,14 +109,14 @@ class Ground:
 
 
 @asynccontextmanager
-async def ground_at(
+async def league_server_at(
     folder: Path, *, listen: str = "127.0.0.1:0", token: str = "", heartbeat: float = 5.0
-) -> AsyncIterator[Ground]:
-    """A server on the database in this folder; `token` is one that an earlier server on it has given out."""
+) -> AsyncIterator[LeagueServer]:
+    """A server on the database in this folder. `token`: one that an earlier server on it created."""
     database = f"sqlite:///{folder / 'noughts.sqlite'}"
     settings = ServerSettings(listen=listen, database=database, heartbeat=heartbeat)
     async with running_server(settings) as server:
         make = partial(create_token, owner="ada", now_ms=server.store.now_ms())
         token = token or (await server.store.write(make)).secret
         async with grpc.aio.insecure_channel(server.address, options=CLIENT_OPTIONS) as channel:
-            yield Ground(server, token, channel)
+            yield LeagueServer(server, token, channel)

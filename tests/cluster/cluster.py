@@ -57,7 +57,7 @@ ORGANISER = "ada"
 
 
 class Nats:
-    """A NATS of its own process, which can be killed and started again at its port."""
+    """A NATS server, which can be killed and started again at the same port."""
 
     def __init__(self, folder: Path, *options: str) -> None:
         self.port = 0
@@ -70,7 +70,7 @@ class Nats:
         return f"nats://127.0.0.1:{self.port}"
 
     def start(self) -> None:
-        """Starts it, at its port if it has one already."""
+        """Start it, at the same port after the first time."""
         log = self._folder / f"nats-{time.monotonic_ns()}.log"
         port = str(self.port or -1)
         command = [NATS_SERVER, "--addr", "127.0.0.1", "--port", port, "--log", str(log), *self._options]
@@ -85,14 +85,14 @@ class Nats:
         self.port = int(found[1])
 
     def kill(self) -> None:
-        """Ends it at once."""
+        """Kill it."""
         if self._process is not None:
             self._process.kill()
             self._process.wait(PATIENCE)
 
 
 class Relay:
-    """A TCP port that leads elsewhere, until it is cut: an address behind which servers change, or a long cable."""
+    """A TCP relay that can be cut: an address with changing servers behind it, or a long cable."""
 
     def __init__(self, target: Callable[[], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]) -> None:
         self.port = 0
@@ -100,8 +100,8 @@ class Relay:
         self._server: asyncio.Server | None = None
         self._is_cut = False
         self._open: set[asyncio.StreamWriter] = set()
-        self._mended = asyncio.Event()
-        self._mended.set()
+        self._is_connected = asyncio.Event()
+        self._is_connected.set()
 
     async def start(self, host: str = "127.0.0.1") -> None:
         self._server = await asyncio.start_server(self._accept, host, self.port)
@@ -109,22 +109,22 @@ class Relay:
 
     def cut(self) -> None:
         """Drop all packets and report it to nobody: as if the cable had been pulled."""
-        self._mended.clear()
+        self._is_connected.clear()
 
-    def mend(self) -> None:
-        """Lose the packets underway: both ends find their connections broken, and can make new ones."""
+    def restore(self) -> None:
+        """Break the old connections, whose packets are lost; both ends can make new ones."""
         for writer in list(self._open):
             writer.transport.abort()
-        self._mended.set()
+        self._is_connected.set()
 
     async def stop(self) -> None:
         assert self._server is not None
         self._server.close()
-        self.mend()
+        self.restore()
         await self._server.wait_closed()
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await self._mended.wait()
+        await self._is_connected.wait()
         try:
             there, back = await self._target()
         except OSError:
@@ -144,14 +144,14 @@ class Relay:
 
     async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while data := await reader.read(65_536):
-            await self._mended.wait()
+            await self._is_connected.wait()
             writer.write(data)
             await writer.drain()
         raise EOFError
 
 
 class Cluster:
-    """All of it. `running` makes one."""
+    """The processes, links and tokens of a cluster. `running_cluster` makes one."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -161,7 +161,7 @@ class Cluster:
         self.referees: list[Forked] = []
         self.bots: list[Forked] = []
         self.addresses: dict[str, str] = {}
-        """HOST:PORT of each server, by what it writes to."""
+        """HOST:PORT of each server, by the file of its output."""
         self.tokens: dict[str, str] = {}
         self.front = Relay(self._any_server)
         self.referee_options: tuple[str, ...] = ()
@@ -181,7 +181,7 @@ class Cluster:
         return self.url.partition("@/")[2].partition("?")[0]
 
     async def _any_server(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """A connection to one of the servers, to each in its turn."""
+        """Connect to one of the running servers, to each in turn."""
         alive = [server for server in self.servers if server.alive]
         for _ in range(len(alive)):
             self._turn += 1
@@ -192,7 +192,7 @@ class Cluster:
         raise ConnectionRefusedError("no server is there")
 
     async def store(self) -> Store:
-        """The database, opened once more."""
+        """Open the database."""
         return await Store.open(self.url)
 
     async def make_tokens(self, *owners: str) -> None:
@@ -210,7 +210,7 @@ class Cluster:
         return self.folder / f"{what}-{self._started}"
 
     async def start_server(self, *options: str, alone: bool = False) -> Forked:
-        """Another server; `alone`: one that plays its games itself."""
+        """Start a server; `alone`: outside the cluster, with a referee of its own."""
         said = self._said("server")
         words = [
             *("serve", "--no-web", "--listen", "127.0.0.1:0", "--rate-own-games", "--format", "json"),
@@ -218,20 +218,20 @@ class Cluster:
         ]
         server = noughts(words, said, {})
         self.servers.append(server)
-        self.addresses[str(said)] = (await self.announced(server))["grpc"]
+        self.addresses[str(said)] = (await self.wait_for_announcement(server))["grpc"]
         return server
 
     async def start_referee(self, *options: str, bus: str = "", database: str = "", host: str = "") -> Forked:
-        """Another referee; `host`: see `tests.support.namespaces`."""
+        """Start a referee; `host`: see `tests.support.namespaces`."""
         words = ["referee", "--format", "json", "--db", database or self.url, "--bus", bus or self.nats.url]
         words += [*self.referee_options, *options]
         referee = Forked(self._said("referee"), _command_at, host, words)
         self.referees.append(referee)
-        await self.announced(referee)
+        await self.wait_for_announcement(referee)
         return referee
 
     def start_bots(self, names: Sequence[str], spec: str = "random", address: str = "", **variables: str) -> Forked:
-        """Bots of the organiser in one process, which dial the front."""
+        """Start bots of the organiser in one process; by default they connect to the front."""
         bots = Forked(
             self._said("bots"), _play, spec, list(names), address or f"127.0.0.1:{self.front.port}",
             self.tokens[ORGANISER], variables,
@@ -239,8 +239,8 @@ class Cluster:
         self.bots.append(bots)
         return bots
 
-    async def announced(self, process: Forked) -> dict[str, Any]:
-        """The first line that it says."""
+    async def wait_for_announcement(self, process: Forked) -> dict[str, Any]:
+        """Wait for the first line of a process, and return its JSON."""
         deadline = time.monotonic() + PATIENCE
         while not (process.said.exists() and (said := process.said.read_text()).endswith("\n")):
             assert process.alive, self.log(process)
@@ -259,7 +259,7 @@ class Cluster:
         return "".join(f"--- {each.said.name}\n{self.log(each)}" for each in (*self.servers, *self.referees))
 
     async def close(self) -> None:
-        """Stops everything, politely."""
+        """Stop all processes by SIGTERM."""
         if self._channel is not None:
             await self._channel.close()
         for process in (*self.bots, *self.referees, *self.servers):
@@ -279,8 +279,8 @@ class Cluster:
             self._channel = grpc.aio.insecure_channel(f"127.0.0.1:{self.front.port}", options=_OPTIONS)
         return kind(self._channel)
 
-    async def asked(self, call: Callable[..., Awaitable[Returned]], request: object) -> Returned:
-        """The organiser's call, which is made again while no server is there."""
+    async def call(self, call: Callable[..., Awaitable[Returned]], request: object) -> Returned:
+        """Make a call of the organiser; repeat it while no server answers."""
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
@@ -291,46 +291,46 @@ class Cluster:
                     raise
             await asyncio.sleep(_LOOK)
 
-    async def all_online(self, names: Sequence[str]) -> None:
-        """Returns when these bots are online, as any server sees it."""
+    async def wait_until_online(self, names: Sequence[str]) -> None:
+        """Wait until a server lists these bots as online."""
         bots = self.stub(bots_pb2_grpc.BotServiceStub)
         deadline = time.monotonic() + PATIENCE
         wanted = {f"bots/{name}" for name in names}
         while True:
-            answer = await self.asked(bots.ListBots, bots_pb2.ListBotsRequest(page_size=1000))
+            answer = await self.call(bots.ListBots, bots_pb2.ListBotsRequest(page_size=1000))
             if wanted <= {bot.name for bot in answer.bots if bot.online}:
                 return
             assert time.monotonic() < deadline, f"the bots do not come\n{self.logs()}"
             await asyncio.sleep(_LOOK)
 
     async def organise(self, slug: str, bots: Sequence[str], **settings: Any) -> None:
-        """Makes a tournament of these bots and starts it."""
+        """Create and start a tournament of these bots."""
         stub = self.stub(tournaments_pb2_grpc.TournamentServiceStub)
         name = f"tournaments/{slug}"
         usual: Mapping[str, Any] = {"variant": "tictactoe", "concurrency": 4_096, "seed": 5}
         wanted = tournaments_pb2.Tournament(name=name, **{**usual, **settings})
         request = tournaments_pb2.CreateTournamentRequest(tournament=wanted, request_id=slug)
-        await self.asked(stub.CreateTournament, request)
+        await self.call(stub.CreateTournament, request)
         for bot in bots:
             entry = tournaments_pb2.JoinTournamentRequest(name=name, bot=f"bots/{bot}", request_id=f"{slug}-{bot}")
-            await self.asked(stub.JoinTournament, entry)
-        await self.asked(stub.StartTournament, tournaments_pb2.StartTournamentRequest(name=name))
+            await self.call(stub.JoinTournament, entry)
+        await self.call(stub.StartTournament, tournaments_pb2.StartTournamentRequest(name=name))
 
     async def cancel(self, slug: str) -> None:
         """End a tournament, so that nobody has to finish its games."""
         stub = self.stub(tournaments_pb2_grpc.TournamentServiceStub)
         request = tournaments_pb2.CancelTournamentRequest(name=f"tournaments/{slug}")
-        await self.asked(stub.CancelTournament, request)
+        await self.call(stub.CancelTournament, request)
 
     async def tournament(self, slug: str) -> tournaments_pb2.Tournament:
         stub = self.stub(tournaments_pb2_grpc.TournamentServiceStub)
         request = tournaments_pb2.GetTournamentRequest(name=f"tournaments/{slug}")
-        answer = await self.asked(stub.GetTournament, request)
+        answer = await self.call(stub.GetTournament, request)
         found: tournaments_pb2.Tournament = answer.tournament
         return found
 
-    async def finished(self, slug: str, seconds: float = PATIENCE) -> tournaments_pb2.Tournament:
-        """The tournament when its last game is stored."""
+    async def wait_until_finished(self, slug: str, seconds: float = PATIENCE) -> tournaments_pb2.Tournament:
+        """Wait until the last game is stored, and return the tournament."""
         deadline = time.monotonic() + seconds
         while True:
             tournament = await self.tournament(slug)
@@ -347,13 +347,13 @@ class Cluster:
         """Count how its games ended, by `Termination`."""
         return Counter(dict(rows_of(self.database, _ENDINGS.format(slug))))
 
-    async def look_back(self, *slugs: str) -> None:
-        """Assert that every slot was played once and that the ratings follow from the games."""
-        counted = await self.counted(*slugs)
+    async def check_records(self, *slugs: str) -> None:
+        """Assert that each scheduled game is stored once and that the ratings follow from the games."""
+        counted = await self.count_errors(*slugs)
         assert not any(counted.values()), counted
 
-    async def counted(self, *slugs: str) -> dict[str, int]:
-        """Count what must not be: games lost or stored twice, ratings that do not follow from them, other damage."""
+    async def count_errors(self, *slugs: str) -> dict[str, int]:
+        """Count errors: games lost or stored twice, ratings that do not follow from the games, other damage."""
         counted = Counter[str](dict.fromkeys(("lost", "stored twice", "ratings that differ"), 0))
         for slug in slugs:
             ordinals = [row[0] for row in rows_of(self.database, _ORDINALS.format(slug))]
@@ -375,7 +375,7 @@ _ORDINALS = "SELECT ordinal FROM games JOIN tournaments ON id = tournament_id WH
 
 
 @asynccontextmanager
-async def running(
+async def running_cluster(
     *,
     servers: int = 2,
     referees: int = 2,
@@ -383,9 +383,9 @@ async def running(
     logs: Path | None = None,
     database: str = POSTGRESQL,
 ) -> AsyncIterator[Cluster]:
-    """A cluster, as long as the block lasts. It has the organiser's token. `logs`: a folder where they stay.
+    """Run a cluster inside the block. It has the organiser's token. `logs`: a folder in which the logs stay.
 
-    With another kind of `database`, only servers that are alone can be started in it.
+    With SQLite, only servers that are `alone` can be started.
     """
     with ExitStack() as stack:
         folder = logs or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="noughts-cluster-")))
@@ -394,7 +394,7 @@ async def running(
         cluster = Cluster(folder)
         make_database(cluster.database)
         if database == POSTGRESQL:
-            # It is killed here, and must have what it said that it has.
+            # Tests kill PostgreSQL: it must have written all commits that it has confirmed.
             change(cluster.database, f'ALTER DATABASE "{cluster.database_name}" SET synchronous_commit = on')
         try:
             await cluster.make_tokens(ORGANISER)
@@ -423,8 +423,8 @@ async def postgresql_killed() -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def far_away(cluster: Cluster, host: str = "127.0.0.1") -> AsyncIterator[tuple[str, str, list[Relay]]]:
-    """The addresses of bus and database over cables of their own, which can be cut. `host` is where those end here."""
+async def distant_addresses(cluster: Cluster, host: str = "127.0.0.1") -> AsyncIterator[tuple[str, str, list[Relay]]]:
+    """Yield addresses of bus and database behind relays at `host`, and the relays, which can be cut."""
 
     async def bus() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         return await asyncio.open_connection("127.0.0.1", cluster.nats.port)
@@ -453,7 +453,7 @@ def _command_at(host: str, words: list[str]) -> None:
 
 
 def _play(spec: str, names: list[str], address: str, token: str, variables: dict[str, str]) -> None:
-    """In a process of its own: bots until it is ended. `spec` is a class of `players`, too."""
+    """Run bots until this process ends. `spec` is a class of `players` or the spec of a reference bot."""
     os.environ.update(variables)
     from noughts_bots.connection.event_loop import run_loop
     from noughts_bots.connection.session import Login, play

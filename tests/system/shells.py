@@ -1,4 +1,4 @@
-"""Terminals that run the commands of a page, as a newcomer types them."""
+"""Shells that run the commands of a page in the environment of a new user."""
 
 import asyncio
 import os
@@ -22,7 +22,7 @@ def blocks(page: str) -> list[str]:
 
 
 def newcomers_environment(tmp_path: Path) -> dict[str, str]:
-    """A user with an empty home and no settings; pip's way to its packages is that of the machine."""
+    """Return the environment of a user with an empty home and no settings, except the machine's settings of pip."""
     home = tmp_path / "home"
     home.mkdir()
     ours = {name: value for name, value in os.environ.items() if not name.startswith(("NOUGHTS_", "XDG_", "PYTHON"))}
@@ -33,31 +33,31 @@ def newcomers_environment(tmp_path: Path) -> dict[str, str]:
     programs.mkdir()
     (programs / "python3").symlink_to(Path(getattr(sys, "_base_executable", sys.executable)))
     path = f"{programs}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
-    # Python compiles what it loads; to have pip compile all of it takes half of the time.
+    # Without compilation by pip, the installation takes half the time.
     return {**ours, "HOME": str(home), "XDG_DATA_HOME": str(home / "data"), "PATH": path, "PIP_NO_COMPILE": "1"}
 
 
-class Terminal:
-    """A shell that runs a block, and what has been shown so far."""
+class Shell:
+    """A shell that runs a block of commands, and its output so far."""
 
     def __init__(self, process: Process) -> None:
         self.process = process
-        self.shown = ""
+        self.output = ""
         self._news = asyncio.Event()
 
     async def read(self) -> None:
-        """Until it ends."""
+        """Read the output until the shell ends."""
         assert self.process.stdout is not None
         while data := await self.process.stdout.read(4096):
-            self.shown += data.decode(errors="replace")
+            self.output += data.decode(errors="replace")
             self._news.set()
 
-    async def shows(self, *texts: str, within: float) -> None:
-        """Returns when all these have been shown."""
+    async def wait_for(self, *texts: str, within: float) -> None:
+        """Wait until the output contains all these texts; fail after `within` seconds."""
         deadline = time.monotonic() + within
-        while not all(text in self.shown for text in texts):
-            assert self.process.returncode is None, f"it ended; it showed:\n{self.shown}"
-            assert time.monotonic() < deadline, f"expected {texts} within {within} s; it showed:\n{self.shown}"
+        while not all(text in self.output for text in texts):
+            assert self.process.returncode is None, f"the shell ended; its output was:\n{self.output}"
+            assert time.monotonic() < deadline, f"expected {texts} within {within} s; the output was:\n{self.output}"
             self._news.clear()
             try:
                 async with asyncio.timeout(1):
@@ -67,12 +67,12 @@ class Terminal:
 
 
 @asynccontextmanager
-async def terminal(block: str, folder: Path, environment: dict[str, str]) -> AsyncIterator[Terminal]:
+async def run_shell(block: str, folder: Path, environment: dict[str, str]) -> AsyncIterator[Shell]:
     """Run a block in a shell, which gets SIGTERM at the end."""
     process = await asyncio.create_subprocess_exec(
         "sh", "-e", "-c", block, cwd=folder, env=environment, stdout=PIPE, stderr=STDOUT, start_new_session=True
     )
-    shell = Terminal(process)
+    shell = Shell(process)
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(shell.read())
         try:
