@@ -234,6 +234,8 @@ def live_game(server: ServerUnderTest, site: Site, *, variant: str = "tictactoe"
         return next((each["name"] for each in listed if each["name"] not in before and each["state"] == "running"), "")
 
     game.name = f"{eventually(begun)}/games/1"
+    # The tournament runs a moment before its first game does.
+    eventually(lambda: site.get(f"/{game.name}").status == 200)
     yield game
     playing.join(PATIENCE)
     assert not playing.is_alive()
