@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.cluster.cluster import Cluster, distant_addresses, postgresql_killed
+from tests.cluster.slow import holder
 from tests.cluster.watching import Observer
 from tests.support.databases import rows_of
 
@@ -85,8 +86,10 @@ Trouble = Callable[[Cluster], Coroutine[Any, Any, None]]
 
 
 async def kill_referee(cluster: Cluster) -> None:
-    """A referee ends at once; another comes."""
-    cluster.referees.pop(0).kill()
+    """The holder of a unit ends at once; another referee comes."""
+    referee = await holder(cluster)
+    cluster.referees.remove(referee)
+    referee.kill()
     await cluster.start_referee()
 
 
