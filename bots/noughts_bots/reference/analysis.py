@@ -10,6 +10,7 @@ from noughts_bots.reference.threats.search import CERTAIN, WON
 from noughts_referee.rules import Position, Variant, base_name, covers, parse_variant
 
 _MOST_FOURS = 3
+"""Moves one after the other that the other side must answer at once, in the proof that a move loses."""
 
 
 class Turn(NamedTuple):
