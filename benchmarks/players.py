@@ -183,7 +183,7 @@ def _processor_seconds() -> tuple[float, float]:
 
 def _tell(fault: Fault) -> None:
     print(f"a player failed: {fault.death.text}", file=sys.stderr)
-    if fault.benched:
+    if fault.disabled:
         raise SystemExit("cannot start a player")
 
 

@@ -49,19 +49,19 @@ __all__ = [
     "run_async",
 ]
 
-_ON_FIRST_USE = {
+_IMPORTED_ON_FIRST_USE = {
     "ArrayBot": "noughts_bots.sdk.arrays",
     "Batch": "noughts_bots.sdk.arrays",
     "BotRefused": "noughts_bots.connection.session",
     "run": "noughts_bots.connection.run",
     "run_async": "noughts_bots.connection.run",
 }
-"""Names whose modules need grpc or numpy. A child of the referee must start at once, and numpy can be missing."""
+"""The modules of names that need grpc or numpy: a child of the referee must start at once, and numpy can be missing."""
 
 sys.meta_path.append(FormerPaths())
 
 
 def __getattr__(name: str) -> Any:
-    if name in _ON_FIRST_USE:
-        return getattr(import_module(_ON_FIRST_USE[name]), name)
+    if name in _IMPORTED_ON_FIRST_USE:
+        return getattr(import_module(_IMPORTED_ON_FIRST_USE[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

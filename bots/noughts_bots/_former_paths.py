@@ -34,12 +34,12 @@ MOVED = {
 
 
 class FormerPaths:
-    """An importer of `sys.meta_path`. It comes last, after all other importers."""
+    """An importer for `sys.meta_path`, where it is the last one."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return how to import a module by its former path; None for all other modules."""
+        """Return the spec of a module with a former path; None for all other modules."""
         return ModuleSpec(name, cast("Loader", self)) if name in MOVED else None
 
     def create_module(self, spec: ModuleSpec) -> None:

@@ -122,8 +122,8 @@ RECORDS = (
     Fault(
         name="contradicting-results-accepted",
         file=f"{_RECORDS}/pgn.py",
-        before="if tag in RESULTS and decided and decided != [tag]:",
-        after="if tag in RESULTS and decided and tag not in decided:",
+        before="if tag_result in RESULTS and final_results and final_results != [tag_result]:",
+        after="if tag_result in RESULTS and final_results and tag_result not in final_results:",
         harm="A PGN game with two results after its moves counts as won by one of them.",
         near=("tests/server/records/test_pgn.py",),
         wider=_RECORD_TESTS,

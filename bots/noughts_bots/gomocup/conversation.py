@@ -1,4 +1,4 @@
-"""A manager's commands to an engine, and the meaning of its lines. Lines in, lines out: no process and no clock."""
+"""A manager's commands to an engine, and the meaning of the engine's lines. It has no process and no clock."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -41,7 +41,10 @@ _COLOUR = re.compile(r"colou?r", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The settings of a game that an engine gets before it. After a RESTART it can play another game with them."""
+    """The settings of games that an engine gets before the first one: board, rule and time.
+
+    After a RESTART it can play another game with the same settings.
+    """
 
     columns: int
     rows: int
@@ -57,8 +60,8 @@ class Terms:
 
     def infos(self, folder: str, options: EngineOptions) -> list[str]:
         """Return the INFO commands. The engine can keep files in `folder`."""
-        # The protocol has no value of `timeout_turn` for no limit (0 means as fast as possible), so none is sent then.
-        # The base time is also the limit of a turn.
+        # Without a limit of a turn, the base time is the limit. Without both, `timeout_turn` is not sent: it has no
+        # value for no limit (0 means as fast as possible).
         turn = self.time.move or self.time.bank
         infos = {
             **({"timeout_turn": max(1, milliseconds(turn))} if turn else {}),
@@ -82,45 +85,54 @@ def milliseconds(seconds: float) -> int:
 
 
 class Phase(Enum):
+    """The state of the conversation."""
+
     STARTING = auto()
+    """START was sent."""
     TERMS_SENT = auto()
     """The terms and ABOUT were sent. Engines do not answer terms, but the answer to ABOUT shows that they read them."""
     READY = auto()
-    """Its board is empty: a game can begin."""
+    """The engine's board is empty: a game can begin."""
     PLAYING = auto()
-    """It knows some moves of a game, and no question is open."""
+    """The engine knows some moves of a game, and no question is open."""
     THINKING = auto()
+    """A question for a move is open."""
     CHOOSING = auto()
+    """A question for an opening choice is open."""
     RESTARTING = auto()
+    """RESTART was sent."""
     REFUSED = auto()
-    """It has refused START, or every RESTART."""
+    """The engine has refused START, or every RESTART."""
 
 
 class Meaning(Enum):
+    """The meaning of an engine's line."""
+
     NOTE = auto()
     """A message for people, without effect on the game."""
     STARTED = auto()
-    """It has accepted START, and needs the terms."""
+    """The engine has accepted START, and needs the terms."""
     READY = auto()
+    """The engine has read the terms or RESTART: a game can begin."""
     REFUSAL = auto()
-    """It refuses to set up the board."""
+    """The engine refuses to set up the board."""
     RESTART_REFUSED = auto()
-    """It has refused RESTART, which must be sent again."""
+    """The engine has refused RESTART, which must be sent again."""
     MOVE = auto()
     CHOICE = auto()
     MISSED = auto()
     """The engine has not understood the question, which must be repeated."""
     CUT = auto()
-    """It has lost words before the question, but not the question."""
+    """The engine has lost words before the question, but not the question."""
     DOUBLE = auto()
-    """A second answer to a repeated question, which it had understood the first time."""
+    """A second answer to a repeated question: the engine had understood it the first time."""
     SUGGESTION = auto()
-    """A move that waits for our PLAY."""
+    """A move that the engine would play only after the manager's PLAY."""
     RULE = auto()
-    """It does not know the rule of the game."""
+    """The engine does not know the rule of the game."""
 
 
-# Copies, because in Python 3.11 the lookup of a member takes longer than reading a line.
+# These names exist because in Python 3.11 the lookup of a member takes longer than reading a line.
 _PLAYING, _THINKING, MOVE = Phase.PLAYING, Phase.THINKING, Meaning.MOVE
 
 
@@ -134,7 +146,7 @@ class Conversation:
     def __init__(
         self, terms: Terms, options: EngineOptions, *, answers_once: bool | None = None, colours: bool | None = None
     ) -> None:
-        """`answers_once` and `colours` are observations from an earlier process."""
+        """`answers_once` and `colours` are the attributes of the conversation with an earlier process, if known."""
         self.phase = Phase.STARTING
         self.terms = terms
         self.cell = OFF_BOARD
@@ -163,9 +175,10 @@ class Conversation:
         """Whether the engine seems to want SWAP2BOARD in the other form."""
         self._complaints: set[str] = set()
         """Complaints about its terms, without numbers."""
-        self._known = 0
-        """The number of moves of its game that the engine knows."""
+        self._known_moves = 0
+        """The number of moves of its game that the engine knows; -1 if the next question must send all of them."""
         self._restarts = 0
+        """The number of RESTART commands since the engine was last ready."""
         self._ignored_complaints = 0
         """The number of further complaints that can be about infos."""
 
@@ -180,18 +193,20 @@ class Conversation:
         return [*infos, "ABOUT"]
 
     def settle(self) -> None:
+        """Record that the engine is ready for a game."""
         self.phase = Phase.READY
-        self._known = 0
+        self._known_moves = 0
         self._restarts = 0
         self.doubles = 0
 
     def restart(self) -> str:
+        """Return the command that empties the engine's board."""
         self.phase = Phase.RESTARTING
         self._restarts += 1
         return "RESTART"
 
     def ask(self, moves: Sequence[int], own_clock_us: int) -> list[str]:
-        """Return the commands that ask for a move after `moves`, in its current game or with its board ready."""
+        """Return the commands that ask for a move after `moves`, in the engine's current game or for a new one."""
         terms = self.terms
         ply = len(moves)
         self._question = moves, own_clock_us
@@ -200,13 +215,17 @@ class Conversation:
         commands = [terms.time_left(own_clock_us)]
         if not ply:
             commands.append("BEGIN")
-        elif self._known == ply - 1 and not self._options.board:
+        elif self._known_moves == ply - 1 and not self._options.board:
             commands.append(f"TURN {self._points[moves[-1]]}")
         else:
-            rows = (f"{self._points[cell]},{1 if (ply - number) % 2 == 0 else 2}" for number, cell in enumerate(moves))
+            # The engine's own stones have the number 1. It is to move, so the last stone is the opponent's.
+            rows = (
+                f"{self._points[cell]},{1 if (ply - earlier_ply) % 2 == 0 else 2}"
+                for earlier_ply, cell in enumerate(moves)
+            )
             commands += ["BOARD", *rows, "DONE"]
             self.has_rows = True
-        self._known = ply + 1
+        self._known_moves = ply + 1
         self.phase = _THINKING
         return commands
 
@@ -243,11 +262,11 @@ class Conversation:
         return commands
 
     def forget(self) -> None:
-        """Send the game from the beginning with the next question."""
-        self._known = -1
+        """Make the next question send the whole game."""
+        self._known_moves = -1
 
     def hear(self, line: str) -> Meaning:
-        """Return the meaning of a line of the engine in this phase. After a move, `cell` has it."""
+        """Return the meaning of a line of the engine in this phase. A move is then in `cell`, a choice in `choice`."""
         phase = self.phase
         if phase is _THINKING:
             cell = self._cells.get(line)
@@ -256,7 +275,7 @@ class Conversation:
             if self.doubles and cell in self._question[0]:
                 return self._double()
             self.cell = cell if cell >= 0 else OFF_BOARD
-            self._answered()
+            self._record_answer()
             return MOVE
         if phase is Phase.CHOOSING:
             assert self._opening is not None
@@ -269,7 +288,7 @@ class Conversation:
                 self._misread = 1
                 self._suspects_colours = not self._repeats
                 return Meaning.NOTE if self._repeats else Meaning.MISSED
-            self._answered()
+            self._record_answer()
             return Meaning.CHOICE
         if phase is Phase.PLAYING and self.doubles:
             return Meaning.NOTE if self._first_point(line) is None else self._double()
@@ -297,10 +316,11 @@ class Conversation:
         return self.terms.rule == FREESTYLE or _UNKNOWN_RULE.search("\n".join(messages)) is None
 
     def _first_point(self, line: str) -> int | None:
-        """Return the cell with which a line begins; -1 if it is not on the board, None if there is none."""
+        """Return the cell of the point with which a line begins; -1 if it is off the board, None without a point."""
         return next(iter(read_points(line, self.terms.columns, self.terms.rows)), None)
 
-    def _answered(self) -> None:
+    def _record_answer(self) -> None:
+        """Record that the open question is answered, and how many further answers are possible."""
         self.phase = _PLAYING
         if self.doubles:
             self.answers_once = self.answers_once is not False
@@ -314,16 +334,15 @@ class Conversation:
     def _complaint(self, line: str) -> Meaning:
         """Return the meaning of a line that does not answer the open question.
 
-        A complaint about the time, or one that the engine also made about the terms, refers to the info before the
-        question.
+        A complaint that the engine also made about the terms is a note. A complaint with words of `INFO time_left`
+        shows that the engine lost part of that command, which comes before the question.
         """
         if self._is_about_rule(line):
             return Meaning.RULE
         if word_and_rest(line)[0] not in REFUSALS or _NUMBERS.sub("", line) in self._complaints:
             return Meaning.NOTE
-        if not {"TIME_LEFT", self.terms.time_left(self._question[1]).split()[-1]}.isdisjoint(
-            _WORDS.findall(line.upper())
-        ):
+        time_words = {"TIME_LEFT", self.terms.time_left(self._question[1]).split()[-1]}
+        if not time_words.isdisjoint(_WORDS.findall(line.upper())):
             return Meaning.CUT
         return Meaning.NOTE if self.answers_once is False or self._repeats == MOST_REPEATS else Meaning.MISSED
 
@@ -340,7 +359,7 @@ class Conversation:
     def _hear_about(self, line: str) -> Meaning:
         """Return the meaning of a line after the terms.
 
-        The engine has read the terms when it names itself, or when it has complained more often than there were infos.
+        The engine has read the terms if it names itself, or if it has complained more often than there were infos.
         """
         word = word_and_rest(line)[0]
         if not _ABOUT.search(line) and self._is_about_rule(line):

@@ -10,12 +10,13 @@ from noughts_bots.sdk.errors import BotError
 from noughts_referee.rules import OpeningChoice, Position, Take, Variant, VariantError, game_seed, side_seed
 
 _OWN, _OPPONENT = 1, 2
-# A limit of 0 means as fast as possible, so use the shortest time that our clocks can show.
+"""Owners of stones, as BOARD numbers them."""
 _AT_ONCE_US = 1
+"""The shortest limit of a move, for the protocol's limit 0, which means as fast as possible."""
 
 
 class _CannotError(Exception):
-    """A known command that cannot be executed. The engine answers ERROR with this text."""
+    """A known command that the engine cannot execute: it answers ERROR with this text."""
 
 
 class GomocupEngine:
@@ -42,7 +43,7 @@ class GomocupEngine:
         self._finish_rows: Callable[[list[str]], str] = self._set_board
         """The function that handles these lines."""
         self._known_game: GameInfo | None = None
-        """The game as the bot knows it."""
+        """The game with which the bot's `start` was called last."""
         self._commands: dict[str, Callable[[str], str | None]] = {
             "START": lambda rest: self._set_up(f"{rest},{rest}", "START SIZE, e.g. START 15"),
             "RECTSTART": lambda rest: self._set_up(rest, "RECTSTART WIDTH,HEIGHT, e.g. RECTSTART 30,20"),
@@ -113,10 +114,11 @@ class GomocupEngine:
         stones = read_stones(rows, variant.columns, variant.rows)
         if stones is None or len(stones) not in (0, 3, 5) or len(set(stones)) < len(stones):
             raise _CannotError("expected zero, three or five different points X,Y after SWAP2BOARD")
-        seed = side_seed(game_seed(self._seed, self.games), len(stones) // 3 % 2)
+        # The choices on the empty board and on a board with stones have different seeds.
+        seed = side_seed(game_seed(self._seed, self.games), 1 if stones else 0)
         opening = OpeningChoice(variant, "swap2", stones, seed, self._clock_us())
         choice = self._bot.open(opening)
-        # The side that chooses O places its stone at once.
+        # A bot that chooses O also places its first stone in this answer.
         answer = Swap2Answer(choice, self._choose(opening.position) if choice == Take(1) else None)
         return written_answer(answer, variant.columns)
 
@@ -140,8 +142,8 @@ class GomocupEngine:
         self.ended = True
 
     def _info(self, rest: str) -> None:
-        """Use known infos and ignore others. An invalid value is reported with the next move."""
-        key, value = (part.strip() for part in (rest.lower() + " ").split(" ", 1))
+        """Use known infos and ignore others. INFO has no answer, so the next move reports an unknown rule."""
+        key, _space, value = rest.lower().partition(" ")
         try:
             number = int(value)
         except ValueError:
@@ -156,10 +158,10 @@ class GomocupEngine:
         elif key == "time_left":
             self._left_ms = number
             if number != UNLIMITED_MS and not self._match_ms:
-                self._match_ms = max(1, number)  # not every manager sends the total
+                self._match_ms = max(1, number)  # not every manager sends `timeout_match`
 
     def _variant(self, size: tuple[int, int] | None) -> Variant:
-        """Return the variant on a board of this size, if the bot plays it."""
+        """Return the variant on a board of this size. Raises _CannotError if the bot does not play it."""
         if size is None:
             raise _CannotError("no board yet; START SIZE makes one")
         columns, rows = size
@@ -213,17 +215,19 @@ class GomocupEngine:
     def _position(self, variant: Variant) -> Position:
         own = sum(1 << cell for cell, owner in self._stones.items() if owner == _OWN)
         opponent = sum(1 << cell for cell, owner in self._stones.items() if owner == _OPPONENT)
-        # The side that moved first has one stone more or equally many.
+        # The side that moved first has as many stones as the other side or one more.
         side = 1 if opponent.bit_count() > own.bit_count() else 0
         position = Position(variant, own=own, opponent=opponent, side=side, seed=game_seed(self._seed, self.games))
-        if list(self._stones.values()) == [_OWN if ply & 1 == side else _OPPONENT for ply in range(position.ply)]:
+        # BOARD can list the stones in any order. They are the moves only if the two sides alternate.
+        alternating_owners = [_OWN if ply % 2 == side else _OPPONENT for ply in range(position.ply)]
+        if list(self._stones.values()) == alternating_owners:
             position.moves = list(self._stones)
         position.own_clock_us, turn_us = self._clock_us(), self._turn_us()
         position.limit_us = min(position.own_clock_us, turn_us) if turn_us else position.own_clock_us
         return position
 
     def _clock_us(self) -> int:
-        """Return the rest of the match time if that is limited, else the limit of a turn; 0 without any limit."""
+        """Return the time that is left for the match if that is limited, else the limit of a turn; 0 without any."""
         return self._turn_us() if self._left_ms == UNLIMITED_MS else max(_AT_ONCE_US, self._left_ms * 1000)
 
     def _turn_us(self) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 from noughts_bots.sdk.errors import BotSpecError
 
 MEMORY_BYTES = 367_001_600
-"""350 MiB: Gomocup's limit, and the default of managers."""
+"""The default of the option `memory`: 350 MiB, Gomocup's limit and the default of managers."""
 
 _INFO = "info."
 _INFO_KEY = re.compile(r"[A-Za-z0-9_\-]{1,40}")
@@ -31,18 +31,20 @@ class Restart(StrEnum):
 
 
 class Swap2(StrEnum):
-    """Whether the engine agrees on openings."""
+    """Whether and how the engine chooses openings by agreement."""
 
     OFF = "off"
-    """No: the usual choices are made for it."""
+    """The engine does not choose: the server makes the usual choices for it."""
     ON = "on"
-    """With SWAP2BOARD, with stones as `x,y`."""
+    """The engine gets SWAP2BOARD with stones as `x,y`."""
     COLOURS = "colours"
-    """With SWAP2BOARD, with stones as `x,y,c`."""
+    """The engine gets SWAP2BOARD with stones as `x,y,c`."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
+    """The options of an engine."""
+
     restart: Restart = Restart.AUTO
     board: bool = False
     """Whether every question sends the whole board (BOARD), not only the opponent's last move (TURN)."""
@@ -56,14 +58,14 @@ class EngineOptions:
     score: str = ""
     """The word before the score in its messages; empty: the usual ones."""
     settle_us: int | None = None
-    """Pause between its last line and the next question in microseconds.
+    """The pause between the engine's last line and the next question in microseconds.
 
     None: the pause grows while the engine loses parts of questions.
     """
     margin: str = ""
-    """Time margin of its moves, as for `--margin`; empty: the same as all others."""
+    """The time margin of the engine's moves, as for `--margin`; empty: that of the tournament."""
     time: str = ""
-    """Its time control, as for `--time`; empty: the same as all others."""
+    """The engine's time control, as for `--time`; empty: that of the tournament."""
 
 
 def read_options(options: Mapping[str, str], subject: str) -> EngineOptions:

@@ -37,23 +37,24 @@ class Lines:
 
     def feed(self, data: bytes) -> list[str]:
         """Return the lines that these bytes complete, stripped and cut to LONGEST_LINE bytes."""
-        if self._has_lf and not self._unfinished and data.find(b"\n") == len(data) - 1:
-            line = _text(data)  # nearly always one whole line
+        is_one_whole_line = self._has_lf and not self._unfinished and data.find(b"\n") == len(data) - 1
+        if is_one_whole_line:  # the usual case
+            line = _text(data)
             return [line] if line else []
         data = self._unfinished + data
         self._has_lf = self._has_lf or b"\n" in data
         *complete, unfinished = data.split(b"\n" if self._has_lf else b"\r")
-        # Cut with every piece, so that an endless line takes no more memory than a long one.
+        # Each piece is cut, so that an endless line needs no more memory than a long one.
         self._unfinished = unfinished[:LONGEST_LINE]
         joined = b"\n".join(complete)
         if len(complete) > 1 and b"\0" not in joined and max(map(len, complete)) <= LONGEST_LINE:
-            with suppress(UnicodeDecodeError):  # then each line has its own encoding
-                texts = joined.decode().split("\n")  # one call for many lines
+            with suppress(UnicodeDecodeError):  # after an error, each line is decoded by itself
+                texts = joined.decode().split("\n")  # one call for many lines is faster
                 return [line for text in texts if (line := text.strip(_PADDING))]
         return [line for line in map(_text, complete) if line]
 
     def rest(self) -> list[str]:
-        """Return the unfinished line after the other side has closed its end; an empty list without one."""
+        """Return the unfinished line, if any, as a list. Call it when the other side has closed the pipe."""
         rest = _text(self._unfinished)
         self._unfinished = b""
         return [rest] if rest else []
@@ -70,7 +71,8 @@ def _decoded(line: bytes) -> str:
     try:
         return line.decode()
     except UnicodeDecodeError as error:
-        if error.end < len(line) or len(line) < LONGEST_LINE:  # else a character was cut
+        is_cut_in_character = error.end == len(line) and len(line) == LONGEST_LINE
+        if not is_cut_in_character:
             with suppress(UnicodeDecodeError):
                 return line.decode("gb18030")
         return line.decode("utf-8", "replace")
@@ -133,11 +135,11 @@ RULES = {"gomoku:exact": 1, "renju": 4, "caro": 8, "caro:exact": 9}
 _SIZES = {(15, 15): "", (20, 20): ":20"}
 
 VARIANTS = ("mnk", *(name + suffix for name in RULES for suffix in _SIZES.values()))
-"""The variants with a rule (of the family `mnk` only five in a row)."""
+"""The variants with a rule of the protocol. `mnk` stands only for five in a row here."""
 NAMED_VARIANTS = ("gomoku", "gomoku20", *VARIANTS[1:])
-"""The named variants with a rule, without other boards of the family `mnk`."""
+"""The same variants by their own names, without `mnk`."""
 PLAYED = "five in a row on a flat board, which is all that Gomocup engines play"
-"""The variants with a rule, in words."""
+"""The variants with a rule in words, for messages."""
 
 
 def name_of(rule: int) -> str:
@@ -160,10 +162,11 @@ def variant_of(columns: int, rows: int, rule: int) -> Variant:
     if rule == FREESTYLE:
         return parse_variant(f"mnk:{columns},{rows},{IN_A_ROW}")
     board = f"{columns}x{rows} with rule {rule}"
-    name = next((name for name, its_rule in RULES.items() if its_rule == rule), None)
-    if name is None:
-        known = ", ".join(f"{each} ({name})" for name, each in RULES.items())
+    names = {value: name for name, value in RULES.items()}
+    if rule not in names:
+        known = ", ".join(f"{value} ({name})" for value, name in names.items())
         raise VariantError(board, f"rule {FREESTYLE} (five or more in a row), {known}")
+    name = names[rule]
     if (columns, rows) not in _SIZES:
         sizes = " or ".join(f"{columns}x{rows}" for columns, rows in _SIZES)
         raise VariantError(board, f"{sizes} for rule {rule} ({name})")

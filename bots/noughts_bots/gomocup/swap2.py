@@ -11,7 +11,8 @@ from noughts_bots.gomocup.protocol import OFF_BOARD, read_point, read_points, wo
 from noughts_referee.rules import Choice, OpeningChoice, Put, Take
 
 SWAP = "SWAP"
-STONES_AT_FIRST = 3
+FIRST_STONES = 3
+"""The number of stones that the first side places on the empty board."""
 X, O = 0, 1  # noqa: E741  # the names of the sides
 
 
@@ -32,7 +33,7 @@ def question(opening: OpeningChoice, *, colours: bool = False) -> list[str]:
 
 
 def read_stones(lines: Iterable[str], columns: int, rows: int) -> tuple[int, ...] | None:
-    """Return the cells in the lines between `SWAP2BOARD` and `DONE`, colours ignored; None if one is not a point."""
+    """Return the cells in the lines between `SWAP2BOARD` and `DONE`, without colours; None if a line has no point."""
     stones = [read_point(",".join(line.split(",")[:2]), columns, rows) for line in lines]
     if any(cell is None or cell < 0 for cell in stones):
         return None
@@ -46,7 +47,7 @@ def written_answer(answer: Swap2Answer, columns: int) -> str:
 
 
 def read_answer(line: str, opening: OpeningChoice) -> Swap2Answer | None:
-    """Parse an engine's line; None if it is not an answer. The opening decides whether the choice is allowed."""
+    """Parse an engine's line; None if it is not an answer. The choice is not checked against the opening's rules."""
     if word_and_rest(line.lstrip())[0] == SWAP:
         return Swap2Answer(Take(X)) if opening.stones else None
     variant = opening.variant
@@ -62,4 +63,4 @@ def read_answer(line: str, opening: OpeningChoice) -> Swap2Answer | None:
 
 def is_for_empty_board(answer: Swap2Answer, opening: OpeningChoice) -> bool:
     """Return whether the answer is the three stones of the first question, although the board has stones."""
-    return bool(opening.stones) and isinstance(answer.choice, Put) and len(answer.choice.cells) == STONES_AT_FIRST
+    return bool(opening.stones) and isinstance(answer.choice, Put) and len(answer.choice.cells) == FIRST_STONES

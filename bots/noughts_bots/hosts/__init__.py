@@ -1,7 +1,7 @@
 """The program of a child that plays a plugin: `python -P -m noughts_bots.hosts KIND TARGET [key=value ...]`.
 
-It exchanges frames on stdin and stdout (`noughts_proto.pipes`). These are moved before any foreign code runs: a plugin
-prints to stderr and reads an empty stdin.
+It exchanges frames on stdin and stdout (`noughts_proto.pipes`). Before any foreign code runs, the two pipes get other
+descriptors: a plugin prints to stderr and reads an empty stdin.
 
 Relative files and modules are searched in the folder NOUGHTS_FOLDER of the environment. Default: the working folder.
 This module does not import grpc.
@@ -29,14 +29,16 @@ from noughts_proto.pipes import FrameTooLarge
 from noughts_referee.rules import VariantError, canonical_name
 
 FOLDER_VARIABLE = "NOUGHTS_FOLDER"
-"""Where relative files and modules of a plugin are searched."""
+"""The environment variable with the folder in which relative files and modules of a plugin are searched."""
 
-ENDED, BROKEN_OFF = 0, 2
-"""Exit codes: the referee closed the pipe; its frames are invalid. NOT_LOADED: the bot could not be loaded."""
+ENDED = 0
+"""The exit code after the referee has closed the pipe."""
+BROKEN_OFF = 2
+"""The exit code after an invalid frame. If the bot cannot be loaded, it is `NOT_LOADED`."""
 
-# Higher than any descriptor that a plugin opens or closes by number.
 _LOWEST_DESCRIPTOR = 40
-_ALL = "`noughts variants` lists them; `mnk` stands for every m,n,k game"
+"""Higher than any descriptor that a plugin opens or closes by number."""
+_VARIANTS_ADVICE = "`noughts variants` lists them; `mnk` stands for every m,n,k game"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9\-_.:=,#+]{0,62}")
 
 
@@ -58,8 +60,10 @@ def bot_for(kind: str, target: str, options: Mapping[str, str]) -> Bot:
             try:
                 canonical_name(name)
             except VariantError as error:
-                raise BotSpecError(f"bot '{kind}:{target}', option {VARIANTS}", name, error.expected, _ALL) from None
-    # A child needs only one of these modules.
+                raise BotSpecError(
+                    f"bot '{kind}:{target}', option {VARIANTS}", name, error.expected, _VARIANTS_ADVICE
+                ) from None
+    # Import only the module of this kind: a child needs no other.
     bot: Bot = importlib.import_module(f"{__name__}.{kind}").load(target, own_options)
     if variants:
         bot.variants = variants
@@ -73,15 +77,15 @@ def folder() -> Path:
 
 def main(arguments: Sequence[str]) -> int:
     """Load the bot of the arguments and play it until the referee closes the pipe. Return the exit code."""
-    reading, writing = _frames()
-    # A module that is also a program must not start playing here, and need not load `run`.
+    reading, writing = _move_frame_pipes()
+    # The plugin's module can also be a program that calls `run`. It must not connect to a server here.
     vars(noughts_bots).update(run=_refuse_run, run_async=_refuse_run_async)
     try:
         if len(arguments) < 2 or not all("=" in option for option in arguments[2:]):
             got, expected = repr(" ".join(arguments)), "KIND TARGET [key=value ...]"
             raise BotSpecError("arguments", got, expected, "see `noughts bot check`")
-        kind, target, *written = arguments
-        bot = bot_for(kind, target, dict(option.split("=", 1) for option in written))
+        kind, target, *options = arguments
+        bot = bot_for(kind, target, dict(option.split("=", 1) for option in options))
     except BotError as error:
         if error.__cause__ is not None:
             traceback.print_exception(error.__cause__)
@@ -111,24 +115,28 @@ async def _refuse_run_async(*_: Any, **__: Any) -> None:
     _refuse_run()
 
 
-def _frames() -> tuple[BinaryIO, BinaryIO]:
-    """Move the pipes of the frames away from foreign code, which gets an empty stdin, and stderr as stdout."""
-    down, up = (_move(descriptor) for descriptor in (0, 1))
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
+def _move_frame_pipes() -> tuple[BinaryIO, BinaryIO]:
+    """Move the pipes of the frames from stdin and stdout to other descriptors, and return them.
+
+    Foreign code then gets an empty stdin, and stderr as its stdout.
+    """
+    reading = _high_copy(0)
+    writing = _high_copy(1)
+    null_device = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null_device, 0)
+    os.close(null_device)
     os.dup2(2, 1)
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(line_buffering=True)
-    return os.fdopen(down, "rb"), os.fdopen(up, "wb", buffering=0)
+    return os.fdopen(reading, "rb"), os.fdopen(writing, "wb", buffering=0)
 
 
-def _move(descriptor: int) -> int:
+def _high_copy(descriptor: int) -> int:
     """Return a copy of the descriptor with a high number, which the plugin's programs do not inherit."""
     try:
         return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _LOWEST_DESCRIPTOR)
     except OSError:
-        return os.dup(descriptor)  # the limit of descriptors is lower
+        return os.dup(descriptor)  # this process may not have so many descriptors
 
 
 def _fail(error: Exception, code: int) -> int:

@@ -1,4 +1,7 @@
-"""`python -P -m noughts_bots.hosts`: without -P, a `random.so` in the working folder would hide Python's `random`."""
+"""The entry point of `python -P -m noughts_bots.hosts`.
+
+`-P` is needed because otherwise a `random.so` in the working folder would hide Python's module `random`.
+"""
 
 import sys
 

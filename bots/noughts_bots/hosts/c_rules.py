@@ -7,8 +7,8 @@ from typing import NamedTuple
 from noughts_bots.sdk.errors import BotSpecError
 from noughts_referee.rules import Variant, members
 
-# Arrays get this element, so that none is empty or NULL: slices in Rust must not be NULL.
 EMPTY = (0,)
+"""An additional element of arrays, so that none is empty and has the address NULL: slices in Rust must not be NULL."""
 
 VERSION = 1
 """NOUGHTS_BOT_VERSION of the header."""
@@ -62,9 +62,12 @@ def rules_in_c(variant: Variant) -> RulesInC:
 
 
 def table_size(start: Iterable[int] | None, needed: int, subject: str) -> int:
-    """Return the size of a bot's table of functions, which begins with size and version; None stands for NULL.
+    """Return the size in bytes of a bot's table of functions. Raises BotSpecError for a table that cannot be used.
 
-    Raises BotSpecError for a table that cannot be used.
+    Args:
+        start: the first two numbers of the table, its size and its version; None if the table is NULL.
+        needed: the least size.
+        subject: the bot, for errors.
     """
     if start is None:
         raise BotSpecError(subject, "NULL from noughts_bot()", "its table of functions", "return a noughts_bot_api")

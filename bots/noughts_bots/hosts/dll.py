@@ -37,20 +37,23 @@ HEADER = Path(__file__).resolve().parents[1] / "include" / "noughts_bot.h"
 SYMBOL = "noughts_bot"
 
 _LINE_BUFFERED = 1
-"""_IOLBF, of glibc, musl and macOS."""
+"""The value of C's `_IOLBF` in glibc, musl and macOS."""
 _CELL_BYTES = 4
-_ELF, _SHARED_OBJECT = b"\x7fELF", 3
+_ELF_MAGIC = b"\x7fELF"
+_SHARED_OBJECT = 3
+"""The type of an ELF file that is a shared library."""
 
 
 class _Sets(Structure):
     _fields_ = (("starts", c_void_p), ("cells", c_void_p))
 
 
-_IN_C: dict[Any, Any] = {int: c_uint32, Sets: _Sets, bytes: c_char_p}
+_C_TYPES: dict[Any, Any] = {int: c_uint32, Sets: _Sets, bytes: c_char_p}
+"""The types of the fields of `RulesInC` in C."""
 
 
 class _Variant(Structure):
-    _fields_ = (("size", c_uint32), *((name, _IN_C[kind]) for name, kind in get_type_hints(RulesInC).items()))
+    _fields_ = (("size", c_uint32), *((name, _C_TYPES[kind]) for name, kind in get_type_hints(RulesInC).items()))
 
 
 class _Turn(Structure):
@@ -79,7 +82,7 @@ class _Api(Structure):
 
 
 _NEEDED_BYTES = _Api.create.offset
-"""The table up to `play`."""
+"""The size of a table that ends after `play`: the later fields can be missing."""
 # Addresses are passed as numbers, because ctypes converts these faster than objects.
 _PLAY = CFUNCTYPE(c_int32, c_void_p, c_void_p)
 _CREATE = CFUNCTYPE(c_void_p, POINTER(_Variant), c_char_p)
@@ -118,7 +121,7 @@ def _check_file(path: Path, subject: str) -> None:
         return  # the dynamic loader reports errors there
     with path.open("rb") as file:
         head = file.read(18)
-    if not head.startswith(_ELF):
+    if not head.startswith(_ELF_MAGIC):
         got = f"a file that begins with {head[:8]!r}"
         raise BotSpecError(subject, got, "a shared library (ELF)", "name the .so, not its source")
     if int.from_bytes(head[16:18], sys.byteorder) != _SHARED_OBJECT:
@@ -126,7 +129,7 @@ def _check_file(path: Path, subject: str) -> None:
 
 
 def _read_api(address: int, subject: str) -> _Api:
-    """Return the library's table; its address is 0 for NULL. Missing entries are NULL."""
+    """Return the library's table of functions. `address` is 0 for NULL. Missing entries of the table become NULL."""
     size = table_size((c_uint32 * 2).from_address(address) if address else None, _NEEDED_BYTES, subject)
     api = _Api()
     memmove(byref(api), address, min(size, sizeof(_Api)))
@@ -136,7 +139,7 @@ def _read_api(address: int, subject: str) -> _Api:
 
 
 _Game = tuple[int | None, _Turn, int, "array[int]"]
-"""The library's bot, the question and its address, and the moves so far, from index 1."""
+"""The data of a game: the library's bot, the question, its address, and the moves so far from index 1."""
 
 
 class LibraryBot(Bot):
@@ -151,17 +154,18 @@ class LibraryBot(Bot):
         self._destroy = _DESTROY(api.destroy) if api.destroy else None
         self._options = written_options(options)
         self._prepared: dict[Variant, tuple[_Rules, int | None, bool]] = {}
-        """Each variant's rules, the library's bot, and whether it plays the variant."""
+        """By variant: its rules, the library's bot for it, and whether the library plays it."""
 
     def choose(self, position: Position) -> int:
         game = position.memo
         if game is None:
             game = position.memo = self._begin(position)
         bot, turn, address, moves = game
-        played = position.moves
-        moves.extend(played[len(moves) - 1 :])
+        known_moves = len(moves) - 1
+        moves.extend(position.moves[known_moves:])
+        # The array can have moved in memory. Its first element is not a move.
         turn.moves = moves.buffer_info()[0] + _CELL_BYTES
-        turn.ply = len(played)
+        turn.ply = len(position.moves)
         if position.own_clock_us:
             turn.own_clock_ms = position.limit_us // 1000
         if position.opponent_clock_us:
@@ -172,7 +176,7 @@ class LibraryBot(Bot):
         return cell
 
     def _begin(self, position: Position) -> "_Game":
-        """Return the data that a game's questions share. Raises Resign for a variant that the library does not play."""
+        """Return the data that all questions of a game use. Raises Resign if the library does not play the variant."""
         prepared = self._prepared.get(position.variant)
         if prepared is None:
             prepared = self._prepare(position.variant)
@@ -181,7 +185,8 @@ class LibraryBot(Bot):
             raise Resign(f"the library does not play {position.variant.name}")
         turn = _Turn(size=sizeof(_Turn), side=position.side, seed=position.seed, variant=rules.pointer)
         turn.own_clock_ms = turn.opponent_clock_ms = -1
-        # The first element is not a move. An empty array has no address, and the library must not get NULL.
+        # The first element of the moves is not a move: an empty array would have no address, and the library must not
+        # get NULL.
         return bot, turn, addressof(turn), array("I", EMPTY)
 
     def close(self) -> None:
@@ -206,7 +211,7 @@ class _Rules:
 
     def __init__(self, variant: Variant) -> None:
         rules = rules_in_c(variant)
-        self._arrays = rules  # keeps the arrays in memory
+        self._arrays = rules  # keeps the arrays in memory, because the struct has only their addresses
         pointers = {
             field: _Sets(value.starts.buffer_info()[0], value.cells.buffer_info()[0])
             for field, value in rules._asdict().items()

@@ -36,9 +36,9 @@ _ANSWER = re.compile(r"([=?])(\d*)(?:\s+(.*)|(\D.*))?")
 _DECIMAL = re.compile(r"[0-9]{1,16}(?:\.[0-9]{1,16})?")
 _REPORT_HUNDREDTHS = 50
 """The time between two lines of analysis, in hundredths of a second."""
-_FIRST_SECONDS = 2.0
+_FIRST_ANSWER_SECONDS = 2.0
 """The time for an answer to the first command; then it is sent without a number as well."""
-_SECOND_SECONDS = 0.2
+_SILENCE_SECONDS = 0.2
 """The silence after the first command if it was sent twice: the engine can answer twice."""
 
 
@@ -51,7 +51,7 @@ def load(target: str, options: Mapping[str, str]) -> Bot:
 
 
 class GtpRefused(Exception):
-    """The engine answered `? ...`."""
+    """The engine refused a command: it answered `? ...`."""
 
 
 class GtpBot(Bot):
@@ -76,7 +76,7 @@ class GtpBot(Bot):
         try:
             self._catch_up(position)
             if position.own_clock_us:
-                with suppress(GtpRefused):  # not every engine knows it
+                with suppress(GtpRefused):  # not every engine knows this command
                     seconds = max(1, position.limit_us // 1_000_000)
                     self._ask(f"time_left {_COLOURS[position.side]} {seconds} 0")
             answer, info = self._genmove(_COLOURS[position.side])
@@ -105,7 +105,7 @@ class GtpBot(Bot):
 
     def close(self) -> int:
         """Ask the engine to quit, and stop it if it does not. Return its exit code; negative: the signal."""
-        with suppress(ValueError):  # it was stopped before
+        with suppress(ValueError):  # the engine was stopped before, and its pipe is closed
             self._engine.write("quit")
         return self._engine.stop()
 
@@ -128,7 +128,7 @@ class GtpBot(Bot):
         self._number += 1
         self._engine.write(f"{self._number} {command}")
         with suppress(TimeoutError):
-            sign, number, text = self._read_answer(_FIRST_SECONDS)
+            sign, number, text = self._read_answer(_FIRST_ANSWER_SECONDS)
             self._repeats_numbers = number == str(self._number)
             if self._repeats_numbers or sign == "=":
                 return sign, text
@@ -142,14 +142,14 @@ class GtpBot(Bot):
         if not self._repeats_numbers:
             if sign == "?":
                 sign, _, text = self._read_answer()
-            self._drop_output(_SECOND_SECONDS)
+            self._drop_output(_SILENCE_SECONDS)
         return sign, text
 
     def _read_answer(self, seconds: float | None = None) -> tuple[str, str, str]:
         """Return the sign, the number and the text of the answer to the last command.
 
-        Its first line has everything. The rest, and other output, goes to stderr for the engine's author. Raises
-        TimeoutError if the engine writes nothing for so many seconds.
+        Only the first line of an answer is used. Its other lines, and other output, go to stderr for the engine's
+        author. Raises TimeoutError if the engine writes nothing for `seconds`.
         """
         while True:
             if seconds is not None and not self._engine.has_output(seconds):
@@ -160,21 +160,21 @@ class GtpBot(Bot):
                 sign = match[1]
                 number = match[2]
                 text = match[3] or match[4] or ""
-                # An engine that did not understand the command may not know its number.
+                # An engine that does not understand a command can refuse it without its number.
                 if not self._repeats_numbers or number == str(self._number) or (sign == "?" and not number):
                     return sign, number, text
             if line:
                 print(excerpt(line), file=sys.stderr, flush=True)  # noqa: T201  # the engine's author reads it
 
     def _line(self) -> str:
-        """Return the next line. Of a line that is too long, return the last part."""
+        """Return the next line. If it is too long, return its last part."""
         line = self._engine.read(_LONGEST_LINE)
         while not line.endswith(b"\n") and len(line) == _LONGEST_LINE:
             line = self._engine.read(_LONGEST_LINE)
         return _CONTROLS.sub("", line.decode(errors="replace")).strip()
 
     def _drop_output(self, seconds: float = 0.0) -> None:
-        """Drop what the engine writes until it is silent for so many seconds."""
+        """Drop the engine's output until the engine is silent for `seconds`."""
         while self._engine.has_output(seconds):
             self._line()
 
@@ -194,7 +194,7 @@ class GtpBot(Bot):
 
 
 def vertex_of(cell: int, variant: Variant) -> str:
-    """Return `H8` and the like: columns are letters from the left without I, rows are numbers from the bottom."""
+    """Return the cell as in `H8`: columns are letters from the left without I, rows are numbers from the bottom."""
     row, column = divmod(cell, variant.columns)
     return f"{_LETTERS[column]}{variant.rows - row}"
 
@@ -229,7 +229,7 @@ def _point(text: str, variant: Variant) -> int | None:
 
 
 def cell_of(answer: str, variant: Variant) -> int:
-    """Return the cell of an answer's first word. Raises Resign, also if there is none."""
+    """Return the cell that an answer's first word names. Raises Resign if it names none."""
     text = answer.upper().split(maxsplit=1)[0] if answer.strip() else ""
     if text == "RESIGN":
         raise Resign

@@ -1,4 +1,4 @@
-"""Bots of other packages: entry points of the group `noughts.bots`. Finding them imports none of them."""
+"""Bots of installed packages: entry points of the group `noughts.bots`. The search imports none of them."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,8 +11,10 @@ GROUP = "noughts.bots"
 
 
 class InstalledBot(NamedTuple):
+    """A bot of an installed package."""
+
     name: str
-    """Its spec is `py:NAME`."""
+    """The name in its spec, `py:NAME`."""
     package: str
     version: str
     summary: str

@@ -3,8 +3,8 @@
     tictactoe 1 4 2 7          variant, side to move (0 or 1), the moves so far
     8                          a cell; or a cell and a score; or `resign`
 
-The program gets one question at a time, from any game, with all moves of that game. An invalid line resigns the game,
-and the next question goes to a new process, so that late output of the old one answers nothing.
+The program gets one question at a time, from any game, with all moves of that game. An invalid line resigns the game.
+The next question then goes to a new process, so that late output of the old process cannot be taken for an answer.
 """
 
 import os
@@ -74,8 +74,8 @@ class LinesBot(Bot):
 
 def end_with(program: str, code: int) -> NoReturn:
     """End this process with the exit code of its program, as a shell does: 128 and the number of a signal."""
-    how = f"has ended with exit code {code}" if code >= 0 else f"was ended by signal {-code}"
-    print(f"the {program} {how}", file=sys.stderr, flush=True)  # noqa: T201  # the bot's author reads it
+    ending = f"has ended with exit code {code}" if code >= 0 else f"was ended by signal {-code}"
+    print(f"the {program} {ending}", file=sys.stderr, flush=True)  # noqa: T201  # the bot's author reads it
     raise SystemExit(code if code >= 0 else 128 - code)
 
 
@@ -103,7 +103,7 @@ def excerpt(text: str) -> str:
 
 
 class Program:
-    """A running program that reads and writes lines. It inherits our standard error."""
+    """A running program that reads and writes lines. It inherits the standard error of this process."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -137,7 +137,10 @@ class Program:
         return bool(self._unread) or bool(select.select([self._answers], [], [], seconds)[0])
 
     def stop(self) -> int:
-        """Close its input, wait up to one second, and kill it. Return its exit code; negative: the signal."""
+        """Close the program's input, wait up to one second, and kill it if it still runs.
+
+        Return its exit code; negative: the signal.
+        """
         with suppress(BrokenPipeError):
             self._questions.close()
         with suppress(subprocess.TimeoutExpired):
@@ -145,7 +148,7 @@ class Program:
         return self.kill()
 
     def kill(self) -> int:
-        """Kill it if it has not ended. Return its exit code."""
+        """Kill the program if it has not ended. Return its exit code; negative: the signal."""
         self._process.kill()
         for pipe in (self._questions, self._answers):
             with suppress(BrokenPipeError):

@@ -1,8 +1,8 @@
 """Bots in Python: `py:package.module:Class`, `py:./file.py:Class`, or `py:NAME` for a bot of an installed package.
 
-The class can be omitted if a file has one bot: `py:./file.py`. The class is a `Bot`, or any callable that returns one.
-Options are passed by name as text, or as int, float or bool (`true`, `false`) if the parameter is annotated so, also
-with `| None`.
+The class is a `Bot`, or any callable that returns one. It can be omitted if a file has one bot: `py:./file.py`. Options
+are passed by name, as text, or as int, float or bool (`true`, `false`) if that is the parameter's annotation (also with
+`| None`).
 """
 
 import importlib
@@ -30,9 +30,10 @@ _BOOLEANS = {"true": True, "false": False}
 
 def load(target: str, options: Mapping[str, str]) -> Bot:
     """Load the bot. Raises BotSpecError, whose cause is the exception of the author's code, if any."""
-    subject = f"bot 'py:{target}'"
+    spec = f"py:{target}"
+    subject = f"bot '{spec}'"
     make = _maker_of(target, subject)
-    arguments = _arguments(make, options, subject)
+    arguments = _arguments(make, options, spec, subject)
     try:
         bot = make(**arguments)
     except Exception as error:
@@ -48,12 +49,13 @@ def load(target: str, options: Mapping[str, str]) -> Bot:
 
 
 def _maker_of(target: str, subject: str) -> Callable[..., Any]:
-    where, name = module_and_class(target)
-    if not where:
+    """Return the class or function that returns the bot. Raises BotSpecError."""
+    module_path, name = module_and_class(target)
+    if not module_path:
         value = _installed(target, subject)
     else:
-        module = _module(where, subject)
-        value = _named(module, where, name or _only_bot(module, where, subject), subject)
+        module = _module(module_path, subject)
+        value = _attribute(module, module_path, name or _only_bot(module, module_path, subject), subject)
     if not callable(value):
         raise BotSpecError(subject, f"{value!r:.80}", "a class, or a function that returns a bot", "name another")
     maker: Callable[..., Any] = value
@@ -74,31 +76,35 @@ def _installed(name: str, subject: str) -> Any:
     return _load_guarded(point.load, subject, f"reinstall or fix the package that brings {point.value}")
 
 
-def _module(where: str, subject: str) -> ModuleType:
-    here = folder()
-    _add_to_path(here)
-    if where.endswith(".py") or "/" in where:
-        file = here / Path(where).expanduser()
+def _module(module_path: str, subject: str) -> ModuleType:
+    """Import a module by its name or file. Raises BotSpecError."""
+    plugin_folder = folder()
+    _add_to_path(plugin_folder)
+    if module_path.endswith(".py") or "/" in module_path:
+        file = plugin_folder / Path(module_path).expanduser()
         if not os.path.isfile(file):
             raise BotSpecError(subject, f"{file}, which is not a file", "a Python file", f"write {_FORMS}")
-        return _load_guarded(lambda: _from_file(file), subject, f"correct {where}")
-    if not all(part.isidentifier() for part in where.split(".")):
-        raise BotSpecError(subject, repr(where), "the name of a module", f"write {_FORMS}")
-    advice = f"correct it, or install it; Python also looks for modules in {here}"
-    return _load_guarded(lambda: importlib.import_module(where), subject, advice)
+        return _load_guarded(lambda: _from_file(file), subject, f"correct {module_path}")
+    if not all(part.isidentifier() for part in module_path.split(".")):
+        raise BotSpecError(subject, repr(module_path), "the name of a module", f"write {_FORMS}")
+    advice = f"correct it, or install it; Python also looks for modules in {plugin_folder}"
+    return _load_guarded(lambda: importlib.import_module(module_path), subject, advice)
 
 
-def _add_to_path(here: Path) -> None:
-    """Make modules of the folder importable, before installed ones but after Python's own."""
-    if str(here) not in sys.path:
-        package_indexes = (
-            index for index, path in enumerate(sys.path) if path.endswith(("site-packages", "dist-packages"))
-        )
-        sys.path.insert(next(package_indexes, len(sys.path)), str(here))
+def _add_to_path(plugin_folder: Path) -> None:
+    """Make modules of the folder importable, before those of installed packages but after Python's own."""
+    if str(plugin_folder) in sys.path:
+        return
+    first_of_packages = len(sys.path)
+    for index, path in enumerate(sys.path):
+        if path.endswith(("site-packages", "dist-packages")):
+            first_of_packages = index
+            break
+    sys.path.insert(first_of_packages, str(plugin_folder))
 
 
 def _from_file(file: Path) -> ModuleType:
-    _add_to_path(file.parent.resolve())  # so that it can import its neighbours, as a program can
+    _add_to_path(file.parent.resolve())  # so that the file can import files next to it, as a program can
     # A separate name, because the file can have the name of another module.
     name = f"noughts_plugin_{file.stem}"
     spec = importlib.util.spec_from_file_location(name, file)
@@ -119,7 +125,7 @@ def _load_guarded(load: Callable[[], Loaded], subject: str, advice: str) -> Load
 
 
 def _in_authors_frames(error: BaseException) -> BaseException | None:
-    """Return the error with its traceback from the author's first frame on; None if it has no such frame."""
+    """Return the error with only the part of its traceback that begins with the author's code; None without any."""
     own_files = ("<frozen", str(Path(importlib.__file__).parent), __file__)
     frames = error.__traceback__
     while frames is not None and frames.tb_frame.f_code.co_filename.startswith(own_files):
@@ -127,25 +133,28 @@ def _in_authors_frames(error: BaseException) -> BaseException | None:
     return None if frames is None else error.with_traceback(frames)
 
 
-def _named(module: ModuleType, where: str, name: str, subject: str) -> Any:
+def _attribute(module: ModuleType, module_path: str, name: str, subject: str) -> Any:
+    """Return the attribute with this dotted name. Raises BotSpecError."""
     attribute: Any = module
     for part in name.split("."):
         attribute = getattr(attribute, part, None)
         if attribute is None:
             bots = _bots_of(module)
-            expected = f"a class or a function of {where}" + (f", e.g. {', '.join(sorted(bots))}" if bots else "")
+            examples = f", e.g. {', '.join(sorted(bots))}" if bots else ""
+            expected = f"a class or a function of {module_path}{examples}"
             raise BotSpecError(subject, f"name {name!r}", expected, did_you_mean(name, bots) or f"write {_FORMS}")
     return attribute
 
 
-def _only_bot(module: ModuleType, where: str, subject: str) -> str:
+def _only_bot(module: ModuleType, module_path: str, subject: str) -> str:
+    """Return the name of the module's only bot. Raises BotSpecError if it has none or several."""
     bots = _bots_of(module)
     if len(bots) != 1:
         got = f"{len(bots)} classes that are bots" + (f" ({', '.join(bots)})" if bots else "")
-        advice = f"write `class Mine(Bot)`, or name a function that returns a bot: py:{where}:FUNCTION"
+        advice = f"write `class Mine(Bot)`, or name a function that returns a bot: py:{module_path}:FUNCTION"
         if bots:
-            advice = f"name one: py:{where}:{bots[0]}"
-        raise BotSpecError(subject, got, f"one in {where}", advice)
+            advice = f"name one: py:{module_path}:{bots[0]}"
+        raise BotSpecError(subject, got, f"one in {module_path}", advice)
     return bots[0]
 
 
@@ -158,7 +167,8 @@ def _bots_of(module: ModuleType) -> list[str]:
     ]
 
 
-def _arguments(make: Callable[..., Any], options: Mapping[str, str], subject: str) -> dict[str, Any]:
+def _arguments(make: Callable[..., Any], options: Mapping[str, str], spec: str, subject: str) -> dict[str, Any]:
+    """Return the options as keyword arguments of `make`. Raises BotSpecError."""
     parameters = _parameters(make)
     takes_any_name = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
     known = {
@@ -168,8 +178,8 @@ def _arguments(make: Callable[..., Any], options: Mapping[str, str], subject: st
     }
     for name, parameter in known.items():
         if parameter.default is parameter.empty and name not in options:
-            spec = subject.removeprefix("bot '").removesuffix("'").replace("py:", f"py{{{name}=VALUE}}:", 1)
-            raise BotSpecError(subject, f"no option {name}", f"a value for {name}", f"write {spec}")
+            advice = f"write py{{{name}=VALUE}}:{spec.removeprefix('py:')}"
+            raise BotSpecError(subject, f"no option {name}", f"a value for {name}", advice)
     for name in options:
         if name not in known and not takes_any_name:
             expected = f"one of {', '.join(known)}" if known else "no options"
@@ -182,7 +192,7 @@ def _arguments(make: Callable[..., Any], options: Mapping[str, str], subject: st
 
 def _parameters(make: Callable[..., Any]) -> list[inspect.Parameter]:
     if isinstance(make, type) and not _has_own(make, "__init__") and not _has_own(make, "__new__"):
-        return []  # `inspect` also finds this out, but takes a millisecond to read the documentation of `object`
+        return []  # `inspect` would return the same, but it needs a millisecond to read the documentation of `object`
     try:
         return list(inspect.signature(make, eval_str=True).parameters.values())
     except ValueError:  # a callable of an extension without a signature: it gets all options

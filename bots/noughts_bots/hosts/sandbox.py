@@ -1,7 +1,7 @@
 """The environment of WebAssembly modules: their memory, their fuel, and the few functions that they can import.
 
-Needs wasmtime (the `wasm` extra). A module can access only its own memory: no files, network, clock or
-entropy. Its answers therefore depend only on the questions, on every machine.
+Needs wasmtime (the `wasm` extra). A module can access only its own memory, and no files, network, clock or randomness.
+Its answers therefore depend only on the questions, on every machine.
 """
 
 import struct
@@ -12,19 +12,19 @@ from typing import Any
 
 import wasmtime
 from wasmtime import FuncType, ValType
-from wasmtime import _ffi as ffi  # its public calls cost 20 times as much: they look up the function's type each time
+from wasmtime import _ffi as ffi  # wasmtime's public calls take 20 times as long: they look up the function's type
 from wasmtime._func import maybe_raise_last_exn
 
 from noughts_bots.sdk.errors import BotSpecError
 from noughts_referee.rules import Draws
 
 LARGEST_MODULE = 8 << 20
-"""Bytes of a file."""
+"""Limit of the bytes of a file."""
 MEMORY = 128 << 20
 """Maximum memory of a module in bytes."""
 TABLE_ELEMENTS = 100_000
 STACK = 1 << 20
-"""Bytes of the call stack, without local variables in the module's own memory."""
+"""Bytes of the call stack. Local variables in the module's own memory do not count."""
 START_FUEL = 5_000_000_000
 """Fuel before the first move, and to prepare a variant: roughly one unit for each instruction."""
 PAGE = 1 << 16
@@ -32,15 +32,18 @@ PREVIEW = "wasi_snapshot_preview1"
 
 _LONGEST_TEXT = 4_096
 _UNSIGNED = 0xFFFFFFFF
-"""The bits of an address: wasmtime gives numbers of 32 bits as signed ones."""
+"""Mask for addresses, because wasmtime returns numbers of 32 bits as signed ones."""
 _MOST_PARTS = 64
-"""The most parts of one `fd_write` that are printed."""
-_BAD_DESCRIPTOR, _DONE = 8, 0  # WASI's errno: badf, success
+"""The number of parts of one `fd_write` that are printed."""
+_BAD_DESCRIPTOR = 8
+"""WASI's error `badf`."""
+_DONE = 0
+"""WASI's error `success`."""
 _ENTRY, _MEMORY, _TABLE = "noughts_bot", "memory", "__indirect_function_table"
 
 
 class Trapped(Exception):
-    """The module did something forbidden or impossible."""
+    """The module trapped: it did something forbidden or impossible."""
 
 
 class OutOfFuel(Trapped):
@@ -82,6 +85,7 @@ class Program:
             raise BotSpecError(self.subject, _line(error), expected, "reduce them when you link it") from None
 
     def _check(self) -> None:
+        """Check the module's imports and exports. Raises BotSpecError."""
         known = _imports()
         for needed in self._module.imports:
             if (needed.module, needed.name) not in known:
@@ -105,9 +109,9 @@ class Program:
 
 
 class Instance:
-    """A started module. It must not be used after a trap. Its addresses are numbers from 0.
+    """A started module with its memory, whose addresses are numbers from 0. It must not be used after a trap.
 
-    Methods raise Trapped unless they say otherwise.
+    Methods raise Trapped.
     """
 
     def __init__(self, store: wasmtime.Store, exports: Any, subject: str) -> None:
@@ -126,7 +130,8 @@ class Instance:
     def function(self, index: int) -> "Callable[[int, int, int], int]":
         """Return the function with this index in the table, from two 32-bit numbers to one.
 
-        Raises BotSpecError for another signature. Call the result with the fuel and the numbers; it can raise Trapped.
+        Call the result with the fuel and the two numbers; it can raise Trapped. Raises BotSpecError for a function with
+        another signature.
         """
         try:
             function = self._table.get(self._store, index)
@@ -179,8 +184,9 @@ class Instance:
 
     def reserve(self, count: int) -> int:
         """Return the address of `count` new bytes, which the module's own allocator does not use."""
+        pages = (count + PAGE - 1) // PAGE
         try:
-            return self._memory.grow(self._store, -(-count // PAGE)) * PAGE
+            return self._memory.grow(self._store, pages) * PAGE
         except wasmtime.WasmtimeError:
             raise Trapped(f"no memory for {count:,} bytes: its limit is {MEMORY >> 20} MiB") from None
 
@@ -189,7 +195,7 @@ class Instance:
         memmove(addressof(self._memory.data_ptr(self._store).contents) + address, data, len(data))
 
     def read(self, address: int, count: int) -> bytes:
-        """Return `count` bytes. Raises Trapped outside the module's memory."""
+        """Return `count` bytes from this address. Raises Trapped if they are not all in the module's memory."""
         if not 0 <= address <= address + count <= self._memory.data_len(self._store):
             raise Trapped(f"a pointer to {address:#x}, which is outside of its memory")
         return string_at(addressof(self._memory.data_ptr(self._store).contents) + address, count)
@@ -206,16 +212,16 @@ def _config() -> wasmtime.Config:
     config = wasmtime.Config()
     config.consume_fuel = True
     config.max_wasm_stack = STACK
-    # The process is sandboxed: one thread, no files in memory, and little address space to reserve.
+    # The process is in a sandbox: it has one thread, cannot map files into memory, and has little address space.
     config.parallel_compilation = False
     config.memory_init_cow = False
     config.memory_reservation = 0
     config.memory_guard_size = 0
     config.memory_reservation_for_growth = 0
     config.signals_based_traps = False
-    # Processors choose other bits for the result of 0 / 0.
+    # Processors differ in the bits of the result of 0 / 0.
     config.cranelift_nan_canonicalization = True
-    # Features that would make a game depend on the machine, or that bots do not need.
+    # With these features games would depend on the machine, or bots do not need them.
     config.wasm_threads = False
     config.wasm_relaxed_simd = False
     config.wasm_memory64 = False
@@ -226,10 +232,10 @@ def _config() -> wasmtime.Config:
 def _imports() -> "dict[tuple[str, str], tuple[FuncType, Callable[..., Any]]]":
     """Return all possible imports: messages to the author, and the WASI functions that C and Rust always link."""
     small, large = ValType.i32(), ValType.i64()
-    # The same bits in every start of every module, because randomness must come from the game's seed only.
+    # Every start of every module gets the same bits, because randomness must come only from the game's seed.
     draws = Draws(0, 0)
 
-    def fill(caller: wasmtime.Caller, address: int, count: int) -> int:
+    def fill_with_random_bits(caller: wasmtime.Caller, address: int, count: int) -> int:
         count = min(count & _UNSIGNED, PAGE)
         _put(caller, address, b"".join(struct.pack("<Q", draws.bits()) for _ in range(0, count, 8))[:count])
         return _DONE
@@ -243,11 +249,11 @@ def _imports() -> "dict[tuple[str, str], tuple[FuncType, Callable[..., Any]]]":
         (PREVIEW, "fd_close"): (kind(small), lambda caller, *_: _BAD_DESCRIPTOR),
         (PREVIEW, "fd_seek"): (kind(small, large, small, small), lambda caller, *_: _BAD_DESCRIPTOR),
         (PREVIEW, "fd_fdstat_get"): (kind(small, small), lambda caller, *_: _BAD_DESCRIPTOR),
-        (PREVIEW, "environ_sizes_get"): (kind(small, small), _nothing),
+        (PREVIEW, "environ_sizes_get"): (kind(small, small), _report_none),
         (PREVIEW, "environ_get"): (kind(small, small), lambda caller, *_: _DONE),
-        (PREVIEW, "args_sizes_get"): (kind(small, small), _nothing),
+        (PREVIEW, "args_sizes_get"): (kind(small, small), _report_none),
         (PREVIEW, "args_get"): (kind(small, small), lambda caller, *_: _DONE),
-        (PREVIEW, "random_get"): (kind(small, small), fill),
+        (PREVIEW, "random_get"): (kind(small, small), fill_with_random_bits),
         (PREVIEW, "proc_exit"): (kind(small, results=False), _exit),
     }
 
@@ -268,7 +274,8 @@ def _write(caller: wasmtime.Caller, descriptor: int, places: int, count: int, wr
     return _DONE
 
 
-def _nothing(caller: wasmtime.Caller, count: int, size: int) -> int:
+def _report_none(caller: wasmtime.Caller, count: int, size: int) -> int:
+    """Report 0 arguments or variables of 0 bytes at the two addresses."""
     for place in (count, size):
         _put(caller, place, bytes(4))
     return _DONE
@@ -284,7 +291,7 @@ def _print(data: bytes) -> None:
 
 
 def _place(caller: wasmtime.Caller, address: int, count: int) -> tuple[wasmtime.Memory, int]:
-    """Return the module's memory and the address in it. Raises Trapped unless it has so many bytes there."""
+    """Return the module's memory and the address in it. Raises Trapped unless it has `count` bytes there."""
     address &= _UNSIGNED
     memory = caller[_MEMORY]
     assert isinstance(memory, wasmtime.Memory)
@@ -314,9 +321,11 @@ def _trapped(trap: wasmtime.Trap) -> Trapped:
 
 
 def _line(error: Exception) -> str:
-    """Return the error on one line; for a trap without the stack of its calls."""
+    """Return the text of the error on one line, without the stack of calls that wasmtime adds to a trap."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     causes = [line for line in lines if not line[:1].isdigit() or ":" in line[:4]]
-    kept = [line for line in causes if not line.startswith(("error while executing", "wasm backtrace", "Caused by"))]
-    short = [line for line in kept if "!" not in line and "<unknown>" not in line]
-    return " ".join(" ".join(short or kept or lines or [type(error).__name__]).split())[:300]
+    without_titles = [
+        line for line in causes if not line.startswith(("error while executing", "wasm backtrace", "Caused by"))
+    ]
+    without_calls = [line for line in without_titles if "!" not in line and "<unknown>" not in line]
+    return " ".join(" ".join(without_calls or without_titles or lines or [type(error).__name__]).split())[:300]

@@ -1,4 +1,4 @@
-"""`main` for a process that forks the children of plugins. It imports what they need, so that they start at once."""
+"""Imports the modules that children of plugins need, for a process that forks them: forked children start at once."""
 
 import io
 import sys
@@ -16,15 +16,15 @@ from noughts_referee.rules import OWN_NAMES, Position, parse_variant
 
 
 class Rehearsal(Bot):
-    """Plays the question of `rehearse`."""
+    """The bot of `rehearse`."""
 
     def choose(self, position: Position) -> int:
         return position.free[0]
 
 
 def rehearse() -> None:
-    """Load a bot and ask it one question, on pipes without another end."""
-    path = sys.path[:]  # loading a bot adds folders
+    """Load a bot and let it answer one question from memory, so that all code that a child runs first is loaded."""
+    path = sys.path[:]  # loading a bot adds folders to it
     bot = bot_for("py", f"{__name__}:Rehearsal", {})
     sys.path[:] = path
     play_on_pipes(bot, io.BufferedReader(io.BytesIO(packed(_QUESTION))), io.BytesIO(), name="rehearsal")

@@ -24,14 +24,15 @@ if TYPE_CHECKING:
 CRASHED = 70
 """The exit code of a host whose module has trapped."""
 FUEL_PER_MICROSECOND = 1_000_000
-"""Fuel for a time limit: more than any machine uses, so the clock ends slow moves and the fuel only ends loops."""
+"""Fuel for each microsecond of a time limit: more than any machine uses, so that the clock ends slow moves first."""
 UNTIMED_FUEL = 20_000_000_000
-"""Fuel for a move without a time limit: at least about ten seconds."""
+"""Fuel for a move without a time limit: enough for at least about ten seconds."""
 
 _API = struct.Struct("<7I")  # size, version, play, create, destroy, name, variants
-_VARIANT = struct.Struct("<19I")
-_TURN = struct.Struct("<4IQqqI4x")
+_VARIANT = struct.Struct("<19I")  # `noughts_variant`
+_TURN = struct.Struct("<4IQqqI4x")  # `noughts_turn`
 _WORD = 4
+"""Bytes of a number of 32 bits."""
 _FUEL = "fuel"
 
 
@@ -92,8 +93,8 @@ class WasmBot(Bot):
         self._instance = instance = self._program.start()
         try:
             self._api = _read_api(instance, subject)
-            self._turn = instance.reserve(_TURN.size + _WORD)
-            self._moves = 0
+            self._turn = instance.reserve(_TURN.size + _WORD)  # the address of the question
+            self._moves = 0  # the address of the game's moves; 0 before the first variant is prepared
             self._moves_size = 0
         except Trapped as error:
             raise BotSpecError(subject, str(error), "its table of functions", "return a noughts_bot_api") from None
@@ -163,21 +164,18 @@ class WasmBot(Bot):
         return prepared
 
     def _write_rules(self, rules: RulesInC) -> tuple[int, int]:
-        """Return the addresses of the rules and of the options, which stay in the module's memory.
+        """Write the rules and the options into new memory of the module, and return their two addresses.
 
-        The memory after them has space for the moves of a game.
+        The new memory also has space for the moves of a game.
         """
         sets = (rules.lines, rules.beside, rules.below, rules.shut)
-        parts = [numbers.tobytes() for cell_sets in sets for numbers in cell_sets] + [
-            rules.name + b"\0",
-            self._options + b"\0",
-        ]
-        # Both texts end at the next word.
-        parts[-2:] = [part.ljust(-(-len(part) // _WORD) * _WORD, b"\0") for part in parts[-2:]]
+        arrays = [numbers.tobytes() for cell_sets in sets for numbers in cell_sets]
+        parts = [*arrays, _c_text(rules.name), _c_text(self._options)]
         moves_size = _WORD * rules.cells
         address = self._instance.reserve(_VARIANT.size + sum(map(len, parts)) + moves_size)
+        # The address of each part, and the address after the last one.
         *places, end = accumulate(map(len, parts), initial=address + _VARIANT.size)
-        lines, beside, below, shut = (places[index : index + 2] for index in range(0, 8, 2))
+        lines, beside, below, shut = places[0:2], places[2:4], places[4:6], places[6:8]
         name, options = places[8:]
         numbers = (rules.columns, rules.rows, rules.layers, rules.cells, rules.k, rules.gravity, rules.exact)
         words = (_VARIANT.size, *numbers, rules.lines_count, *lines, *beside, *below, name, *shut, rules.forbids)
@@ -185,6 +183,12 @@ class WasmBot(Bot):
         if moves_size > self._moves_size:
             self._moves, self._moves_size = end, moves_size
         return address, options
+
+
+def _c_text(text: bytes) -> bytes:
+    """Return the text with its NUL, padded to whole words."""
+    words = len(text) // _WORD + 1
+    return text.ljust(words * _WORD, b"\0")
 
 
 def _read_api(instance: "Instance", subject: str) -> tuple[int, ...]:
@@ -196,10 +200,11 @@ def _read_api(instance: "Instance", subject: str) -> tuple[int, ...]:
 
 
 def _read_fuel(options: Mapping[str, str], subject: str) -> int:
-    written = options.get(_FUEL, "")
-    if not written:
+    """Return the value of the option `fuel`; 0 without it. Raises BotSpecError."""
+    text = options.get(_FUEL, "")
+    if not text:
         return 0
-    if not written.isdecimal() or not int(written):
+    if not text.isdecimal() or not int(text):
         advice = "fuel counts the instructions of a move; leave it out to use the time control instead"
-        raise BotSpecError(f"{subject}, option fuel", written, "a whole number, at least 1", advice)
-    return int(written)
+        raise BotSpecError(f"{subject}, option fuel", text, "a whole number, at least 1", advice)
+    return int(text)

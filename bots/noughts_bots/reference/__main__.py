@@ -1,15 +1,16 @@
-"""A process that is one built-in bot: `python -m noughts_bots.reference SPEC GAMES`.
+"""A process that plays one built-in bot: `python -m noughts_bots.reference SPEC GAMES`.
 
-Commands such as `noughts match` start one for each spec before their own server, so that all load at the same time.
+Commands such as `noughts match` start a process for each spec before their own server, so that all of them load at the
+same time.
 """
 
-# ruff: noqa: E402  # the collector waits for the imports
+# ruff: noqa: E402  # the collector's limits are set before the imports
 import asyncio
 import gc
 import signal
 import sys
 
-# Loading modules leaves nothing to collect.
+# Importing modules leaves nothing to collect.
 gc.set_threshold(100_000, 20, 20)
 
 from noughts_bots.connection.event_loop import run_loop
@@ -20,14 +21,15 @@ from noughts_bots.sdk.built_in_bot import BuiltInBot
 from noughts_bots.sdk.errors import BotError
 
 _LAST_ENDS_SECONDS = 1.0
-_LOOK_SECONDS = 0.01
+"""Seconds after SIGTERM in which the ends of games can still arrive."""
+_CHECK_SECONDS = 0.01
 
 
 def main(arguments: list[str]) -> int:
     """Play the bot of the first argument until the server ends the session.
 
-    The second argument is the number of concurrent games. A line on standard input has the server's address and the
-    ticket. If the input ends without one, the process ends.
+    The second argument is the number of concurrent games. The process waits for a line on standard input with the
+    server's address and the ticket. If the input ends without a line, the process ends.
     """
     die_with_parent()
     spec, games = arguments
@@ -71,7 +73,7 @@ async def _end(bot: BuiltInBot, play_task: "asyncio.Task[None]", terminated: asy
     loop = asyncio.get_running_loop()
     latest = loop.time() + _LAST_ENDS_SECONDS
     while bot.busy and loop.time() < latest:  # noqa: ASYNC110  # its hooks can run in a thread
-        await asyncio.sleep(_LOOK_SECONDS)
+        await asyncio.sleep(_CHECK_SECONDS)
     play_task.cancel()
 
 

@@ -1,28 +1,28 @@
 """The share of moves with which players keep the exact value of a game.
 
-A decision is a move in a won or drawn position in which at least one legal move would make the value worse. A blunder
-is a decision that made it worse: a win became a draw or a loss, or a draw became a loss. The accuracy is the share of
-decisions without a blunder. Other moves do not count, because no choice could lose anything there: in a lost position
-every move would be perfect, so a bot that loses early would look better.
+A decision is a move in a won or drawn position in which at least one legal move makes the value worse. A blunder is a
+decision that made it worse: a win became a draw or a loss, or a draw became a loss. The accuracy is the share of
+decisions without a blunder. Other moves do not count, because they cannot make the value worse: in a lost position
+every move would count as perfect, so a bot that loses early would look better.
 """
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from noughts_bots.reference.exact import Solver, can_solve
-from noughts_bots.reference.threats.effort import Effort, Spent
+from noughts_bots.reference.threats.effort import Effort, EffortSpent
 from noughts_referee.rules import Position, Variant
 
 REMEMBERED = 1 << 17
-"""Limit of the positions and decisions that are remembered, of all variants together: at most about 50 MiB."""
+"""Limit of the positions and decisions of all variants that are remembered: at most about 50 MiB."""
 _MOST_JUDGES = 8
 
 
 class Accuracy(NamedTuple):
-    """The counts of one player."""
+    """The counts of decisions and blunders of one player."""
 
     games: int = 0
-    """Games in which the value of a position was known."""
+    """The number of games in which the value of a position was known."""
     decisions: int = 0
     blunders: int = 0
 
@@ -53,16 +53,20 @@ class Judge:
 
     @property
     def remembered(self) -> int:
-        """Return the number of positions and decisions that it remembers, at most."""
-        return self._searched + len(self._known)
+        """Return an upper limit of the number of positions and decisions that the judge remembers."""
+        return self._searched + len(self._decisions)
 
     def _forget(self) -> None:
         self._solver = Solver(self._variant, Effort(None))
         self._searched = 0
-        self._known: dict[tuple[int, int, int], bool | None] = {}
+        self._decisions: dict[tuple[int, int, int], bool | None] = {}
+        """The results of `_decision` by (own stones, opponent's stones, cell)."""
 
     def judge(self, moves: Sequence[int], first: int, effort: Effort) -> tuple[Accuracy, Accuracy]:
-        """Return the counts of each side, from the end of the game back to ply `first` as far as the effort reaches."""
+        """Return the counts of each side for the moves from ply `first` on.
+
+        It judges the moves from the last one back, until a position cannot be solved or the effort is spent.
+        """
         if self.remembered > REMEMBERED:
             self._forget()
         self._solver.allow(effort)
@@ -81,7 +85,7 @@ class Judge:
                     decisions[ply % 2] += 1
                 if keeps_value is False:
                     blunders[ply % 2] += 1
-        except Spent:
+        except EffortSpent:
             pass
         self._searched += effort.nodes - nodes_before
         first_side, second_side = (
@@ -90,19 +94,19 @@ class Judge:
         return first_side, second_side
 
     def _decision(self, position: Position, cell: int) -> bool | None:
-        """Return whether a decision keeps the value; None for a move that is not a decision. Raises Spent."""
+        """Return whether a move keeps the value; None for a move that is not a decision. Raises EffortSpent."""
         key = (position.own, position.opponent, cell)
-        if key not in self._known:
+        if key not in self._decisions:
             result = self._solver.result(position)
-            keeps_value = self._solver.keeps(position, cell, result)
-            others_keep_it = (self._solver.keeps(position, other, result) for other in position.free)
+            keeps_value = self._solver.keeps_score(position, cell, result)
+            others_keep_it = (self._solver.keeps_score(position, other, result) for other in position.free)
             is_decision = result >= 0 and not (keeps_value and all(others_keep_it))
-            self._known[key] = keeps_value if is_decision else None
-        return self._known[key]
+            self._decisions[key] = keeps_value if is_decision else None
+        return self._decisions[key]
 
 
 class Judges:
-    """Judges of several variants, with one limit on what all of them remember."""
+    """Judges of several variants, with one limit of what all of them remember together."""
 
     def __init__(self, most: int = REMEMBERED) -> None:
         self._most = most
@@ -111,11 +115,14 @@ class Judges:
 
     @property
     def remembered(self) -> int:
-        """Return the number of positions and decisions that all judges remember, at most."""
+        """Return an upper limit of the number of positions and decisions that all judges remember."""
         return sum(judge.remembered for judge in self._judges.values())
 
     def of(self, variant: Variant) -> Judge:
-        """Return the judge of a variant. If all remember too much, forget those that were not used for longest."""
+        """Return the judge of a variant. If there are too many judges, or they remember too much, delete the oldest.
+
+        The oldest judge is the one that was not used for the longest time.
+        """
         judge = self._judges.pop(variant, None) or Judge(variant)
         self._judges[variant] = judge
         while len(self._judges) > _MOST_JUDGES or (len(self._judges) > 1 and self.remembered > self._most):

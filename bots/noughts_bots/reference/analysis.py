@@ -1,11 +1,11 @@
-"""The value of positions: exact on small boards, forced wins that `threats` proves on larger ones."""
+"""The value of positions: exact values on small boards, and forced wins that `threats` proves on larger ones."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from noughts_bots.reference.exact import Solver, Verdict, can_solve
 from noughts_bots.reference.threats.bot import ThreatsBot
-from noughts_bots.reference.threats.effort import Effort, Spent
+from noughts_bots.reference.threats.effort import Effort, EffortSpent
 from noughts_bots.reference.threats.search import CERTAIN, WON
 from noughts_referee.rules import Position, Variant, base_name, covers, parse_variant
 
@@ -16,31 +16,36 @@ _MOST_FOURS = 3
 class Turn(NamedTuple):
     """A move that made the value of the game worse for its mover."""
 
-    ply: int  # from 0
-    before: Verdict  # for the mover; its best moves are better, unless empty
-    after: Verdict  # for the other side
-    line: tuple[int, ...]  # the moves after it if both sides play best, as far as known; empty unless the mover lost
+    ply: int
+    """The ply of the move, from 0."""
+    before: Verdict
+    """The value before the move, for its mover. `best` has the better moves, as far as they are known."""
+    after: Verdict
+    """The value after the move, for the other side."""
+    line: tuple[int, ...]
+    """The next moves if both sides play best, as far as they are known; empty unless the move lost the game."""
 
 
 class Analyst:
     """Judges positions of one variant in which the game is not over.
 
     Args:
-        effort: the largest effort of the exact search, for all questions together: 1 for each position that it visits,
-            or for 64 if it is compiled.
-        nodes: the most positions that `threats` visits for each question.
+        effort: the limit of the exact search, for all questions together: 1 for each position that it visits, or for
+            64 positions if the search is compiled.
+        nodes: the limit of the positions that `threats` visits for each question.
     """
 
     def __init__(self, variant: Variant, *, effort: int, nodes: int) -> None:
         self._variant = variant
         self._solver = Solver(variant, Effort(effort))
+        # The rule of an opening (`+...` in the name) does not matter later.
         rules = parse_variant(base_name(variant.name)) if "+" in variant.name else variant
-        # With forbidden moves or blocked lines, what `threats` finds is likely but not certain.
-        proves = covers(ThreatsBot.variants, variant.name) and not (rules.forbids or rules.blocked_ends)
-        self._threats = ThreatsBot(nodes=nodes) if proves else None
+        # With forbidden moves or blocked lines, a win that `threats` finds is likely but not certain.
+        is_certain = covers(ThreatsBot.variants, variant.name) and not (rules.forbids or rules.blocked_ends)
+        self._threats = ThreatsBot(nodes=nodes) if is_certain else None
 
     def allow(self, effort: int) -> None:
-        """Let the exact search spend this effort from now on."""
+        """Replace the rest of the exact search's effort by this one."""
         self._solver.allow(Effort(effort))
 
     def verdict(self, position: Position) -> Verdict | None:
@@ -48,7 +53,7 @@ class Analyst:
         if can_solve(position):
             try:
                 return self._solver.solution(position)
-            except Spent:
+            except EffortSpent:
                 pass
         return self._forced_win(position)
 
@@ -64,7 +69,7 @@ class Analyst:
                     return None
                 others = (cell for cell in position.free if cell != solution.best[0])
                 return solution._replace(best=()) if any(self._wins(position, cell) for cell in others) else solution
-            except Spent:
+            except EffortSpent:
                 pass
         verdict = self._forced_win(position)
         if verdict is None or verdict.result != 1:
@@ -74,7 +79,7 @@ class Analyst:
         return verdict if is_only else verdict._replace(best=())
 
     def _wins(self, position: Position, cell: int) -> bool:
-        return self._solver.keeps(position, cell, 1)
+        return self._solver.keeps_score(position, cell, 1)
 
     def _loses(self, position: Position, cell: int, fours: int) -> bool:
         """Return whether the other side is proven to win after this move.
@@ -99,21 +104,25 @@ class Analyst:
         """Return what `threats` proves; None if its proofs do not hold in this variant."""
         if self._threats is None:
             return None
-        considered = self._threats.consider(position)
-        best = considered.candidates[:1]
-        score = considered.scores.get(best[0], 0)
-        result = (score > CERTAIN) - (score < -CERTAIN)
-        return Verdict(result or None, WON - abs(score) if result else None, best, exact=False)
+        evaluation = self._threats.consider(position)
+        best = evaluation.candidates[:1]
+        score = evaluation.scores.get(best[0], 0)
+        if abs(score) <= CERTAIN:
+            return Verdict(None, None, best, exact=False)
+        return Verdict(1 if score > 0 else -1, WON - abs(score), best, exact=False)
 
     def verdicts(
         self, moves: Sequence[int], first: int, show: Callable[[int, int], object] = lambda done, total: None
     ) -> dict[int, Verdict]:
-        """Return the known verdicts by ply, from `first` to the end of the game."""
+        """Return the known verdicts by ply, from `first` to the end of the game.
+
+        `show` is called with the number of judged positions and the number of all positions.
+        """
         last = len(moves)
         position = Position.after(self._variant, moves)
         outcome = position.outcome()
         verdicts: dict[int, Verdict] = {}
-        # From the end, because late positions are solved most easily.
+        # Start at the end, because late positions are solved most easily and the search remembers them.
         for ply in range(last, first - 1, -1):
             show(last - ply, last - first + 1)
             if ply == last and outcome is not None:
@@ -122,10 +131,11 @@ class Analyst:
                 verdicts[ply] = verdict
         for ply in range(first + 1, last):
             # If one side has a forced win before and after the other side's move, that move could not prevent the win.
-            neighbours = [verdicts.get(neighbour) for neighbour in (ply - 1, ply + 1)]
-            is_lost = all(verdict and verdict.result == 1 for verdict in neighbours)
-            if ply in verdicts and verdicts[ply].result is None and is_lost:
-                verdicts[ply] = verdicts[ply]._replace(result=-1)
+            before, current, after = verdicts.get(ply - 1), verdicts.get(ply), verdicts.get(ply + 1)
+            if before is None or current is None or after is None:
+                continue
+            if before.result == 1 and after.result == 1 and current.result is None:
+                verdicts[ply] = current._replace(result=-1)
         return verdicts
 
     def turns(self, moves: Sequence[int], verdicts: dict[int, Verdict]) -> list[Turn]:
@@ -144,6 +154,6 @@ class Analyst:
         position = Position.after(self._variant, moves)
         while position.outcome() is None and (verdict := self.verdict(position)):
             if verdict.result is None and (len(moves) - position.ply) % 2 == 0:
-                break  # The win is known, but not its continuation.
+                break  # it is the winner's turn, but only the win is known, not its next move
             position.play(verdict.best[0])
         return tuple(position.moves[len(moves) :])

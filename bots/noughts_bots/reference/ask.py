@@ -13,12 +13,12 @@ from noughts_referee.rules import Position, PositionError
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A bot's move, and what the bot reports about it."""
+    """A bot's move, with the candidates and scores that the bot reports."""
 
     move: int
     candidates: tuple[int, ...]
     scores: Mapping[int, float]
-    """Scores of free cells from the mover's point of view: all of them, only that of the move, or none."""
+    """Scores of free cells from the mover's point of view: of all cells, of the move only, or of none."""
 
 
 def document(position: Position, reply: Answer) -> dict[str, Any]:
@@ -32,9 +32,9 @@ def document(position: Position, reply: Answer) -> dict[str, Any]:
 
 
 def answer(bot: Bot, position: Position) -> Answer:
-    """Return the bot's answer. If the bot does not report candidates, its move is the only one.
+    """Return the bot's answer. If the bot does not report candidates, its move is the only candidate.
 
-    The position can be any, including one that legal play cannot reach.
+    The position need not be reachable by legal play.
 
     Raises:
         PositionError: no cell is free.
@@ -47,8 +47,8 @@ def answer(bot: Bot, position: Position) -> Answer:
         move = asyncio.run(_result(move))
     cell, score = move[:2] if isinstance(move, Move) else (move, None)
     if isinstance(bot, CandidateBot):
-        considered = bot.consider(position)
-        return Answer(cell, considered.candidates, considered.scores)
+        evaluation = bot.consider(position)
+        return Answer(cell, evaluation.candidates, evaluation.scores)
     return Answer(cell, (cell,), {} if score is None or not isfinite(score) else {cell: score})
 
 

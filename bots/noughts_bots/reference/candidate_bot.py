@@ -1,4 +1,4 @@
-"""The common form of the reference bots: return candidates, then choose one at random."""
+"""The common form of the reference bots: they evaluate a position, and choose one of the candidates at random."""
 
 from dataclasses import dataclass, field
 
@@ -7,21 +7,21 @@ from noughts_referee.rules import Position
 
 
 @dataclass(frozen=True, slots=True)
-class Considered:
+class Evaluation:
     """A bot's evaluation of a position."""
 
     candidates: tuple[int, ...]
     """The cells among which the move is chosen at random, ascending; one cell for a bot that takes the first best."""
     weights: tuple[int, ...] = ()
-    """The weight of each candidate as integers on any scale; empty for equal weights."""
+    """The weight of each candidate as an integer on any scale; empty for equal weights."""
     scores: dict[int, int] = field(default_factory=dict)
-    """Each free cell's score for the mover, on the scale of the bot's source; empty if it has none."""
+    """The score of each free cell for the side to move, on the scale of the bot's source; empty without scores."""
 
 
-def best_of(scores: dict[int, int]) -> Considered:
-    """Return the cells with the highest score as the candidates."""
+def best_of(scores: dict[int, int]) -> Evaluation:
+    """Return the evaluation with the cells of the highest score as candidates."""
     highest = max(scores.values())
-    return Considered(tuple(cell for cell, score in scores.items() if score == highest), scores=scores)
+    return Evaluation(tuple(cell for cell, score in scores.items() if score == highest), scores=scores)
 
 
 class CandidateBot(Bot):
@@ -31,19 +31,19 @@ class CandidateBot(Bot):
     scores would cost more than the moves.
     """
 
-    def consider(self, position: Position) -> Considered:
-        """Return the evaluation, which depends on stones, side to move and clock, but never on randomness."""
+    def consider(self, position: Position) -> Evaluation:
+        """Return the evaluation. It depends on the stones, the side to move and the clock, but not on randomness."""
         raise NotImplementedError
 
     def choose(self, position: Position) -> int | Move:
-        considered = self.consider(position)
-        candidates = considered.candidates
+        evaluation = self.consider(position)
+        candidates = evaluation.candidates
         if len(candidates) == 1:
             cell = candidates[0]
-        elif considered.weights:
-            cell = position.rng().weighted(candidates, considered.weights)
+        elif evaluation.weights:
+            cell = position.rng().weighted(candidates, evaluation.weights)
         else:
             cell = position.rng().choice(candidates)
-        if position.own_clock_us and considered.scores:
-            return Move(cell, considered.scores[cell])
+        if position.own_clock_us and evaluation.scores:
+            return Move(cell, evaluation.scores[cell])
         return cell

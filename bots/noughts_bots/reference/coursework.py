@@ -1,12 +1,12 @@
 """`coursework`: the centre, else a win, else a block, else a random free cell."""
 
 from noughts_bots.reference.caching_bot import CachingBot
-from noughts_bots.reference.candidate_bot import Considered
+from noughts_bots.reference.candidate_bot import Evaluation
 from noughts_referee.rules import Position
 
-# The questions of `check` in its order: if both of these cells hold the mark and k is free, then k. The print has lost
-# the pairs; its 24 values of k fit the 24 pairs of cells that share a line in one way only.
-_QUESTIONS = (
+# The conditions of the article's `check` in its order: if both cells of the pair hold the mark and k is free, play k.
+# The print of the article lacks the pairs. Its 24 values of k fit the 24 pairs of cells on a line in only one way.
+_CONDITIONS = (
     ((0, 1), 2), ((0, 2), 1), ((0, 3), 6), ((0, 6), 3), ((0, 4), 8), ((0, 8), 4),
     ((1, 2), 0), ((1, 4), 7), ((1, 7), 4),
     ((2, 6), 4), ((2, 4), 6), ((2, 5), 8), ((2, 8), 5),
@@ -16,24 +16,24 @@ _QUESTIONS = (
     ((6, 7), 8), ((6, 8), 7),
     ((7, 8), 6),
 )  # fmt: skip
-# In the article a later match replaces earlier ones, so the search starts from the end.
-_FROM_THE_END = tuple((1 << a | 1 << b, k) for (a, b), k in reversed(_QUESTIONS))
+# In the article a later match replaces earlier ones, so the last match counts.
+_LAST_CONDITION_FIRST = tuple((1 << a | 1 << b, k) for (a, b), k in reversed(_CONDITIONS))
 
 _CENTRE = 4
-# `Next(0,8)` excludes its upper limit.
-_NEVER_DRAWN = 8
+_LAST_CELL = 8
+"""The cell that the article's random choice never returns, because `Next(0,8)` excludes its upper limit."""
 
 
 class Coursework(CachingBot):
-    """Plays at random, but never the last cell. The higher level first takes the centre, else wins, else blocks.
+    """Plays at random, but never the last cell. Level 2 first tries the centre, then a win, then a block.
 
-    It takes a free centre even before a win. If only the last cell is left, it takes that, because the article's loop
+    So it takes a free centre even if it could win. If only the last cell is free, it takes that one; the article's loop
     would not end.
 
     Source: article 003, the C++ coursework: `low_level`, `dif_level` and `check`.
 
     Args:
-        level: 1 plays at random only, 2 looks first.
+        level: 1 plays at random only; 2 first tries the centre, a win and a block.
     """
 
     name = "coursework"
@@ -44,14 +44,14 @@ class Coursework(CachingBot):
         super().__init__()
         self.level = level
 
-    def work_out(self, position: Position) -> Considered:
+    def work_out(self, position: Position) -> Evaluation:
         free = position.free
         if self.level > 1:
             if _CENTRE in free:
-                return Considered((_CENTRE,))
+                return Evaluation((_CENTRE,))
             for stones in (position.own, position.opponent):
                 # The free cell that completes a line with two of the stones, by the article's last match.
-                cell = next((k for pair, k in _FROM_THE_END if stones & pair == pair and k in free), None)
+                cell = next((k for pair, k in _LAST_CONDITION_FIRST if stones & pair == pair and k in free), None)
                 if cell is not None:
-                    return Considered((cell,))
-        return Considered(tuple(cell for cell in free if cell != _NEVER_DRAWN) or free)
+                    return Evaluation((cell,))
+        return Evaluation(tuple(cell for cell in free if cell != _LAST_CELL) or free)

@@ -1,31 +1,31 @@
-"""Search to a depth on any scale of scores, for `nextstep` and `minimax` with a depth."""
+"""A search to a limited depth, with any scale of scores, for `nextstep` and `minimax`."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from noughts_bots.reference.winning_cells import Threats
+from noughts_bots.reference.winning_cells import WinningCells
 from noughts_referee.rules import Variant, members
 
-# Values cached between two moves. All 3x3 boards with either side to move need fewer.
-_REMEMBERED = 1 << 18
+_MOST_CACHED = 1 << 18
+"""Limit of the values that are cached between two moves. All 3x3 boards with either side to move need fewer."""
 
 
 class Scale(NamedTuple):
     """The scores of a search, from the point of view of the side to move at the root.
 
-    `lost` < `unknown` <= `drawn` < `won`. They are so far apart that `step` cannot close a gap within the depth.
+    `lost` < `unknown` <= `drawn` < `won`. The differences are larger than `step` times the depth.
     """
 
     lost: int
     unknown: int
-    """The score beyond the depth."""
+    """The score of a position at the limit of the depth, if the game is not over."""
     drawn: int
     won: int
     step: int
     """The amount by which a win or a loss counts less for each half-move of distance."""
 
-    def nearer(self) -> dict[int, int]:
-        """Return each score as seen half a move earlier."""
+    def earlier(self) -> dict[int, int]:
+        """Return a mapping from each score to its value half a move earlier: wins and losses are farther away."""
         scores = range(self.lost, self.won + 1)
         losses = {score: score + self.step for score in scores if score < self.unknown}
         wins = {score: score - self.step for score in scores if score > self.drawn}
@@ -33,9 +33,9 @@ class Scale(NamedTuple):
 
 
 class DepthSearch:
-    """The scores of all moves on one variant at one depth, equal to those of a plain recursion.
+    """Computes the scores of all moves in one variant at one depth. They equal those of a plain recursion.
 
-    It skips what cannot change a score (see `_value`), and searches each position once while the cache lasts.
+    It skips positions that cannot change a score (see `_value`), and searches each position once while the cache lasts.
     """
 
     def __init__(self, variant: Variant, depth: int, scale: Scale) -> None:
@@ -43,15 +43,15 @@ class DepthSearch:
         self._playable = variant.playable
         self._depth = depth
         self._scale = scale
-        # The score of a completed line, indexed by whether it belongs to the side to move at the root.
+        # The score of a completed line, indexed by whether the line belongs to the side to move at the root.
         self._ends = (scale.lost, scale.won)
-        self._nearer = scale.nearer()
-        self._threats = Threats(variant)
-        # For each cell, the lines that a stone there can close: for the opponent the lines through it, for its owner
-        # those that it spoils.
+        self._earlier = scale.earlier()
+        self._threats = WinningCells(variant)
+        # For each cell, the lines that a stone there can close: the lines through it for the opponent, and the lines
+        # that it spoils for its owner.
         closed = zip(variant.lines_through, self._threats.spoiled_by, strict=True)
         self._closed_by = [[*through, *spoiled] for through, spoiled in closed]
-        # The largest number of open lines through a free cell of the position: a stone can close no more.
+        # The largest number of open lines that a stone on a free cell of the root position can close.
         self._most_open_through = 0
         self._values: dict[tuple[int, int, int, bool], int] = {}
 
@@ -59,10 +59,10 @@ class DepthSearch:
         """Return each free cell's score for the side to move, which has the stones `own`, if there is no line yet."""
         variant = self._variant
         empty = variant.full & ~(own | opponent)
-        if len(self._values) + len(self._threats) > _REMEMBERED:
+        if len(self._values) + len(self._threats) > _MOST_CACHED:
             self._values.clear()
             self._threats.forget()
-        # Depth beyond the end of the game changes nothing. Cutting it lets plies share cached values.
+        # A depth beyond the end of the game changes no score. Limiting it lets different plies share cached values.
         remaining = min(self._depth, empty.bit_count()) - 1
         lines = self._lines_open_to_any(variant.lines, own, opponent)
         open_lines = set(lines)
@@ -78,8 +78,8 @@ class DepthSearch:
         Args:
             remaining: half-moves to search after this one.
             is_root_side: whether the mover is the side to move at the root, for which scores are computed.
-            lines: at least all lines open to either side. If none is left, the game is a draw. It can include closed
-                lines while so many are open that the search cannot close them all.
+            lines: all lines that are open to either side. It can include closed lines while so many are open that the
+                search cannot close them all.
         """
         if self._threats.of(mover) >> cell & 1:
             return self._ends[is_root_side]
@@ -100,21 +100,20 @@ class DepthSearch:
     def _value(self, mover: int, other: int, remaining: int, is_root_side: bool, lines: tuple[int, ...]) -> int:
         """Return the score of the mover's best reply, if there is no line yet and some line is open.
 
-        A win at hand is taken. Two threats of the opponent lose. A single threat must be
-        blocked, because a block is never worse than a loss in two half-moves. Without threats, only a draw can happen
-        within two half-moves; with gravity there must also be no threats on cells that cannot be played yet.
+        If the mover can win at once, it does. Two threats of the opponent lose. The mover must block a single threat,
+        because a block is never worse than a loss in two half-moves. Without threats, no line can be completed within
+        two half-moves; with gravity, threats on cells that cannot be played yet count here, too.
         """
-        nearer = self._nearer
+        earlier = self._earlier
         occupied = mover | other
         if self._playable(self._threats.of(mover) & ~occupied, occupied):
-            return nearer[self._ends[is_root_side]]
+            return earlier[self._ends[is_root_side]]
         threats = self._threats.of(other) & ~occupied
         danger = self._playable(threats, occupied)
         if danger and remaining > 1:
-            has_two_threats = danger & (danger - 1) != 0
-            if has_two_threats:
-                return nearer[nearer[self._ends[not is_root_side]]]
-            return nearer[self._after(mover, other, danger.bit_length() - 1, remaining - 1, is_root_side, lines)]
+            if danger.bit_count() > 1:
+                return earlier[earlier[self._ends[not is_root_side]]]
+            return earlier[self._after(mover, other, danger.bit_length() - 1, remaining - 1, is_root_side, lines)]
         if (remaining == 1 or (remaining == 2 and not threats)) and self._cannot_close_all(remaining, lines):
             return self._scale.unknown
         key = (mover, other, remaining, is_root_side)
@@ -124,16 +123,16 @@ class DepthSearch:
         return value
 
     def _search(self, mover: int, other: int, remaining: int, is_root_side: bool, lines: tuple[int, ...]) -> int:
-        nearer = self._nearer
-        # No win is at hand, so a win with the move after next is the best possible result.
-        best_possible = nearer[nearer[nearer[self._ends[is_root_side]]]]
+        earlier = self._earlier
+        # The mover cannot win at once, so a win with its next move but one is the best possible result.
+        best_possible = earlier[earlier[earlier[self._ends[is_root_side]]]]
         better = max if is_root_side else min
         best = self._ends[not is_root_side]
         cells: Iterable[int] = self._variant.free_cells(mover | other)
         if not self._variant.gravity and not self._cannot_close_all(remaining, lines):
             cells = self._representatives(self._variant.free_cells(mover | other), lines)
         for cell in cells:
-            best = better(best, nearer[self._after(mover, other, cell, remaining - 1, is_root_side, lines)])
+            best = better(best, earlier[self._after(mover, other, cell, remaining - 1, is_root_side, lines)])
             if best == best_possible:
                 break
         return best
@@ -150,7 +149,7 @@ class DepthSearch:
         )
 
     def _representatives(self, cells: tuple[int, ...], lines: tuple[int, ...]) -> Iterable[int]:
-        """Return one cell of each group that is equal for all open lines, because the others would score the same."""
+        """Return one cell of each group of cells on the same open lines: all cells of a group score the same."""
         if not self._variant.beside:
             return {tuple(line for line in lines if line >> cell & 1): cell for cell in cells}.values()
         beside = self._variant.beside.get

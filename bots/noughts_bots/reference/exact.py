@@ -14,11 +14,11 @@ from noughts_bots.reference.threats.effort import Effort
 from noughts_referee.rules import Board, Position, Variant
 
 MOST_FREE_CELLS = 28
-"""Free cells of a position that can be solved without the extra `connect4`."""
+"""Limit of the free cells of a position that can be solved without the extra `connect4`."""
 _MOST_FREE_COMPILED = 34
-"""Free cells that the compiled search can solve. It needs about a second for the first such position of a game."""
+"""The same limit for the compiled search, which needs about a second for the first such position of a game."""
 _MOST_REMEMBERED = 1 << 20
-"""Positions that a search can remember between two efforts: some hundreds of megabytes."""
+"""Limit of the positions that a search remembers when it gets a new effort: some hundreds of megabytes."""
 _COMPILED_BITS = 63
 """The bits of the largest board of the compiled search: one for each cell and one above each column."""
 _COMPILED_COLUMNS = 16
@@ -27,19 +27,22 @@ _COMPILED_COLUMNS = 16
 class Verdict(NamedTuple):
     """The value of a position for the side to move."""
 
-    result: int | None  # 1 win, 0 draw, -1 loss; None: unknown
-    plies: int | None  # half-moves until a win or loss if both sides play best; an upper limit if not exact
-    best: tuple[int, ...]  # the moves that keep the result, and win soonest or lose latest; if not exact, one move
+    result: int | None
+    """1 for a win, 0 for a draw, -1 for a loss; None if it is unknown."""
+    plies: int | None
+    """Half-moves until a win or loss if both sides play best; an upper limit if the verdict is not exact."""
+    best: tuple[int, ...]
+    """The moves that keep the result and win soonest or lose latest. If the verdict is not exact, one good move."""
     exact: bool = True
 
 
 class _Search(Protocol):
-    """Tests what the side to move can reach; see `FullSearch` for the scores."""
+    """A search that tests whether the side to move reaches a score; see `FullSearch` for the scores."""
 
     effort: Effort
 
     def reaches(self, score: int, own: int, other: int, /) -> bool:
-        """Return whether the side to move, which has the stones `own`, gets at least the score. Raises Spent."""
+        """Return whether the side to move, which has the stones `own`, gets at least the score. Raises EffortSpent."""
 
 
 def can_solve(position: Position) -> bool:
@@ -50,7 +53,7 @@ def can_solve(position: Position) -> bool:
 
 @cache
 def most_free_cells(variant: Variant) -> int:
-    """Return the number of free cells of the largest positions that can be solved, with the installed extras."""
+    """Return the largest number of free cells with which a position can be solved, with the installed extras."""
     if not _has_columns(variant):
         return MOST_FREE_CELLS
     if _book_of(variant):
@@ -59,19 +62,19 @@ def most_free_cells(variant: Variant) -> int:
 
 
 class Solver:
-    """Solves positions of a variant in which the game is not over, see `can_solve`.
+    """Solves positions for which `can_solve` is true and in which the game is not over.
 
-    It remembers what it has searched. Each method raises Spent if the effort is spent.
+    It remembers the positions that it has searched. Each method raises EffortSpent if the effort is spent.
     """
 
     def __init__(self, variant: Variant, effort: Effort) -> None:
         self._variant = variant
         self._search = _new_search(variant, effort)
         self._searched = 0
-        """The effort that was spent since the search had nothing to remember, but not the current one."""
+        """The effort that was spent since the search was created, without the current effort."""
 
     def allow(self, effort: Effort) -> None:
-        """Replace the effort that the methods can spend; forget the searched positions if there are too many."""
+        """Replace the effort that the methods can spend. Forget the searched positions if there are too many."""
         self._searched += self._search.effort.nodes
         if self._searched > _MOST_REMEMBERED:
             self._searched = 0
@@ -80,10 +83,15 @@ class Solver:
 
     def result(self, position: Position) -> int:
         """Return the result for the side to move: 1 win, 0 draw, -1 loss."""
-        # Two true answers are a win, one is a draw, none is a loss.
-        return sum(self._search.reaches(score, position.own, position.opponent) for score in (0, 1)) - 1
+        own = position.own
+        other = position.opponent
+        reaches_draw = self._search.reaches(0, own, other)
+        reaches_win = self._search.reaches(1, own, other)
+        if reaches_win:
+            return 1
+        return 0 if reaches_draw else -1
 
-    def keeps(self, position: Position, cell: int, score: int) -> bool:
+    def keeps_score(self, position: Position, cell: int, score: int) -> bool:
         """Return whether a move gets at least the score (see `FullSearch`): 1 for any win, 0 for a draw."""
         placed = position.own | 1 << cell
         other = position.opponent
@@ -96,13 +104,14 @@ class Solver:
         own = position.own
         other = position.opponent
         free = self._variant.cells - position.ply
-        score = result = self.result(position)
-        # Near ends are tested first, because a short search can find them.
+        result = self.result(position)
+        score = result
+        # The ends in the fewest moves are tested first, because a short search finds them.
         if result > 0:
             score = next(score for score in range(free, 0, -2) if self._search.reaches(score, own, other))
         elif result < 0:
             score = next(score for score in range(1 - free, 0, 2) if not self._search.reaches(score + 1, own, other))
-        best = tuple(cell for cell in position.free if self.keeps(position, cell, score))
+        best = tuple(cell for cell in position.free if self.keeps_score(position, cell, score))
         return Verdict(result, free + 1 - abs(score) if score else None, best)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from noughts_bots.reference.caching_bot import CachingBot
-from noughts_bots.reference.candidate_bot import Considered
+from noughts_bots.reference.candidate_bot import Evaluation
 from noughts_referee.rules import Position, free_of_each
 
 
@@ -16,5 +16,5 @@ class FirstFree(CachingBot):
     def choose_batch(self, positions: Sequence[Position]) -> list[int]:
         return [free[0] for free in free_of_each(positions)]
 
-    def work_out(self, position: Position) -> Considered:
-        return Considered(position.free[:1])
+    def work_out(self, position: Position) -> Evaluation:
+        return Evaluation(position.free[:1])

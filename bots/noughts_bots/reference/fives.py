@@ -3,19 +3,21 @@
 from functools import cache
 
 from noughts_bots.reference.caching_bot import CachingBot
-from noughts_bots.reference.candidate_bot import Considered, best_of
+from noughts_bots.reference.candidate_bot import Evaluation, best_of
 from noughts_referee.rules import Position, Variant
 
-# The value of a window is a power of this, so that each pair of decimal digits in a priority counts the windows of one
-# kind. A cell is in at most 60 windows on a 30x30 board, so smaller windows never add up to a larger one.
 _STEP = 100
+"""The value of a window is a power of this: each pair of decimal digits in a priority counts windows of one kind.
+
+A cell is in at most 60 windows on a 30x30 board, so windows of small value never add up to one of the next value.
+"""
 _NEIGHBOUR = 1
 
-# The first stone keeps at least this many cells to the edge.
 _FROM_EDGE = 5
+"""The number of cells between the first stone and the edges."""
 
-# Positions of larger boards rarely recur, and evaluating them is cheaper than filling the memory.
-_REMEMBERED_BOARD = 12
+_LARGEST_CACHED_BOARD = 12
+"""Positions of larger boards are not cached: they rarely recur, and evaluating them costs less than the memory."""
 
 
 class Fives(CachingBot):
@@ -23,15 +25,16 @@ class Fives(CachingBot):
 
     A window is k cells that win together; the article's k is 5. If a window holds two to k-1 stones of one colour and
     is otherwise empty, it adds to the priority of each of its empty cells: two of the opponent's stones add 100, two
-    own stones 100**2, three of the opponent's 100**3, three own 100**4 and so on, up to k-1. So an own win comes first,
-    then blocking the opponent's, then an own k-2. Among cells with the same largest window, the number of such windows
-    counts. (If k is 2, a single stone counts.) A cell with any neighbours, in eight directions, has 1 more.
+    own stones 100**2, three of the opponent's 100**3, three own 100**4 and so on, up to k-1. So the bot first wins,
+    then blocks the opponent's win, then extends its own k-2 stones. Among cells with the same largest window, the
+    number of such windows counts. (If k is 2, a single stone counts.) A cell with any neighbours, in eight directions,
+    has 1 more.
 
-    On boards that the article does not cover: a cube has 26 directions. With gravity only cells where a stone comes to
-    rest count, whatever that opens above them. Spoiled and blocked windows add nothing.
+    On boards that the article does not cover: a cube has 26 directions. With gravity only cells count where a stone
+    comes to rest; cells that become playable above it do not matter. Spoiled and blocked windows add nothing.
 
-    The first stone goes to a random cell with at least five other cells between it and every edge. If a direction is
-    too small for that (10 cells or fewer), the middle cell or two are used.
+    The first stone goes to a random cell with at least five other cells between it and every edge. If the board has 10
+    cells or fewer in a direction, the middle cell or the two middle cells of that direction are used.
 
     Source: article 004, which ranks the first three windows and leaves the weights open. Its main text counts windows
     of two stones and more; windows of one, mentioned in its first example, add nothing here.
@@ -48,35 +51,37 @@ class Fives(CachingBot):
     def plays(self, variant: Variant) -> bool:
         return len(set(map(len, variant.line_cells))) == 1
 
-    def consider(self, position: Position) -> Considered:
-        return super().consider(position) if position.variant.cells <= _REMEMBERED_BOARD else self.work_out(position)
+    def consider(self, position: Position) -> Evaluation:
+        return (
+            super().consider(position) if position.variant.cells <= _LARGEST_CACHED_BOARD else self.work_out(position)
+        )
 
-    def work_out(self, position: Position) -> Considered:
+    def work_out(self, position: Position) -> Evaluation:
         board = self._board(position.variant)
         priorities = board.priorities(position.own, position.opponent, position.free)
         if not position.own | position.opponent:
             openings = tuple(cell for cell in board.openings if cell in priorities)
-            return Considered(openings or position.free, scores=priorities)
+            return Evaluation(openings or position.free, scores=priorities)
         return best_of(priorities)
 
 
 class _Board:
-    """The data of a variant before any stone is placed."""
+    """The windows of a variant and their values."""
 
     def __init__(self, variant: Variant) -> None:
         self._variant = variant
         ends = (variant.beside.get(line, 0) for line in variant.lines)
         blockable_ends = (variant.blocked_ends.get(line, 0) for line in variant.lines)
-        # Of each window: its set of cells, those next to it that spoil it, those that block it, and its list of cells.
+        # For each window: its cells as a set, the cells that spoil it, those that block it, and its cells as a list.
         self._windows = tuple(zip(variant.lines, ends, blockable_ends, variant.line_cells, strict=True))
         length = len(variant.line_cells[0])
         fewest = min(2, length - 1)
-        # By the number of stones in a window without stones of the other side.
-        self._own = [0] * (length + 1)
-        self._opponent = [0] * (length + 1)
+        # The value of a window with stones of one side only, by their number.
+        self._own_values = [0] * (length + 1)
+        self._opponent_values = [0] * (length + 1)
         for stones in range(max(1, fewest), length):
-            self._opponent[stones] = _STEP ** (2 * (stones - fewest) + 1)
-            self._own[stones] = _STEP ** (2 * (stones - fewest) + 2)
+            self._opponent_values[stones] = _STEP ** (2 * (stones - fewest) + 1)
+            self._own_values[stones] = _STEP ** (2 * (stones - fewest) + 2)
         first_column = sum(1 << cell for cell in range(0, variant.cells, variant.columns))
         self._not_first_column = variant.full & ~first_column
         layer = (1 << variant.columns * variant.rows) - 1
@@ -89,14 +94,19 @@ class _Board:
         for window, ends, blockable_ends, cells in self._windows:
             own_stones = window & own
             if own_stones:
-                weight = 0 if window & opponent or ends & own else self._own[own_stones.bit_count()]
+                value = 0 if window & opponent or ends & own else self._own_values[own_stones.bit_count()]
+                blockers = opponent
             else:
-                weight = 0 if ends & opponent else self._opponent[(window & opponent).bit_count()]
-            # Stones of the other side at both ends block a window.
-            if weight and not (blockable_ends and not blockable_ends & ~(opponent if own_stones else own)):
+                value = 0 if ends & opponent else self._opponent_values[(window & opponent).bit_count()]
+                blockers = own
+            if not value:
+                continue
+            # Stones of the other side at all ends block a window.
+            is_blocked = blockable_ends and not blockable_ends & ~blockers
+            if not is_blocked:
                 # This includes occupied cells: their sums are unused, and skipping them would take longer.
                 for cell in cells:
-                    sums[cell] += weight
+                    sums[cell] += value
         near = self._near(own | opponent)
         return {cell: sums[cell] + _NEIGHBOUR * (near >> cell & 1) for cell in free}
 
@@ -107,7 +117,7 @@ class _Board:
         beside = stones | left | right
         if len(self._layers) == 1:
             return self._with_rows(beside)
-        # By row in each layer, because the last row of a layer is not next to the first row of another.
+        # Each layer by itself, because the last row of a layer is not next to the first row of the next one.
         near = 0
         for layer in self._layers:
             near |= self._with_rows(beside & layer) & layer

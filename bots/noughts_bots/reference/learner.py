@@ -1,10 +1,10 @@
-"""`learner`: a table that begins with equal ratings and is corrected after every game."""
+"""`learner`: plays by a table whose ratings it corrects after every game."""
 
 import time
 from pathlib import Path
 
 from noughts_bots.reference.caching_bot import CachingBot
-from noughts_bots.reference.candidate_bot import Considered, best_of
+from noughts_bots.reference.candidate_bot import Evaluation, best_of
 from noughts_bots.reference.learning import UNTRIED, learn
 from noughts_bots.reference.locked_file import LockedFile
 from noughts_bots.reference.positions import LARGEST_BOARD, require_small
@@ -22,15 +22,16 @@ _COMMENTS = ("a learner's: `noughts bot learn` writes it, docs/reference/tables.
 class Learner(CachingBot):
     """Plays one of the highest rated cells of its table. With `learn`, it corrects the table after every game.
 
-    It learns from games that ended on the board, not from forfeited ones. It saves at most once a second, and when it
-    is closed. It does not explore; `noughts bot learn` does.
+    It learns only from games that ended on the board, and not from forfeited ones. It saves the table at most once a
+    second, and when it is closed. It does not explore; `noughts bot learn` does.
 
     Source: article 000, last part: a table in a file that the program corrects by the results of its games. The article
-    does not say how; see `noughts_bots.reference.learning`.
+    does not say how the program corrects it; see `noughts_bots.reference.learning`.
 
     Args:
         file: the table, which is read now. A relative path starts from the working directory.
-        learn: continues learning. If the file is missing, begins a new table for the first variant it meets.
+        learn: whether the bot continues to learn. It then begins a new table for its first variant if the file is
+            missing.
 
     Raises:
         TableError: the file is missing, damaged, or not a learner's.
@@ -47,9 +48,9 @@ class Learner(CachingBot):
         if learn:
             self.changes = "what it has learnt so far (learn=true)"
         self.table: TableFile | None = None
-        """None until the first variant, if the file is missing."""
+        """The table; None if the file is missing, until the first game."""
         self._running: dict[str, int] = {}
-        """For each running game, the moves before the learner received it. It does not learn from these."""
+        """For each running game, the number of moves before the learner received it. It does not learn from these."""
         self._lock: LockedFile | None = None
         self._saved = time.monotonic()
         self._unsaved = False
@@ -64,19 +65,19 @@ class Learner(CachingBot):
         if self.table is not None and not self.plays(variant):
             raise wrong_variant(self.name, self.file, variant, self.table.variant)
 
-    def consider(self, position: Position) -> Considered:
+    def consider(self, position: Position) -> Evaluation:
         if self.table is None or position.variant is not self.table.variant:
             self.require(position.variant)
         return super().consider(position)
 
-    def work_out(self, position: Position) -> Considered:
+    def work_out(self, position: Position) -> Evaluation:
         row = self.table.rows.get((position.own, position.opponent)) if self.table else None
         free = position.free
         return best_of(dict.fromkeys(free, UNTRIED) if row is None else {cell: row.ratings[cell] for cell in free})
 
     @property
     def busy(self) -> bool:
-        """Return whether it waits for the end of a game from which it learns."""
+        """Return whether the bot waits for the end of a game from which it learns."""
         return bool(self._running)
 
     def prepare(self) -> None:
@@ -96,8 +97,9 @@ class Learner(CachingBot):
             return
         before = self._running.pop(game.name, 0)
         if end.termination in ON_THE_BOARD and self.plays(game.variant):
-            self.correct(game.variant, end.moves, range(before + (before + game.side) % 2, len(end.moves), 2))
-        self.save_in_time()
+            first_own_ply = before + (before + game.side) % 2
+            self.correct(game.variant, end.moves, range(first_own_ply, len(end.moves), 2))
+        self.save_if_due()
 
     @property
     def games(self) -> int:
@@ -130,14 +132,14 @@ class Learner(CachingBot):
             self._unsaved = False
         self._saved = time.monotonic()
 
-    def save_in_time(self) -> None:
-        """Save, unless the last save was less than a second ago."""
+    def save_if_due(self) -> None:
+        """Save the table, unless the last save was less than a second ago."""
         if time.monotonic() - self._saved >= _SAVE_SECONDS:
             self.save()
 
     def _adopt(self, table: TableFile) -> None:
         self.table = table
-        self._considered.clear()
+        self._cache.clear()
         self.variants = (table.variant.name,)
 
 

@@ -1,13 +1,13 @@
-"""Updates of a table from the result of a game.
+"""Updates of a learner's table from the result of a game.
 
-A rating has four digits. The thousands are what is proven of a move: 2 for a win, 0 for a loss, 1 for nothing yet. The
-other three digits are its average result per game in thousandths of a point; 500 before the first game.
+A rating has four digits. The first digit shows what is proven about a move: 2 for a win, 0 for a loss, 1 for nothing
+yet. The other three digits are its average result per game in thousandths of a point; 500 before the first game.
 
-**Proofs** go from the end of a game to its beginning. A move that completes a line is a proven win, and one that fills
-the board proves nothing. Any other move has the opposite value of the best known reply. An untried reply proves
-nothing, so proofs stay true against any opponent, and a forced loss is not repeated. This is the backup of MCTS-Solver
-(Winands, Bjornsson and Saito, "Monte-Carlo Tree Search Solver", 2008), which is Q-learning with a learning rate of 1,
-for two players who alternate (Watkins 1989, Littman 1994).
+**Proofs** go from the end of a game to its beginning. A move that completes a line is a proven win. A move that fills
+the board proves nothing. The value of any other move is the opposite of the value of the best reply. An untried reply
+proves nothing, so proofs are true against any opponent, and a forced loss is not repeated. This is the backup of
+MCTS-Solver (Winands, Bjornsson and Saito, "Monte-Carlo Tree Search Solver", 2008), which is Q-learning with a learning
+rate of 1, for two players who alternate (Watkins 1989, Littman 1994).
 
 **Averages** are those of every-visit Monte Carlo control (Sutton and Barto, "Reinforcement Learning", 2nd edition,
 chapter 5): each counted move gets the game's points. After 1,024 visits of a move, both visits and points are halved,
@@ -20,10 +20,13 @@ from noughts_bots.reference.table_file import Key, Row, TableFile, position_of
 
 PROVEN = 1000
 """The unit of a rating's first digit."""
-_UNKNOWN = 1
-_HALF, _HIGHEST_AVERAGE = 500, 999
-UNTRIED = _UNKNOWN * PROVEN + _HALF
+_UNPROVEN = 1
+"""The first digit of a rating without a proof."""
+_FIRST_AVERAGE, _HIGHEST_AVERAGE = 500, 999
+UNTRIED = _UNPROVEN * PROVEN + _FIRST_AVERAGE
+"""The rating of a move before its first game."""
 _MOST_VISITS = 1 << 10
+"""At this number of visits of a move, its visits and points are halved."""
 
 
 def learn(table: TableFile, moves: Sequence[int], counted: range) -> list[Key]:
@@ -38,18 +41,19 @@ def learn(table: TableFile, moves: Sequence[int], counted: range) -> list[Key]:
     """
     keys = _positions_of(moves)
     own, opponent = keys[-1]
-    # In half points, for the side that moved last.
-    result = 2 if table.variant.completes(own | 1 << moves[-1], moves[-1], opponent) else 1
-    # Half points of the side to move: what is proven of its move, and the result of the game.
-    worth = result
-    points = result
+    last_move_wins = table.variant.completes(own | 1 << moves[-1], moves[-1], opponent)
+    # Half points of the side to move at each ply: what is proven about its move, and the result of the game.
+    proven = 2 if last_move_wins else 1
+    points = proven
     for ply in range(len(moves) - 1, -1, -1):
         row = row_of(table, keys[ply])
         cell = moves[ply]
         if ply in counted:
             _count(row, cell, points)
-        row.ratings[cell] = worth * PROVEN + _average(row, cell)
-        worth = 2 - max(row.ratings) // PROVEN
+        row.ratings[cell] = proven * PROVEN + _average(row, cell)
+        best_proven = max(row.ratings) // PROVEN
+        # The previous move was the other side's.
+        proven = 2 - best_proven
         points = 2 - points
     if table.games is not None:
         table.games += 1
@@ -85,6 +89,6 @@ def _count(row: Row, cell: int, points: int) -> None:
 
 
 def _average(row: Row, cell: int) -> int:
-    """Return the average in thousandths of a point, at most 999, because more would count as a proof."""
+    """Return the average in thousandths of a point. It is at most 999, because 1,000 would change the first digit."""
     visits = row.visits[cell]
-    return min(row.points[cell] * 500 // visits, _HIGHEST_AVERAGE) if visits else _HALF
+    return min(row.points[cell] * 500 // visits, _HIGHEST_AVERAGE) if visits else _FIRST_AVERAGE

@@ -11,10 +11,10 @@ class LockedFile:
     """Locks a file against other writers until it is released or the process ends in any way.
 
     The lock is on `.NAME.lock` in the same folder, because each save replaces the file itself. A killed process leaves
-    that file behind, which does no harm.
+    the lock file behind, but not the lock.
 
     Raises:
-        TableError: another process has the lock, or no save can replace the path (a folder, a device or the like).
+        TableError: another process has the lock, or a save cannot replace the path (a folder, a device or similar).
         OSError: the lock file cannot be created.
     """
 
@@ -27,13 +27,13 @@ class LockedFile:
         self._path = target.with_name(f".{target.name}.lock")
         descriptor = self._open()
         while not self._is_there(descriptor):
-            # The previous owner released and removed it between our open and our lock.
+            # The previous owner removed the lock file after this process had opened it.
             os.close(descriptor)
             descriptor = self._open()
         self._descriptor = descriptor
 
     def _open(self) -> int:
-        import fcntl  # imported here, because bots that write no file also run where it is missing
+        import fcntl  # here, because bots that write no file also run on systems without it
 
         try:
             descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)

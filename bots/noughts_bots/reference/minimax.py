@@ -1,20 +1,20 @@
-"""`minimax`: sees everything and takes the first best cell, unless options limit its depth or prefer fast wins."""
+"""`minimax`: searches to the end of the game, or to a depth, and takes the first best cell."""
 
 from functools import cache
 
 from noughts_bots.reference.caching_bot import CachingBot
-from noughts_bots.reference.candidate_bot import Considered
+from noughts_bots.reference.candidate_bot import Evaluation
 from noughts_bots.reference.depth_search import DepthSearch, Scale
 from noughts_bots.reference.threats.effort import Effort
-from noughts_bots.reference.winning_cells import Threats
+from noughts_bots.reference.winning_cells import WinningCells
 from noughts_referee.rules import Position, Variant, members
 
 _WON, _DRAWN, _LOST = 10, 0, -10
 _LARGEST_BOARD = 16
-# On these boards even the last of ten stones wins more than a draw: 10 - 9. Later wins would score 0 or less.
 _LARGEST_FASTER = 10
-# Answers cached between two moves. 3x3 needs about 1,500, the empty 4x4 board 55,000.
-_REMEMBERED = 1 << 20
+"""The largest board with `faster`: a win with the last of ten stones scores 10 - 9, more than a draw."""
+_MOST_CACHED = 1 << 20
+"""Limit of the answers that are cached between two moves. 3x3 needs about 1,500, the empty 4x4 board 55,000."""
 
 
 class Minimax(CachingBot):
@@ -45,9 +45,9 @@ class Minimax(CachingBot):
     def plays(self, variant: Variant) -> bool:
         return self.depth is not None or variant.cells <= (_LARGEST_FASTER if self.faster else _LARGEST_BOARD)
 
-    def work_out(self, position: Position) -> Considered:
+    def work_out(self, position: Position) -> Evaluation:
         scores = self._scores(position.variant, position.own, position.opponent)
-        return Considered((max(scores, key=scores.__getitem__),), scores=scores)
+        return Evaluation((max(scores, key=scores.__getitem__),), scores=scores)
 
     def _scores(self, variant: Variant, own: int, opponent: int) -> dict[int, int]:
         if variant.has_line(own) or variant.has_line(opponent):
@@ -65,37 +65,41 @@ class Minimax(CachingBot):
 
 
 def _opponent_first(variant: Variant, own: int, opponent: int) -> int:
-    """Return the value of a board with a line; the opponent's lines come first, as in 002 and 003."""
+    """Return the value of a board with a line. If both sides have one, the opponent's counts, as in 002 and 003."""
     return _LOST if variant.has_line(opponent) else _WON
 
 
 def _first_line(variant: Variant, own: int, opponent: int) -> int:
-    """Return the value of a board with a line; the first counts, rows before columns before diagonals, as in 001."""
+    """Return the value of a board with a line. The first line counts, in the order of rows, columns and diagonals.
+
+    This is as in article 001.
+    """
     won = next(line for line in variant.lines if variant.holds(own, line) or variant.holds(opponent, line))
     return _WON if won & own else _LOST
 
 
 class FullSearch:
-    """The values of all moves on one variant, equal to those of the plain recursion.
+    """Computes the values of all moves in one variant. They equal those of the plain recursion.
 
     From the empty 3x3 board the plain recursion makes 549,946 calls. This search only tests whether the mover can get
-    at least a score, so one good reply is enough. It skips what cannot change the answer, and makes no test twice.
+    at least a score, so one good reply is enough. It skips positions that cannot change the answer, and remembers each
+    test.
 
-    A win with the last stone of a full board scores 1, and each free cell more scores 1 more. A loss has the negative
-    of the winner's score, a draw 0. If an effort is given and spent, the search raises Spent.
+    The score of a win is 1 more than the number of cells that are free after the last move. A loss has the negative of
+    the winner's score, a draw 0. If an effort is given and spent, the search raises EffortSpent.
     """
 
     def __init__(self, variant: Variant, effort: Effort | None = None) -> None:
         self._variant = variant
         self.effort = effort or Effort(None)
-        self._threats = Threats(variant)
-        # Whether an additional stone never hurts its owner.
-        self._harmless = not variant.gravity and not variant.beside
+        self._threats = WinningCells(variant)
+        self._stones_never_hurt = not variant.gravity and not variant.beside
+        """Whether an additional stone never hurts its owner."""
         self._answers: dict[tuple[int, int, int, int], bool] = {}
 
     def scores(self, own: int, opponent: int) -> dict[int, int]:
         """Return each free cell's value for the side to move, which has the stones `own`, if there is no line yet."""
-        if len(self._answers) > _REMEMBERED:
+        if len(self._answers) > _MOST_CACHED:
             self._answers.clear()
             self._threats.forget()
         return {cell: self._score(own, opponent, cell) for cell in self._variant.free_cells(own | opponent)}
@@ -118,7 +122,8 @@ class FullSearch:
     def reaches(self, score: int, mover: int, other: int) -> bool:
         """Return whether the mover can get at least the score, if there is no line yet and a cell is free.
 
-        A win at hand is a win. Two threats of the opponent are a loss. A single threat must be blocked.
+        If the mover can complete a line at once, it wins. Two threats of the opponent are a loss. The mover must block
+        a single threat.
         """
         occupied = mover | other
         free = self._variant.cells - occupied.bit_count()
@@ -127,23 +132,26 @@ class FullSearch:
         if score <= 1 - free or self._variant.playable(self._threats.of(mover) & ~occupied, occupied):
             return True
         danger = self._variant.playable(self._threats.of(other) & ~occupied, occupied)
-        if danger & (danger - 1):
+        if danger.bit_count() > 1:
             return False
         if danger:
             return self._move_reaches(score, mover, other, danger.bit_length() - 1)
         return self._quiet_reaches(score, mover, other, free)
 
     def _quiet_reaches(self, score: int, mover: int, other: int, free: int) -> bool:
-        """Do the same as `reaches` if no line can be completed at once.
+        """Return the same as `reaches` if no side can complete a line at once.
 
-        Only lines without a stone of the other side can still win. Positions that differ only in stones and cells on
-        other lines are the same test. An additional stone never hurts its owner, so only cells of those lines are
-        tried. If it can hurt, because it spoils a line or supports what is above it, every position is a separate test.
+        A line can be won only if one side has no stone on it (an open line). If an additional stone never hurts its
+        owner, only cells on open lines are tried, and positions that differ only in other stones and cells share a
+        test. An additional stone can hurt if it spoils a line or supports the cell above it. Then every position has
+        its own test.
         """
         open_to_mover = open_to_other = 0
-        # A positive score tests for the mover's win within `plies` half-moves, another one for the other side's.
-        plies = free + 1 - score if score > 0 else free + score
-        stones = (plies + (score > 0)) // 2
+        # A positive score tests whether the mover wins within `plies` half-moves. Any other score tests whether the
+        # other side does. `stones` is the number of stones that the tested side places in that time.
+        is_mover_tested = score > 0
+        plies = free + 1 - score if is_mover_tested else free + score
+        stones = (plies + 1) // 2 if is_mover_tested else plies // 2
         is_win_near = False
         winner, loser = (mover, other) if score > 0 else (other, mover)
         for line in self._variant.lines:
@@ -156,16 +164,16 @@ class FullSearch:
         if not is_win_near:
             return score <= 0
         cells = self._variant.full & ~(mover | other)
-        # In the key, the sign of `plies` tells whose win is tested.
-        question = (plies if score > 0 else -plies, mover, other, cells)
-        if self._harmless:
+        # In the key of the test, the sign of `plies` shows whose win is tested.
+        key = (plies if is_mover_tested else -plies, mover, other, cells)
+        if self._stones_never_hurt:
             cells &= open_to_mover | open_to_other
             plies = min(plies, cells.bit_count())
-            question = (plies if score > 0 else -plies, mover & open_to_mover, other & open_to_other, cells)
-        answer = self._answers.get(question)
+            key = (plies if is_mover_tested else -plies, mover & open_to_mover, other & open_to_other, cells)
+        answer = self._answers.get(key)
         if answer is None:
             self.effort.spend()
-            answer = self._answers[question] = self._search(score, mover, other, cells)
+            answer = self._answers[key] = self._search(score, mover, other, cells)
         return answer
 
     def _search(self, score: int, mover: int, other: int, cells: int) -> bool:

@@ -1,37 +1,37 @@
-"""`nextstep`: looks ahead to a depth on the scale 8..32, in any variant."""
+"""`nextstep`: searches to a depth, with scores from 8 to 32, in any variant."""
 
 from functools import cache
 
 from noughts_bots.reference.caching_bot import CachingBot
-from noughts_bots.reference.candidate_bot import Considered, best_of
+from noughts_bots.reference.candidate_bot import Evaluation, best_of
 from noughts_bots.reference.depth_search import DepthSearch, Scale
 from noughts_referee.rules import Position, Variant
 
-# The article's scale is `Fin` times 8: 1 for the opponent's line, 3 for a draw, 4 for an own line, and 5 for both on
-# boards that play cannot reach. The unknown beyond the depth is worth 16, less than a draw.
+# The article's score is `Fin` times 8. `Fin` is 1 for the opponent's line, 3 for a draw, 4 for an own line, and 5 for
+# both lines, which play cannot reach. A position at the limit of the depth scores 16, less than a draw.
 _OPPONENT_LINE, _OWN_LINE = 1, 4
 _FACTOR = 8
 _FIN_SCALE = Scale(lost=8, unknown=16, drawn=24, won=32, step=1)
 
-# Depth for boards of at most this many cells, so that a move takes about one second at most in plain Python.
-_DEFAULT_DEPTHS = ((9, 9), (12, 8), (16, 7), (64, 5), (400, 4), (900, 3))
-# With gravity there are few moves, at most one for each place where a stone can fall.
-_DEFAULT_DEPTHS_BY_CHOICE = ((4, 9), (7, 7), (16, 5), (64, 4), (900, 3))
+_DEPTHS_BY_CELLS = ((9, 9), (12, 8), (16, 7), (64, 5), (400, 4), (900, 3))
+"""(largest number of cells, default depth): a move takes about one second at most in plain Python."""
+_DEPTHS_BY_MOVES = ((4, 9), (7, 7), (16, 5), (64, 4), (900, 3))
+"""The same with gravity, by the number of possible first moves, which is small."""
 
 
 def default_depth(variant: Variant) -> int:
     """Return the default depth of `nextstep` in half-moves for a variant."""
     if variant.gravity:
-        choice = len(variant.free_cells(0))
-        return next(depth for cells, depth in _DEFAULT_DEPTHS_BY_CHOICE if choice <= cells)
-    return next(depth for cells, depth in _DEFAULT_DEPTHS if variant.cells <= cells)
+        first_moves = len(variant.free_cells(0))
+        return next(depth for moves, depth in _DEPTHS_BY_MOVES if first_moves <= moves)
+    return next(depth for cells, depth in _DEPTHS_BY_CELLS if variant.cells <= cells)
 
 
 class NextStep(CachingBot):
-    """Depth search; a random choice among the best cells.
+    """Searches to a depth, and chooses at random among the best cells.
 
-    A win k half-moves later is worth 32-k, a loss 8+k, a sure draw 24, and the unknown beyond the depth 16. So it
-    prefers a sure draw to the unknown, and assumes the reverse of its opponent.
+    A win k half-moves later scores 32-k, a loss 8+k, a draw 24, and a position at the limit of the depth 16. So the bot
+    prefers a draw to an unknown result, and assumes that its opponent does not.
 
     Source: article 000, `NextStep` with the second half of `SelectCell`.
 
@@ -47,7 +47,7 @@ class NextStep(CachingBot):
         self.depth = depth
         self._search = cache(self._new_search)
 
-    def work_out(self, position: Position) -> Considered:
+    def work_out(self, position: Position) -> Evaluation:
         return best_of(self._scores(position.variant, position.own, position.opponent))
 
     def _scores(self, variant: Variant, own: int, opponent: int) -> dict[int, int]:
@@ -62,7 +62,7 @@ class NextStep(CachingBot):
 
 
 def _score_finished(variant: Variant, own: int, opponent: int) -> int:
-    """Return `Fin shl 3` for a board that already had a line before the move; 40 if both sides have one now."""
+    """Return the article's `Fin shl 3` for a board that had a line before the move; 40 if now both sides have one."""
     result = _OPPONENT_LINE if variant.has_line(opponent) else 0
     if variant.has_line(own):
         result |= _OWN_LINE

@@ -1,7 +1,7 @@
 """`pascal`: human-like ratings, as in an article's Pascal program."""
 
 from noughts_bots.reference.caching_bot import CachingBot
-from noughts_bots.reference.candidate_bot import Considered, best_of
+from noughts_bots.reference.candidate_bot import Evaluation, best_of
 from noughts_referee.rules import Position
 
 # The article's tables, counted from 0: the cells of each line (`lin`), and the lines through each cell (`kle`). The
@@ -9,8 +9,8 @@ from noughts_referee.rules import Position
 _LINE_CELLS = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
 _LINES_THROUGH = tuple(tuple(line for line, cells in enumerate(_LINE_CELLS) if cell in cells) for cell in range(9))
 
-# The marks let a line's sum show its contents. A line through a free cell holds at most two stones; one with both marks
-# (sum 5) has no rating.
+# The sum of a line's marks shows its contents. A line through a free cell holds at most two stones; a line with one of
+# each side (sum 5) has no rating.
 _EMPTY, _OPPONENT, _OWN = 0, 1, 4
 _NO_STONE = 0
 _ONE_OPPONENT, _TWO_OPPONENTS = _OPPONENT, 2 * _OPPONENT
@@ -44,7 +44,7 @@ class Pascal(CachingBot):
         super().__init__()
         self.level = level
 
-    def work_out(self, position: Position) -> Considered:
+    def work_out(self, position: Position) -> Evaluation:
         ratings = rate(
             [
                 _OWN if position.own >> cell & 1 else _OPPONENT if position.opponent >> cell & 1 else _EMPTY
@@ -53,7 +53,7 @@ class Pascal(CachingBot):
         )
         scores = {cell: ratings[cell] for cell in position.free}
         if self.level == 0:
-            return Considered(tuple(scores), tuple(scores.values()), scores)
+            return Evaluation(tuple(scores), tuple(scores.values()), scores)
         return best_of(scores)
 
 
@@ -68,7 +68,7 @@ def rate(board: list[int]) -> list[int]:
 
 
 class _CellRater:
-    """Compares the lines of one free cell with those before them, and adds ratings to this cell and others."""
+    """Goes through the lines of one free cell, compares each with the earlier ones, and rates this and other cells."""
 
     def __init__(self, board: list[int], ratings: list[int], cell: int) -> None:
         self._board = board
@@ -107,7 +107,7 @@ class _CellRater:
         self._threatened.append(line)
         if len(self._threatened) > 1:
             self._ratings[self._cell] += _PREVENT_FORK
-            # All of them again, not only the new one: the article's quirk.
+            # As in the article, all of them are rated again, not only the new one.
             for threatened in self._threatened:
                 self._add_to_others(threatened, _PREVENT_FORK)
         for empty in self._empty:
@@ -127,7 +127,7 @@ class _CellRater:
         self._add_to_others(there, _PREVENT_PREPARATION)
 
     def _add_to_others(self, line: int, rating: int) -> None:
-        """Add to the line's free cells except the one being rated."""
+        """Add the rating to the line's free cells, without the cell of this object."""
         for other in _LINE_CELLS[line]:
             if other != self._cell and self._board[other] == _EMPTY:
                 self._ratings[other] += rating

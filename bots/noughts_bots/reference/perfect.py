@@ -1,15 +1,15 @@
-"""`perfect`: plays the best value of a solved variant; it wins as soon and loses as late as possible."""
+"""`perfect`: plays the best moves of a solved variant: it wins as soon and loses as late as possible."""
 
 from noughts_bots.reference.caching_bot import CachingBot
-from noughts_bots.reference.candidate_bot import Considered
+from noughts_bots.reference.candidate_bot import Evaluation
 from noughts_bots.reference.exact import MOST_FREE_CELLS, Solver, can_solve
 from noughts_bots.reference.threats.effort import Effort
 from noughts_referee.rules import Position, Variant
 
 _LARGEST_BOARD = 16
-"""Cells of the largest boards on which a search from the first move ends within seconds, whatever the lines."""
+"""Cells of the largest boards on which a search from the first move ends within seconds, with lines of any length."""
 _SHORT_LINE = 3
-"""Lines of this length win so early that the search also ends on larger boards."""
+"""With lines of this length, games end so early that the search also ends within seconds on larger boards."""
 
 
 class Perfect(CachingBot):
@@ -31,12 +31,12 @@ class Perfect(CachingBot):
 
     def plays(self, variant: Variant) -> bool:
         is_quick = variant.cells <= _LARGEST_BOARD or all(line.bit_count() <= _SHORT_LINE for line in variant.lines)
-        # Larger boards can be solved only by the searches of an extra, which are quick.
+        # Boards of more than `MOST_FREE_CELLS` cells are solved by the searches of an extra, which are quick.
         return can_solve(Position(variant)) and (is_quick or variant.cells > MOST_FREE_CELLS)
 
-    def work_out(self, position: Position) -> Considered:
+    def work_out(self, position: Position) -> Evaluation:
         solver = self._solvers.get(position.variant)
         if solver is None:
             solver = self._solvers[position.variant] = Solver(position.variant, Effort(None))
-        solver.allow(Effort(None))  # forgets what it has searched if that is much
-        return Considered(solver.solution(position).best)
+        solver.allow(Effort(None))  # lets the solver forget positions if it remembers too many
+        return Evaluation(solver.solution(position).best)

@@ -8,7 +8,7 @@ LARGEST_BOARD = 12
 
 
 def require_small(subject: str, variant: Variant) -> None:
-    """Raise VariantRefused for a board with too many positions to store data on each."""
+    """Raise VariantRefused for a board with so many positions that data on each would not fit into memory."""
     if variant.cells > LARGEST_BOARD:
         raise VariantRefused(
             subject,
@@ -24,18 +24,18 @@ def positions(variant: Variant) -> list[Position]:
     Raises VariantRefused for a board of more than `LARGEST_BOARD` cells.
     """
     require_small("table", variant)
-    level_positions: list[Position] = []
-    level = {(0, 0)}
+    all_positions: list[Position] = []
+    keys_of_ply = {(0, 0)}
     ply = 0
-    while level:
-        following: set[tuple[int, int]] = set()
-        for own, opponent in sorted(level):
+    while keys_of_ply:
+        keys_of_next_ply: set[tuple[int, int]] = set()
+        for own, opponent in sorted(keys_of_ply):
             position = Position(variant, own=own, opponent=opponent, side=ply % 2)
-            level_positions.append(position)
+            all_positions.append(position)
             for cell in position.free:
                 stones = own | 1 << cell
                 if variant.outcome(stones, opponent, cell, ply % 2) is None:
-                    following.add((opponent, stones))
-        level = following
-        ply = ply + 1
-    return level_positions
+                    keys_of_next_ply.add((opponent, stones))
+        keys_of_ply = keys_of_next_ply
+        ply += 1
+    return all_positions

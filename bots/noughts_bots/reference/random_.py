@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from noughts_bots.reference.caching_bot import CachingBot
-from noughts_bots.reference.candidate_bot import Considered
+from noughts_bots.reference.candidate_bot import Evaluation
 from noughts_referee.rules import Choice, OpeningChoice, Position, Put, Take, first_choice, first_choices, free_of_each
 
 
@@ -17,7 +17,7 @@ class Random(CachingBot):
     heeds_forbidden_moves = True
 
     def choose(self, position: Position) -> int:
-        # The same random choice as with `consider`, without an object for each of its many positions.
+        # This chooses the same cell as `CandidateBot.choose`, without an `Evaluation` object for each position.
         occupied = position.own | position.opponent
         variant = position.variant
         ply = occupied.bit_count()
@@ -43,5 +43,5 @@ class Random(CachingBot):
             choices.append(Put(tuple(free.pop(draws.below(len(free))) for _ in range(opening.may_put))))
         return draws.choice(choices)
 
-    def consider(self, position: Position) -> Considered:
-        return Considered(position.free)
+    def consider(self, position: Position) -> Evaluation:
+        return Evaluation(position.free)

@@ -1,6 +1,6 @@
-"""The bots that come with Noughts: the one table for specs, help texts and lists."""
+"""The table of the bots that come with Noughts, for specs, help texts and lists."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -14,7 +14,7 @@ _Number = TypeVar("_Number", int, float)
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option in the spec of such a bot: `name=value`."""
+    """An option in the spec of a built-in bot: `name=value`."""
 
     name: str
     expected: str
@@ -31,12 +31,12 @@ class BuiltIn:
 
     name: str
     place: str
-    """Its class as `MODULE:CLASS`, relative to `noughts_bots.reference`, imported only when such a bot is created."""
+    """Its class as `MODULE:CLASS`, relative to `noughts_bots.reference`. Only `bot` imports it."""
     description: str
     options: tuple[Option, ...] = ()
-    """The class gets their values as keyword arguments."""
+    """The options of its specs. The class gets the values as keyword arguments."""
     label: str = ""
-    """For a kind with specs like `NAME{key=value}:`: the option after which a bot without a label is named."""
+    """For a kind with specs like `NAME{key=value}:`, the option whose value names a bot without a label; else empty."""
 
     @property
     def bot(self) -> "type[BuiltInBot]":
@@ -47,16 +47,18 @@ class BuiltIn:
     @property
     def syntax(self) -> str:
         """The form of its spec, e.g. `pascal[:level=0..1]`."""
-        required_options, free_options = (
-            ",".join(f"{option.name}={option.expected}" for option in self.options if option.required is required)
-            for required in (True, False)
-        )
+        required_options = _syntax_of(option for option in self.options if option.required)
+        free_options = _syntax_of(option for option in self.options if not option.required)
         if self.label:
             return f"{self.name}{{{required_options}[,{free_options}]}}:"
         if required_options:
             optional = f"[,{free_options}]" if free_options else ""
             return f"{self.name}:{required_options}{optional}"
         return f"{self.name}[:{free_options}]" if free_options else self.name
+
+
+def _syntax_of(options: Iterable[Option]) -> str:
+    return ",".join(f"{option.name}={option.expected}" for option in options)
 
 
 def _file(name: str, *, required: bool = False) -> Option:
@@ -208,4 +210,4 @@ _LANGUAGE_MODEL = BuiltIn(
 
 REFERENCE_BOTS = {bot.name: bot for bot in _REFERENCE_BOTS}
 BUILT_IN_KINDS = {bot.name: bot for bot in (_LANGUAGE_MODEL,)}
-"""Other bots, by the kind in their specs: only their authors' processes run them, never a server."""
+"""Other built-in bots, by the kind in their specs. Only their authors' processes run them, never a server."""

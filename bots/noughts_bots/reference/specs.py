@@ -27,8 +27,8 @@ from noughts_referee.rules import Variant
 _REFERENCE, _REGISTERED = "reference", "bot"
 _SPEC_FORMS = "NAME[:key=value,...], KIND[{key=value,...}]:TARGET or bot:NAME[@VERSION]"
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9\-_.:=,#+]")
-# This leaves space for the number of a repeated name.
 _LONGEST_NAME = 60
+"""Characters of a name made from a spec. Names of servers can be longer, so there is space for `#2` and the like."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class BotSpec:
     """`reference`, `bot` (registered on a server), or the name of one of `noughts_proto.child_kinds` or
     `BUILT_IN_KINDS`."""
     target: str
-    """A reference bot's name; a registered bot's `NAME` or `NAME@VERSION`; else what the kind starts."""
+    """A reference bot's name, a registered bot's `NAME` or `NAME@VERSION`, or the program, file or name to start."""
     options: dict[str, str] = field(default_factory=dict)
     """The options as written, in order."""
 
@@ -53,7 +53,7 @@ class BotSpec:
 
     @property
     def child_kind(self) -> ChildKind | None:
-        """The kind of child as which the referee starts the bot; None if it does not start it."""
+        """The kind of child that the referee starts for the bot; None if it starts none."""
         return CHILD_KINDS.get(self.kind)
 
     @property
@@ -64,15 +64,15 @@ class BotSpec:
     @property
     def short(self) -> str:
         """Return the spec as a name that is valid on a server: paths are cut to their last part, see `name_from`."""
-        if self.kind in BUILT_IN_KINDS and (named := self.options.get(BUILT_IN_KINDS[self.kind].label)):
-            return name_from(_last_part(named))
+        if self.kind in BUILT_IN_KINDS and (value := self.options.get(BUILT_IN_KINDS[self.kind].label)):
+            return name_from(_last_part(value))
         files = {key: _last_part(value) for key, value in self.options.items()}
         target = " ".join(map(_last_part, self.target.split()))
         return name_from(str(replace(self, target=target, options=files)))
 
 
 def name_from(text: str) -> str:
-    """Return the text as a name on a server: other characters replaced by `_`, and not too long."""
+    """Return the text as a name that is valid on a server: cut, and with `_` for characters that names cannot have."""
     return _NOT_IN_NAMES.sub("_", text)[:_LONGEST_NAME]
 
 
@@ -83,21 +83,21 @@ def _last_part(text: str) -> str:
 def parse_spec(text: str) -> BotSpec:
     """Parse a spec. A reference bot must exist, but only `make_bot` checks its options. Raises BotSpecError."""
     label, rest = _split_label(text.strip())
-    head = _head(rest)
+    head = _head(rest)  # a name, a kind, or a command or path without its kind
     if head in CHILD_KINDS or head in BUILT_IN_KINDS:
         return _parse_child(text, label, head, rest[len(head) :])
     if head == _REGISTERED:
         return _parse_registered(text, label, rest[len(head) :])
     if _is_python_file(head) and rest[len(head) :][:1] in ("", ":"):
         return BotSpec(label, "py", rest)
-    name, colon, written = rest.partition(":")
-    _row(name, text)
-    return BotSpec(label, _REFERENCE, name, _parse_options(text, written) if colon else {})
+    name, colon, options_text = rest.partition(":")
+    _reference_bot(name, text)  # raises BotSpecError for an unknown name
+    return BotSpec(label, _REFERENCE, name, _parse_options(text, options_text) if colon else {})
 
 
 def _is_python_file(head: str) -> bool:
-    """Tell a file of Python, perhaps with spaces in its path, from a command such as `python bot.py`."""
-    return head.endswith(".py") and (len(head.split()) == 1 or _is_there(head, Path.is_file))
+    """Return whether this is a Python file, perhaps with spaces in its path, and not a command like `python bot.py`."""
+    return head.endswith(".py") and (len(head.split()) == 1 or _path_is(head, Path.is_file))
 
 
 def _head(text: str) -> str:
@@ -117,10 +117,10 @@ def _split_label(text: str) -> tuple[str | None, str]:
 def _parse_child(text: str, label: str | None, kind: str, rest: str) -> BotSpec:
     options: dict[str, str] = {}
     if rest.startswith("{"):
-        written, brace, rest = rest[1:].partition("}")
+        options_text, brace, rest = rest[1:].partition("}")
         if not brace:
             raise _unreadable(text, f"a closing brace, as in {kind}{{key=value}}:TARGET")
-        options = _parse_options(text, written)
+        options = _parse_options(text, options_text)
     target = rest[1:].strip()
     is_built_in = kind in BUILT_IN_KINDS
     if not rest.startswith(":") or bool(target) is is_built_in:
@@ -136,10 +136,11 @@ def _parse_registered(text: str, label: str | None, rest: str) -> BotSpec:
     return BotSpec(label, _REGISTERED, rest[1:].strip())
 
 
-def _parse_options(text: str, written: str) -> dict[str, str]:
+def _parse_options(text: str, options_text: str) -> dict[str, str]:
+    """Parse `key=value,...`. `text` is the whole spec, for errors."""
     options: dict[str, str] = {}
     # A number without a key belongs to the value before it: `variants=tictactoe mnk:7,7,4`.
-    for part in re.split(r",(?!\s*\d+\s*(?:[, ]|$))", written):
+    for part in re.split(r",(?!\s*\d+\s*(?:[, ]|$))", options_text):
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not key or not equals or not value:
             raise _unreadable(text, "options as key=value, separated by commas")
@@ -154,7 +155,7 @@ def _unreadable(text: str, expected: str) -> BotSpecError:
 
 
 def speech(spec: BotSpec) -> Speech:
-    """Return how the bot communicates: `exec:` by its options, others in frames. Raises BotSpecError."""
+    """Return how the bot communicates. Options decide this for `exec:`; all others use frames. Raises BotSpecError."""
     kind = spec.child_kind
     subject = f"bot {str(spec)!r}"
     if kind is None or kind.options is None:
@@ -201,8 +202,8 @@ def make_built_in(spec: BotSpec, variant: Variant | None = None) -> BuiltInBot:
     """
     if spec.kind not in (_REFERENCE, *BUILT_IN_KINDS):
         raise _not_made_here(spec)
-    row = BUILT_IN_KINDS.get(spec.kind) or _row(spec.target, str(spec))
-    bot = row.bot(**_read_options(row, spec))
+    built_in = BUILT_IN_KINDS.get(spec.kind) or _reference_bot(spec.target, str(spec))
+    bot = built_in.bot(**_read_options(built_in, spec))
     if variant is not None:
         bot.require(variant)
     return bot
@@ -219,16 +220,17 @@ def _not_made_here(spec: BotSpec) -> BotSpecError:
     return BotSpecError(f"bot {str(spec)!r}", f"kind {spec.kind}", expected, advice)
 
 
-def _row(name: str, text: str) -> BuiltIn:
-    row = REFERENCE_BOTS.get(name)
-    if row is None:
+def _reference_bot(name: str, text: str) -> BuiltIn:
+    """Return the reference bot with this name. `text` is the whole spec, for errors. Raises BotSpecError."""
+    bot = REFERENCE_BOTS.get(name)
+    if bot is None:
         known = [*REFERENCE_BOTS, *(f"{kind}:" for kind in (_REGISTERED, *CHILD_KINDS, *BUILT_IN_KINDS))]
         raise BotSpecError(f"bot {text!r}", f"name {name!r}", f"one of {', '.join(known)}", _advice(text, name, known))
-    return row
+    return bot
 
 
 def _advice(text: str, name: str, known: Iterable[str]) -> str:
-    """Return a guess at what was meant: a file or program without its kind, or a typing mistake."""
+    """Return advice for an unknown name: it can be a file or a program without its kind, or a typing error."""
     label, _ = _split_label(text.strip())
     before = "" if label is None else f"{label}="
     program = name.split()[0] if name.split() else ""
@@ -237,12 +239,12 @@ def _advice(text: str, name: str, known: Iterable[str]) -> str:
         return f"did you mean {before}dll:{name}?"
     if suffix == ".py" and shutil.which(program) is None:
         return f"a Python file is {shell_word(f'{before}py:{name}')}; check that it exists"
-    if name and _is_there(name, Path.is_dir):
+    if name and _path_is(name, Path.is_dir):
         file = shlex.quote(f"{before}{next(iter(sorted(Path(name).glob('*.py'))), Path(name, 'FILE.py'))}")
         return f"name a file in this folder, such as {file}"
     if "/" in name or "\\" in name or program != name:
-        # The words of a command, unless a program has this very path.
-        command = shlex.quote(name) if program != name and _is_there(name, Path.is_file) else name
+        # A name with spaces is a command with arguments, unless there is a file with exactly this path.
+        command = shlex.quote(name) if program != name and _path_is(name, Path.is_file) else name
         lines, gomocup, frames = (shell_word(f"{before}{kind}:{command}") for kind in ("lines", "gomocup", "exec"))
         return (
             f"a program is started as {lines} (one question and one cell per line),"
@@ -256,40 +258,41 @@ def shell_word(spec: str) -> str:
     return f'"{spec}"' if "'" in spec and not set(spec) & set('"$`\\!') else shlex.quote(spec)
 
 
-def _is_there(name: str, kind: Callable[[Path], bool]) -> bool:
-    """Return whether this kind of path exists; a name that cannot be a path does not."""
+def _path_is(name: str, test: Callable[[Path], bool]) -> bool:
+    """Return the result of a test such as `Path.is_file`; False for a name that cannot be a path."""
     try:
-        return kind(Path(name).expanduser())
+        return test(Path(name).expanduser())
     except (OSError, RuntimeError, ValueError):  # too long, a user who does not exist, a null character
         return False
 
 
-def _read_options(row: BuiltIn, spec: BotSpec) -> dict[str, Any]:
-    known = {option.name: option for option in row.options}
+def _read_options(built_in: BuiltIn, spec: BotSpec) -> dict[str, Any]:
+    """Return the values of the spec's options. Raises BotSpecError."""
+    known = {option.name: option for option in built_in.options}
     for key in spec.options:
         if key not in known:
             expected = f"one of {', '.join(known)}" if known else "no options"
-            advice = did_you_mean(key.lower(), known) or f"write {row.syntax}"
+            advice = did_you_mean(key.lower(), known) or f"write {built_in.syntax}"
             raise BotSpecError(f"bot {str(spec)!r}", f"option {key}", expected, advice)
-    for option in row.options:
+    for option in built_in.options:
         if option.required and option.name not in spec.options:
             advice = f"add {option.name}={option.expected}"
-            raise BotSpecError(f"bot {str(spec)!r}", f"no {option.name}", row.syntax, advice)
-    return {key: _read_value(known[key], row, spec, value) for key, value in spec.options.items()}
+            raise BotSpecError(f"bot {str(spec)!r}", f"no {option.name}", built_in.syntax, advice)
+    return {key: _read_value(known[key], built_in, spec, value) for key, value in spec.options.items()}
 
 
-def _read_value(option: Option, row: BuiltIn, spec: BotSpec, value: str) -> Any:
+def _read_value(option: Option, built_in: BuiltIn, spec: BotSpec, value: str) -> Any:
     try:
         return option.read(value)
     except (KeyError, ValueError):
         subject = f"bot {str(spec)!r}, option {option.name}"
-        raise BotSpecError(subject, value, option.expected, f"write {row.syntax}") from None
+        raise BotSpecError(subject, value, option.expected, f"write {built_in.syntax}") from None
 
 
 def unique_labels(specs: Iterable[BotSpec]) -> list[str]:
-    """Return distinct names for the specs: the label, or the spec itself, numbered if repeated.
+    """Return a distinct name for each spec: its label, or a name made from the spec, with a number if it is repeated.
 
-    Equal specs become `random`, `random#2`. Raises BotSpecError if a label was given twice.
+    Equal specs become `random`, `random#2`. Raises BotSpecError if two specs have the same label.
     """
     specs = list(specs)
     taken: set[str] = set()

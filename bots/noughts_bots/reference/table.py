@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from noughts_bots.reference.caching_bot import CachingBot
-from noughts_bots.reference.candidate_bot import Considered, best_of
+from noughts_bots.reference.candidate_bot import Evaluation, best_of
 from noughts_bots.reference.positions import positions
 from noughts_bots.reference.table_file import Key, Row, TableFile, load, position_of
 from noughts_bots.sdk.errors import BotSpecError, VariantRefused
@@ -12,7 +12,7 @@ from noughts_referee.rules import Position, Variant
 
 
 class Table(CachingBot):
-    """Looks up the position and chooses by the ratings of its cells. All cells of a missing position rate alike.
+    """Looks up the position and chooses by the ratings of its cells. For a missing position all cells rate alike.
 
     Source: article 000, last part: a table that translates `Kl` into `Ray`, with `SelectCell`.
 
@@ -38,7 +38,7 @@ class Table(CachingBot):
         self.variants = (table.variant.name,)
         level = table.level if level is None else level
         self._answers = {
-            key: _considered(row, position_of(table.variant, key), level) for key, row in table.rows.items()
+            key: _evaluation(row, position_of(table.variant, key), level) for key, row in table.rows.items()
         }
 
     def plays(self, variant: Variant) -> bool:
@@ -48,32 +48,32 @@ class Table(CachingBot):
         if not self.plays(variant):
             raise wrong_variant(self.name, self.file, variant, self._variant)
 
-    def consider(self, position: Position) -> Considered:
+    def consider(self, position: Position) -> Evaluation:
         answer = self._answers.get((position.own, position.opponent))
         if answer is None or position.variant is not self._variant:
             self.require(position.variant)
-            return Considered(position.free)
+            return Evaluation(position.free)
         return answer
 
 
 def wrong_variant(name: str, file: Path, wanted_variant: Variant, known: Variant) -> VariantRefused:
-    """Return the error for a variant other than that of the bot's file."""
+    """Return the error for a variant that is not the one of the bot's file."""
     advice = f"choose that variant (--variant {known.name}), or another file"
     return VariantRefused(f"bot '{name}', file {file}", f"variant {wanted_variant.name}", known.name, advice)
 
 
-def _considered(row: Row, position: Position, level: int) -> Considered:
+def _evaluation(row: Row, position: Position, level: int) -> Evaluation:
     scores = {cell: row.ratings[cell] for cell in position.free}
     if level == 1:
         return best_of(scores)
     rated_cells = tuple(cell for cell in scores if scores[cell])
-    return Considered(rated_cells or position.free, tuple(scores[cell] for cell in rated_cells), scores)
+    return Evaluation(rated_cells or position.free, tuple(scores[cell] for cell in rated_cells), scores)
 
 
 def build(bot: CachingBot, variant: Variant, progress: Callable[[int, int], None]) -> TableFile:
     """Return a table with which `table` plays exactly like the bot: in every position the same cells and probabilities.
 
-    If the bot's choice follows from its scores in all positions, as on one of the levels, these are the ratings.
+    If one of the levels makes the same choice from the bot's scores in all positions, the scores are the ratings.
     Otherwise the ratings are the probabilities of the cells, for level 0.
 
     Args:
@@ -81,13 +81,13 @@ def build(bot: CachingBot, variant: Variant, progress: Callable[[int, int], None
 
     Raises:
         BotSpecError: the bot's choice depends on more than the position.
-        VariantRefused: it does not play the variant, or the board is too large.
+        VariantRefused: the bot does not play the variant, or the board is too large.
     """
     if bot.changes:
         advice = "choose a bot whose choice depends only on the position"
         raise BotSpecError(f"bot '{bot.name}'", f"a bot whose choice depends on {bot.changes}", "ratings", advice)
     bot.require(variant)
-    answers: dict[Key, Considered] = {}
+    answers: dict[Key, Evaluation] = {}
     all_positions = positions(variant)
     for position in all_positions:
         answers[position.own, position.opponent] = bot.consider(position)
@@ -103,8 +103,8 @@ def build(bot: CachingBot, variant: Variant, progress: Callable[[int, int], None
     return TableFile(variant, 0, rows=rows)
 
 
-def _follows(answer: Considered, level: int) -> bool:
-    """Return whether the choice is that of `SelectCell` from the scores."""
+def _follows(answer: Evaluation, level: int) -> bool:
+    """Return whether this level of `table` makes the same choice from the scores."""
     scores = answer.scores
     if not scores or min(scores.values()) < 0:
         return False

@@ -6,7 +6,8 @@
     # after the position and its mover a rating for each cell, `-` where no stone can be placed
     X...O...X O  - 1001 1001 1001 - 1001 1001 1001 -
 
-A learner's lines continue with ` | ` and each cell's visits, ` | ` and its half points. Its last line is a checksum.
+In a learner's file, each line continues with ` | ` and the visits of each cell, then ` | ` and the half points of each
+cell. The last line of such a file is a checksum.
 """
 
 import hashlib
@@ -33,8 +34,8 @@ _RESTORE = (
 
 LEVELS = range(2)
 
-# The allowed headers, with the form of their values.
 _HEADER = {"variant": "NAME", "level": "0|1", "games": "N"}
+"""The possible lines of the header, with the form of their values."""
 
 Key = tuple[int, int]
 """A position: the stones of the side to move and those of the other side, as sets of cells."""
@@ -46,9 +47,9 @@ class Row:
 
     ratings: list[int]
     visits: list[int] = field(default_factory=list)
-    """By cell, the games in which a learner counted it, halved at 1,024; empty if the row is not a learner's."""
+    """By cell, the number of games that a learner counted for it, halved at 1,024; empty without a learner."""
     points: list[int] = field(default_factory=list)
-    """By cell, the half points from those games, halved with the visits."""
+    """By cell, the half points from these games, halved with the visits; empty without a learner."""
 
 
 @dataclass(slots=True)
@@ -57,7 +58,7 @@ class TableFile:
 
     variant: Variant
     level: int = 1
-    """The default choice of moves: 0 in proportion to the ratings, 1 among the highest."""
+    """The level at which `table` plays by default: 0 in proportion to the ratings, 1 among the highest."""
     games: int | None = None
     """The number of games from which a learner has learnt; None if the table is not a learner's."""
     rows: dict[Key, Row] = field(default_factory=dict)
@@ -76,7 +77,7 @@ def save(path: Path, table: TableFile, *, comments: Iterable[str] = ()) -> None:
         comments: lines about the origin of the table.
 
     Raises:
-        OSError: it cannot be written; the old file is unchanged.
+        OSError: the file cannot be written. The old file is unchanged.
     """
     target = Path(os.path.realpath(path))
     # A fixed name, so that a kill leaves at most one file, which the next writer overwrites.
@@ -97,7 +98,7 @@ def save(path: Path, table: TableFile, *, comments: Iterable[str] = ()) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make a new name survive a power cut, if folders can be opened."""
+    """Write the folder's new entry to the disk, so that it survives a power cut. Not all systems can do this."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -144,7 +145,7 @@ def load(path: Path) -> TableFile:
 
 
 class _Reader:
-    """Reads a file line by line, and knows the line number for errors."""
+    """Reads the content of a file line by line, and keeps the line number for errors."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -156,7 +157,7 @@ class _Reader:
     def read(self, content: bytes) -> TableFile:
         header: dict[str, str] = {}
         table: TableFile | None = None
-        line_of: dict[Key, int] = {}
+        line_numbers: dict[Key, int] = {}
         for line in self._lines(content):
             word, _, value = line.partition(" ")
             if word in _HEADER:
@@ -167,10 +168,10 @@ class _Reader:
             table = table or self._begin(header)
             position, row = self._row(table.variant, line)
             key = position.own, position.opponent
-            if key in line_of:
+            if key in line_numbers:
                 advice = "remove one of the two (with all marks swapped a position is the same)"
-                raise self._error(f"the position on line {line_of[key]} again", "each position once", advice)
-            line_of[key] = self._number
+                raise self._error(f"the position on line {line_numbers[key]} again", "each position once", advice)
+            line_numbers[key] = self._number
             table.rows[key] = row
         table = table or self._begin(header)
         if table.games is not None and not self._has_checksum:
@@ -214,8 +215,10 @@ class _Reader:
         return TableFile(parse_variant(header["variant"]), int(header.get("level", 1)), games)
 
     def _row(self, variant: Variant, line: str) -> tuple[Position, Row]:
-        # Missing words are empty texts.
-        board, mover, rest = [*line.split(None, 2), "", ""][:3]
+        words = line.split(None, 2)
+        board = words[0]
+        mover = words[1] if len(words) > 1 else ""
+        rest = words[2] if len(words) > 2 else ""
         try:
             position = Position.parse(variant, f"{board} {mover or '?'}")
         except PositionError as error:

@@ -1,12 +1,12 @@
 """`three-stage`: win, else block, else the lowest free cell."""
 
 from noughts_bots.reference.caching_bot import CachingBot
-from noughts_bots.reference.candidate_bot import Considered
+from noughts_bots.reference.candidate_bot import Evaluation
 from noughts_referee.rules import Position
 
-# The page rounds a uniform number from 1 to 9, so both ends are half as likely. It moves first only if the result is
-# above 3, and then into that cell.
-_OPENING = Considered(candidates=(3, 4, 5, 6, 7, 8), weights=(2, 2, 2, 2, 2, 1))
+# The page rounds a uniform number from 1 to 9, so 1 and 9 are half as likely as the others. If the result is above 3,
+# the page makes the first move, into that cell.
+_OPENING = Evaluation(candidates=(3, 4, 5, 6, 7, 8), weights=(2, 2, 2, 2, 2, 1))
 
 
 class ThreeStage(CachingBot):
@@ -19,7 +19,7 @@ class ThreeStage(CachingBot):
     variants = ("tictactoe",)
     boards = "tictactoe"
 
-    def work_out(self, position: Position) -> Considered:
+    def work_out(self, position: Position) -> Evaluation:
         own, opponent = position.own, position.opponent
         if not own | opponent:
             return _OPENING
@@ -28,5 +28,5 @@ class ThreeStage(CachingBot):
             for line in position.variant.lines:
                 missing = line & ~stones
                 if missing.bit_count() == 1 and not missing & others:
-                    return Considered((missing.bit_length() - 1,))
-        return Considered(position.free[:1])
+                    return Evaluation((missing.bit_length() - 1,))
+        return Evaluation(position.free[:1])

@@ -10,17 +10,18 @@ from noughts_bots.reference.learner import Learner
 from noughts_bots.sdk.errors import BotSpecError
 from noughts_referee.rules import Draws, Position, Variant, first_choice, game_seed, side_seed
 
-# The stream of a game's seed for its opening; 0 and 1 are those of the two sides.
 _OPENING = 2
+"""The number with which a game's seed gives the seed of its opening. 0 and 1 give those of the two sides."""
 
 
 class Trainer:
     """Plays games between a learner and its opponents, one after another.
 
-    All randomness of a game follows from the seed and the game's number, which counts the games that the learner has
-    learnt from. So 2,000 games teach the same as 1,000 and 1,000 more. Opponents change every two games, the learner's
-    side every game. Half of the games begin with random moves of both sides, up to the second-last move (exploring
-    starts). The averages include the last random move, if it was the learner's, and its own later choices.
+    All randomness of a game follows from the seed and the game's number: the number of games from which the learner has
+    learnt. So a run of 2,000 games gives the same table as two runs of 1,000. The opponent changes after every two
+    games, the learner's side after every game. Half of the games begin with a random number of random moves by both
+    sides (exploring starts). The averages include the last random move, if the learner made it, and the learner's own
+    later choices.
 
     Args:
         opponents: None stands for the learner itself, which then learns from both sides.
@@ -49,33 +50,35 @@ class Trainer:
         seed = game_seed(self._seed, number)
         opponent = self._opponents[number // 2 % len(self._opponents)]
         side = number % 2
-        seats: tuple[CandidateBot, CandidateBot] = (self._learner, opponent or self._learner)
-        moves, random_moves = self._moves(seats[::-1] if side else seats, seed)
+        other: CandidateBot = opponent or self._learner
+        bots = (other, self._learner) if side else (self._learner, other)
+        moves, random_moves = self._moves(bots, seed)
         first_counted = max(random_moves - 1, 0)
         counted = range(first_counted, len(moves))
         if opponent is not None:
-            # Every second ply: only the learner's own moves.
-            counted = range(first_counted + (first_counted + side) % 2, len(moves), 2)
+            # Only the learner's own moves, which are every second ply.
+            first_own = first_counted + (first_counted + side) % 2
+            counted = range(first_own, len(moves), 2)
         self._learner.correct(self._variant, tuple(moves), counted)
 
-    def _moves(self, seats: tuple[CandidateBot, ...], seed: int) -> tuple[list[int], int]:
-        """Return the moves of a game, and how many of the first were random."""
+    def _moves(self, bots: tuple[CandidateBot, CandidateBot], seed: int) -> tuple[list[int], int]:
+        """Return the moves of a game between two bots, and the number of random moves at its beginning."""
         variant = self._variant
         opening = side_seed(seed, _OPENING)
         draws = Draws(opening, variant.cells)
-        to_explore = draws.below(variant.cells) if draws.below(2) else 0
+        most_random_moves = draws.below(variant.cells) if draws.below(2) else 0
         seeds = side_seed(seed, 0), side_seed(seed, 1)
         position = Position(variant)
         while position.outcome() is None:
-            if position.ply < to_explore:
+            if position.ply < most_random_moves:
                 cell = first_choice(opening, position.ply, position.free)
             else:
                 position.seed = seeds[position.side]
-                answer = seats[position.side].choose(position)
-                assert isinstance(answer, int)  # without a clock it adds no score
+                answer = bots[position.side].choose(position)
+                assert isinstance(answer, int)  # without a clock the answer has no score
                 cell = answer
             position.play(cell)
-        return position.moves, min(to_explore, len(position.moves))
+        return position.moves, min(most_random_moves, len(position.moves))
 
 
 class Chances(NamedTuple):
@@ -96,7 +99,7 @@ _DRAWN = Chances(Fraction(0), Fraction(1), Fraction(0))
 
 
 def chances(first: CandidateBot, second: CandidateBot, variant: Variant) -> Chances:
-    """Return the first mover's chances by searching the whole tree of both bots' choices. For small boards."""
+    """Return the first mover's chances, by a search of the whole tree of both bots' choices. For small boards."""
     known: dict[tuple[int, int], Chances] = {}
 
     def chances_of(own: int, opponent: int) -> Chances:
@@ -105,10 +108,10 @@ def chances(first: CandidateBot, second: CandidateBot, variant: Variant) -> Chan
         if known_chances is not None:
             return known_chances
         side = (own | opponent).bit_count() % 2
-        considered = (first, second)[side].consider(Position(variant, own=own, opponent=opponent, side=side))
-        weights = considered.weights or (1,) * len(considered.candidates)
+        evaluation = (first, second)[side].consider(Position(variant, own=own, opponent=opponent, side=side))
+        weights = evaluation.weights or (1,) * len(evaluation.candidates)
         sums = [Fraction(0), Fraction(0), Fraction(0)]
-        for cell, weight in zip(considered.candidates, weights, strict=True):
+        for cell, weight in zip(evaluation.candidates, weights, strict=True):
             for index, chance in enumerate(chances_after(own | 1 << cell, opponent, cell, side)):
                 if chance:  # most are 0, and fractions are slow
                     sums[index] += chance * weight if weight > 1 else chance
@@ -127,7 +130,7 @@ def chances(first: CandidateBot, second: CandidateBot, variant: Variant) -> Chan
 
 
 def can_lose(bot: CandidateBot, side: int, variant: Variant) -> bool:
-    """Return whether any opponent could win against the bot on this side (0 first, 1 second), in any line of play."""
+    """Return whether an opponent can win against the bot on this side (0 first, 1 second), for some choices of both."""
     seen = {(0, 0)}
     waiting = [(0, 0)]
     while waiting:

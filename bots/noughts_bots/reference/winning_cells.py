@@ -1,15 +1,15 @@
-"""Which cells complete a line: the main input of a search, computed once for each set of stones."""
+"""The cells that complete a line, which searches need for each set of stones. They are computed once for each."""
 
 from collections.abc import Iterable
 
 from noughts_referee.rules import Variant, members
 
 
-class Threats:
-    """For sets of stones of one side, the cells that complete a line.
+class WinningCells:
+    """The cells that complete a line, for sets of stones of one side.
 
-    Ignore cells where no stone can be placed: either side can have taken them since, or gravity does not allow them
-    yet.
+    The results include cells on which no stone can be placed, because they are occupied or because of gravity. The
+    caller ignores these.
     """
 
     def __init__(self, variant: Variant) -> None:
@@ -28,21 +28,21 @@ class Threats:
         self._known.clear()
 
     def of(self, stones: int) -> int:
-        """Return the cells that each complete a line of `stones`, as a set."""
+        """Return the cells where one more stone completes a line of `stones`, as a set."""
         threats = self._known.get(stones)
         if threats is None:
             threats = self._known[stones] = self._completing(self._variant.lines, stones)
         return threats
 
     def after(self, stones: int, cell: int) -> int:
-        """Return `of(stones | 1 << cell)`, computed only from the lines to which `cell` matters."""
+        """Return `of(stones | 1 << cell)`. It is computed from `of(stones)` and the lines that `cell` changes."""
         more = stones | 1 << cell
         threats = self._known.get(more)
         if threats is None:
             threats = self.of(stones) | self._completing(self._variant.lines_through[cell], more)
             for spoiled in self.spoiled_by[cell]:
                 for lost in members(threats & spoiled):
-                    # One line through it is now spoiled; there can be another.
+                    # The new stone spoils one line through this cell. Another line can still win there.
                     if not self._variant.completes(more | 1 << lost, lost):
                         threats ^= 1 << lost
             self._known[more] = threats
@@ -53,6 +53,7 @@ class Threats:
         cells = 0
         for line in lines:
             missing = line & ~stones
-            if not missing & (missing - 1) and not stones & beside.get(line, 0):
+            misses_at_most_one = not missing & (missing - 1)
+            if misses_at_most_one and not stones & beside.get(line, 0):
                 cells |= missing
         return cells

@@ -27,11 +27,11 @@ _LOOKS = 4
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Why a child's process ended."""
+    """The end of a child's process, with the games that it lost."""
 
     death: Death
     games: tuple[LostGame, ...]
-    benched: bool
+    disabled: bool
     """Whether the child is now disabled."""
 
 
@@ -113,8 +113,8 @@ class ChildPlayer:
         host_says_hello = self.kind.hosted and self.kind.starts_programs
         has_started = child.frames.has_answered if host_says_hello else child.frames.written > 1
         self.failures = 0 if has_started else self.failures + 1
-        benched = self.failures == MOST_STARTS
-        self.on_fault(Fault(death, lost, benched))
+        disabled = self.failures == MOST_STARTS
+        self.on_fault(Fault(death, lost, disabled))
 
     async def _serve(self, child: ChildProcess) -> str:
         """Play until the child leaves. Return the reason if the referee ended it."""

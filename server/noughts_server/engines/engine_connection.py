@@ -200,8 +200,8 @@ class EngineConnection:
         self.referee.forfeit(self.player, Termination.CRASHED)
         return lost
 
-    def died(self, death: Death, lost: tuple[LostGame, ...], *, benched: bool) -> None:
-        self.on_died(death, lost, benched)
+    def died(self, death: Death, lost: tuple[LostGame, ...], *, disabled: bool) -> None:
+        self.on_died(death, lost, disabled)
 
     # Timers.
 

@@ -66,7 +66,7 @@ class _Seat:
     def lost(self) -> tuple[LostGame, ...]:
         return ()
 
-    def died(self, death: Death, lost: tuple[LostGame, ...], *, benched: bool) -> None:
+    def died(self, death: Death, lost: tuple[LostGame, ...], *, disabled: bool) -> None:
         self._frames.died(death)
 
 

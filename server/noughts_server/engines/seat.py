@@ -86,8 +86,8 @@ class Owner(Protocol):
     def lost(self) -> tuple[LostGame, ...]:
         """The engine has ended during its game. Return the game, which is lost."""
 
-    def died(self, death: Death, lost: tuple[LostGame, ...], *, benched: bool) -> None:
-        """A process has ended by itself or for a fault; if `benched`, there will be no other."""
+    def died(self, death: Death, lost: tuple[LostGame, ...], *, disabled: bool) -> None:
+        """A process has ended by itself or for a fault; if `disabled`, there will be no other."""
 
 
 @dataclass(eq=False)
@@ -261,7 +261,7 @@ class EngineSeat:
                     continue
                 was_ready = was_ready or life.was_ready
                 failures = 0 if life.was_ready else failures + 1
-                self._see_off(life, reason or "", tell=reason is not None, benched=failures == MOST_STARTS)
+                self._see_off(life, reason or "", tell=reason is not None, disabled=failures == MOST_STARTS)
         finally:
             if self._life is not None:
                 self._see_off(self._life, "", tell=False)
@@ -273,7 +273,7 @@ class EngineSeat:
         if self._failure is not None:
             raise self._failure
 
-    def _see_off(self, life: "_Life", reason: str, *, tell: bool, benched: bool = False) -> None:
+    def _see_off(self, life: "_Life", reason: str, *, tell: bool, disabled: bool = False) -> None:
         """Let the process end while other games continue."""
         self.answers_once, self.colours = life.talk.answers_once, life.talk.colours
 
@@ -282,7 +282,7 @@ class EngineSeat:
             if death.code is None and not death.reason:
                 self.manners["does not end after END"] = None
             if tell:
-                self.owner.died(death, life.lost, benched=benched)
+                self.owner.died(death, life.lost, disabled=disabled)
 
         life.leave(None)
         ending = self._loop.create_task(end())

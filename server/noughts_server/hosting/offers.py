@@ -72,7 +72,7 @@ class Offers:
         def note_fault(fault: Fault) -> None:
             output = fault.death.stderr[-_MOST_OUTPUT:].strip()
             logger.warning("process_ended", bot=bot.resource, reason=fault.death.reason, said=output)
-            if fault.benched:
+            if fault.disabled:
                 problem = f"could not be started; the last time it {fault.death.reason}"
                 self.bench.add(wire.player, problem, lambda games: None)
                 self.installed.discard(bot.id)

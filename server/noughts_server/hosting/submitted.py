@@ -151,12 +151,12 @@ class SubmittedBots:
         self._unpacked = UnpackedPrograms(host.limits)
         self._unpacking = asyncio.Semaphore(_UNPACKED_AT_ONCE)
         self._times = ChildSettings()
-        self._bench = ForfeitingPlayers(host.referee)
+        self._forfeiting_players = ForfeitingPlayers(host.referee)
         self._ready: list[Submission] = []
         self._needed: list[Submission] = []
         self._playing: dict[int, _Playing] = {}
         """The running bots, by key of the bot version."""
-        self._benched: set[int] = set()
+        self._disabled: set[int] = set()
         self._time = ProcessorTime(host.store, host.limits)
         self._news = asyncio.Event()
         self._checked = asyncio.Event()
@@ -250,7 +250,7 @@ class SubmittedBots:
         self._stand_by()
         needed = {each.bot_version_id: each for each in self._needed if not self._time.is_spent(each.owner_id)}
         for key, submission in needed.items():
-            if key not in playing and key not in self._benched and len(playing) < MOST_PLAYING:
+            if key not in playing and key not in self._disabled and len(playing) < MOST_PLAYING:
                 playing[key] = _Playing(submission, tasks.create_task(self._play(submission)))
         for key, each in playing.items():
             idle = not sessions.wire(key).player.games
@@ -299,7 +299,7 @@ class SubmittedBots:
         if self._host.refused is None:
             self._bench_for(submission, problem)
         else:
-            self._benched.add(submission.bot_version_id)
+            self._disabled.add(submission.bot_version_id)
             self._host.refused[submission.bot_version_id] = f"a referee does not accept it: {error}"
 
     async def _play_as(self, submission: Submission, spec: BotSpec, playing: _Playing) -> None:
@@ -318,7 +318,7 @@ class SubmittedBots:
         def note_fault(fault: Fault) -> None:
             output = fault.death.stderr[-_MOST_OUTPUT:].strip()
             logger.warning("process_ended", bot=submission.resource, reason=fault.death.reason, said=output)
-            if fault.benched:
+            if fault.disabled:
                 self._bench_for(submission, f"could not be started; the last time it {fault.death.reason}")
 
         def accept(hello: pb.Hello) -> pb.Welcome:
@@ -339,8 +339,8 @@ class SubmittedBots:
             charge_rest()
 
     def _bench_for(self, submission: Submission, problem: str) -> None:
-        self._benched.add(submission.bot_version_id)
-        self._bench.add(self._host.referee.player(submission.bot_version_id), problem, lambda games: None)
+        self._disabled.add(submission.bot_version_id)
+        self._forfeiting_players.add(self._host.referee.player(submission.bot_version_id), problem, lambda games: None)
 
     async def _program(self, submission: Submission) -> bytes:
         """Return the program from the cache, or from the database."""

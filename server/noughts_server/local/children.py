@@ -48,14 +48,14 @@ class LocalChildren:
         """The cores of the next processes, in turn."""
         self._game_cores = GameCores(plan.cores_of_games) if plan.cores_of_games else None
         self._transcripts = transcripts
-        self._bench = ForfeitingPlayers(server.referee)
+        self._forfeiting_players = ForfeitingPlayers(server.referee)
         self.faults = LocalFaults(server, plan, self._stderr_of)
         """The faults of all bots of the tournament."""
         self._welcomed: set[str] = set()
         """The labels of the bots that have sent a correct hello."""
         self._stderr: dict[str, Callable[[], str]] = {}
         """The output of the running processes of a bot, by label."""
-        self._benched: set[str] = set()
+        self._disabled: set[str] = set()
         self._engines: dict[str, list[EngineConnection]] = {}
 
     async def play(self, label: str, spec: BotSpec) -> None:
@@ -113,8 +113,8 @@ class LocalChildren:
         processes = self._plan.processes_of(spec)
         members = player.enlist(processes) if processes > 1 else (player,)
 
-        def on_died(death: Death, lost: tuple[LostGame, ...], benched: bool) -> None:
-            self._died(label, Fault(death, lost, benched), members)
+        def on_died(death: Death, lost: tuple[LostGame, ...], disabled: bool) -> None:
+            self._died(label, Fault(death, lost, disabled), members)
 
         wires = []
         for member in members:
@@ -165,11 +165,11 @@ class LocalChildren:
     def _died(self, label: str, fault: Fault, players: Sequence[ConnectedPlayer]) -> None:
         """Count the end of a process. If it cannot be started again, all processes of the bot lose their games."""
         self.faults.died(label, fault)
-        if fault.benched and label not in self._benched:
-            self._benched.add(label)
+        if fault.disabled and label not in self._disabled:
+            self._disabled.add(label)
             reason = f"could not be started {MOST_STARTS} times: at last it {fault.death.reason}"
             for player in players:
-                self._bench.add(player, reason, lambda games: self.faults.lost_benched(label, games))
+                self._forfeiting_players.add(player, reason, lambda games: self.faults.count_forfeited(label, games))
             self._tournament.mark_absent(label)
 
     def _stderr_of(self, label: str) -> str | None:

@@ -72,8 +72,8 @@ class LocalFaults:
     def died(self, label: str, fault: Fault) -> None:
         """Count the end of a child, and the games that were lost by it."""
         death = fault.death
-        known = self._count(label, death.reason, fault.games, must=fault.benched)
-        known = replace(known, times=known.times + 1, benched=known.benched or fault.benched, stderr=death.stderr)
+        known = self._count(label, death.reason, fault.games, must=fault.disabled)
+        known = replace(known, times=known.times + 1, disabled=known.disabled or fault.disabled, stderr=death.stderr)
         self._found[label, known.reason] = known
         self._remember((label, known.reason), fault.games, death=True)
         self._add_notes(label, fault.games, death.reason, death.text)
@@ -82,9 +82,9 @@ class LocalFaults:
             if len(faults) < _MOST_AFTERWARDS:
                 faults[game.ordinal] = death.reason
 
-    def lost_benched(self, label: str, games: tuple[LostGame, ...]) -> None:
+    def count_forfeited(self, label: str, games: tuple[LostGame, ...]) -> None:
         """Count games lost by a bot that cannot be started. The first of them keeps its output."""
-        key, fault = next((key, fault) for key, fault in self._found.items() if key[0] == label and fault.benched)
+        key, fault = next((key, fault) for key, fault in self._found.items() if key[0] == label and fault.disabled)
         self._found[key] = replace(fault, games=fault.games + len(games), first=self._first(fault.first, games))
         self._remember(key, games, death=False)
         self._add_notes(label, games, fault.reason, f"it {fault.reason}\n{fault.stderr}".rstrip())
@@ -144,7 +144,7 @@ class LocalFaults:
         fault = replace(fault, games=fault.games - 1, times=fault.times - 1 if first else fault.times)
         # `fault.first` is the game of the lowest slot: if that is not stored, none of the games is.
         self._found[key] = replace(fault, first=None if fault.first and fault.first.ordinal == ordinal else fault.first)
-        if not fault.games and not fault.times and not fault.benched:
+        if not fault.games and not fault.times and not fault.disabled:
             del self._found[key]
 
     def _first(self, known: FaultyGame | None, games: tuple[LostGame, ...], details: str = "") -> FaultyGame | None:

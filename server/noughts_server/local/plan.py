@@ -77,7 +77,7 @@ class LocalFault:
     times: int = 0
     games: int = 0
     """The number of games lost by this fault."""
-    benched: bool = False
+    disabled: bool = False
     """Whether the bot could not be started again, so that it lost its remaining games as crashed."""
     stderr: str = ""
     """The last lines that a child player wrote to stderr; after its end, those of its last process."""
@@ -244,9 +244,9 @@ class LocalOutcome:
     """Whether it was ended because its games only repeat each other, so that its test would never be decided."""
 
     @property
-    def benched(self) -> bool:
+    def disabled(self) -> bool:
         """Whether a bot lost games only because it could not be started."""
-        return any(fault.benched for fault in self.faults)
+        return any(fault.disabled for fault in self.faults)
 
 
 class LocalStop:

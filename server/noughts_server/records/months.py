@@ -24,19 +24,20 @@ _GAMES_AT_ONCE = 1_000
 
 
 async def export_months(
-    store: Store, folder: Path, made: DataSet, show: Callable[[int, int], None]
+    store: Store, folder: Path, data_set: DataSet, show: Callable[[int, int], None]
 ) -> dict[str, tuple[int, bool]]:
-    """Write a file for each month; return its number of games, and whether it was written or had these games already.
+    """Write a file for each month. Return by file name the number of its games, and whether the file was written now.
 
-    A file is written as a whole, so an export that was interrupted continues with the month that it was at. Raises
-    InvalidArgument if the folder has the archive of another database, or if another export is running there.
+    A file that already has exactly these games is not written. A file is replaced as a whole, so an interrupted export
+    continues with the month at which it stopped. `show` is called with the number of written games and of all games.
+    Raises InvalidArgument if the folder has the archive of another database, or if another export is running there.
     """
-    with _held(folder, await store.read(first_tournament)) as held:
-        return await _export(store, held, made, show)
+    with _locked_folder(folder, await store.read(first_tournament)) as locked_folder:
+        return await _export(store, locked_folder, data_set, show)
 
 
 async def _export(
-    store: Store, folder: Path, made: DataSet, show: Callable[[int, int], None]
+    store: Store, folder: Path, data_set: DataSet, show: Callable[[int, int], None]
 ) -> dict[str, tuple[int, bool]]:
     days = await store.read(games_by_day)
     keys = {key for _, key, *_ in days}
@@ -45,30 +46,34 @@ async def _export(
     variants = Counter[str]()
     for month, group in groupby(days, lambda day: f"{datetime.fromtimestamp(0, UTC) + timedelta(day[0]):%Y-%m}"):
         parts = list(group)
-        begun = variants.total()
+        games_before = variants.total()
         for _, key, count, *_ in parts:
             variants[tournaments[key].settings.variant] += count
-        known = [
+        # Everything that determines the content of the file.
+        determinants = [
             SCHEMA_VERSION,
             [(*part, tournaments[part[1]].name, tournaments[part[1]].settings.title) for part in parts],
         ]
-        content = sha256(json.dumps(known).encode()).hexdigest()
+        content = sha256(json.dumps(determinants).encode()).hexdigest()
         file = folder / f"{month}.parquet"
         if is_new := not has_content(file, content):
             ended = (parts[0][0] * DAY_MS, (parts[-1][0] + 1) * DAY_MS)
-            with replacing(file) as out, parquet_output(out.buffer, made.rows, content) as output:
+            with replacing(file) as out, parquet_output(out.buffer, data_set.rows, content) as output:
                 for key in dict.fromkeys(key for _, key, *_ in parts):
                     async for game in _games(store, key, ended):
                         output.write(archive_record(game, tournaments[key]))
-                        show(begun + output.rows, sum(day[2] for day in days))
-        files[file.name] = variants.total() - begun, is_new
-    made.write_card(folder / folder.name, variants.total(), variants, pattern="*.parquet")
+                        show(games_before + output.rows, sum(day[2] for day in days))
+        files[file.name] = variants.total() - games_before, is_new
+    data_set.write_card(folder / folder.name, variants.total(), variants, pattern="*.parquet")
     return files
 
 
 @contextmanager
-def _held(folder: Path, database: str) -> Iterator[Path]:
-    """Hold the folder for one export of this database, and delete the unfinished file of a killed one."""
+def _locked_folder(folder: Path, database: str) -> Iterator[Path]:
+    """Lock the folder for one export of this database, and delete unfinished files of an export that was killed.
+
+    `database` identifies the database; the folder keeps it in a file.
+    """
     mark = folder / ".noughts"
     field = f"--parquet {folder}"
     if folder.exists() and not folder.is_dir():
@@ -92,7 +97,7 @@ def _held(folder: Path, database: str) -> Iterator[Path]:
 
 
 async def _games(store: Store, tournament_id: int, ended: tuple[int, int]) -> AsyncIterator[ExportedGame]:
-    """Yield the games of a tournament that ended then, in short transactions."""
+    """Yield the games of a tournament that ended in this period (milliseconds), in short transactions."""
     after = 0
 
     def read(connection: Connection) -> list[ExportedGame]:

@@ -1,7 +1,7 @@
 """Parquet files of games, moves or positions, which data frames and databases read; needs the extra `parquet`.
 
-`columns` lists the columns. Only a sandboxed process parses a file: the decoder is a large library in C++, and a few
-bytes can stand for gigabytes.
+`columns` lists the columns. Files are parsed only in a sandboxed process, because the decoder is a large library in C++
+and a few bytes can stand for gigabytes.
 """
 
 import json
@@ -27,10 +27,19 @@ from noughts_server.tables.recorded_game import RecordedGame
 
 _EXPECTED = f"games as `noughts records convert` writes them, in version {SCHEMA_VERSION}"
 _Row = tuple[Any, ...]
-_GROUP_ROWS, _BATCH_ROWS, _LONGEST_LINE = 5_000, 1_000, 50_000_000
-_GROUP_CHARACTERS = _BATCH_BYTES = 1 << 25
-_LARGEST_CELL, _LARGEST_SEED, _LARGEST_EXACT = 0xFFFF, (1 << 64) - 1, 1 << 53
-_END_BYTES = 1 << 16  # the metadata of a file is at its end
+_GROUP_ROWS = 5_000
+_GROUP_CHARACTERS = 1 << 25
+"""Limits of the rows and characters of a group, which is written at once."""
+_BATCH_ROWS = 1_000
+_BATCH_BYTES = 1 << 25
+"""Limits of the rows and bytes of a batch, which is read at once."""
+_LONGEST_LINE = 50_000_000
+_LARGEST_CELL = 0xFFFF
+_LARGEST_SEED = (1 << 64) - 1
+_LARGEST_EXACT = 1 << 53
+"""The largest whole number up to which a double can hold every whole number."""
+_END_BYTES = 1 << 16
+"""Bytes at the end of a file that contain its metadata."""
 _TYPES = {"list<uint16>": pa.list_(pa.uint16()), "list<double>": pa.list_(pa.float64())}
 _TEXTS = ("game", "end_time", "event", "date")
 _OWN = ("variant", "first", "second", "seed", "moves", "result", "termination", "first_time", "second_time", "times_ms")
@@ -59,8 +68,8 @@ def _game_row(record: RecordedGame, number: int) -> Iterator[_Row]:
 
 
 def _exact(scores: list[Any]) -> list[Any]:
-    """Return the scores if doubles hold them, otherwise none."""
-    return [] if any(isinstance(each, int) and abs(each) > _LARGEST_EXACT for each in scores) else scores
+    """Return the scores if doubles can hold them exactly, otherwise an empty list."""
+    return [] if any(isinstance(score, int) and abs(score) > _LARGEST_EXACT for score in scores) else scores
 
 
 def _move_rows(record: RecordedGame, number: int) -> Iterator[_Row]:
@@ -86,11 +95,12 @@ _ROWS_OF = {Rows.GAMES: _game_row, Rows.MOVES: _move_rows, Rows.POSITIONS: _posi
 
 
 class ParquetOutput:
-    """Rows of games on their way into a file, in groups, so that memory is bounded."""
+    """Writes the rows of games into a file. It collects them in groups of limited size, so that memory is bounded."""
 
     def __init__(self, writer: Any, rows: Rows) -> None:
         self.rows = 0
-        self.games = Counter[str]()  # of each variant
+        self.games = Counter[str]()
+        """The number of games by variant."""
         self._rows_of = _ROWS_OF[rows]
         self._writer = writer
         self._waiting: list[_Row] = []
@@ -110,7 +120,7 @@ class ParquetOutput:
             self.write_group()
 
     def write_group(self) -> None:
-        """Write the rows that wait as a group."""
+        """Write the collected rows as a group."""
         if self._waiting:
             self.rows += len(self._waiting)
             schema = self._writer.schema
@@ -122,7 +132,7 @@ class ParquetOutput:
 
 @contextmanager
 def parquet_output(out: IO[bytes], rows: Rows, content: str = "") -> Iterator[ParquetOutput]:
-    """Yield the output into a file; `has_content` finds the mark `content` in it."""
+    """Yield the output into a file. `content` is a mark that `has_content` finds in the file."""
     with pq.ParquetWriter(out, _schema(rows, content), compression="zstd", write_page_checksum=True) as writer:
         output = ParquetOutput(writer, rows)
         yield output
@@ -130,7 +140,7 @@ def parquet_output(out: IO[bytes], rows: Rows, content: str = "") -> Iterator[Pa
 
 
 def has_content(file: Path, content: str) -> bool:
-    """Return whether this is a whole file with the mark `content`, without the decoder."""
+    """Return whether this is a complete file with the mark `content`. It does not use the decoder."""
     if not file.is_file():
         return False
     with file.open("rb") as source:
@@ -140,12 +150,13 @@ def has_content(file: Path, content: str) -> bool:
 
 
 def read_parquet(file: str) -> Iterator[PlacedGame]:
-    """Yield the games of a file; their line is their number. Raises OSError."""
+    """Yield the games of a file. The line of a game is its number in the file. Raises OSError."""
     with open(file, "rb") as source, TemporaryDirectory(prefix="noughts-parquet-") as scratch:
         command = python("-m", "noughts_server.records.parquet_child", scratch)
         count = 0
-        silent = subprocess.DEVNULL
-        with subprocess.Popen(command, stdin=source, stdout=subprocess.PIPE, stderr=silent, env=environment()) as child:
+        with subprocess.Popen(
+            command, stdin=source, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment()
+        ) as child:
             try:
                 for count, line in enumerate(child.stdout or (), start=1):
                     if line.startswith(b'"'):
@@ -161,7 +172,7 @@ def read_parquet(file: str) -> Iterator[PlacedGame]:
 
 
 def lines_of(file: IO[bytes]) -> Iterator[str]:
-    """Yield each game of a file as a line of JSON, and a text as JSON for what cannot be read. For a sandbox only."""
+    """Yield each game of a file as a line of JSON, and each error as a line with a JSON text. Only for a sandbox."""
     try:
         parquet = pq.ParquetFile(file, page_checksum_verification=True, buffer_size=1 << 20, pre_buffer=False)
         names = parquet.schema_arrow.names
@@ -178,12 +189,12 @@ def lines_of(file: IO[bytes]) -> Iterator[str]:
             if any(isinstance(seed, float) and seed > _LARGEST_EXACT for seed in seeds):
                 raise ValueError("its seeds are floating-point numbers, which have lost digits")
             yield from map(_line, batch.select(kinds.names).cast(kinds).to_pylist())
-    except Exception as error:  # many kinds, also of Python
+    except Exception as error:  # errors of many types, of pyarrow and of Python
         yield json.dumps(f"a Parquet file that cannot be read ({error})") + "\n"
 
 
 def _rows_at_once(metadata: Any) -> int:
-    """Return how many rows to decode at once, so that games with long comments fit into memory, too."""
+    """Return the number of rows to decode at once. It is smaller if games have long comments, so that they fit."""
     groups = map(metadata.row_group, range(metadata.num_row_groups))
     largest: int = max((group.total_byte_size // max(1, group.num_rows) for group in groups), default=1)
     return max(1, min(_BATCH_ROWS, _BATCH_BYTES // max(1, largest)))

@@ -1,6 +1,7 @@
 """`python -m noughts_server.records.parquet_child FOLDER` writes the games of a Parquet file as JSON lines.
 
-It gives up all rights but reading its standard input, the file, before it loads the decoder, which starts threads.
+Standard input is the file. Before the process loads the decoder, which starts threads, it gives up all rights except
+reading standard input and writing standard output.
 """
 
 import os

@@ -1,12 +1,12 @@
-"""Results as the tags of PGN games, for Ordo, BayesElo and other programs; moves are not read.
+"""Results as the tags of PGN games, for Ordo, BayesElo and other programs. Moves are neither written nor read.
 
 Games with scores or reports of searches also have their moves, with comments as engine managers write them:
 `1. h8 {+0.35/12 1.2s} i9 {-0.20/10 0.5s}`.
 
 White is the first mover, so White's advantage in those programs is the first-move advantage. Source of the format: the
-PGN specification of 1994, section 8. Beyond it, the reader takes what programs write: names with unescaped quotation
-marks, other characters in names of tags, spaces, games without blank lines, and results that only follow the moves. In
-files of c-gomoku-cli, which are recognised, Black is the first mover.
+PGN specification of 1994, section 8. The reader also accepts deviations that programs write: names with unescaped
+quotation marks, other characters in names of tags, spaces, games without blank lines, and results that are only after
+the moves. In files of c-gomoku-cli, which the reader recognises, Black is the first mover.
 """
 
 import re
@@ -27,20 +27,20 @@ from noughts_server.records.recorded_game import (
 )
 from noughts_server.tables.recorded_game import RESULTS, RecordedGame, occasion, one_line, round_of
 
-_NEEDED = ("White", "Black", "Result")
+_REQUIRED = ("White", "Black", "Result")
 _ROSTER = ("Event", "Site", "Date", "Round")
-_KNOWN = {name.lower(): name for name in (*_NEEDED, "Event", "Date", "Round", "UTCDate", "Variant", "Termination")}
+_KNOWN = {name.lower(): name for name in (*_REQUIRED, "Event", "Date", "Round", "UTCDate", "Variant", "Termination")}
 _NAME = r'\[\s*([^\s"\[\]]+?):?\s*'
 _TAG = re.compile(rf'{_NAME}"((?:[^"\\]++|\\.)*+)"\s*\]\s*')
 _TAG_WITH_QUOTES = re.compile(rf'{_NAME}"(.*)"\s*\]\s*$')
 _SEVERAL_TAGS = re.compile(r'"\s*\]\s*\[')
 _BROKEN_TAG = re.compile(r"\[\s*(White|Black|Result)\b.*", re.IGNORECASE)
 _MARK = re.compile(r"[{();]|(?<![^\s{}();])(?:1-0|0-1|1/2-1/2|1/2|½-½|\*)(?![^\s{}();])")
-"""Marks among the moves: the begin of a comment or variation, the end of one, and results."""
+"""Marks among the moves: the beginning of a comment, the beginning and end of a variation, and results."""
 _COMMENT = re.compile(r"\{[^}]*\}")
 _LONGEST_COMMENT = 1000
 _SWAPPED = {"1-0": "0-1", "0-1": "1-0"}
-_OF_CLI_GOMOKU = re.compile(
+_C_GOMOKU_CLI_ENDING = re.compile(
     r"(?:Black|White) win by (?:five connection|opponent illegal move|adjudication|time forfeit|opponent crash)"
     r"|Black play forbidden move - .*|Draw by (?:fullfilled board|adjudication)"
 )
@@ -99,15 +99,16 @@ def _hundredths(score: float) -> str:
 
 
 def read_pgn(lines: Iterable[str]) -> Iterator[PlacedGame]:
-    """Yield the games in a file, by their tags and the results after their moves.
+    """Yield the games in a file, from their tags and the results after their moves.
 
-    Tags begin a game if the one before has moves, or White, Black and Result and then a blank line, or the same tag.
+    A tag begins a new game if the game before it has moves, or has this tag already, or has White, Black and Result and
+    then a blank line.
     """
     game = _Game(1)
-    begun = False
-    anything = False
+    has_tags = False
+    has_text = False
     for number, line in enumerate((line.removeprefix(BYTE_ORDER_MARK) for line in lines), start=1):
-        anything = anything or not line.isspace()
+        has_text = has_text or not line.isspace()
         rest = line
         if game.comment_from or not line.lstrip().startswith("["):
             tags: list[tuple[str, str]] = []
@@ -118,45 +119,48 @@ def read_pgn(lines: Iterable[str]) -> Iterator[PlacedGame]:
                 yield from game.placed()
                 game = _Game(number)
             game.tags[name] = value
-        begun = begun or bool(tags)
+        has_tags = has_tags or bool(tags)
         if not tags or rest.strip():
             game.read(number, rest)
     yield from game.placed()
-    if anything and not begun and all(result == "*" for result in game.results):
+    if has_text and not has_tags and all(result == "*" for result in game.results):
         yield PlacedGame(1, RecordError("no tags", 'tags as in [White "minimax"]'))
 
 
 @dataclass(slots=True)
 class _Game:
-    """A game of which a part has been read."""
+    """A game that is being read, line by line."""
 
     line: int
-    """Where it begins."""
+    """The line at which it begins."""
     tags: dict[str, str] = field(default_factory=dict)
     has_moves: bool = False
     is_ended: bool = False
-    """Whether a blank line or a comment followed all needed tags."""
+    """Whether a blank line or a comment followed all required tags."""
     results: list[str] = field(default_factory=list)
-    """The different results after its moves."""
+    """The different results after the moves."""
     comment: str = ""
-    """The last one."""
+    """The last comment."""
     comment_from: int = 0
-    """The line of the comment that has not ended; 0 without one."""
+    """The line on which an unfinished comment begins; 0 without one."""
     tags_in_comment: bool = False
+    """Whether the comment contains lines that look like tags."""
     variations: int = 0
+    """The number of unfinished variations, one inside the other."""
     error: RecordError | None = None
+    """The first error."""
 
     def is_before(self, tag: str) -> bool:
         """Return whether this game ends before a tag of this name."""
-        begins_again = tag in self.tags and (tag in _NEEDED or (tag in _ROSTER and self._has_all_tags))
+        begins_again = tag in self.tags and (tag in _REQUIRED or (tag in _ROSTER and self._has_all_tags))
         return bool(self.tags or self.results) and (self.has_moves or self.is_ended or begins_again)
 
     @property
     def _has_all_tags(self) -> bool:
-        return all(name in self.tags for name in _NEEDED)
+        return all(name in self.tags for name in _REQUIRED)
 
     def read(self, number: int, text: str) -> None:
-        """Read a line, or the rest of one, that has no tags."""
+        """Read a line, or the rest of a line after its tags."""
         if not self.comment_from:
             if text.startswith("%"):
                 return
@@ -166,10 +170,10 @@ class _Game:
             if not self.has_moves and (match := _BROKEN_TAG.match(text.strip())):
                 self.error = self.error or RecordError(f"the tag {match.group()}", f'[{match.group(1)} "..."]')
                 return
-        # Beyond the last end, a search for the end of each comment would take quadratic time.
+        # The search stops at the last `}`. Otherwise many `{` without an end would take quadratic time.
         end = text.rfind("}") + 1
         if not self.comment_from and ";" not in text and (whole := _COMMENT.findall(text, 0, end)):
-            # Most comments are short and many: leave them out in one step.
+            # There can be many short comments: remove them in one step.
             self._begin_comment()
             self.comment = whole[-1][1:-1][:_LONGEST_COMMENT]
             text = _COMMENT.sub(" ", text[:end]) + text[end:]
@@ -204,11 +208,11 @@ class _Game:
                 self.results.append(result)
 
     def _begin_comment(self) -> None:
-        """Note that the tags have ended, unless one is missing: a comment can stand among them."""
+        """Record that the tags have ended, unless a required tag is missing: a comment can be between tags."""
         self.is_ended = self.is_ended or self._has_all_tags
 
     def _read_comment(self, number: int, text: str, at: int) -> int:
-        """Read a comment up to its end or that of the line; return the place after it."""
+        """Read a comment up to its end or the end of the line. Return the place after it."""
         end = text.find("}", at)
         inside = text[at : end if end >= 0 else len(text)]
         if number == self.comment_from:
@@ -225,7 +229,7 @@ class _Game:
         return end + 1
 
     def placed(self) -> Iterator[PlacedGame]:
-        """Yield the game or its error; nothing if only text was read that is not a game."""
+        """Yield the game or its error; nothing if the text is not a game."""
         if not self.tags and all(result == "*" for result in self.results):
             return
         try:
@@ -240,9 +244,9 @@ class _Game:
             raise RecordError(f"a comment from line {self.comment_from} that does not end", "a `}` at its end")
         result = self._result()
         tags = self.tags
-        if missing := next((name for name in _NEEDED[:2] if name not in tags), ""):
+        if missing := next((name for name in _REQUIRED[:2] if name not in tags), ""):
             raise RecordError(f"no tag {missing}", "White, Black and Result")
-        if empty := next((name for name in _NEEDED[:2] if not tags[name]), ""):
+        if empty := next((name for name in _REQUIRED[:2] if not tags[name]), ""):
             raise RecordError(f"an empty tag {empty}", "a name")
         ending = tags.get("Termination", "")
         if not ending and (match := _ENDING_COMMENT.fullmatch(one_line(self.comment))):
@@ -251,7 +255,7 @@ class _Game:
         more = occasion(tags.get("Event", "")) | next(filter(None, dates), {}) | round_of(tags.get("Round", ""))
         first = "White"
         second = "Black"
-        if list(tags).index("Black") < list(tags).index("White") and _OF_CLI_GOMOKU.fullmatch(ending):
+        if list(tags).index("Black") < list(tags).index("White") and _C_GOMOKU_CLI_ENDING.fullmatch(ending):
             first, second, result = second, first, _SWAPPED.get(result, result)
         return listed_game(
             tags[first],
@@ -263,18 +267,19 @@ class _Game:
         )
 
     def _result(self) -> str:
-        """Return the result of the tag, or the one after the moves if the tag has none. Raises RecordError."""
-        tag = result_of(self.tags.get("Result", ""))
-        decided = [result for result in self.results if result != "*"]
-        if tag in ("", "*", "?"):
-            if len(decided) > 1:
-                raise RecordError(f"the results {' and '.join(decided)} after the moves", "one result")
-            if not (tag or self.results):
+        """Return the result in the tag, or the result after the moves if the tag has none. Raises RecordError."""
+        tag_result = result_of(self.tags.get("Result", ""))
+        final_results = [result for result in self.results if result != "*"]
+        if tag_result in ("", "*", "?"):
+            if len(final_results) > 1:
+                raise RecordError(f"the results {' and '.join(final_results)} after the moves", "one result")
+            if not (tag_result or self.results):
                 raise RecordError("no tag Result", "White, Black and Result")
-            return decided[0] if decided else "*"
-        if tag in RESULTS and decided and decided != [tag]:
-            raise RecordError(f"the tag Result {tag} and {' and '.join(decided)} after the moves", "the same result")
-        return tag
+            return final_results[0] if final_results else "*"
+        if tag_result in RESULTS and final_results and final_results != [tag_result]:
+            got = f"the tag Result {tag_result} and {' and '.join(final_results)} after the moves"
+            raise RecordError(got, "the same result")
+        return tag_result
 
 
 def _tags(line: str) -> tuple[list[tuple[str, str]], str]:

@@ -1,4 +1,4 @@
-"""Results of games from a file in any format of `formats`."""
+"""Reads the results of games from a file in any format of `formats`, for ratings."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -10,6 +10,8 @@ from noughts_server.tables.tally import Tally
 
 
 class ResultsError(ValueError):
+    """An error in a file of results, with its line."""
+
     def __init__(self, line: int, got: str, expected: str, file: str = "", fix: str = "") -> None:
         """`fix` says what the user can do, unless it is to correct the line."""
         super().__init__(f"{file}{', ' if file else ''}line {line}: got {got}, expected {expected}")
@@ -20,10 +22,11 @@ class ResultsError(ValueError):
 
 
 def read_results(path: Path, *, forfeits: bool = True, dialect: Dialect = DIALECT) -> tuple[Tally, int]:
-    """Return the results in a file, and how many games have none; without `forfeits`, losses by a fault do not count.
+    """Return the results in a file, and the number of games without a result.
 
-    The name determines the format. With another name, a file that starts with `{` has JSON lines, any other one CSV.
-    Raises ResultsError, FormatError, UnknownEncoding and OSError.
+    Without `forfeits`, losses by a fault do not count. The file's name determines the format. With any other name, a
+    file that starts with `{` has JSON lines, and all others CSV. Raises ResultsError, FormatError, UnknownEncoding and
+    OSError.
     """
     form = "" if path.suffix.lower() in FORMATS else GUESSED
     tally = Tally(forfeits=forfeits)
@@ -37,7 +40,7 @@ def read_results(path: Path, *, forfeits: bool = True, dialect: Dialect = DIALEC
 
 
 def _games(all_placed: Iterable[PlacedGame]) -> Iterator[RecordedGame]:
-    """Yield the games that can be counted together. Raises ResultsError."""
+    """Yield the games. Raises ResultsError for games that cannot be counted, e.g. of several variants."""
     variant = ""
     for line, game, file in all_placed:
         if isinstance(game, RecordError):

@@ -1,4 +1,4 @@
-"""The rules of five in a row in the words of other programs."""
+"""Translates the words of other programs for the rules of five in a row into variants."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -47,26 +47,29 @@ _OTHER_WORDS = frozenset(
         "federation",
     }
 )
-"""Words that name five in a row, or how it begins, but not which lines win."""
+"""Words that name the game or its opening, but not which lines win."""
 
 
 def named_rule(text: str) -> str:
-    """Return the variant on 15x15 that a text names, `gomoku` if only its opening has a rule; empty if unknown."""
+    """Return the variant on 15x15 that a text names; `gomoku` if it only names the game or an opening.
+
+    Empty if a word is unknown, or if the words contradict each other.
+    """
     if text.strip() in _BY_NUMBER:
         return _BY_NUMBER[text.strip()]
     words = _words(text)
     if not words or not all(word in _WORDS or word in _OTHER_WORDS for word in words):
         return ""
-    return _of_words(words)
+    return _variant_of_words(words)
 
 
 def on_board(name: str, columns: int, rows: int) -> Variant | None:
-    """Return the variant with the rules of this one on this board; None if there is none. Raises RecordError."""
+    """Return the variant with the rules of the variant `name` on this board; None without one. Raises RecordError."""
     if name == _FREE:
         return variant_of(five_in_a_row(columns, rows))
-    for each in (f"{name}:{columns}", name):
+    for possible_name in (f"{name}:{columns}", name):
         with suppress(RecordError):
-            variant = variant_of(each)
+            variant = variant_of(possible_name)
             if (variant.columns, variant.rows, variant.layers) == (columns, rows, 1):
                 return variant
     return None
@@ -75,14 +78,20 @@ def on_board(name: str, columns: int, rows: int) -> Variant | None:
 def variants_of_tournament(name: str, columns: int, rows: int, assumed: str) -> list[Variant]:
     """Return the variants that the name of a tournament can mean, the usual one first. Raises RecordError.
 
-    `assumed` is the variant if the name has no rule.
+    `assumed` is the variant if the name contains no rule.
     """
-    if name and (own := on_board(name, columns, rows)):
-        return [own]
-    rule = _BY_NUMBER.get(name) or (_of_words(_words(name)) if names_a_rule(name) else assumed or _FREE)
+    if name and (variant_with_this_name := on_board(name, columns, rows)):
+        return [variant_with_this_name]
+    if name in _BY_NUMBER:
+        rule = _BY_NUMBER[name]
+    elif names_a_rule(name):
+        rule = _variant_of_words(_words(name))
+    else:
+        rule = assumed or _FREE
     # In tournaments of caro, some managers let only exactly five win.
     names = (_CARO, _EXACT_CARO) if rule == _CARO else (rule,)
-    variants = [variant for each in names if each and (variant := on_board(each, columns, rows))]
+    possible_variants = (on_board(variant_name, columns, rows) for variant_name in names if variant_name)
+    variants = [variant for variant in possible_variants if variant is not None]
     if not variants:
         raise RecordError(f"a game of {rule or name} on {columns}x{rows}", "a variant with such a board")
     return variants
@@ -96,7 +105,7 @@ def names_a_rule(text: str) -> bool:
 
 
 def tournament_of(variant: Variant) -> str:
-    """Return the name of a tournament by which `variants_of_tournament` finds the variant first."""
+    """Return a name of a tournament for which `variants_of_tournament` returns this variant first."""
     title = _TITLES.get(rule_of(variant))
     if title is None:
         return variant.name
@@ -106,7 +115,7 @@ def tournament_of(variant: Variant) -> str:
 
 
 def check_unnamed_rule(record: RecordedGame, read: Callable[[str], RecordedGame]) -> None:
-    """Raise RecordError for a game of free five in a row whose unknown rule is the standard one.
+    """Raise RecordError if a game without a rule does not fit free five in a row, but fits the standard rule.
 
     `read` reads the game as one of another variant.
     """
@@ -127,8 +136,8 @@ def _words(text: str) -> list[str]:
     return re.findall(r"[^\W\d_]+", text.lower())
 
 
-def _of_words(words: list[str]) -> str:
-    """Return the variant of these words, `gomoku` without a word about it; empty if they contradict each other."""
+def _variant_of_words(words: list[str]) -> str:
+    """Return the variant of these words; `gomoku` if none names a rule, empty if they contradict each other."""
     rules = {_WORDS[word] for word in words if word in _WORDS}
     if rules == {_CARO, _STANDARD}:
         return _EXACT_CARO

@@ -1,8 +1,8 @@
-"""Samples for training from games: each position with the side to move, its move, and the result for it.
+"""Samples for training from games: positions with the side to move, its move, and the result for this side.
 
-An npz file has `positions`, bytes of shape (samples, cells), 0 empty, 1 X and 2 O; `sides`, 0 for X and 1 for O;
-`moves`, the chosen cells; `results`, 1, 0 or -1 for the side to move; `games`, the game of each sample, from 0;
-`variant`. Games without a result, and moves of openings, also by swap and swap2, yield no samples.
+An npz file has the arrays `positions` (bytes of shape (samples, cells): 0 empty, 1 X, 2 O), `sides` (0 for X, 1 for O),
+`moves` (the chosen cells), `results` (1, 0 or -1 for the side to move) and `games` (the number of each sample's game,
+from 0), and the `variant`. Games without a result and moves of openings, also by swap and swap2, give no samples.
 """
 
 import csv
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MARKS = bytes.maketrans(bytes(range(3)), b".XO")
-"""From the bytes of a board to its text."""
+"""A table for `bytes.translate` that turns the bytes of a board into its text."""
 _CSV_COLUMNS = ("variant", "game", "position", "side", "move", "result")
 
 
@@ -31,7 +31,7 @@ class Sample(NamedTuple):
     """The side to move: 0 for X, 1 for O."""
     move: int
     result: int
-    """1 if that side won, -1 if it lost, 0 for a draw."""
+    """1 if this side won, -1 if it lost, 0 for a draw."""
 
 
 def samples(record: RecordedGame) -> Iterator[Sample]:
@@ -50,7 +50,7 @@ def samples(record: RecordedGame) -> Iterator[Sample]:
 
 
 def write_csv(records: Iterable[RecordedGame], out: IO[str]) -> int:
-    """Write lines of variant, game, position (`X...O....`), side, move and result; return the number of samples."""
+    """Write lines with variant, game, position (`X...O....`), side, move and result. Return the number of samples."""
     rows = csv.writer(out, lineterminator="\n")
     rows.writerow(_CSV_COLUMNS)
     count = 0
@@ -62,7 +62,10 @@ def write_csv(records: Iterable[RecordedGame], out: IO[str]) -> int:
 
 
 def write_npz(read: "Callable[[], Iterable[RecordedGame]]", target: Path) -> int:
-    """Write arrays in little memory; return the number of samples. Raises RecordError without one common variant."""
+    """Write the arrays, which are on the disk meanwhile, and return the number of samples.
+
+    `read` is called twice. Raises RecordError unless all games have the same variant, and if there are no samples.
+    """
     import numpy as np
 
     count = 0
@@ -93,10 +96,12 @@ def write_npz(read: "Callable[[], Iterable[RecordedGame]]", target: Path) -> int
         for number, record in enumerate(read()):
             for board, side, move, result in samples(record):
                 arrays["positions"][at] = np.frombuffer(board, np.uint8)
-                arrays["sides"][at], arrays["moves"][at], arrays["results"][at] = side, move, result
+                arrays["sides"][at] = side
+                arrays["moves"][at] = move
+                arrays["results"][at] = result
                 arrays["games"][at] = number
                 at += 1
-        made = Path(folder, "samples.npz")
-        np.savez_compressed(made, variant=np.array(variant), **arrays)
-        made.replace(target)
+        temporary = Path(folder, "samples.npz")
+        np.savez_compressed(temporary, variant=np.array(variant), **arrays)
+        temporary.replace(target)
     return count

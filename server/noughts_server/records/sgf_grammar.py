@@ -1,7 +1,8 @@
 """The grammar of SGF FF[4]: read and write collections of game trees, one at a time.
 
-Source: the Smart Game Format's definition, FF[4], https://www.red-bean.com/sgf/sgf4.html. Only main lines are kept: the
-first of several variations. Maintained readers of Go games reject oblong boards (`SZ[20:15]`), so this module exists.
+Source: the Smart Game Format's definition, FF[4], https://www.red-bean.com/sgf/sgf4.html. Of several variations, only
+the first one (the main line) is read. This module exists because maintained readers of Go games reject oblong boards
+(`SZ[20:15]`).
 """
 
 import re
@@ -13,13 +14,13 @@ from noughts_server.records.recorded_game import RecordError
 
 
 class Node:
-    """The properties of a node in their order: files of several programs have more than one move in a node."""
+    """The properties of a node in their order, which matters because some programs write several moves in a node."""
 
     __slots__ = ("_first", "properties")
 
     def __init__(self) -> None:
         self.properties: list[tuple[str, list[str]]] = []
-        """The name and the unescaped values of each."""
+        """The name and the unescaped values of each property."""
         self._first: dict[str, list[str]] = {}
 
     def add(self, name: str) -> list[str]:
@@ -44,10 +45,10 @@ class Node:
 LONGEST_TREE = 4_000_000
 """Limit of the characters of a game."""
 MOST_NODES = 50_000
-"""Limit of the nodes of a game; each takes many times its character in memory."""
+"""Limit of the nodes of a game, because a node needs many times as much memory as its character."""
 
 _BEGIN = re.compile(r"\((?=\s*(?:;|$))")
-"""The possible begin of a tree: a node must follow, on this line or on the next that is not blank."""
+"""The possible beginning of a tree: a node must follow, on this line or on the next line that is not blank."""
 _OUTSIDE = re.compile(r"[\[()]")
 _INSIDE = re.compile(r"[\\\]]")
 _TOKEN = re.compile(r"\s*(?:([();])|([A-Za-z0-9]+)|\[((?:[^\\\]]++|\\.)*+)\])", re.DOTALL)
@@ -55,65 +56,82 @@ _ESCAPE = re.compile(r"\\(?:(\r\n|\n\r|\n|\r)|(.))", re.DOTALL)
 
 
 class Tree(NamedTuple):
-    """A game tree, and where it begins."""
+    """A game tree, or its error."""
 
     line: int
+    """The line of the file on which it begins."""
     nodes: list[Node] | RecordError
-    """Its main line, or its error."""
+    """The nodes of the main line, or the error."""
 
 
 def read_trees(lines: Iterable[str]) -> Iterator[Tree]:
-    """Yield the game trees of a collection, one at a time in memory; ignore text outside them and its brackets."""
-    begun: list[str] = []
-    size = depth = first = 0
-    inside = anything = alone = any_tree = False
+    """Yield the game trees of a collection, with one tree at a time in memory. Ignore text between trees."""
+    text_of_tree: list[str] = []
+    size = 0
+    depth = 0
+    first_line = 0
+    is_inside_value = False
+    has_text = False
+    has_tree = False
+    # Whether a bracket at the end of a line can begin a tree: the next line shows it.
+    is_undecided = False
     for number, line in enumerate(lines, start=1):
-        anything = anything or not line.isspace()
+        has_text = has_text or not line.isspace()
         start = at = 0
-        if alone and not line.isspace():
-            alone = False
-            if not line.lstrip().startswith(";"):
-                begun, size, depth = [], 0, 0  # It was a bracket of the text.
-        while match := (_INSIDE if inside else _OUTSIDE if depth else _BEGIN).search(line, at):
+        if is_undecided and not line.isspace():
+            is_undecided = False
+            if not line.lstrip().startswith(";"):  # it was a bracket in the text between trees
+                text_of_tree = []
+                size = 0
+                depth = 0
+        while match := _next_mark(line, at, depth, is_inside_value):
             at = match.end()
             mark = match.group()
             if mark == "\\":
                 at += 1  # the escaped character
             elif mark == "]":
-                inside = False
+                is_inside_value = False
             elif mark == "[":
-                inside = depth > 0
+                is_inside_value = depth > 0
             elif mark == "(":
                 if not depth:
-                    first = number
+                    first_line = number
                     start = match.start()
-                    alone = not line[at:].strip()
+                    is_undecided = not line[at:].strip()
                 depth += 1
             elif depth:
                 depth -= 1
                 if not depth:
-                    any_tree = True
-                    yield Tree(first, _parsed("".join([*begun, line[start:at]])))
-                    begun = []
+                    has_tree = True
+                    yield Tree(first_line, _parse("".join([*text_of_tree, line[start:at]])))
+                    text_of_tree = []
                     size = 0
                     start = at
         if depth:
-            begun.append(line[start:])
+            text_of_tree.append(line[start:])
             size += len(line) - start
             if size > LONGEST_TREE:
-                yield Tree(first, RecordError(f"a tree of more than {LONGEST_TREE:,} characters", "a game"))
+                yield Tree(first_line, RecordError(f"a tree of more than {LONGEST_TREE:,} characters", "a game"))
                 return
     if depth:
-        yield Tree(first, RecordError("a tree that does not end", "a `)` for each `(`, and a `]` for each `[`"))
-    elif anything and not any_tree:
+        yield Tree(first_line, RecordError("a tree that does not end", "a `)` for each `(`, and a `]` for each `[`"))
+    elif has_text and not has_tree:
         yield Tree(1, RecordError("no game tree", "one that begins with `(;`"))
 
 
-def _parsed(text: str) -> list[Node] | RecordError:
+def _next_mark(line: str, at: int, depth: int, is_inside_value: bool) -> "re.Match[str] | None":
+    """Return the next mark that matters at this place of a line: in a value, in a tree, or between trees."""
+    if is_inside_value:
+        return _INSIDE.search(line, at)
+    return (_OUTSIDE if depth else _BEGIN).search(line, at)
+
+
+def _parse(text: str) -> list[Node] | RecordError:
+    """Return the nodes of the main line of a tree, or an error."""
     nodes: list[Node] = []
     values: list[str] | None = None
     at = 0
-    left = False
+    is_main_line_over = False
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None:
@@ -123,9 +141,9 @@ def _parsed(text: str) -> list[Node] | RecordError:
         at = match.end()
         mark, name, value = match.groups()
         if mark == ")":
-            # The main line has ended: other variations follow.
-            left = True
-        if left:
+            # Only other variations follow.
+            is_main_line_over = True
+        if is_main_line_over:
             continue
         if mark == ";":
             if len(nodes) == MOST_NODES:
@@ -137,7 +155,7 @@ def _parsed(text: str) -> list[Node] | RecordError:
                 return RecordError(f"the property {name} before any node", "a `;` first")
             # FF[1] to FF[3] allowed lower-case letters, which had no meaning.
             if not name.isupper():
-                name = "".join(each for each in name if not each.islower()) or name.upper()
+                name = "".join(letter for letter in name if not letter.islower()) or name.upper()
             values = nodes[-1].add(name)
         elif value is not None:
             if values is None:
@@ -153,7 +171,7 @@ def _unescaped(value: str) -> str:
 
 
 def property_text(name: str, *values: str) -> str:
-    """Return a property with these values."""
+    """Return the text of a property with these values."""
     return name + "".join(f"[{_escaped(without_controls(value))}]" for value in values)
 
 

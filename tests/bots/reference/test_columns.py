@@ -10,7 +10,7 @@ from noughts_bots.reference.columns.column_search import ColumnBoard, ColumnSear
 from noughts_bots.reference.columns.compiled_search import CompiledSearch
 from noughts_bots.reference.columns.opening_book import OpeningBook, installed_book
 from noughts_bots.reference.exact import Solver, can_solve
-from noughts_bots.reference.threats.effort import Effort, Spent
+from noughts_bots.reference.threats.effort import Effort, EffortSpent
 from noughts_referee.rules import Board, Position, Variant, parse_variant
 
 CONNECT4 = parse_variant("connect4")
@@ -90,14 +90,14 @@ def test_every_first_move_of_connect4_has_its_known_value(search: Search) -> Non
 @pytest.mark.parametrize("search", [ColumnSearch, CompiledSearch])
 def test_a_search_ends_when_its_effort_is_spent(search: Search) -> None:
     position = random_position(CONNECT4, 12, random.Random(3))
-    with pytest.raises(Spent):
+    with pytest.raises(EffortSpent):
         solver(search, effort=10).solution(position)
 
 
 def test_a_compiled_search_that_was_stopped_can_go_on() -> None:
     position = random_position(CONNECT4, 12, random.Random(3))
     stopped = solver(CompiledSearch, effort=10)
-    with pytest.raises(Spent):
+    with pytest.raises(EffortSpent):
         stopped.solution(position)
     stopped.allow(Effort(None))
     assert stopped.solution(position) == solver(CompiledSearch).solution(position)

@@ -7,7 +7,7 @@ import pytest
 
 from noughts_bots.reference.exact import Solver, Verdict, can_solve
 from noughts_bots.reference.positions import positions
-from noughts_bots.reference.threats.effort import Effort, Spent
+from noughts_bots.reference.threats.effort import Effort, EffortSpent
 from noughts_referee.rules import Board, Position, Variant, parse_variant
 from tests.support import connect4_values
 
@@ -136,7 +136,7 @@ def test_connect4_agrees_with_values_that_another_program_computed(part: int) ->
 
 @pytest.mark.parametrize("name, plies", [("mnk:4,4,4", 0), ("connect4", 14)])
 def test_the_caller_can_stop_a_search(name: str, plies: int) -> None:
-    with pytest.raises(Spent):
+    with pytest.raises(EffortSpent):
         solve(random_position(parse_variant(name), plies, random.Random(6)), effort=100)
 
 

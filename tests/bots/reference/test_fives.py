@@ -33,8 +33,8 @@ def test_fives_rates_random_boards_like_the_article(name: str, boards: int) -> N
     for _ in range(boards):
         board, me = random_board(chance, variant), chance.choice("XO")
         expected = article.consider(board, me, columns=variant.columns, rows=variant.rows, k=k)
-        considered = bot.consider(Position.parse(variant, f"{board} {me}"))
-        assert (considered.candidates, considered.scores) == (expected.candidates, expected.scores), (board, me)
+        evaluation = bot.consider(Position.parse(variant, f"{board} {me}"))
+        assert (evaluation.candidates, evaluation.scores) == (expected.candidates, expected.scores), (board, me)
 
 
 def test_fives_rates_boards_of_real_games_like_the_article() -> None:
@@ -44,8 +44,8 @@ def test_fives_rates_boards_of_real_games_like_the_article() -> None:
         while position.free and not GOMOKU.has_line(position.opponent):
             board, me = str(position).split()
             expected = article.consider(board, me, columns=15, rows=15, k=5)
-            considered = bot.consider(position)
-            assert (considered.candidates, considered.scores) == (expected.candidates, expected.scores), (board, me)
+            evaluation = bot.consider(position)
+            assert (evaluation.candidates, evaluation.scores) == (expected.candidates, expected.scores), (board, me)
             position.play(move_of(bot, position))
 
 
@@ -65,9 +65,9 @@ def candidates_in(line: str, variant: Variant = GOMOKU) -> tuple[int, ...]:
     """Return the columns of the candidates on a board with only this line, in its middle row."""
     middle = variant.rows // 2
     text = "." * middle * variant.columns + line + "." * (variant.rows - middle - 1) * variant.columns
-    considered = Fives().consider(Position.parse(variant, text + " X"))
-    assert all(cell // variant.columns == middle for cell in considered.candidates)
-    return tuple(cell % variant.columns for cell in considered.candidates)
+    evaluation = Fives().consider(Position.parse(variant, text + " X"))
+    assert all(cell // variant.columns == middle for cell in evaluation.candidates)
+    return tuple(cell % variant.columns for cell in evaluation.candidates)
 
 
 @pytest.mark.parametrize(
@@ -167,4 +167,4 @@ def test_fives_wins_nearly_every_gomoku_game_against_chance() -> None:
 def test_fives_keeps_no_positions_of_large_boards(name: str, kept: int) -> None:
     variant, bot = parse_variant(name), Fives()
     bot.choose(Position(variant))
-    assert len(bot._considered) == kept
+    assert len(bot._cache) == kept

@@ -20,8 +20,8 @@ def play(variant: Variant, bots: tuple[CachingBot, CachingBot], seed: int) -> Po
     position = Position(variant)
     while position.outcome() is None:
         position.seed = side_seed(seed, position.side)
-        considered = bots[position.side].consider(position)
-        assert set(considered.candidates) <= set(position.free)
+        evaluation = bots[position.side].consider(position)
+        assert set(evaluation.candidates) <= set(position.free)
         move = bots[position.side].choose(position)
         assert isinstance(move, int)
         assert move in position.free
@@ -96,8 +96,8 @@ def test_bots_that_respect_forbidden_moves_respect_opening_rules(name: str) -> N
 def test_a_blocked_five_is_not_completed_in_caro(bot: str) -> None:
     # The first row is O X X X X . O: a fifth stone there would be blocked. The third row has an open four of X.
     position = Position(parse_variant("caro"), own=0b11110 | 0b1111 << 33, opponent=1 | 1 << 6 | 1 << 100 | 1 << 120)
-    considered = make_bot(parse_spec(bot), position.variant).consider(position)
-    assert set(considered.candidates) <= {32, 37}
+    evaluation = make_bot(parse_spec(bot), position.variant).consider(position)
+    assert set(evaluation.candidates) <= {32, 37}
 
 
 @pytest.mark.parametrize("bot", ["threats:nodes=40", "fives", "first-free", "random"])
@@ -107,9 +107,9 @@ def test_black_does_not_block_in_a_forbidden_cell(bot: str) -> None:
     black = sum(1 << cell for cell in (107, 67, 82, 97, 127, 142))
     position = Position(parse_variant("renju"), own=black, opponent=white, side=0)
     assert position.forbidden(112) == "overline"
-    considered = make_bot(parse_spec(bot), position.variant).consider(position)
-    assert 112 not in considered.candidates
-    assert set(considered.candidates) <= set(position.free)
+    evaluation = make_bot(parse_spec(bot), position.variant).consider(position)
+    assert 112 not in evaluation.candidates
+    assert set(evaluation.candidates) <= set(position.free)
 
 
 def test_a_table_rates_only_legal_cells() -> None:

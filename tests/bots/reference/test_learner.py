@@ -140,9 +140,9 @@ def test_each_game_corrects_the_table_as_the_oracle_does() -> None:
         other.learn(moves, set(counted))
         if number % 300 == 0 or number == 2_999:
             for board, me in reachable_questions():
-                considered = bot.consider(position_of(f"{board} {me}"))
+                evaluation = bot.consider(position_of(f"{board} {me}"))
                 expected = other.consider(board, me)
-                assert (considered.candidates, considered.scores) == (expected.candidates, expected.scores), board
+                assert (evaluation.candidates, evaluation.scores) == (expected.candidates, expected.scores), board
     assert table.games == 3_000
 
 

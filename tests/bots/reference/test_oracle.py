@@ -10,7 +10,7 @@ from itertools import combinations, permutations
 
 import pytest
 
-from .oracle import PLAYERS, Considered, coursework, fives, minimax, nextstep, pascal, three_stage
+from .oracle import PLAYERS, Evaluation, coursework, fives, minimax, nextstep, pascal, three_stage
 from .oracle.boards import EMPTY, LINES, every_question, free_cells, has_line, other, put, reachable_questions
 
 POSITIONS = tuple(reachable_questions())
@@ -62,7 +62,7 @@ def test_a_question_without_an_answer_is_refused(board: str, me: str) -> None:
 
 
 def test_random_takes_any_free_cell_with_the_same_chance() -> None:
-    assert PLAYERS["random"]("X...O...X", "O") == Considered((1, 2, 3, 5, 6, 7), (1,) * 6, {})
+    assert PLAYERS["random"]("X...O...X", "O") == Evaluation((1, 2, 3, 5, 6, 7), (1,) * 6, {})
 
 
 def test_first_free_takes_the_lowest_free_cell() -> None:
@@ -70,7 +70,7 @@ def test_first_free_takes_the_lowest_free_cell() -> None:
 
 
 def test_three_stage_opens_in_cells_3_to_7_or_with_half_the_chance_in_8() -> None:
-    assert three_stage.consider(EMPTY, "X") == Considered((3, 4, 5, 6, 7, 8), (2, 2, 2, 2, 2, 1), {})
+    assert three_stage.consider(EMPTY, "X") == Evaluation((3, 4, 5, 6, 7, 8), (2, 2, 2, 2, 2, 1), {})
 
 
 def test_three_stage_wins_before_it_blocks() -> None:
@@ -142,7 +142,7 @@ def test_coursework_level_2_takes_a_free_centre_even_before_a_win() -> None:
 def test_coursework_level_2_wins_before_it_blocks_and_else_moves_by_chance() -> None:
     assert coursework.consider("OO.XX....", "O", level=2).candidates == (2,)
     assert coursework.consider("O..XX....", "O", level=2).candidates == (5,)
-    assert coursework.consider("....X....", "O", level=2) == Considered((0, 1, 2, 3, 5, 6, 7), (1,) * 7, {})
+    assert coursework.consider("....X....", "O", level=2) == Evaluation((0, 1, 2, 3, 5, 6, 7), (1,) * 7, {})
 
 
 def test_coursework_level_1_takes_cell_8_only_as_the_last() -> None:
@@ -170,13 +170,13 @@ def test_no_rating_is_higher_than_2200001() -> None:
 def test_the_empty_board_rates_one_everywhere() -> None:
     for level in (0, 1):
         answer = pascal.consider(EMPTY, "O", level=level)
-        assert answer == Considered(tuple(range(9)), (1,) * 9, dict.fromkeys(range(9), 1))
+        assert answer == Evaluation(tuple(range(9)), (1,) * 9, dict.fromkeys(range(9), 1))
 
 
 def test_cells_between_opposite_corners_rate_1001_and_two_lose() -> None:
     board = "X...O...X"
     answer = pascal.consider(board, "O", level=1)
-    assert answer == Considered((1, 2, 3, 5, 6, 7), (1,) * 6, dict.fromkeys((1, 2, 3, 5, 6, 7), 1001))
+    assert answer == Evaluation((1, 2, 3, 5, 6, 7), (1,) * 6, dict.fromkeys((1, 2, 3, 5, 6, 7), 1001))
     scores = minimax.consider(board, "O").scores
     assert [cell for cell in answer.candidates if scores[cell] == -10] == [2, 6]
 
@@ -242,7 +242,7 @@ def test_fin_joins_the_results_when_both_marks_have_a_line() -> None:
 
 
 @cache
-def choices_of_nextstep(depth: int) -> tuple[Considered, ...]:
+def choices_of_nextstep(depth: int) -> tuple[Evaluation, ...]:
     return tuple(nextstep.consider(board, me, depth=depth) for board, me in POSITIONS)
 
 
@@ -300,7 +300,7 @@ def test_the_early_draw_changes_76_choices_of_depth_3() -> None:
 
 def test_each_side_prefers_a_sure_draw_to_the_unknown() -> None:
     mover = nextstep.consider(".XO...XOX", "O", depth=3)
-    assert mover == Considered((0,), (1,), {0: 24, 3: 16, 4: 16, 5: 16})
+    assert mover == Evaluation((0,), (1,), {0: 24, 3: 16, 4: 16, 5: 16})
     # One of the opponent's replies to cell 3 is a sure draw, the two others are unknown: it leaves it unknown.
     after_cell_3 = pascal.to_position("..OO.XXOX", "O")
     replies = {

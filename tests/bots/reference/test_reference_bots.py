@@ -15,7 +15,7 @@ from noughts_bots.reference import caching_bot as remembering_module
 from noughts_bots.reference import depth_search as depth_search_module
 from noughts_bots.reference import minimax as minimax_module
 from noughts_bots.reference.caching_bot import CachingBot
-from noughts_bots.reference.candidate_bot import Considered
+from noughts_bots.reference.candidate_bot import Evaluation
 from noughts_bots.reference.coursework import Coursework
 from noughts_bots.reference.depth_search import DepthSearch
 from noughts_bots.reference.minimax import FullSearch, Minimax
@@ -58,10 +58,10 @@ def bot_of(spec: str, variant: Variant = TICTACTOE) -> CachingBot:
     return make_bot(parse_spec(spec), variant)
 
 
-def plain(considered: Considered) -> tuple[tuple[int, ...], tuple[int, ...], dict[int, int]]:
+def plain(evaluation: Evaluation) -> tuple[tuple[int, ...], tuple[int, ...], dict[int, int]]:
     """Return candidates, weights and scores, with equal weights written out."""
-    weights = considered.weights or (1,) * len(considered.candidates)
-    return considered.candidates, weights, considered.scores
+    weights = evaluation.weights or (1,) * len(evaluation.candidates)
+    return evaluation.candidates, weights, evaluation.scores
 
 
 @pytest.mark.long
@@ -96,9 +96,9 @@ def test_bots_default_to_the_strongest_option() -> None:
 
 
 def test_pascal_may_lose_to_opposite_corners() -> None:
-    considered = Pascal().consider(Position.parse(TICTACTOE, "X...O...X O"))
-    assert considered.scores == dict.fromkeys((1, 2, 3, 5, 6, 7), 1001)
-    assert considered.candidates == (1, 2, 3, 5, 6, 7)
+    evaluation = Pascal().consider(Position.parse(TICTACTOE, "X...O...X O"))
+    assert evaluation.scores == dict.fromkeys((1, 2, 3, 5, 6, 7), 1001)
+    assert evaluation.candidates == (1, 2, 3, 5, 6, 7)
 
 
 def test_pascal_rates_an_empty_board_one_everywhere() -> None:
@@ -122,9 +122,9 @@ def test_nextstep_scores_both_lines_at_once_with_40() -> None:
 
 
 def test_minimax_prefers_an_earlier_cell_to_an_immediate_win() -> None:
-    considered = Minimax().consider(Position.parse(TICTACTOE, "X..XO..O. X"))
-    assert considered.scores[6] == 10
-    assert considered.candidates == (1,)
+    evaluation = Minimax().consider(Position.parse(TICTACTOE, "X..XO..O. X"))
+    assert evaluation.scores[6] == 10
+    assert evaluation.candidates == (1,)
 
 
 def reachable_positions() -> list[Position]:
@@ -180,8 +180,8 @@ def test_minimax_looks_at_the_opponents_line_first() -> None:
 
 
 def test_three_stage_never_opens_in_the_first_row() -> None:
-    considered = ThreeStage().consider(Position(TICTACTOE))
-    assert dict(zip(considered.candidates, considered.weights, strict=True)) == {3: 2, 4: 2, 5: 2, 6: 2, 7: 2, 8: 1}
+    evaluation = ThreeStage().consider(Position(TICTACTOE))
+    assert dict(zip(evaluation.candidates, evaluation.weights, strict=True)) == {3: 2, 4: 2, 5: 2, 6: 2, 7: 2, 8: 1}
 
 
 # Chance.
@@ -308,7 +308,7 @@ def test_a_bot_computes_each_position_once(monkeypatch: pytest.MonkeyPatch, spec
     computed: list[str] = []
     work_out = bot.work_out
 
-    def counted(position: Position) -> Considered:
+    def counted(position: Position) -> Evaluation:
         computed.append(str(position))
         return work_out(position)
 
@@ -339,7 +339,7 @@ def test_the_number_of_remembered_answers_is_limited(monkeypatch: pytest.MonkeyP
     bot = Pascal()
     for _, _, position in every_position()[::97]:
         bot.consider(position)
-        assert len(bot._considered) <= 10
+        assert len(bot._cache) <= 10
 
 
 # Other boards.
@@ -430,8 +430,8 @@ def test_nextstep_plays_gomoku_and_stops_an_open_three() -> None:
     variant = parse_variant("mnk:15,15,5")
     middle = 7 * 15 + 7
     position = Position.after(variant, (middle, 0, middle + 1, 14, middle + 2))
-    considered = bot_of("nextstep", variant).consider(position)
-    assert set(considered.candidates) == {middle - 1, middle + 3}
+    evaluation = bot_of("nextstep", variant).consider(position)
+    assert set(evaluation.candidates) == {middle - 1, middle + 3}
 
 
 def plain_values(position: Position, *, faster: bool = False, depth: int = 1000) -> dict[int, int]:
@@ -459,10 +459,10 @@ def plain_values(position: Position, *, faster: bool = False, depth: int = 1000)
 def test_minimax_scores_other_boards_like_the_plain_recursion(position: Position) -> None:
     assume(len(position.free) <= 10)
     expected = plain_values(position)
-    considered = Minimax().consider(position)
-    assert considered.scores == expected
+    evaluation = Minimax().consider(position)
+    assert evaluation.scores == expected
     best = max(expected.values())
-    assert considered.candidates == (next(cell for cell in expected if expected[cell] == best),)
+    assert evaluation.candidates == (next(cell for cell in expected if expected[cell] == best),)
 
 
 @given(positions(16, from_stones=6))
@@ -491,10 +491,10 @@ def test_faster_minimax_scores_other_boards_like_the_plain_recursion(position: P
 def test_minimax_with_a_depth_equals_the_plain_recursion(position: Position, depth: int, faster: bool) -> None:
     assume(nobody_has_a_line(position))
     expected = plain_values(position, faster=faster, depth=depth)
-    considered = Minimax(faster=faster, depth=depth).consider(position)
-    assert considered.scores == expected
+    evaluation = Minimax(faster=faster, depth=depth).consider(position)
+    assert evaluation.scores == expected
     best = max(expected.values())
-    assert considered.candidates == (next(cell for cell in expected if expected[cell] == best),)
+    assert evaluation.candidates == (next(cell for cell in expected if expected[cell] == best),)
 
 
 @given(positions(60))
@@ -506,10 +506,10 @@ def test_minimax_with_a_depth_plays_gomoku_and_stops_a_four() -> None:
     variant = parse_variant("mnk:15,15,5")
     # X has four in the top row from the corner on: O must take the fifth cell.
     position = Position.after(variant, (0, 100, 1, 120, 2, 140, 3))
-    considered = bot_of("minimax:depth=2", variant).consider(position)
-    assert considered.candidates == (4,)
-    assert considered.scores.pop(4) == 0
-    assert set(considered.scores.values()) == {-10}
+    evaluation = bot_of("minimax:depth=2", variant).consider(position)
+    assert evaluation.candidates == (4,)
+    assert evaluation.scores.pop(4) == 0
+    assert set(evaluation.scores.values()) == {-10}
 
 
 @given(positions(60), st.integers(0, 2**64 - 1))
@@ -552,5 +552,5 @@ def test_minimax_refuses_a_large_board_and_names_the_option_that_plays_it(spec: 
 
 def test_minimax_plays_a_board_of_16_cells() -> None:
     # The first mover wins three in a row on 4x4.
-    considered = bot_of("minimax", parse_variant("mnk:4,4,3")).consider(Position(parse_variant("mnk:4,4,3")))
-    assert set(considered.scores.values()) == {10}
+    evaluation = bot_of("minimax", parse_variant("mnk:4,4,3")).consider(Position(parse_variant("mnk:4,4,3")))
+    assert set(evaluation.scores.values()) == {10}

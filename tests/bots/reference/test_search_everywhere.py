@@ -15,7 +15,7 @@ from noughts_bots.reference.fives import Fives
 from noughts_bots.reference.minimax import FullSearch, Minimax
 from noughts_bots.reference.nextstep import NextStep
 from noughts_bots.reference.specs import make_bot, parse_spec
-from noughts_bots.reference.winning_cells import Threats
+from noughts_bots.reference.winning_cells import WinningCells
 from noughts_bots.sdk.errors import VariantRefused
 from noughts_referee.rules import OWN_NAMES, Board, Position, Variant, parse_variant
 from tests.support.settings import repetitions
@@ -147,7 +147,7 @@ def test_a_full_search_values_as_the_plain_recursion(variant: Variant) -> None:
 def test_threats_found_move_by_move_are_those_of_the_whole_board(variant: Variant) -> None:
     chance = random.Random(f"threats {variant.name}")
     for _ in range(60):
-        threats, stones = Threats(variant), 0
+        threats, stones = WinningCells(variant), 0
         for cell in chance.sample(range(variant.cells), variant.cells // 2):
             found, stones = threats.after(stones, cell), stones | 1 << cell
             for free in range(variant.cells):
@@ -221,7 +221,7 @@ def test_an_unreachable_threat_is_seen_among_many_open_lines() -> None:
     variant = make_variant(10, 4, 3, gravity=True)
     # O threatens 25, above the free cell 35; X has other moves.
     position = Position.parse(variant, "/".join(["." * 10, "." * 10, "...OO.....", "...XX.X..."]) + " X")
-    assert Threats(variant).of(position.opponent) >> 25 & 1
+    assert WinningCells(variant).of(position.opponent) >> 25 & 1
     plain = PlainRecursion(variant, FIN)
     for depth in (2, 3, 4):
         expected = plain.scores(position.own, position.opponent, depth)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from noughts_bots.reference.caching_bot import CachingBot
-from noughts_bots.reference.candidate_bot import Considered
+from noughts_bots.reference.candidate_bot import Evaluation
 from noughts_bots.reference.learner import Learner
 from noughts_bots.reference.positions import positions
 from noughts_bots.reference.registry import REFERENCE_BOTS
@@ -158,7 +158,7 @@ def test_hand_edited_file_changes_the_play(tmp_path: Path) -> None:
 
 def test_a_missing_position_rates_all_its_cells_alike(tmp_path: Path) -> None:
     table = Table(write_file(tmp_path, HEADER + CORNERS))
-    assert table.consider(position_of("X........ O")) == Considered(tuple(range(1, 9)))
+    assert table.consider(position_of("X........ O")) == Evaluation(tuple(range(1, 9)))
     assert len({table.choose(position_of("X........ O", seed)) for seed in range(200)}) == 8
 
 
@@ -303,10 +303,10 @@ def test_a_table_has_the_candidates_of_its_article_on_every_board(level: int | N
     bot: CachingBot = Table(write_file(tmp_path, text), level)
     table, lvl = oracle.read_file(text)
     for board, me in every_question():
-        considered = bot.consider(position_of(f"{board} {me}"))
-        weights = considered.weights or (1,) * len(considered.candidates)
+        evaluation = bot.consider(position_of(f"{board} {me}"))
+        weights = evaluation.weights or (1,) * len(evaluation.candidates)
         expected = oracle.consider(board, me, table, lvl if level is None else level)
-        assert (considered.candidates, weights, considered.scores) == tuple(expected), (board, me)
+        assert (evaluation.candidates, weights, evaluation.scores) == tuple(expected), (board, me)
 
 
 def test_the_table_of_the_documentation_is_valid(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ async def test_a_bad_dialling_bot_loses_for_a_reason_and_leaves_nothing(field: F
     (found,) = outcome.faults
     assert fault.reason in found.reason
     assert fault.printed in found.stderr
-    assert (found.times, found.benched) == (fault.processes, False)
+    assert (found.times, found.disabled) == (fault.processes, False)
     assert field.survivors() == []
 
 
@@ -99,7 +99,7 @@ async def test_a_bot_that_fails_to_connect_three_times_is_disabled(
     times = ChildSettings(start=start, stop=0.2)
     outcome = await field.play(dialler(field, habit), "first-free", games=20, concurrency=4, children=times)
     (found,) = outcome.faults
-    assert (found.benched, found.times, found.games) == (True, 3, 20)
+    assert (found.disabled, found.times, found.games) == (True, 3, 20)
     assert found.reason.startswith(reason)
     assert printed in found.stderr
     assert outcome.terminations == {"crashed": 20}

@@ -18,7 +18,7 @@ async def test_a_bot_that_never_starts_is_disabled_after_three_attempts(field: F
     outcome = await field.play(field.player("never starts"), "first-free", games=300, concurrency=8, children=times)
     (fault,) = outcome.faults
     assert fault.reason == "did not say Hello within 0.4 s (see --start-timeout)"
-    assert (fault.benched, fault.times, fault.games) == (True, 3, 300)
+    assert (fault.disabled, fault.times, fault.games) == (True, 3, 300)
     assert endings(outcome) == {"crashed": 300}
     assert losses(field.games, "bad") == 300
     assert field.survivors() == []
@@ -28,7 +28,7 @@ async def test_of_two_disabled_players_the_same_one_always_loses(field: Field) -
     outcome = await field.play(field.player("dies at once"), field.player("dies at once", "worse"), games=20)
     assert endings(outcome) == {"crashed": 20}
     assert losses(field.games, "bad") == 20
-    assert [fault.benched for fault in outcome.faults] == [True, True]
+    assert [fault.disabled for fault in outcome.faults] == [True, True]
     assert outcome.faults[0].stderr == "no licence found\n"
 
 
@@ -56,7 +56,7 @@ async def test_a_bot_that_returns_for_another_variant_loses_its_games(field: Fie
     assert outcome.games == outcome.games_total == 12
     assert endings(outcome)["crashed"] == losses(field.games, "bad") == 8
     reason = "sent an invalid hello: got a bot that plays gomoku, expected one that plays tictactoe"
-    assert [(fault.reason, fault.times, fault.benched) for fault in outcome.faults[1:]] == [(reason, 3, True)]
+    assert [(fault.reason, fault.times, fault.disabled) for fault in outcome.faults[1:]] == [(reason, 3, True)]
 
 
 async def test_the_end_of_a_bots_stderr_is_kept_with_the_game(field: Field) -> None:

@@ -355,13 +355,13 @@ async def test_records_that_cannot_be_written_stop_nobody(field: Field, tmp_path
     assert len(field.games) == 3
 
 
-async def test_an_engine_that_refuses_a_later_start_is_benched(field: Field, tmp_path: Path) -> None:
+async def test_an_engine_that_refuses_a_later_start_is_disabled(field: Field, tmp_path: Path) -> None:
     once = tmp_path / "once"
     outcome = await field.play(
         engine(f"start-once={once}", options="{restart=on}"), "random", games=3, variant="mnk:7,7,5", children=TIMES
     )
     assert len(field.games) == 3
-    assert outcome.benched
+    assert outcome.disabled
 
 
 async def test_messages_about_names_are_no_answer_to_about(field: Field) -> None:

@@ -1,4 +1,4 @@
-"""Tests what the side to move can reach in a game of four in a row with gravity, by a search to the end of the game.
+"""A search to the end of the game for four in a row with gravity: it tests whether the side to move reaches a score.
 
 Source of the search, and of its board of columns with a free row on top: P. Pons, "Solving Connect 4: how to build a
 perfect AI", 2015.
@@ -10,7 +10,7 @@ from noughts_referee.rules import Variant, members
 
 
 class ColumnBoard:
-    """Four in a row with gravity, as the searches see it: bit `column * (rows + 1) + height` is a cell."""
+    """The board of the searches: a cell is bit `column * (rows + 1) + height`. The bit above each column stays free."""
 
     def __init__(self, variant: Variant) -> None:
         self.columns = variant.columns
@@ -31,7 +31,7 @@ class ColumnBoard:
 class ColumnSearch:
     """The search in Python. It remembers each position that it has searched.
 
-    `effort` is spent by one for each position; the search raises Spent.
+    Each position costs 1 of `effort`. The search raises EffortSpent if that is spent.
     """
 
     def __init__(self, variant: Variant, effort: Effort, book: OpeningBook | None = None) -> None:
@@ -47,7 +47,7 @@ class ColumnSearch:
         self._columns = [((1 << board.rows) - 1) << column * height for column in middle_first]
         self._steps = (height - 1, height, height + 1)
         self._known: dict[int, tuple[int, int]] = {}
-        """The score that the side to move gets at least, and at most, by position."""
+        """By position: the least and the greatest score that the side to move can have, as far as they are known."""
 
     def reaches(self, score: int, own: int, other: int) -> bool:
         """Return whether the side to move, which has the stones `own`, gets at least `score` (see `FullSearch`)."""
@@ -61,18 +61,24 @@ class ColumnSearch:
         )
 
     def _reaches(self, score: int, own_bits: int, occupied_bits: int, danger: int, free: int) -> bool:
-        """Do the same if the side to move cannot win at once. `danger` is where the other side completes a line."""
+        """Return the same if the side to move cannot win at once.
+
+        Args:
+            danger: the free cells where the other side completes a line.
+            free: the number of free cells.
+        """
         if score > max(free - 2, 0) or score <= 1 - free:
             return score <= 1 - free
         moves = (occupied_bits + self._bottom) & self._board
         if forced := moves & danger:
-            # Of two threats, only one can be blocked.
+            # Only one of two threats can be blocked.
             moves = forced if forced.bit_count() == 1 else 0
-        # A stone below a cell that wins for the other side loses.
+        # A stone directly below a cell where the other side wins would lose.
         moves &= ~(danger >> 1)
         if not moves or free <= 2:
             return moves != 0 and score <= 0
-        # In each column, a bit above the stones ends them, so one number identifies both sides' stones.
+        # Adding the bottom row to the occupied cells sets one bit above the stones of each column. So this sum
+        # identifies the stones of both sides.
         key = occupied_bits + self._bottom + own_bits
         bounds = self._known.get(key)
         if bounds is None and self._book and self._cells - free == BOOK_STONES:
@@ -94,8 +100,10 @@ class ColumnSearch:
         return False
 
     def _winning(self, stones: int) -> int:
-        """Return the cells, taken or not, that complete a line of these stones."""
+        """Return the cells, free or occupied, that complete a line of these stones."""
+        # Vertical lines are completed only from above.
         cells = stones << 1 & stones << 2 & stones << 3
+        # In each other direction, the missing stone can be at either end or at one of the two places between.
         for step in self._steps:
             pair = stones << step & stones << 2 * step
             cells |= pair & (stones << 3 * step | stones >> step)

@@ -11,28 +11,30 @@ import wasmtime
 
 from noughts_bots.reference.columns.column_search import ColumnBoard
 from noughts_bots.reference.columns.opening_book import RECORD, OpeningBook
-from noughts_bots.reference.threats.effort import Effort, Spent
+from noughts_bots.reference.threats.effort import Effort, EffortSpent
 from noughts_referee.rules import Variant
 
 MODULE = Path(__file__).with_name("column_search.wasm")
 _SPENT = 2
-_POSITIONS_A_UNIT = 64
-"""Positions that cost one unit of effort: the module visits so many in the time of one position in Python."""
+"""The module's answer if the effort is spent. Its other answers are 0 and 1, for no and yes."""
+_POSITIONS_PER_UNIT = 64
+"""Positions for one unit of effort: the module visits this number in the time of one position in Python."""
 _GRANTED_UNITS = 1_024
-"""Units of effort between two looks at it: 5 ms."""
+"""Units of effort that are granted at once: the module needs about 5 ms for them."""
 _PAGE = 1 << 16
 """Bytes of a page of the module's memory."""
 
 
 class CompiledSearch:
-    """Answers the questions of `ColumnSearch`; it remembers the last positions up to a fixed number (8 MiB)."""
+    """Returns the same results as `ColumnSearch`. It remembers only the last positions, in 8 MiB."""
 
     def __init__(self, variant: Variant, effort: Effort, book: OpeningBook | None = None) -> None:
         self._meter = _Meter(effort)
         self._to_columns = ColumnBoard(variant).stones
         engine, module = _compiled_module()
         self._store = wasmtime.Store(engine)
-        # The module holds the function. If the function held this object, only the garbage collector could free both.
+        # The module refers to this function. If the function referred to `self`, only the garbage collector could free
+        # both.
         grant = wasmtime.Func(self._store, wasmtime.FuncType([], [wasmtime.ValType.i64()]), self._meter.grant)
         exports = wasmtime.Instance(self._store, module, [grant]).exports(self._store)
         self._functions = {name: exports[name] for name in ("prepare", "reaches", "left", "use_book")}
@@ -52,13 +54,13 @@ class CompiledSearch:
     def reaches(self, score: int, own: int, other: int) -> bool:
         """Return whether the side to move, which has the stones `own`, gets at least `score`.
 
-        See `FullSearch` for the scores. Raises Spent.
+        See `FullSearch` for the scores. Raises EffortSpent.
         """
         own_bits = self._to_columns(own)
         answer = self._call("reaches", score, own_bits, own_bits | self._to_columns(other))
         if answer == _SPENT:
-            raise Spent
-        self.effort.give_back(self._call("left") // _POSITIONS_A_UNIT)
+            raise EffortSpent
+        self.effort.give_back(self._call("left") // _POSITIONS_PER_UNIT)
         return answer == 1
 
     def _call(self, name: str, *values: int) -> int:
@@ -83,8 +85,8 @@ class _Meter:
         self.effort = effort
 
     def grant(self) -> int:
-        """Return how many more positions the module may visit; 0 ends its search."""
-        return self.effort.grant(_GRANTED_UNITS) * _POSITIONS_A_UNIT
+        """Return the number of positions that the module can visit before it calls this again; 0 ends its search."""
+        return self.effort.grant(_GRANTED_UNITS) * _POSITIONS_PER_UNIT
 
 
 @cache

@@ -1,8 +1,9 @@
 """The values of all positions of Connect Four after twelve moves, from the package bitbully-databases.
 
-Its file has a record of five bytes for each position: a number for the position, and the value. Of two mirror images it
-has only one. The records are sorted by that number. The value is 100 less the half-moves until the side to move wins,
-the negative of that if it loses, and 0 for a draw. The file has no positions in which the side to move can win at once.
+The file has a record of five bytes for each position: a number that identifies the position, and the value. The records
+are sorted by this number. Of a position and its mirror image, the file has only one. The value is 100 less the
+half-moves until the side to move wins, the negative of that if it loses, and 0 for a draw. Positions in which the side
+to move can win at once are missing.
 """
 
 import mmap
@@ -64,8 +65,8 @@ class OpeningBook:
 def _code(own_bits: int, occupied_bits: int, columns: Iterable[int]) -> int:
     """Return the number of a position in the book, as a signed number of 32 bits.
 
-    For each column it has the stones from the bottom: `10` if they belong to the side to move, `11` if not, and `0` at
-    the end of the column.
+    Its bits are the stones of each column from the bottom: `10` for a stone of the side to move, `11` for a stone of
+    the other side, and `0` at the end of the column.
     """
     code = 0
     for column in columns:

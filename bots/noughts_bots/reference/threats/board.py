@@ -1,8 +1,9 @@
-"""The number of stones that each line still misses, for all lines at once.
+"""The number of stones that each line still misses, computed for all lines at once.
 
-A line is a bit of an integer here. The number that each line misses is binary, with its digits in several integers
-("bit slices"). One subtraction with borrow, five operations on integers, takes one from every line through a cell. So a
-stone costs about the same on every board, nothing has to be undone, and the rules are only the variant's lines.
+Here a line is a bit of an integer. The number of stones that a line misses is binary, and each binary digit of all
+lines together is an integer ("bit slices"). A stone subtracts one from the number of every line through its cell: one
+subtraction with borrow on these integers. So a stone costs about the same time on every board. The integers never
+change, so a search undoes nothing.
 """
 
 from typing import NamedTuple
@@ -17,13 +18,12 @@ class Stones(NamedTuple):
     cells: int
     """The cells with stones, as a set."""
     touched: int
-    """The lines that hold at least one of them, which the other side cannot complete."""
+    """The lines with at least one of these stones, which the other side cannot complete."""
     ones: int
-    """The binary digits of the number that each line misses, ..."""
+    """The lines whose number of missing stones has this binary digit. The number is at most 30."""
     twos: int
     fours: int
     eights: int
-    """... which is 30 at most."""
     sixteens: int
     side: int = 0
     """The owner: 0 moved first, 1 second."""
@@ -57,7 +57,7 @@ class Board:
         return stones
 
     def placed(self, stones: Stones, cell: int) -> Stones:
-        """Return the stones with one more on `cell`, which must be free."""
+        """Return the stones with one more stone on `cell`, which must be free."""
         cells, touched, ones, twos, fours, eights, sixteens, side = stones
         borrow = self.through[cell]
         touched |= borrow
@@ -82,7 +82,7 @@ class Board:
         return sum(1 << cell for cell in members(cells) if forbids(own.cells, other.cells, cell, own.side) is None)
 
     def gaps(self, lines: int, stones: Stones) -> int:
-        """Return what these lines together miss of a side's stones, as a set of cells."""
+        """Return the cells of these lines without a stone of this side, as a set."""
         cells = 0
         all_lines = self.lines
         bits = self.bits
@@ -97,7 +97,7 @@ class Board:
         return self.gaps(missing_one(own, other), own)
 
     def surroundings(self, cells: int) -> int:
-        """Return the cells at most two places from one of these on a line, as a set."""
+        """Return the cells that are at most two places from one of `cells` on a line, as a set."""
         near = 0
         for cell in members(cells):
             near |= self.near[cell]
@@ -107,9 +107,9 @@ class Board:
 class RuledBoard(Board):
     """The board for variants in which a complete line does not always count: exactly five, renju and caro.
 
-    A spoiled line (a stone next to it would make six) is counted as missing sixteen more stones. A line blocked by the
-    other side at both ends is counted as holding a stone of that side. So a search without these rules finds only lines
-    that win. In renju Black's lines are spoiled, because Black must not make six, and White's are not.
+    A spoiled line (with an own stone next to it, which would make six) counts as missing sixteen more stones. A line
+    that the other side blocks at both ends counts as a line with a stone of that side. So the search, which does not
+    know these rules, finds only lines that win. In renju only Black's lines can be spoiled, because White may make six.
 
     Two rules are not covered: in caro a line blocked at one end can also be answered at its other end, and in renju a
     stone of White can forbid Black a cell. There, attacks are likely to win but not certain.

@@ -1,8 +1,8 @@
-"""Threats, and the search for a win by them: continuous fours, and fours and threes.
+"""Threats, and the search for wins by threats: by continuous fours, and by fours and threes.
 
 The names are those of five in a row. With k in a row, a "four" is a line that misses one stone, and a "three" is a
 stone after which two such lines at once are threatened. A threat has few answers, all known exactly, so such attacks
-can be followed much further than other moves.
+can be searched much deeper than other moves.
 
 Source: L. V. Allis, H. J. van den Herik, M. P. H. Huntjens, "Go-Moku and Threat-Space Search", 1993. In contrast to it,
 the answers to a threat are tried one by one instead of all at once, so every win found is real.
@@ -11,6 +11,9 @@ the answers to a threat are tried one by one instead of all at once, so every wi
 from noughts_bots.reference.threats.board import Board, Stones, missing_three, missing_two
 from noughts_bots.reference.threats.effort import Effort
 from noughts_referee.rules import members
+
+_FOURS_NODES = 50
+"""Positions of each search by fours within a search by threats."""
 
 
 class Fours:
@@ -39,43 +42,45 @@ class Fours:
         self.makers = makers
         """The cells where a stone makes a four and is legal, as a set."""
         self.twice = twice
-        """The cells where a stone makes two fours, or an open one, so that two cells complete a line."""
+        """The cells where a stone makes two fours, or one open four: two cells then complete a line."""
 
     def answers(self) -> int:
         """Return the cells where the other side's stone leaves no cell that makes two fours, as a set.
 
         The other side can answer elsewhere only if it first gains time with a four of its own.
         """
-        answers = -1  # every cell
+        answers = -1  # all bits: every cell
         for cell in members(self.twice):
             bit = 1 << cell
             partners = 0
             for pair in self.pairs:
                 if pair & bit:
                     partners |= pair
-            # One of two fours can be stopped in advance; of three, at least two remain.
+            # `partners` has this cell and the other cell of each four. With two fours, a stone on any of these three
+            # cells stops one of them in advance. With more fours, at least two remain unless it is on the cell itself.
             answers &= partners if partners.bit_count() == 3 else bit
         return answers
 
 
 class Attack:
-    """Searches for wins in which every move of the attacker is a threat. Wins found are certain."""
+    """Searches for wins in which every move of the attacker is a threat. A win that it finds is certain."""
 
     def __init__(self, board: Board, effort: Effort) -> None:
         self._board = board
         self._effort = effort
         self._nodes_left = 0
-        # Positions after an exchange without a win by fours, and others with the depth to which no win was found.
-        self._refuted: set[tuple[int, int]] = set()
-        self._hopeless: dict[tuple[int, int], int] = {}
+        self._without_win_by_fours: set[tuple[int, int]] = set()
+        """Positions (own stones, other stones) in which this search by fours has found no win."""
+        self._without_win_to_depth: dict[tuple[int, int], int] = {}
+        """Positions in which no win by threats was found, with the depth of the search."""
 
     def by_fours(self, own: Stones, other: Stones, nodes: int) -> tuple[int, ...]:
-        """Return the attacker's stones up to the one that makes two fours; empty if `nodes` positions show none.
+        """Return the attacker's stones up to the one that makes two fours; empty without a win in `nodes` positions.
 
         `own` is to move and cannot win at once. The win takes two half-moves for each stone, and one more.
         """
         self._nodes_left = nodes
-        self._refuted.clear()
+        self._without_win_by_fours.clear()
         return self._by_fours(own, other)
 
     def _by_fours(self, own: Stones, other: Stones) -> tuple[int, ...]:
@@ -86,42 +91,43 @@ class Attack:
         if not fours.makers:
             return ()
         danger = board.winning_cells(other, own)
+        if danger.bit_count() > 1:
+            return ()
         # If the other side has a four, only a stone that stops it is in time.
         twice = fours.twice & danger if danger else fours.twice
-        if danger & (danger - 1):
-            return ()
         if twice:
             return (twice.bit_length() - 1,)
         for attack, reply in _exchanges(fours, danger):
             if self._nodes_left < 0:
                 break
-            own_then, other_then = board.placed(own, attack), board.placed(other, reply)
-            question = (own_then.cells, other_then.cells)
-            if question not in self._refuted:
+            own_then = board.placed(own, attack)
+            other_then = board.placed(other, reply)
+            key = (own_then.cells, other_then.cells)
+            if key not in self._without_win_by_fours:
                 rest = self._by_fours(own_then, other_then)
                 if rest:
                     return (attack, *rest)
-                self._refuted.add(question)
+                self._without_win_by_fours.add(key)
         return ()
 
     def by_threats(self, own: Stones, other: Stones, depth: int) -> tuple[int, int]:
-        """Return a stone that wins by fours and threes, and the upper limit of half-moves to the win; (0, 0) if none.
+        """Return a stone that wins by fours and threes, and an upper limit of the half-moves to the win.
 
-        At most `depth` of them come before continuous fours.
+        Return (0, 0) if no win is found. At most `depth` fours and threes come before continuous fours.
         """
         self._effort.spend()
         board = self._board
         fours = Fours(board, own, other)
         danger = board.winning_cells(other, own)
-        if danger & (danger - 1):
+        if danger.bit_count() > 1:
             return 0, 0
         twice = fours.twice & danger if danger else fours.twice
         if twice:
             return twice.bit_length() - 1, 3
-        question = (own.cells, other.cells)
-        if self._hopeless.get(question, -1) >= depth:
+        key = (own.cells, other.cells)
+        if self._without_win_to_depth.get(key, -1) >= depth:
             return 0, 0
-        if fours.makers and (stones := self.by_fours(own, other, 50)):
+        if fours.makers and (stones := self.by_fours(own, other, _FOURS_NODES)):
             return stones[0], 2 * len(stones) + 1
         if depth:
             for attack, reply in _exchanges(fours, danger):
@@ -132,7 +138,7 @@ class Attack:
                 attack, plies = self._by_threes(own, other, fours, depth)
                 if plies:
                     return attack, plies
-        self._hopeless[question] = depth
+        self._without_win_to_depth[key] = depth
         return 0, 0
 
     def _by_threes(self, own: Stones, other: Stones, fours: Fours, depth: int) -> tuple[int, int]:
@@ -158,11 +164,14 @@ class Attack:
 
 
 def _exchanges(fours: Fours, danger: int) -> list[tuple[int, int]]:
-    """Return each stone that makes a four, and the forced answer; in danger, only those that stop it."""
+    """Return each stone that makes a four, with the forced answer.
+
+    If the other side has a four, `danger` is the cell that completes it, and the stone must be on it.
+    """
     exchanges = []
     makers = fours.makers & danger if danger else fours.makers
     for pair in fours.pairs:
-        low, high = (pair & -pair).bit_length() - 1, pair.bit_length() - 1
+        low, high = (pair & -pair).bit_length() - 1, pair.bit_length() - 1  # the two cells; faster than `members`
         if makers >> low & 1:
             exchanges.append((low, high))
         if makers >> high & 1:

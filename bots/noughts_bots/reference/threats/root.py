@@ -1,22 +1,22 @@
-"""The search of one position: first urgent moves, then threats, then increasing depth."""
+"""The search of one position: urgent moves first, then wins by threats, then all moves with increasing depth."""
 
-from noughts_bots.reference.candidate_bot import Considered
+from noughts_bots.reference.candidate_bot import Evaluation
 from noughts_bots.reference.threats.board import Board
-from noughts_bots.reference.threats.effort import Effort, Spent
+from noughts_bots.reference.threats.effort import Effort, EffortSpent
 from noughts_bots.reference.threats.fours import Attack, Fours
-from noughts_bots.reference.threats.search import CERTAIN, INFINITY, WON, Search, Table, evaluation
+from noughts_bots.reference.threats.search import CERTAIN, INFINITY, WON, Search, Table, static_value
 from noughts_referee.rules import members
 
-# A win by threats is searched first, because it ends the search, with at most this share of the effort.
 _ATTACK_SHARE = 0.3
+"""The largest share of the effort for a win by threats. It is searched first, because it ends the search."""
 _FOURS_NODES = 2000
 _THREATS_DEPTHS = range(1, 7)
-# Half-moves. Together with threats, the recursion stays far from the interpreter's limit.
 _DEEPEST = 60
+"""The largest depth in half-moves. With threats, the recursion stays far from the interpreter's limit."""
 
 
-class Thought:
-    """Searches one position as long as its effort lasts. `considered` is the best answer so far."""
+class PositionSearch:
+    """Searches one position as long as its effort lasts. `evaluation` is the best answer so far."""
 
     def __init__(self, board: Board, own: int, other: int, side: int, table: Table) -> None:
         self._board = board
@@ -25,37 +25,41 @@ class Thought:
         self._free = board.legal(self._own, self._other, board.full & ~(own | other))
         self._table = table
         self._rest: list[int] = []
-        """Moves searched only if all others lose."""
-        # A legal answer in any case.
-        self.considered = Considered(((self._free & -self._free).bit_length() - 1,))
+        """Moves that are searched only if all others lose."""
+        lowest_free = (self._free & -self._free).bit_length() - 1
+        # There is a legal answer in any case.
+        self.evaluation = Evaluation((lowest_free,))
 
     def think(self, effort: Effort) -> None:
-        """Improve `considered` until nothing can change it or the effort is spent."""
+        """Improve `evaluation` until nothing can change it or the effort is spent."""
         try:
             search = Search(self._board, effort, self._table)
             moves = self._moves(search)
-            if len(moves) > 1 and not self._attacks(effort):
+            if len(moves) > 1 and not self._finds_attack(effort):
                 self._deepen(search, moves, effort)
-        except Spent:
+        except EffortSpent:
             pass
 
     def _moves(self, search: Search) -> list[int]:
-        """Return the moves to search, the most promising first; at most one if the decision is made."""
+        """Return the moves to search, the most promising first. If no search is needed, set `evaluation`.
+
+        There is then at most one move.
+        """
         board, own, other = self._board, self._own, self._other
         if winning := board.winning_cells(own, other):
             self._decide(tuple(members(winning)), WON - 1)
             return []
         if danger := board.winning_cells(other, own) & self._free:
-            # Two cannot both be stopped, but the opponent might not see it.
+            # If there are two such cells, only one can be blocked, but the opponent can overlook the other one.
             block = next(members(danger))
-            value = 2 - WON if danger & (danger - 1) else -evaluation(other, board.placed(own, block))
+            value = 2 - WON if danger.bit_count() > 1 else -static_value(other, board.placed(own, block))
             self._decide((block,), value)
             return []
         if not own.cells | other.cells:
             # The first stone is placed at random on one of the cells with the most lines.
             counts = {cell: board.through[cell].bit_count() for cell in members(self._free)}
             most = max(counts.values())
-            self.considered = Considered(tuple(cell for cell, count in counts.items() if count == most))
+            self.evaluation = Evaluation(tuple(cell for cell, count in counts.items() if count == most))
             return []
         fours = Fours(board, own, other)
         if fours.twice:
@@ -66,21 +70,21 @@ class Thought:
         threats = Fours(board, other, own)
         if threats.twice:
             answers = threats.answers() & self._free | fours.makers
-            # If no answer is sufficient, all are equally bad, and the likeliest is played.
+            # If no answer is sufficient, all moves lose, and the most promising one is played.
             if answers:
                 moves = search.ordered(answers, own, other)
                 self._rest = []
         if not moves:
             moves, self._rest = self._rest, []
         if moves:
-            self.considered = Considered((moves[0],))
+            self.evaluation = Evaluation((moves[0],))
         return moves
 
     def _decide(self, cells: tuple[int, ...], value: int) -> None:
-        self.considered = Considered(cells, scores=dict.fromkeys(cells, value))
+        self.evaluation = Evaluation(cells, scores=dict.fromkeys(cells, value))
 
-    def _attacks(self, effort: Effort) -> bool:
-        """Return whether a win by threats was found, which is then the answer."""
+    def _finds_attack(self, effort: Effort) -> bool:
+        """Search for a win by threats, set it as the evaluation, and return whether there is one."""
         part = effort.part(_ATTACK_SHARE)
         attack = Attack(self._board, part)
         try:
@@ -92,14 +96,14 @@ class Thought:
                 if plies:
                     self._decide((cell,), WON - plies)
                     return True
-        except Spent:
+        except EffortSpent:
             pass
         finally:
             effort.add(part)
         return False
 
     def _deepen(self, search: Search, moves: list[int], effort: Effort) -> None:
-        """Search with increasing depth, each time with the best moves of the last time first."""
+        """Search with increasing depth. Each search begins with the best moves of the one before."""
         for depth in range(1, min(self._free.bit_count(), _DEEPEST) + 1):
             values: dict[int, int] = {}
             best = -INFINITY
@@ -108,12 +112,12 @@ class Thought:
                 values[cell] = value
                 if value > best:
                     best = value
-                    # Moves that are no longer searched so deep keep their earlier scores.
-                    scores = {**self.considered.scores, **values}
-                    self.considered = Considered((cell,), scores=scores)
+                    # Moves that this depth has not searched yet keep their earlier scores.
+                    scores = {**self.evaluation.scores, **values}
+                    self.evaluation = Evaluation((cell,), scores=scores)
                 if best > CERTAIN:
                     break
-            self.considered = Considered(self.considered.candidates, scores={**self.considered.scores, **values})
+            self.evaluation = Evaluation(self.evaluation.candidates, scores={**self.evaluation.scores, **values})
             if abs(best) > CERTAIN:
                 if best > 0 or not self._rest:
                     return
@@ -121,6 +125,6 @@ class Thought:
                 moves = moves + self._rest
                 self._rest = []
             moves.sort(key=lambda cell: -values.get(cell, -INFINITY))
-            first = self.considered.candidates[0]
+            first = self.evaluation.candidates[0]
             moves.remove(first)
             moves.insert(0, first)

@@ -12,20 +12,24 @@ from noughts_bots.reference.threats.fours import Attack, Fours
 from noughts_referee.rules import members
 
 WON = 1_000_000
-"""A win in n half-moves is worth WON - n, a loss -WON + n."""
+"""The value of a win in n half-moves is WON - n, that of a loss -WON + n."""
 CERTAIN = WON - 10_000
 """A larger value is a proven win, and a value below its negative a proven loss."""
 INFINITY = WON + 1
 _LIKELY_LOST = -100_000
-"""Approximate value for a side without a sufficient quiet answer to a threat, if its own fours were not tried."""
+"""The value, plus the static value, of a side whose answers to a threat all lose, if its own fours were not tried."""
 
 EVERY_MOVE_CELLS = 36
 """Up to this many cells every move is searched; on larger boards only the most promising ones."""
 _WIDTH = 14
-_TABLE_ENTRIES = 1 << 17
-_LEAF_FOURS = 24
+"""The number of moves that are searched on larger boards, if they do not all lose."""
+_MOST_TABLE_ENTRIES = 1 << 17
+_LEAF_FOURS_NODES = 24
+"""Positions of the search by fours at a leaf."""
 _EXACT, _AT_LEAST, _AT_MOST = 0, 1, 2
 _NO_CELL = -1
+_FIRST_RATING = 1 << 20
+"""Larger than all ratings of moves."""
 
 Table = dict[tuple[int, int], tuple[int, int, int, int]]
 """For each position (own stones, other stones): depth, value, kind of value, best cell."""
@@ -45,7 +49,8 @@ class Search:
     def value(self, own: Stones, other: Stones, depth: int, alpha: int, beta: int, ply: int = 0) -> int:
         """Return the value for `own`, which is to move, if it is between `alpha` and `beta`; else a bound.
 
-        There must be no line yet. A proven result counts from the root, `ply` half-moves earlier. Raises Spent.
+        There must be no complete line. The distance of a proven result counts from the root, which is `ply` half-moves
+        earlier. Raises EffortSpent.
         """
         self._effort.spend()
         board = self._board
@@ -53,7 +58,7 @@ class Search:
             return WON - ply - 1
         danger = board.winning_cells(other, own)
         if danger:
-            if danger & (danger - 1) or not board.legal(own, other, danger):
+            if danger.bit_count() > 1 or not board.legal(own, other, danger):
                 return ply + 2 - WON
             forced = board.placed(own, danger.bit_length() - 1)
             return -self.value(other, forced, depth, -beta, -alpha, ply + 1)
@@ -68,19 +73,19 @@ class Search:
         return self._inner(own, other, fours, threats, depth, alpha, beta, ply)
 
     def _leaf(self, own: Stones, other: Stones, fours: Fours, threats: Fours, alpha: int, beta: int, ply: int) -> int:
-        if len(fours.pairs) > 1 and (stones := self._attack.by_fours(own, other, _LEAF_FOURS)):
+        if len(fours.pairs) > 1 and (stones := self._attack.by_fours(own, other, _LEAF_FOURS_NODES)):
             return WON - ply - 2 * len(stones) - 1
-        static = evaluation(own, other)
+        static = static_value(own, other)
         if not threats.twice:
             return static
-        # The other side threatens to make two fours. The answers can be worth less than no move at all.
+        # The other side threatens to make two fours, so the static value would be too good: try the answers.
         best = -INFINITY
         for cell in self.ordered(self._board.legal(own, other, threats.answers()), own, other):
             value = -self.value(other, self._board.placed(own, cell), 0, -beta, -max(alpha, best), ply + 1)
             best = max(best, value)
             if best >= beta:
                 break
-        # Our own fours were not tried, so a loss is likely but not proven.
+        # The side's own fours were not tried, so a loss is likely but not proven.
         return best if best > -CERTAIN else _LIKELY_LOST + static
 
     def _inner(
@@ -112,11 +117,12 @@ class Search:
         best_cell = _NO_CELL
         floor = alpha
         for number, cell in enumerate(moves):
-            # Answers to a threat do not reduce the depth.
             if number >= width and best > -CERTAIN:
                 break
-            best, best_cell, floor = self._try(own, other, cell, depth - (not answers >> cell & 1), best, best_cell,
-                                               floor, beta, ply)  # fmt: skip
+            is_answer = answers >> cell & 1
+            # Answers to a threat do not reduce the depth.
+            depth_after = depth if is_answer else depth - 1
+            best, best_cell, floor = self._try(own, other, cell, depth_after, best, best_cell, floor, beta, ply)
             if best >= beta:
                 break
         if best <= -CERTAIN and rest:
@@ -126,7 +132,7 @@ class Search:
                 if best > -CERTAIN:
                     break
         kind = _AT_LEAST if best >= beta else _EXACT if best > alpha else _AT_MOST
-        if len(self._table) >= _TABLE_ENTRIES:
+        if len(self._table) >= _MOST_TABLE_ENTRIES:
             self._table.clear()
         self._table[key] = (depth, _nearer(best, ply), kind, best_cell)
         return best
@@ -135,7 +141,7 @@ class Search:
         self, own: Stones, other: Stones, cell: int, depth: int, best: int, best_cell: int, alpha: int, beta: int,
         ply: int,
     ) -> tuple[int, int, int]:  # fmt: skip
-        """Search a move. Return the best value, its cell and the new alpha."""
+        """Search a move. Return the best value so far, its cell and the new alpha."""
         value = self.after(own, other, cell, depth, alpha, beta, ply, first=best_cell == _NO_CELL)
         if value > best:
             return value, cell, max(alpha, value)
@@ -146,7 +152,8 @@ class Search:
     ) -> int:
         """Return the value of a stone on `cell` for its owner, if it is between alpha and beta; else a bound.
 
-        Moves after the first are first tested only for being better than alpha. A forbidden stone loses.
+        Moves other than the first are first searched with a null window, which shows whether they exceed alpha. A
+        forbidden stone loses.
         """
         if not self._board.legal(own, other, 1 << cell):
             return ply + 1 - WON
@@ -158,9 +165,9 @@ class Search:
         return -self.value(other, placed, depth, -beta, -alpha, ply + 1)
 
     def candidates(self, own: Stones, other: Stones) -> tuple[int, int]:
-        """Return the free cells to search, and the other free ones.
+        """Return the free cells to search, and the free cells to search if those all lose, as sets.
 
-        On small boards these are the cells on lines that can still be completed, and none.
+        On small boards the first set has all cells on lines that can still be completed, and the second is empty.
         """
         board = self._board
         occupied = own.cells | other.cells
@@ -173,7 +180,7 @@ class Search:
 
     def ordered(self, cells: int, own: Stones, other: Stones, hint: int = _NO_CELL) -> list[int]:
         """Return the cells of a set, the most promising first and `hint` before all others."""
-        # The owner of the lines matters little, because a stone takes the cell from the other side.
+        # The lines of both sides count alike, because a stone also takes the cell from the other side.
         two = missing_two(own, other) | missing_two(other, own)
         three = missing_three(own, other) | missing_three(other, own)
         open_lines = own.touched ^ other.touched
@@ -189,15 +196,15 @@ class Search:
                 + (lines & free_lines).bit_count()
             )
             # Among equal cells the lowest comes first.
-            rated.append((rating if cell != hint else 1 << 20, -cell))
+            rated.append((rating if cell != hint else _FIRST_RATING, -cell))
         rated.sort(reverse=True)
         return [-cell for _, cell in rated]
 
 
-def evaluation(own: Stones, other: Stones) -> int:
-    """Return the static value for `own`, which is to move: lines that can still be completed, by what they miss.
+def static_value(own: Stones, other: Stones) -> int:
+    """Return the static value for `own`, which is to move: the lines that can still be completed, with their weights.
 
-    It is the same for every variant, and at most some thousands.
+    The weights depend on the number of missing stones, and not on the variant. The value is at most some thousands.
     """
     own_lines = own.touched & ~other.touched
     other_lines = other.touched & ~own.touched
@@ -212,9 +219,9 @@ def evaluation(own: Stones, other: Stones) -> int:
 
 
 def _nearer(value: int, plies: int) -> int:
-    """Return a proven result with its distance reduced by `plies` half-moves.
+    """Return a proven result with its distance reduced by `plies` half-moves; other values unchanged.
 
-    In the table, distances count from the position itself.
+    Values in the table have the distance from their position, other values the distance from the root.
     """
     if value > CERTAIN:
         return value + plies

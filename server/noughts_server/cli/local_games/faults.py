@@ -36,7 +36,7 @@ def _document(fault: LocalFault, spec: BotSpec) -> dict[str, Any]:
         "reason": fault.reason,
         "times": fault.times,
         "games": fault.games,
-        "benched": fault.benched,
+        "benched": fault.disabled,
         "first": first,
         "advice": _advice(fault, spec),
         "stderr": fault.stderr,
@@ -55,7 +55,7 @@ def show_faults(plan: LocalPlan, outcome: LocalOutcome) -> None:
             moves = f", after {list(first.moves)}" if first.moves else ""
             place = f"game {first.ordinal} at ply {first.ply} ({first.variant}, moving {first.side}){moves}"
             printing.note(f"  First in {place}{detail}.")
-        if fault.benched:
+        if fault.disabled:
             printing.note("  It failed to start three times in a row, so it lost its remaining games.")
         if advice := _advice(fault, specs[fault.bot]):
             printing.note(f"  {advice}")
@@ -75,5 +75,5 @@ def _advice(fault: LocalFault, spec: BotSpec) -> str:
 
 def exit_if_disabled(outcome: LocalOutcome) -> None:
     """End the program with exit code 1 if a bot could not be started. Call it after printing the result."""
-    if outcome.benched:
+    if outcome.disabled:
         raise SystemExit(FAILED)

@@ -13,12 +13,12 @@ cannot reach: it gets what the statements of the article do with it.
 from collections.abc import Callable
 
 from . import coursework, first_free, fives, minimax, nextstep, pascal, random_cell, three_stage
-from .boards import Considered
+from .boards import Evaluation
 
-__all__ = ["PLAYERS", "Considered"]
+__all__ = ["PLAYERS", "Evaluation"]
 
 # The options differ from player to player (level, depth, faster), hence the open argument list.
-PLAYERS: dict[str, Callable[..., Considered]] = {
+PLAYERS: dict[str, Callable[..., Evaluation]] = {
     "random": random_cell.consider,
     "first-free": first_free.consider,
     "three-stage": three_stage.consider,

@@ -8,7 +8,7 @@ EMPTY = "." * 9
 LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
 
 
-class Considered(NamedTuple):
+class Evaluation(NamedTuple):
     """A player's view of a board: the cells it draws its move from, their chances, and its scores.
 
     `weights` are in proportion to the chances of `candidates`; a fair lot has the weight 1 everywhere, a player
@@ -47,8 +47,8 @@ def has_line(board: str, mark: str) -> bool:
     return any(all(board[cell] == mark for cell in line) for line in LINES)
 
 
-def fair_lot(cells: tuple[int, ...], scores: dict[int, int] | None = None) -> Considered:
-    return Considered(cells, (1,) * len(cells), scores or {})
+def fair_lot(cells: tuple[int, ...], scores: dict[int, int] | None = None) -> Evaluation:
+    return Evaluation(cells, (1,) * len(cells), scores or {})
 
 
 def every_question() -> Iterator[tuple[str, str]]:

@@ -7,7 +7,7 @@ lie on a common line have to be used once each: the groups then ask the same que
 they are given to cells (`test_oracle.py` goes through all ways), and with the cells 0 to 7 a and k give b.
 """
 
-from .boards import LINES, Considered, check_question, fair_lot, free_cells
+from .boards import LINES, Evaluation, check_question, fair_lot, free_cells
 
 # The values of k as printed, group by group. Group a asks about x[a]; the last one starts from cell 7.
 PRINTED_K = ((2, 1, 6, 3, 8, 4), (0, 7, 4), (4, 6, 8, 5), (0, 5, 4), (0, 3, 1, 2), (2,), (8, 7), (6,))
@@ -32,7 +32,7 @@ def check(x: list[int], n: int) -> int:
     return k
 
 
-def low_level(board: str) -> Considered:
+def low_level(board: str) -> Evaluation:
     """`do { r = rand->Next(0,8); } while (x[r] != 0);`
 
     The upper bound of `Next` is exclusive, so cell 8 never comes up. With cell 8 alone left the loop would run
@@ -41,7 +41,7 @@ def low_level(board: str) -> Considered:
     return fair_lot(tuple(r for r in free_cells(board) if r < 8) or (8,))
 
 
-def dif_level(board: str, x: list[int]) -> Considered:
+def dif_level(board: str, x: list[int]) -> Evaluation:
     if x[4] == 0:
         return fair_lot((4,))
     k = check(x, 2)
@@ -53,7 +53,7 @@ def dif_level(board: str, x: list[int]) -> Considered:
     return low_level(board)
 
 
-def consider(board: str, me: str, level: int = 1) -> Considered:
+def consider(board: str, me: str, level: int = 1) -> Evaluation:
     check_question(board, me)
     # The computer's mark is 2 there, the human's 1.
     x = [0 if mark == "." else 2 if mark == me else 1 for mark in board]

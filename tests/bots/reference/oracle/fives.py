@@ -5,7 +5,7 @@ many of each there are. What it calls a window of two, three or four has no mark
 The board may have any size here; it is kept as rows of those numbers.
 """
 
-from .boards import Considered, check_question, fair_lot
+from .boards import Evaluation, check_question, fair_lot
 
 EMPTY, NOUGHT, CROSS = 0, 1, 6
 
@@ -73,7 +73,7 @@ def first_move(rows: int, columns: int) -> tuple[int, ...]:
     )
 
 
-def consider(board: str, me: str, columns: int = 3, rows: int = 3, k: int = 3) -> Considered:
+def consider(board: str, me: str, columns: int = 3, rows: int = 3, k: int = 3) -> Evaluation:
     check_question(board, me, columns, rows)
     field = to_rows(board, me, columns)
     priority = priorities(field, k)

@@ -4,7 +4,7 @@ Written without the bot's arithmetic: boards are strings, what is known of a mov
 list of the results that counted.
 """
 
-from .boards import Considered, check_question, fair_lot, free_cells, has_line, other, put
+from .boards import Evaluation, check_question, fair_lot, free_cells, has_line, other, put
 
 WON, OPEN, LOST = "won", "open", "lost"
 
@@ -44,7 +44,7 @@ class Learner:
         average = min(999, int(1000 * sum(results) / len(results) + 1e-9)) if results else 500
         return {LOST: 0, OPEN: 1000, WON: 2000}[self.proven.get((board, cell), OPEN)] + average
 
-    def consider(self, board: str, me: str) -> Considered:
+    def consider(self, board: str, me: str) -> Evaluation:
         check_question(board, me)
         assert board.count(me) - board.count(other(me)) == (-1 if me == "O" else 0), "not a position of a game"
         scores = {cell: self.rating(board, cell) for cell in free_cells(board)}

@@ -7,7 +7,7 @@ move; a bot has to move, so this module uses the loop of 002, and 003's tests be
 below it. On every board of a game that is not over, both are equal.
 """
 
-from .boards import Considered, check_question, fair_lot, free_cells, has_line, other, put
+from .boards import Evaluation, check_question, fair_lot, free_cells, has_line, other, put
 
 # Both functions depend on their arguments alone (the boards they write to are put back as they were), so that a
 # remembered value is the value. In 001 the depth is one of the arguments.
@@ -116,7 +116,7 @@ def _minimax_001(board: str, depth: int, is_max: bool, maximizer: str, horizon: 
     return best
 
 
-def consider(board: str, me: str, faster: bool = False, depth: int = NO_HORIZON) -> Considered:
+def consider(board: str, me: str, faster: bool = False, depth: int = NO_HORIZON) -> Evaluation:
     check_question(board, me)
     best_val = -10000
     best_move = -1

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from .boards import Considered, check_question
+from .boards import Evaluation, check_question
 from .pascal import fin, select_cell, to_position
 
 Ending = Callable[[list[int]], int]
@@ -83,11 +83,11 @@ def rayting(
     return ray
 
 
-def consider(board: str, me: str, depth: int = 9) -> Considered:
+def consider(board: str, me: str, depth: int = 9) -> Evaluation:
     check_question(board, me)
     if not 1 <= depth <= 9:
         raise ValueError(f"no such depth: {depth}")
     kl = to_position(board, me)
     ray = rayting(kl, depth)
     candidates, weights = select_cell(ray, 1)
-    return Considered(candidates, weights, {i - 1: ray[i] for i in range(1, 10) if kl[i] == 0})
+    return Evaluation(candidates, weights, {i - 1: ray[i] for i in range(1, 10) if kl[i] == 0})

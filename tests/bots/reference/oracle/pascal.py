@@ -4,7 +4,7 @@ Arrays start at 1 as in the article, so element 0 of a list is not used; the cel
 holds integers of any size: the printed `byte` could not hold the article's own 1000000.
 """
 
-from .boards import Considered, check_question
+from .boards import Evaluation, check_question
 
 LIN = (
     (),
@@ -138,7 +138,7 @@ def select_cell(ray: list[int], lvl: int) -> tuple[tuple[int, ...], tuple[int, .
     return tuple(i - 1 for i in cells), (1,) * len(cells)
 
 
-def consider(board: str, me: str, level: int = 1, kle: Kle = KLE) -> Considered:
+def consider(board: str, me: str, level: int = 1, kle: Kle = KLE) -> Evaluation:
     """`kle` is an argument for those tests only that ask what the order of its lines is good for."""
     check_question(board, me)
     if level not in (0, 1):
@@ -147,4 +147,4 @@ def consider(board: str, me: str, level: int = 1, kle: Kle = KLE) -> Considered:
     _, li = fin(kl)
     ray = rayting(kl, li, kle)
     candidates, weights = select_cell(ray, level)
-    return Considered(candidates, weights, {i - 1: ray[i] for i in range(1, 10) if kl[i] == 0})
+    return Evaluation(candidates, weights, {i - 1: ray[i] for i in range(1, 10) if kl[i] == 0})

@@ -5,7 +5,7 @@ nothing else: what is wrong with a file is not this player's business.
 """
 
 from . import pascal
-from .boards import Considered, check_question, free_cells, other
+from .boards import Evaluation, check_question, free_cells, other
 
 RayTable = dict[tuple[str, str], list[int]]
 
@@ -30,7 +30,7 @@ def swapped(board: str) -> str:
     return board.translate(str.maketrans("XO", "OX"))
 
 
-def consider(board: str, me: str, table: RayTable, lvl: int) -> Considered:
+def consider(board: str, me: str, table: RayTable, lvl: int) -> Evaluation:
     """A position that is not in the table has the rating 1 on each free cell; so has one that is 0 throughout."""
     check_question(board, me)
     kl = [0] + [0 if mark == "." else 1 for mark in board]
@@ -41,4 +41,4 @@ def consider(board: str, me: str, table: RayTable, lvl: int) -> Considered:
         ray = [0] + [1 - mark for mark in kl[1:]]
     candidates, weights = pascal.select_cell(ray, lvl)
     assert set(candidates) <= set(free_cells(board))
-    return Considered(candidates, weights, scores)
+    return Evaluation(candidates, weights, scores)

@@ -7,7 +7,7 @@ The page's `check_2_user` guards two of its three questions with `exit_flag` but
 page can put a second mark into cell 1. By then the game is over, and the first mark is the move.
 """
 
-from .boards import EMPTY, Considered, check_question, fair_lot, other
+from .boards import EMPTY, Evaluation, check_question, fair_lot, other
 
 WIN_USER_ARRAY = ("123", "456", "789", "147", "258", "369", "159", "357")
 
@@ -27,7 +27,7 @@ def two_and_a_blank(text: dict[str, str], znak: str) -> str | None:
     return None
 
 
-def opening() -> Considered:
+def opening() -> Evaluation:
     """`Math.round(Math.random() * (9 - 1) + 1)`, and the computer begins there if that is more than 3.
 
     Rounding gives the numbers 2 to 8 an interval of the length 1 each, 1 and 9 only half of that: in sixteenths
@@ -35,12 +35,12 @@ def opening() -> Considered:
     """
     sixteenths = {1: 1, 2: 2, 3: 2, 4: 2, 5: 2, 6: 2, 7: 2, 8: 2, 9: 1}
     rand_nums = [rand_num for rand_num in sixteenths if rand_num > 3]
-    return Considered(
+    return Evaluation(
         tuple(rand_num - 1 for rand_num in rand_nums), tuple(sixteenths[rand_num] for rand_num in rand_nums), {}
     )
 
 
-def consider(board: str, me: str) -> Considered:
+def consider(board: str, me: str) -> Evaluation:
     check_question(board, me)
     if board == EMPTY:
         return opening()

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from noughts_bots.reference.threats.board import Board, missing_one, missing_three, missing_two
 from noughts_bots.reference.threats.fours import Fours
-from noughts_bots.reference.threats.search import evaluation
+from noughts_bots.reference.threats.search import static_value
 from noughts_referee.rules import Variant, members, parse_variant
 
 from .plain_search import completing_cells, missing
@@ -69,7 +69,7 @@ def test_the_evaluation_is_the_sum_over_all_lines(game: tuple[Variant, list[int]
             expected += 1 + {2: 60, 3: 14}.get((line & ~own).bit_count(), 0)
         if line & other and not line & own:
             expected -= 1 + {2: 30, 3: 9}.get((line & ~other).bit_count(), 0)
-    assert evaluation(board.stones(own), board.stones(other)) == expected
+    assert static_value(board.stones(own), board.stones(other)) == expected
 
 
 @given(games())

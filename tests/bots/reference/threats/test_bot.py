@@ -59,17 +59,17 @@ def cell(row: int, column: int) -> int:
     ],
 )
 def test_tactics_with_known_answers(what: str, position: Position, cells: set[int], score: int | None) -> None:
-    considered = ThreatsBot().consider(position)
-    assert set(considered.candidates) <= cells, what
+    evaluation = ThreatsBot().consider(position)
+    assert set(evaluation.candidates) <= cells, what
     if score is not None:
-        assert {considered.scores[candidate] for candidate in considered.candidates} == {score}
+        assert {evaluation.scores[candidate] for candidate in evaluation.candidates} == {score}
 
 
 def test_in_a_lost_position_the_bot_delays_the_loss_and_scores_it() -> None:
-    considered = ThreatsBot().consider(on_gomoku(r7=".....OOOO......", r9="..X.X.X.X"))
-    (candidate,) = considered.candidates
+    evaluation = ThreatsBot().consider(on_gomoku(r7=".....OOOO......", r9="..X.X.X.X"))
+    (candidate,) = evaluation.candidates
     assert candidate in (cell(7, 4), cell(7, 9))
-    assert considered.scores == {candidate: -999_998}
+    assert evaluation.scores == {candidate: -999_998}
 
 
 def test_the_bot_wins_before_it_blocks() -> None:
@@ -84,10 +84,10 @@ def test_any_board_is_answered_with_a_free_cell(text: str) -> None:
 
 
 def test_the_score_of_the_best_move_of_a_drawn_position_is_a_draw() -> None:
-    considered = ThreatsBot().consider(Position.parse(TIC_TAC_TOE, "X........ O"))
-    assert considered.candidates == (4,)
-    assert considered.scores[4] == 0
-    assert max(considered.scores.values()) == 0
+    evaluation = ThreatsBot().consider(Position.parse(TIC_TAC_TOE, "X........ O"))
+    assert evaluation.candidates == (4,)
+    assert evaluation.scores[4] == 0
+    assert max(evaluation.scores.values()) == 0
 
 
 def test_the_first_stone_is_drawn_from_the_cells_with_the_most_lines() -> None:
@@ -136,8 +136,8 @@ def test_threats_does_not_lose_to_minimax(name: str) -> None:
             position = Position.after(variant, [first])
             while position.free:
                 mover = bots[position.side ^ side]
-                considered = mover.consider(position)
-                position.play(considered.candidates[0])
+                evaluation = mover.consider(position)
+                position.play(evaluation.candidates[0])
                 if variant.has_line(position.opponent):
                     assert mover is bots[0]
                     break

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from noughts_bots.reference.threats.board import Board
-from noughts_bots.reference.threats.effort import Effort, Spent
+from noughts_bots.reference.threats.effort import Effort, EffortSpent
 from noughts_bots.reference.threats.fours import Attack
 from noughts_bots.reference.threats.search import INFINITY, Search, Table
 from noughts_referee.rules import Position, Variant, parse_variant
@@ -169,7 +169,7 @@ def spend(effort: Effort, nodes: int) -> None:
 
 def test_the_effort_is_spent_at_the_node_it_was_given() -> None:
     effort = Effort(10)
-    with pytest.raises(Spent):
+    with pytest.raises(EffortSpent):
         spend(effort, 100)
     assert effort.nodes == 10
 
@@ -179,14 +179,14 @@ def test_the_effort_ends_at_its_deadline() -> None:
     effort = Effort(None, deadline=1.0, clock=lambda: now)
     spend(effort, 1000)
     now = 1.0
-    with pytest.raises(Spent):
+    with pytest.raises(EffortSpent):
         spend(effort, 10)
 
 
 def test_a_part_of_the_effort_counts_as_spent_once_it_is_added() -> None:
     effort = Effort(100)
     part = effort.part(0.3)
-    with pytest.raises(Spent):
+    with pytest.raises(EffortSpent):
         spend(part, 100)
     effort.add(part)
     assert (part.nodes, effort.nodes) == (30, 30)

@@ -159,7 +159,7 @@ class _Training:
                     return
                 start = time.perf_counter()
                 self._trainer.play()
-                self._learner.save_in_time()
+                self._learner.save_if_due()
                 self._seconds += time.perf_counter() - start
                 if games_played % _GAMES_PER_PROGRESS_UPDATE == 0:
                     show(games_played, games, self._progress_text())
