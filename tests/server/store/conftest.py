@@ -1,4 +1,4 @@
-"""All that is true of the store is true of each database."""
+"""Every test of the store runs on SQLite and on PostgreSQL."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +11,7 @@ from tests.support.settings import repetitions
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Try each test on PostgreSQL with its first parameters, unless all is tried: the statements are the same.
+    """Run each test on PostgreSQL only with its first parameters, except in thorough runs: the statements are the same.
 
     One test of each module runs there in `make test`, the others in `make test-long`.
     """
@@ -35,13 +35,13 @@ def _is_first_of_its_test(item: pytest.Item, tried: set[object]) -> bool:
 
 
 def _kind_of(item: pytest.Item) -> str | None:
-    called = getattr(item, "callspec", None)
-    return called.params.get("database_kind") if called is not None else None
+    callspec = getattr(item, "callspec", None)
+    return callspec.params.get("database_kind") if callspec is not None else None
 
 
 @pytest.fixture(params=[SQLITE, POSTGRESQL], autouse=True)
 def database_kind(request: pytest.FixtureRequest) -> Iterator[str]:
-    """The kind of the test's databases. Modules about one kind only override it."""
-    # The one process is PostgreSQL's, at the first of them.
+    """The kind of the test's databases. Modules about only one kind override this fixture."""
+    # The first test on PostgreSQL starts its process.
     with processes_allowed(True), databases_of(request.param, reused=True):
         yield request.param

@@ -1,4 +1,4 @@
-"""Passwords in the addresses of databases are in no message."""
+"""No message repeats a password from the address of a database."""
 
 import pytest
 
@@ -10,8 +10,8 @@ PASSWORD = "very-secret"
 
 def test_name_of_a_database_has_no_password() -> None:
     url = f"postgresql://me:{PASSWORD}@host/x?password={PASSWORD}&sslpassword={PASSWORD}&connect_timeout=3"
-    shown = postgresql.place(postgresql.parse_url(url))
-    assert shown == "postgresql+psycopg://me:***@host/x?connect_timeout=3"
+    name = postgresql.place(postgresql.parse_url(url))
+    assert name == "postgresql+psycopg://me:***@host/x?connect_timeout=3"
 
 
 @pytest.mark.parametrize("parse", [postgresql.parse_url, sqlite.parse_url])

@@ -1,4 +1,4 @@
-"""Scores of a bot by opponent, endings and times of its moves, against counts by hand."""
+"""Scores of a bot by opponent, endings and times of its moves, compared with counts over its list of games."""
 
 from functools import partial
 from random import Random
@@ -12,14 +12,14 @@ from noughts_server.store.games.bot_games import ScoreBySide, list_bot_games
 from noughts_server.store.games.bot_statistics import MoveTimes, bot_statistics
 from tests.support.arena import Arena
 
-from .test_bot_games import BOTS, play_some
+from .test_bot_games import BOTS, play_random_tournaments
 
 _SCORES = {Result.FIRST_WINS: Score(1), Result.DRAW: Score(draws=1), Result.SECOND_WINS: Score(losses=1)}
 
 
 @pytest.mark.long
 async def test_statistics_are_those_of_all_games(arena: Arena) -> None:
-    await play_some(arena, Random(4), 12)
+    await play_random_tournaments(arena, Random(4), 12)
     for bot in BOTS:
         games = (await arena.store.read(partial(list_bot_games, bot=bot, size=1000))).items
         opponents: dict[str, ScoreBySide] = {}
@@ -40,23 +40,23 @@ async def test_statistics_are_those_of_all_games(arena: Arena) -> None:
                 else:
                     by_side.second += score
                 terminations[game.termination] = terminations.get(game.termination, Score()) + score
-        found = await arena.store.read(partial(bot_statistics, bot=bot))
-        assert found.opponents == opponents
-        assert found.total.first == sum((each.first for each in opponents.values()), Score())
-        assert found.total.second == sum((each.second for each in opponents.values()), Score())
-        assert (found.games, dict(found.terminations)) == (len(games), terminations)
-        assert sorted(found.times_us) == sorted(times)
+        statistics = await arena.store.read(partial(bot_statistics, bot=bot))
+        assert statistics.opponents == opponents
+        assert statistics.total.first == sum((each.first for each in opponents.values()), Score())
+        assert statistics.total.second == sum((each.second for each in opponents.values()), Score())
+        assert (statistics.games, dict(statistics.terminations)) == (len(games), terminations)
+        assert sorted(statistics.times_us) == sorted(times)
 
 
-async def test_a_bot_without_games_has_none(arena: Arena) -> None:
+async def test_a_bot_without_games_has_empty_statistics(arena: Arena) -> None:
     await arena.tournament()
-    found = await arena.store.read(partial(bot_statistics, bot="ada"))
-    assert (found.opponents, found.games, MoveTimes.of(found.times_us)) == ({}, 0, MoveTimes())
+    statistics = await arena.store.read(partial(bot_statistics, bot="ada"))
+    assert (statistics.opponents, statistics.games, MoveTimes.of(statistics.times_us)) == ({}, 0, MoveTimes())
     with pytest.raises(NotFound):
         await arena.store.read(partial(bot_statistics, bot="nobody"))
 
 
-def test_percentiles_are_times_that_so_many_moves_do_not_exceed() -> None:
+def test_percentile_is_the_time_that_this_share_of_moves_does_not_exceed() -> None:
     assert MoveTimes.of(range(1, 101)) == MoveTimes(50, 90, 99, 100)
     assert MoveTimes.of([7]) == MoveTimes(7, 7, 7, 7)
     assert MoveTimes.of([3, 1, 2]) == MoveTimes(2, 3, 3, 3)

@@ -1,4 +1,4 @@
-"""Candidates on a real store: the same pairs follow and the same verdict, however their games arrive."""
+"""Tests of candidates on a real store: pairs and verdict do not depend on the order in which games arrive."""
 
 import math
 from collections.abc import AsyncIterator
@@ -24,9 +24,9 @@ from noughts_server.store.tournaments.tournaments import Tournament, get_tournam
 from tests.support.arena import NOW, Arena, open_arena
 
 BOTS = ("base", "ada", "bob", "cleo")
-WINS = {1: 3, 2: 6, 3: 4}
-"""The games that a candidate wins of 10; it draws two."""
-TEST: dict[str, Any] = {"schedule": CANDIDATES, "games_per_pair": 2_000, "sprt": "elo0=0,elo1=120,alpha=0.1"}
+WINS_OF_TEN = {1: 3, 2: 6, 3: 4}
+"""How many of 10 games each candidate (by entry number) wins; it draws two of them."""
+SETTINGS: dict[str, Any] = {"schedule": CANDIDATES, "games_per_pair": 2_000, "sprt": "elo0=0,elo1=120,alpha=0.1"}
 
 
 @pytest.fixture
@@ -35,34 +35,38 @@ async def arena(tmp_path: Path) -> AsyncIterator[Arena]:
         yield opened
 
 
-async def get(arena: Arena) -> Tournament:
+async def get_cup(arena: Arena) -> Tournament:
     return await arena.store.read(partial(get_tournament, slug="cup"))
 
 
-async def games_of(arena: Arena, tournament: Tournament, wins: dict[int, int]) -> list[FinishedGame]:
+async def scheduled_games(arena: Arena, tournament: Tournament, wins: dict[int, int]) -> list[FinishedGame]:
     """Return games of all slots so far, with openings of two plies; each slot always has the same game."""
     games = []
     for game in await arena.play(tournament):
-        candidate, luck = max(game.first, game.second), Draws(98, game.ordinal).below(10)
+        candidate, chance = max(game.first, game.second), Draws(98, game.ordinal).below(10)
         better = Result.SECOND_WINS if game.first == 0 else Result.FIRST_WINS
-        won = wins[candidate]
-        result = better if luck < won else Result.DRAW if luck < won + 2 else Result(4 - better)
+        if chance < wins[candidate]:
+            result = better
+        elif chance < wins[candidate] + 2:
+            result = Result.DRAW
+        else:
+            result = Result.FIRST_WINS if better is Result.SECOND_WINS else Result.SECOND_WINS
         games.append(game._replace(result=result, termination=Termination.LINE, opening_plies=2))
     return games
 
 
-async def play_all(arena: Arena, case: str = "in order", wins: dict[int, int] = WINS) -> Tournament:
-    """Play to the end, some games of the scheduled ones after the other."""
-    chance, others = Random(case), FoldingState()
-    while (tournament := await get(arena)).state is TournamentState.RUNNING:
-        games = await games_of(arena, tournament, wins)
+async def play_all(arena: Arena, case: str = "in order", wins: dict[int, int] = WINS_OF_TEN) -> Tournament:
+    """Commit scheduled games, a few at a time as `case` says, until the tournament ends."""
+    chance, other_state = Random(case), FoldingState()
+    while (tournament := await get_cup(arena)).state is TournamentState.RUNNING:
+        games = await scheduled_games(arena, tournament, wins)
         if case == "at once":
             await arena.commit(games)
             continue
         if case != "in order":
             chance.shuffle(games)
         if case == "two recorders":
-            arena.state, others = others, arena.state
+            arena.state, other_state = other_state, arena.state
         if case == "restarts":
             arena.state = FoldingState()
         await arena.commit(games[: 1 if case == "one by one" else chance.randint(1, 9)])
@@ -70,31 +74,31 @@ async def play_all(arena: Arena, case: str = "in order", wins: dict[int, int] = 
 
 
 @pytest.mark.at_length
-@pytest.mark.parametrize("wins", [WINS, {1: 3, 2: 4, 3: 2}], ids=["accepted", "dropped"])
+@pytest.mark.parametrize("wins", [WINS_OF_TEN, {1: 3, 2: 4, 3: 2}], ids=["accepted", "dropped"])
 async def test_the_same_pairs_are_played_in_whatever_order_games_end(tmp_path: Path, wins: dict[int, int]) -> None:
     """Also if another recorder stores some of them, or the cache is lost: a restart."""
-    seen: list[Any] = []
+    outcomes: list[Any] = []
     for case in ("in order", "shuffled", "two recorders", "restarts", "at once", "one by one"):
         async with open_arena(tmp_path / f"{case}.db") as arena:
-            await arena.tournament(bots=BOTS, **TEST)
+            await arena.tournament(bots=BOTS, **SETTINGS)
             ended = await play_all(arena, case, wins)
             pairs = arena.rows("SELECT ordinal, first_entry, second_entry, encounter FROM pairings ORDER BY 1")
-            seen.append((pairs, ended.match_counts, arena.snapshot()))
+            outcomes.append((pairs, ended.match_counts, arena.snapshot()))
             assert ended.games_total == ended.games_done == ended.folded == len(pairs)
-            checked = await arena.store.read(partial(check_database, errors_of=lambda game: ()))
-            assert checked.findings == []
-            candidates = read_candidates(ended.match_counts, TEST["sprt"], 3)
+            report = await arena.store.read(partial(check_database, errors_of=lambda game: ()))
+            assert report.findings == []
+            candidates = read_candidates(ended.match_counts, SETTINGS["sprt"], 3)
             assert [state for _, state in candidates] == (
-                ["stopped", "accepted", "stopped"] if wins is WINS else ["dropped"] * 3
+                ["stopped", "accepted", "stopped"] if wins is WINS_OF_TEN else ["dropped"] * 3
             )
-    assert all(each == seen[0] for each in seen)
+    assert all(outcome == outcomes[0] for outcome in outcomes)
 
 
 async def test_candidates_share_alpha_and_meet_only_the_base(arena: Arena) -> None:
-    tournament = await arena.tournament(bots=BOTS, **TEST)
+    tournament = await arena.tournament(bots=BOTS, **SETTINGS)
     ended = await play_all(arena)
     assert arena.rows("SELECT COUNT(*) FROM games WHERE 0 NOT IN (first_entry, second_entry)") == [(0,)]
-    [_, (best, state), _] = read_candidates(ended.match_counts, TEST["sprt"], 3)
+    [_, (best, state), _] = read_candidates(ended.match_counts, SETTINGS["sprt"], 3)
     assert state == "accepted"
     assert best.sprt is not None
     assert best.sprt.decision is Decision.H1
@@ -105,18 +109,21 @@ async def test_candidates_share_alpha_and_meet_only_the_base(arena: Arena) -> No
 
 
 async def test_a_dropped_candidate_gets_no_more_pairs(arena: Arena) -> None:
-    tournament = await arena.tournament(bots=BOTS, **TEST)
+    tournament = await arena.tournament(bots=BOTS, **SETTINGS)
     ended = await play_all(arena, "at once", wins={1: 3, 2: 4, 3: 2})
-    counted = sum(statistics.games for statistics, _ in read_candidates(ended.match_counts, TEST["sprt"], 3))
-    assert ended.games_total - counted <= tournament.games_total, "only pairs that were scheduled already"
-    last = {max(row): ordinal for ordinal, *row in arena.rows("SELECT ordinal, first_entry, second_entry FROM games")}
-    assert min(last.values()) < ended.games_total - tournament.games_total
+    counted_games = sum(statistics.games for statistics, _ in read_candidates(ended.match_counts, SETTINGS["sprt"], 3))
+    assert ended.games_total - counted_games <= tournament.games_total, "only pairs that were scheduled already"
+    # By candidate, which is the entry other than 0 in each game.
+    last_games = {
+        max(row): ordinal for ordinal, *row in arena.rows("SELECT ordinal, first_entry, second_entry FROM games")
+    }
+    assert min(last_games.values()) < ended.games_total - tournament.games_total
 
 
 async def test_a_withdrawn_candidate_is_out_without_a_decision(arena: Arena) -> None:
-    await arena.tournament(bots=BOTS, **TEST)
-    while (tournament := await get(arena)).state is TournamentState.RUNNING:
-        games = await games_of(arena, tournament, WINS)
+    await arena.tournament(bots=BOTS, **SETTINGS)
+    while (tournament := await get_cup(arena)).state is TournamentState.RUNNING:
+        games = await scheduled_games(arena, tournament, WINS_OF_TEN)
         await arena.commit(
             [
                 game._replace(result=Result.FIRST_WINS, termination=Termination.ADJUDICATED)
@@ -125,14 +132,14 @@ async def test_a_withdrawn_candidate_is_out_without_a_decision(arena: Arena) -> 
                 for game in games
             ]
         )
-    states = [state for _, state in read_candidates(tournament.match_counts, TEST["sprt"], 3)]
+    states = [state for _, state in read_candidates(tournament.match_counts, SETTINGS["sprt"], 3)]
     assert states[1] == "stopped"
     assert "accepted" not in states
 
 
 async def test_a_failed_transaction_leaves_no_trace(arena: Arena) -> None:
-    tournament = await arena.tournament(bots=BOTS, **TEST)
-    games = await games_of(arena, tournament, WINS)
+    tournament = await arena.tournament(bots=BOTS, **SETTINGS)
+    games = await scheduled_games(arena, tournament, WINS_OF_TEN)
 
     def commit_and_fail(connection: Any) -> None:
         commit_games(connection, games, arena.state, now_ms=NOW)
@@ -141,42 +148,43 @@ async def test_a_failed_transaction_leaves_no_trace(arena: Arena) -> None:
     await arena.commit(games[:3])
     with pytest.raises(ZeroDivisionError):
         await arena.store.write(commit_and_fail)
-    assert (await get(arena)).games_total == tournament.games_total
+    assert (await get_cup(arena)).games_total == tournament.games_total
     await arena.commit(games[3:])
-    assert (await get(arena)).games_total == 2 * tournament.games_total
+    assert (await get_cup(arena)).games_total == 2 * tournament.games_total
 
 
 async def test_candidates_can_be_paused(arena: Arena) -> None:
-    tournament = await arena.tournament(bots=BOTS, **TEST)
+    tournament = await arena.tournament(bots=BOTS, **SETTINGS)
     await arena.store.write(partial(pause_tournament, slug="cup"))
-    await arena.commit(await games_of_paused(arena, tournament))
+    await arena.commit(await games_claimed_before_a_pause(arena, tournament))
     await arena.store.write(partial(start_tournament, slug="cup", now_ms=NOW))
     assert (await play_all(arena)).state is TournamentState.FINISHED
 
 
-async def games_of_paused(arena: Arena, tournament: Tournament) -> list[FinishedGame]:
+async def games_claimed_before_a_pause(arena: Arena, tournament: Tournament) -> list[FinishedGame]:
+    """Start the tournament, claim its games, and pause it again."""
     await arena.store.write(partial(start_tournament, slug="cup", now_ms=NOW))
-    games = await games_of(arena, tournament, WINS)
+    games = await scheduled_games(arena, tournament, WINS_OF_TEN)
     await arena.store.write(partial(pause_tournament, slug="cup"))
     return games
 
 
 async def test_the_largest_number_of_games_is_that_of_each_candidate(arena: Arena) -> None:
-    await arena.tournament(bots=BOTS, **{**TEST, "games_per_pair": 6})
+    await arena.tournament(bots=BOTS, **{**SETTINGS, "games_per_pair": 6})
     ended = await play_all(arena)
     assert (ended.state, ended.games_done) == (TournamentState.FINISHED, 18)
-    assert {state for _, state in read_candidates(ended.match_counts, TEST["sprt"], 3)} == {"stopped"}
+    assert {state for _, state in read_candidates(ended.match_counts, SETTINGS["sprt"], 3)} == {"stopped"}
 
 
 async def test_candidates_cannot_be_extended_or_join_late(arena: Arena) -> None:
     with pytest.raises(WrongState):
-        await arena.tournament("alone", bots=("base",), **TEST)
-    await arena.tournament(bots=BOTS, **TEST)
+        await arena.tournament("alone", bots=("base",), **SETTINGS)
+    await arena.tournament(bots=BOTS, **SETTINGS)
     await play_all(arena)
     with pytest.raises(WrongState, match="candidates"):
         await arena.store.write(partial(extend_tournament, slug="cup"))
     with pytest.raises(TooManyEntries, match="65"):
-        await arena.tournament("many", bots=[f"bot{number}" for number in range(66)], **TEST)
+        await arena.tournament("many", bots=[f"bot{number}" for number in range(66)], **SETTINGS)
 
 
 @pytest.mark.parametrize(
@@ -190,4 +198,4 @@ async def test_candidates_cannot_be_extended_or_join_late(arena: Arena) -> None:
 )
 async def test_bad_settings_are_refused(arena: Arena, settings: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidArgument, match=message):
-        await arena.tournament(bots=BOTS, **{**TEST, **settings})
+        await arena.tournament(bots=BOTS, **{**SETTINGS, **settings})

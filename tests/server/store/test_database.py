@@ -1,4 +1,4 @@
-"""The store as such: where it lies, its threads and transactions."""
+"""The database file of a store, and the store's threads and transactions."""
 
 import asyncio
 import os
@@ -27,15 +27,16 @@ from tests.support.arena import NOW, Arena
 
 @pytest.fixture(autouse=True)
 def database_kind() -> None:
-    """SQLite alone."""
+    """Only SQLite."""
 
 
 async def open_once(path: Path) -> None:
+    """Open the database, which creates or migrates it, and close it."""
     store = await Store.open(f"sqlite:///{path}", busy_seconds=0.1)
     await store.close()
 
 
-def make_token(connection: Connection, label: str) -> None:
+def store_token(connection: Connection, label: str) -> None:
     create_token(connection, owner="alice", label=label, now_ms=NOW)
 
 
@@ -52,10 +53,10 @@ async def test_new_database_makes_its_folders(tmp_path: Path) -> None:
         assert connection.execute("PRAGMA page_size").fetchone() == (8192,)
 
 
-async def test_new_files_and_folder_are_for_their_user_alone(tmp_path: Path) -> None:
+async def test_new_files_and_folder_are_readable_only_by_their_user(tmp_path: Path) -> None:
     path = tmp_path / "new" / "noughts.db"
     store = await Store.open(f"sqlite:///{path}", alone=True)
-    await store.write(partial(make_token, label="x"))
+    await store.write(partial(store_token, label="x"))
     modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in os.scandir(path.parent)}
     await store.close()
     assert modes == dict.fromkeys(("noughts.db", "noughts.db-wal", "noughts.db-shm", "noughts.db.lock"), 0o600)
@@ -63,7 +64,7 @@ async def test_new_files_and_folder_are_for_their_user_alone(tmp_path: Path) -> 
     assert not store.closed_to_others
 
 
-async def test_files_that_others_may_read_are_closed_to_them(tmp_path: Path) -> None:
+async def test_files_that_others_could_read_are_closed_to_them(tmp_path: Path) -> None:
     path = tmp_path / "noughts.db"
     await open_once(path)
     path.chmod(0o644)
@@ -124,11 +125,11 @@ async def test_database_behind_a_link_has_its_log_guarded_and_closed(tmp_path: P
     link.symlink_to(path)
     path.chmod(0o644)
     store = await Store.open(f"sqlite:///{link}", alone=True)
-    await store.write(partial(make_token, label="x"))
-    log = path.with_name("noughts.db-wal")
+    await store.write(partial(store_token, label="x"))
+    write_ahead_log = path.with_name("noughts.db-wal")
     assert {stat.S_IMODE(file.stat().st_mode) for file in os.scandir(path.parent)} == {0o600}
-    assert await store.size_bytes() == path.stat().st_size + log.stat().st_size > path.stat().st_size
-    log.unlink()
+    assert await store.size_bytes() == path.stat().st_size + write_ahead_log.stat().st_size > path.stat().st_size
+    write_ahead_log.unlink()
     with pytest.raises(DatabaseGone, match="write-ahead log was deleted"):
         store.check_place()
     await store.close()
@@ -147,7 +148,7 @@ async def test_file_with_two_hard_links_is_refused(tmp_path: Path) -> None:
     await open_once(path)
 
 
-async def test_a_file_that_is_no_database_gets_no_lock(tmp_path: Path) -> None:
+async def test_a_file_that_is_not_a_database_gets_no_lock(tmp_path: Path) -> None:
     path = tmp_path / "noughts.db"
     path.write_text("Notes of a person, which are not a database. " * 99)
     with pytest.raises(DatabaseUnusable, match="not a database"):
@@ -157,7 +158,7 @@ async def test_a_file_that_is_no_database_gets_no_lock(tmp_path: Path) -> None:
 
 async def test_readers_cannot_write(arena: Arena) -> None:
     with pytest.raises(OperationalError, match="readonly"):
-        await arena.store.read(partial(make_token, label="slipped past the writer"))
+        await arena.store.read(partial(store_token, label="slipped past the writer"))
     assert await arena.store.read(labels) == []
 
 
@@ -166,7 +167,7 @@ async def test_writes_run_in_the_order_asked_and_in_one_thread(arena: Arena) -> 
 
     def write(connection: Connection, number: int) -> int:
         threads.add(threading.get_ident())
-        make_token(connection, str(number))
+        store_token(connection, str(number))
         return number
 
     numbers = await asyncio.gather(*(arena.store.write(partial(write, number=number)) for number in range(20)))
@@ -187,12 +188,12 @@ async def test_a_write_locks_the_database_before_it_reads(arena: Arena) -> None:
 
 async def test_exception_rolls_back_and_reaches_the_caller(arena: Arena) -> None:
     def fail(connection: Connection) -> None:
-        make_token(connection, "lost")
+        store_token(connection, "lost")
         raise LookupError("mine")
 
     with pytest.raises(LookupError, match="mine"):
         await arena.store.write(fail)
-    await arena.store.write(partial(make_token, label="kept"))
+    await arena.store.write(partial(store_token, label="kept"))
     assert await arena.store.read(labels) == ["kept"]
 
 
@@ -207,7 +208,7 @@ async def test_reader_sees_one_state_while_writes_go_on(arena: Arena) -> None:
 
     async def write() -> None:
         await asyncio.to_thread(reading.wait, 10)
-        await arena.store.write(partial(make_token, label="new"))
+        await arena.store.write(partial(store_token, label="new"))
         written.set()
 
     (before, after), _ = await asyncio.gather(arena.store.read(look_twice), write())
@@ -223,17 +224,17 @@ async def test_broken_reference_is_refused(arena: Arena) -> None:
         await arena.store.write(orphan)
 
 
-async def test_closing_finishes_what_was_asked_and_may_be_repeated(tmp_path: Path) -> None:
+async def test_closing_finishes_queued_writes_and_can_be_repeated(tmp_path: Path) -> None:
     path = tmp_path / "noughts.db"
     store = await Store.open(f"sqlite:///{path}")
-    writes = [store.write(partial(make_token, label=str(number))) for number in range(5)]
+    writes = [store.write(partial(store_token, label=str(number))) for number in range(5)]
     pending = asyncio.gather(*writes)
     await asyncio.sleep(0)
     await asyncio.gather(store.close(), store.close())
     await pending
     await store.close()
     with pytest.raises(Draining):
-        await store.write(partial(make_token, label="late"))
+        await store.write(partial(store_token, label="late"))
     with pytest.raises(Draining):
         await store.read(labels)
     with closing(sqlite3.connect(path)) as connection:
@@ -245,11 +246,11 @@ async def test_database_held_by_another_process_is_busy_and_unchanged(arena: Are
     with closing(sqlite3.connect(arena.path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(DatabaseBusy):
-            await arena.store.write(partial(make_token, label="new"))
+            await arena.store.write(partial(store_token, label="new"))
         with pytest.raises(DatabaseUnusable, match="another process has locked it"):
             await open_once(arena.path)
         other.execute("ROLLBACK")
-    await arena.store.write(partial(make_token, label="new"))
+    await arena.store.write(partial(store_token, label="new"))
     assert await arena.store.read(labels) == ["new"]
 
 
@@ -257,7 +258,7 @@ async def test_database_held_by_another_process_is_busy_and_unchanged(arena: Are
     "url",
     ["", "noughts.db", "sqlite://", "sqlite:///:memory:", "sqlite:///a.db?mode=ro"],
 )
-async def test_address_that_cannot_be_used_is_an_error_that_says_what_can(url: str) -> None:
+async def test_unusable_address_is_an_error_that_shows_a_usable_one(url: str) -> None:
     with pytest.raises(BadDatabaseUrl, match="sqlite:////absolute"):
         await Store.open(url)
 
@@ -311,6 +312,6 @@ def test_default_database_is_a_file_of_this_user() -> None:
     assert default_database_url().startswith("sqlite:////")
 
 
-async def test_owner_is_made_once(arena: Arena) -> None:
-    keys = {await arena.store.write(partial(create_owner, name="alice")) for _ in range(3)}
-    assert len(keys) == 1
+async def test_owner_is_created_once(arena: Arena) -> None:
+    owner_ids = {await arena.store.write(partial(create_owner, name="alice")) for _ in range(3)}
+    assert len(owner_ids) == 1

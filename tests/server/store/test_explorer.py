@@ -1,4 +1,4 @@
-"""The opening explorer counts what a count by brute force counts, each game once, whatever happens in between."""
+"""The opening explorer counts each game once, as a count by brute force does, despite failures and restarts."""
 
 import random
 import sys
@@ -29,7 +29,7 @@ from tests.support.processes import environment, started
 
 VARIANTS = ("tictactoe", "connect4", "gomoku", "qubic", "renju")
 COUNTS = "SELECT list_id, position, move, result, games FROM explorer_moves ORDER BY 1, 2, 3, 4"
-COUNTER = """
+COUNTING_PROGRAM = """
 import asyncio, sys
 from functools import partial
 from noughts_server.store.engine.database import Store
@@ -45,14 +45,17 @@ asyncio.run(count())
 Stones = tuple[int, int]
 """The cells of both sides, as sets of bits."""
 Tally = dict[Stones, Counter[tuple[int, int]]]
-"""Count the results of each move by position, up to symmetry."""
+"""By position, up to symmetry: how often each (move, result) occurred."""
 
 
 @cache
-def turns(variant: Variant) -> list[list[int]]:
-    """The symmetries of the board, from its coordinates: those of its shape, and of what falls only the mirror."""
+def symmetries(variant: Variant) -> list[list[int]]:
+    """Return the symmetries of the board, each as the image of every cell, computed from coordinates.
+
+    With gravity only the left-right mirror remains.
+    """
     sizes = (variant.layers, variant.rows, variant.columns)
-    found = {}
+    images = {}
     for axes, flips in product(permutations(range(3)), product((False, True), repeat=3)):
         if tuple(sizes[axis] for axis in axes) != sizes or (variant.gravity and (axes != (0, 1, 2) or flips[1])):
             continue
@@ -63,18 +66,18 @@ def turns(variant: Variant) -> list[list[int]]:
                 size - 1 - at if flip else at for size, at, flip in zip(sizes, turned, flips, strict=True)
             )
             image.append((layer * variant.rows + row) * variant.columns + column)
-        found[tuple(image)] = image
-    return list(found.values())
+        images[tuple(image)] = image
+    return list(images.values())
 
 
 def positions_of(variant: Variant, moves: Sequence[int]) -> Iterator[tuple[Stones, list[list[int]]]]:
-    """The smallest of all turned boards, and the turns that lead to it: of the empty board, then after each move."""
-    boards: list[Stones] = [(0, 0) for _ in turns(variant)]
+    """Yield the smallest of all turned boards and the turns that lead to it: of the empty board, then of each move."""
+    boards: list[Stones] = [(0, 0) for _ in symmetries(variant)]
     for ply in range(len(moves) + 1):
         least = min(boards)
-        yield least, [turn for turn, board in zip(turns(variant), boards, strict=True) if board == least]
+        yield least, [turn for turn, board in zip(symmetries(variant), boards, strict=True) if board == least]
         if ply < len(moves):
-            stones = [1 << turn[moves[ply]] for turn in turns(variant)]
+            stones = [1 << turn[moves[ply]] for turn in symmetries(variant)]
             boards = [
                 (first, second | stone) if ply % 2 else (first | stone, second)
                 for (first, second), stone in zip(boards, stones, strict=True)
@@ -86,38 +89,39 @@ def position_of(variant: Variant, moves: Sequence[int]) -> tuple[Stones, list[li
     return last
 
 
-def ours_of(variant: Variant, moves: Sequence[int]) -> tuple[int, list[tuple[int, ...]]]:
+def explorer_position_of(variant: Variant, moves: Sequence[int]) -> tuple[int, list[tuple[int, ...]]]:
+    """Return the explorer's own number of the position after these moves, and the symmetries that lead to it."""
     *_, last = canonical_positions(variant).after(moves)
     return last
 
 
-def by_brute_force(variant: Variant, played: Iterable[FinishedGame]) -> tuple[Tally, dict[Stones, list[int]]]:
-    """Every position of the first moves of these games, and the moves of one game that lead to each."""
+def by_brute_force(variant: Variant, games: Iterable[FinishedGame]) -> tuple[Tally, dict[Stones, list[int]]]:
+    """Count the positions of the first moves of these games; also return the moves of one game that lead to each."""
     tally: Tally = defaultdict(Counter)
     paths = {}
-    for game in played:
-        moves, begun = list(game.moves), variant.given_plies(game.opening_plies)
-        if game.result == Result.VOID or len(moves) <= begun:
+    for game in games:
+        moves, given_plies = list(game.moves), variant.given_plies(game.opening_plies)
+        if game.result == Result.VOID or len(moves) <= given_plies:
             continue
         for ply, (position, turned) in enumerate(positions_of(variant, moves[: PLIES - 1])):
-            if ply >= begun:
+            if ply >= given_plies:
                 move = ENDED if ply == len(moves) else min(turn[moves[ply]] for turn in turned)
                 tally[position][move, int(game.result)] += 1
                 paths[position] = moves[:ply]
     return tally, paths
 
 
-def at_random(variant: Variant, seed: int) -> tuple[list[int], Result]:
-    """Legal moves, often near the middle, and a result; some games are given up early."""
+def random_game(variant: Variant, seed: int) -> tuple[list[int], Result]:
+    """Return legal moves, often near the middle, and a result; some games end early with a result at random."""
     dice = random.Random(seed)
-    position, patience = Position(variant), dice.randrange(1, 20)
-    wide = seed % 3 == 0 or variant.cells < 50
+    position, plies_left = Position(variant), dice.randrange(1, 20)
+    uses_all_cells = seed % 3 == 0 or variant.cells < 50
     middle = variant.cells // 2
     near = [middle + down * variant.columns + across for down in range(-2, 3) for across in range(-2, 3)]
-    while position.outcome() is None and patience:
-        patience -= 1
+    while position.outcome() is None and plies_left:
+        plies_left -= 1
         while True:
-            cell = dice.randrange(variant.cells) if wide else dice.choice(near)
+            cell = dice.randrange(variant.cells) if uses_all_cells else dice.choice(near)
             occupied = position.own | position.opponent
             if variant.takes(cell, occupied) and position.forbidden(cell) is None:
                 break
@@ -126,15 +130,15 @@ def at_random(variant: Variant, seed: int) -> tuple[list[int], Result]:
     return position.moves, outcome.result if outcome else Result(dice.randrange(1, 5))
 
 
-async def played(
+async def store_random_games(
     arena: Arena, name: str, games: int, *, slug: str = "cup", opening: int = 0, **settings: object
 ) -> tuple[Tournament, list[FinishedGame]]:
-    """A tournament of games at random, all stored."""
+    """Create a tournament, and store a random game in each slot."""
     variant = parse_variant(name)
     tournament = await arena.tournament(slug, variant=name, games_per_pair=games, **settings)  # type: ignore[arg-type]
     finished = []
     for game in await arena.play(tournament):
-        moves, result = at_random(variant, 1_000_003 * tournament.id + game.ordinal)
+        moves, result = random_game(variant, 1_000_003 * tournament.id + game.ordinal)
         finished.append(
             game._replace(
                 moves=pack_moves(moves, variant.cells),
@@ -153,7 +157,7 @@ async def count_all(arena: Arena, most: int = 500) -> None:
         await arena.store.write(partial(count_some, most=most))
 
 
-def stored(arena: Arena, variant: str) -> dict[int, Counter[tuple[int, int]]]:
+def stored_counts(arena: Arena, variant: str) -> dict[int, Counter[tuple[int, int]]]:
     """Return the table's counts of a variant, by position: a Tally, with moves of its own boards."""
     found: dict[int, Counter[tuple[int, int]]] = defaultdict(Counter)
     rows = arena.rows(
@@ -171,18 +175,18 @@ def stored(arena: Arena, variant: str) -> dict[int, Counter[tuple[int, int]]]:
 )
 async def test_counts_are_those_of_brute_force(arena: Arena, number: int, opening: int) -> None:
     games = {
-        variant: (await played(arena, variant, number, slug=f"cup{at}", opening=opening))[1]
+        variant: (await store_random_games(arena, variant, number, slug=f"cup{at}", opening=opening))[1]
         for at, variant in enumerate(VARIANTS)
     }
     await count_all(arena)
     for name, finished in games.items():
         variant = parse_variant(name)
         tally, paths = by_brute_force(variant, finished)
-        rows = stored(arena, name)
+        rows = stored_counts(arena, name)
         assert len(rows) == len(tally)
         for position, counts in tally.items():
             (number, images), (_, turned) = (
-                ours_of(variant, paths[position]),
+                explorer_position_of(variant, paths[position]),
                 position_of(variant, paths[position]),
             )
             ours = {
@@ -194,7 +198,7 @@ async def test_counts_are_those_of_brute_force(arena: Arena, number: int, openin
 
 async def test_a_position_answers_with_moves_results_and_games(arena: Arena) -> None:
     variant = parse_variant("tictactoe")
-    _, games = await played(arena, "tictactoe", 300)
+    _, games = await store_random_games(arena, "tictactoe", 300)
     await count_all(arena)
     found = await arena.store.read(partial(explore, variant="", time_class="", moves=[]))
     tally, _ = by_brute_force(variant, games)
@@ -234,8 +238,8 @@ async def test_impossible_moves_are_refused(arena: Arena, moves: list[int]) -> N
 
 
 async def test_lists_are_apart_by_speed_and_unrated_games_count(arena: Arena) -> None:
-    await played(arena, "tictactoe", 20, slug="slow", rated=False)
-    await played(arena, "tictactoe", 40, slug="fast", time=parse_time_control("1+0"))
+    await store_random_games(arena, "tictactoe", 20, slug="slow", rated=False)
+    await store_random_games(arena, "tictactoe", 40, slug="fast", time=parse_time_control("1+0"))
     await count_all(arena)
     lists = ("untimed", "bullet")
     slow, fast = [
@@ -246,7 +250,7 @@ async def test_lists_are_apart_by_speed_and_unrated_games_count(arena: Arena) ->
 
 
 async def test_what_people_play_privately_does_not_count(arena: Arena) -> None:
-    await played(arena, "tictactoe", 20)
+    await store_random_games(arena, "tictactoe", 20)
     arena.execute(f"UPDATE tournaments SET kind = {int(Kind.CHALLENGE)}")
     assert await arena.store.read(count_unexplored) == 0
     assert await arena.store.write(count_some) == 0
@@ -269,7 +273,7 @@ async def test_games_count_up_to_the_first_gap_and_all_of_a_cancelled_tournament
 
 
 async def test_a_failed_step_counts_nothing_and_small_steps_lead_to_the_same(arena: Arena) -> None:
-    await played(arena, "connect4", 60)
+    await store_random_games(arena, "connect4", 60)
     await count_all(arena)
     at_once = arena.rows(COUNTS)
     await arena.store.write(forget_all)
@@ -292,7 +296,7 @@ async def test_leaderboards_have_the_decisions_and_blunders_of_all_games(arena: 
     judge = Judge(parse_variant("tictactoe"))
     # A bot can play in two versions.
     for slug, bots, opening in (("one", ("ada", "bob"), 0), ("two", ("ada", "bob", "ada"), 2)):
-        _, finished = await played(arena, "tictactoe", 60, slug=slug, opening=opening, bots=bots)
+        _, finished = await store_random_games(arena, "tictactoe", 60, slug=slug, opening=opening, bots=bots)
         for game in (game for game in finished if game.result is not Result.VOID):
             sides = judge.judge(list(game.moves), game.opening_plies, Effort(None))
             for entry, side in zip((game.first, game.second), sides, strict=True):
@@ -308,9 +312,9 @@ async def test_leaderboards_have_the_decisions_and_blunders_of_all_games(arena: 
 
 
 async def test_games_share_a_bounded_search_and_other_variants_have_no_counts(arena: Arena) -> None:
-    await played(arena, "gomoku", 20, slug="large")
+    await store_random_games(arena, "gomoku", 20, slug="large")
     # All positions of these games would take hours.
-    _, finished = await played(arena, "mnk:5,5,4", 40, slug="hard")
+    _, finished = await store_random_games(arena, "mnk:5,5,4", 40, slug="hard")
     await count_all(arena, most=10)
     judged = arena.rows(
         "SELECT variant, sum(judged_games) FROM accuracies JOIN rating_lists ON id = list_id GROUP BY 1"
@@ -322,10 +326,10 @@ async def test_games_share_a_bounded_search_and_other_variants_have_no_counts(ar
 
 
 async def test_a_damaged_game_and_a_board_that_shrank_fail_nothing(arena: Arena, database_kind: str) -> None:
-    await played(arena, "mnk:17,17,5", 20, slug="damaged")
+    await store_random_games(arena, "mnk:17,17,5", 20, slug="damaged")
     three_bytes = "x'010203'" if database_kind == SQLITE else "'abc'::bytea"
     arena.execute(f"UPDATE games SET moves = {three_bytes} WHERE ordinal = 3")
-    await played(arena, "tictactoe", 20)
+    await store_random_games(arena, "tictactoe", 20)
     await count_all(arena)
     arena.execute("UPDATE explorer_moves SET move = 20 WHERE move = 0")
     found = await arena.store.read(partial(explore, variant="tictactoe", time_class="untimed", moves=[]))
@@ -353,8 +357,8 @@ async def test_uncounted_games_are_found_without_reading_all_tournaments(arena: 
 
 @pytest.mark.processes
 async def test_a_killed_count_goes_on_and_counts_no_game_twice(arena: Arena, tmp_path: Path) -> None:
-    await played(arena, "gomoku", 400)
-    with started(["-c", COUNTER, url_of(arena.path)], environment(), (sys.executable,)) as counter:
+    await store_random_games(arena, "gomoku", 400)
+    with started(["-c", COUNTING_PROGRAM, url_of(arena.path)], environment(), (sys.executable,)) as counter:
         assert counter.stdout is not None
         for _ in range(5):
             assert counter.stdout.readline() == "counted\n"
@@ -372,4 +376,4 @@ async def test_a_killed_count_goes_on_and_counts_no_game_twice(arena: Arena, tmp
 )
 def test_numbers_of_positions_are_the_same_in_every_process(variant: str, moves: list[int], number: int) -> None:
     """Other numbers would mix with those of stored counts."""
-    assert ours_of(parse_variant(variant), moves)[0] == number
+    assert explorer_position_of(parse_variant(variant), moves)[0] == number

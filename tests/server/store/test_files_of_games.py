@@ -25,20 +25,20 @@ from noughts_server.tables.tally import Tally
 from tests.support.arena import open_arena
 from tests.support.settings import repetitions
 
-from .test_standings import BOTS, SETTINGS, play
+from .test_standings import BOTS, SETTINGS, play_with_ties
 
-_TEST = Sprt.parse("elo0=0,elo1=5")
+_SPRT = Sprt.parse("elo0=0,elo1=5")
 
 
-def shown(title: str, games: list[RecordedGame], about: About) -> tuple[list[Table], str]:
-    """All tables and the report, without the dates, which files of games do not have."""
+def tables_and_report(title: str, games: list[RecordedGame], about: About) -> tuple[list[Table], str]:
+    """Return all tables and the report, without dates, which files of games do not contain."""
     about = about._replace(began="", ended="")
     tally = Tally(games, about)
-    text = page(collect(title, games, most_games=10, about=about), _TEST)
+    text = page(collect(title, games, most_games=10, about=about), _SPRT)
     return [make_table(kind, tally) for kind in TableKind], text
 
 
-def read(file: Path) -> list[RecordedGame]:
+def read_recorded_games(file: Path) -> list[RecordedGame]:
     games = [placed.game for placed in read_games(str(file))]
     assert not [game for game in games if isinstance(game, RecordError)]
     return [game for game in games if isinstance(game, RecordedGame)]
@@ -51,7 +51,7 @@ async def test_tables_and_report_of_a_file_equal_those_of_its_database(tmp_path:
     async with open_arena(tmp_path / "test.db") as arena:
         settings: dict[str, Any] = {"bots": BOTS, "games_per_pair": 2, **SETTINGS.get(form, {})}
         await arena.tournament(schedule=formats.format_named(form), **settings)
-        await play(arena, Random(seed))
+        await play_with_ties(arena, Random(seed))
 
         def write(connection: Any) -> tuple[list[RecordedGame], About]:
             tournament = get_tournament(connection, "cup")
@@ -63,13 +63,15 @@ async def test_tables_and_report_of_a_file_equal_those_of_its_database(tmp_path:
             return stored, about_stored(tournament, crosstable(connection, tournament, top=1))
 
         games, about = await arena.store.read(write)
-    tables, report = shown("cup", games, about)
-    of_file = read(tmp_path / "games.jsonl")
-    assert read(tmp_path / "games.parquet") == of_file
-    tables_of_file, report_of_file = shown("cup", of_file, About())
-    if form == "ladder":  # it is never finished, and its file says so
-        said = "The tournament was not finished when this file was written."
-        tables_of_file[0] = replace(tables_of_file[0], notes=[note for note in tables_of_file[0].notes if note != said])
-        report_of_file = report_of_file.replace(f"<p>{said}</p>", "").replace(said, "")
+    tables, report = tables_and_report("cup", games, about)
+    games_of_file = read_recorded_games(tmp_path / "games.jsonl")
+    assert read_recorded_games(tmp_path / "games.parquet") == games_of_file
+    tables_of_file, report_of_file = tables_and_report("cup", games_of_file, About())
+    if form == "ladder":  # a ladder never finishes by itself, and its file has a note about that
+        unfinished_note = "The tournament was not finished when this file was written."
+        tables_of_file[0] = replace(
+            tables_of_file[0], notes=[note for note in tables_of_file[0].notes if note != unfinished_note]
+        )
+        report_of_file = report_of_file.replace(f"<p>{unfinished_note}</p>", "").replace(unfinished_note, "")
     assert tables_of_file == tables
     assert report_of_file == report or form == "ladder"

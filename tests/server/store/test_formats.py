@@ -1,4 +1,4 @@
-"""Pairings that follow from results, extensions, late entries and withdrawals, on a real store."""
+"""Tests on a real store of pairings that depend on results, and of extensions, late entries and withdrawals."""
 
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -37,7 +37,7 @@ from noughts_server.store.tournaments.tournaments import (
 from tests.support.arena import NOW, Arena, open_arena
 
 BOTS = ("ada", "bob", "cleo", "dora", "emil", "fay", "gus")
-WAVES: dict[str, dict[str, Any]] = {
+SETTINGS_WITH_ROUNDS: dict[str, dict[str, Any]] = {
     "swiss": {"schedule": SWISS, "rounds": 4},
     "danish": {"schedule": DANISH, "rounds": 5},
     "knockout": {"schedule": KNOCKOUT, "games_per_pair": 4},
@@ -51,14 +51,17 @@ async def arena(tmp_path: Path) -> AsyncIterator[Arena]:
         yield opened
 
 
-async def get(arena: Arena) -> Tournament:
+async def get_cup(arena: Arena) -> Tournament:
     return await arena.store.read(partial(get_tournament, slug="cup"))
 
 
 async def play_to_the_end(arena: Arena, chance: Random | None = None) -> None:
-    """All games; with `chance` committed in any order, a few at a time, some of them never: those are played again."""
+    """Commit games until the tournament ends; with `chance` a random part of the claimed ones each time, in any order.
+
+    The games that were left out are claimed and played again.
+    """
     for _ in range(10_000):
-        tournament = await get(arena)
+        tournament = await get_cup(arena)
         if tournament.state is not TournamentState.RUNNING:
             return
         games = await arena.play(tournament)
@@ -66,30 +69,30 @@ async def play_to_the_end(arena: Arena, chance: Random | None = None) -> None:
             chance.shuffle(games)
             games = games[: chance.randint(1, len(games))]
         await arena.commit(games)
-    raise AssertionError("it does not end")
+    raise AssertionError("the tournament does not end")
 
 
-def pairings(arena: Arena) -> list[tuple[Any, ...]]:
+def stored_pairings(arena: Arena) -> list[tuple[Any, ...]]:
     return arena.rows("SELECT ordinal, first_entry, second_entry, encounter, round FROM pairings ORDER BY ordinal")
 
 
-@pytest.mark.parametrize("form", WAVES)
+@pytest.mark.parametrize("form", SETTINGS_WITH_ROUNDS)
 async def test_pairings_follow_from_results_in_any_order_of_games(tmp_path: Path, form: str) -> None:
-    seen = []
+    outcomes = []
     for chance in (None, Random(1), Random(2)):
         async with open_arena(tmp_path / f"{chance is None or chance.random()}.db") as arena:
-            await arena.tournament(bots=BOTS, **WAVES[form])
+            await arena.tournament(bots=BOTS, **SETTINGS_WITH_ROUNDS[form])
             await play_to_the_end(arena, chance)
-            seen.append((pairings(arena), arena.rows("SELECT * FROM byes ORDER BY 2, 3"), arena.ratings()))
-            ended = await get(arena)
-            assert ended.games_total == ended.games_done == ended.folded == len(pairings(arena))
-    assert seen[0] == seen[1] == seen[2]
+            outcomes.append((stored_pairings(arena), arena.rows("SELECT * FROM byes ORDER BY 2, 3"), arena.ratings()))
+            ended = await get_cup(arena)
+            assert ended.games_total == ended.games_done == ended.folded == len(stored_pairings(arena))
+    assert outcomes[0] == outcomes[1] == outcomes[2]
 
 
-@pytest.mark.parametrize("form", WAVES)
+@pytest.mark.parametrize("form", SETTINGS_WITH_ROUNDS)
 async def test_games_of_a_transaction_that_fails_leave_no_pairing_behind(arena: Arena, form: str) -> None:
-    tournament = await arena.tournament(bots=BOTS, **WAVES[form])
-    before = pairings(arena)
+    tournament = await arena.tournament(bots=BOTS, **SETTINGS_WITH_ROUNDS[form])
+    before = stored_pairings(arena)
     games = await arena.play(tournament)
 
     def commit_and_fail(connection: Connection) -> None:
@@ -98,61 +101,66 @@ async def test_games_of_a_transaction_that_fails_leave_no_pairing_behind(arena: 
 
     with pytest.raises(ZeroDivisionError):
         await arena.store.write(commit_and_fail)
-    assert (pairings(arena), (await get(arena)).games_done) == (before, 0)
+    assert (stored_pairings(arena), (await get_cup(arena)).games_done) == (before, 0)
     await arena.commit(games)
-    assert len(pairings(arena)) > len(before)
+    assert len(stored_pairings(arena)) > len(before)
 
 
 async def test_a_bye_of_a_swiss_counts_as_winning_all_games_of_an_encounter(arena: Arena) -> None:
     await arena.tournament(bots=BOTS, schedule=SWISS, games_per_pair=4)
     await play_to_the_end(arena)
-    table = await arena.store.read(partial(standings, tournament=await get(arena)))
-    sat_out = Counter(entry for (entry,) in arena.rows("SELECT entry FROM byes"))
-    assert len(sat_out) == 3
+    table = await arena.store.read(partial(standings, tournament=await get_cup(arena)))
+    byes = Counter(entry for (entry,) in arena.rows("SELECT entry FROM byes"))
+    assert len(byes) == 3
     for row in table:
-        assert row.byes == sat_out[row.number]
-        assert row.points == row.wins + row.draws / 2 + 4 * sat_out[row.number]
+        assert row.byes == byes[row.number]
+        assert row.points == row.wins + row.draws / 2 + 4 * byes[row.number]
     assert [row.points for row in table] == sorted((row.points for row in table), reverse=True)
 
 
 async def test_the_table_of_a_knockout_begins_with_its_winner(arena: Arena) -> None:
     await arena.tournament(bots=BOTS, schedule=KNOCKOUT)
     await play_to_the_end(arena)
-    table = await arena.store.read(partial(standings, tournament=await get(arena)))
-    final = {entry for _, first, second, _, number in pairings(arena) if number == 3 for entry in (first, second)}
-    assert {row.number for row in table[:2]} == final
+    table = await arena.store.read(partial(standings, tournament=await get_cup(arena)))
+    finalists = {
+        entry
+        for _, first, second, _, round_number in stored_pairings(arena)
+        if round_number == 3
+        for entry in (first, second)
+    }
+    assert {row.number for row in table[:2]} == finalists
 
 
 async def test_a_bracket_has_labels_and_the_result_of_each_match(arena: Arena) -> None:
     await arena.tournament(bots=BOTS, schedule=KNOCKOUT)
-    begun = (await arena.store.read(partial(crosstable, tournament=await get(arena)))).matches
-    assert [(match.first, match.second, match.decision) for match in begun if match.round == 1] == [
+    first_matches = (await arena.store.read(partial(crosstable, tournament=await get_cup(arena)))).matches
+    assert [(match.first, match.second, match.decision) for match in first_matches if match.round == 1] == [
         (BOTS[0], None, Decision.BYE),
         (BOTS[4], BOTS[3], None),
         (BOTS[2], BOTS[5], None),
         (BOTS[6], BOTS[1], None),
     ]
     await play_to_the_end(arena)
-    table = await arena.store.read(partial(crosstable, tournament=await get(arena)))
-    over = table.matches
-    assert sum(match.decision is not Decision.BYE for match in over) == len(BOTS) - 1
-    assert over[-1].winner in (over[-1].first, over[-1].second)
-    assert sum(match.games for match in over) == len(pairings(arena))
-    assert table.standings[0].label == over[-1].winner
+    table = await arena.store.read(partial(crosstable, tournament=await get_cup(arena)))
+    matches = table.matches
+    assert sum(match.decision is not Decision.BYE for match in matches) == len(BOTS) - 1
+    assert matches[-1].winner in (matches[-1].first, matches[-1].second)
+    assert sum(match.games for match in matches) == len(stored_pairings(arena))
+    assert table.standings[0].label == matches[-1].winner
 
 
 async def test_rounds_of_a_swiss_have_labels_and_results(arena: Arena) -> None:
     tournament = await arena.tournament(bots=BOTS, schedule=SWISS, rounds=3)
-    begun = (await arena.store.read(partial(crosstable, tournament=tournament))).encounters
-    assert [(each.round, each.games, each.winner, each.decision) for each in begun] == [
+    first_encounters = (await arena.store.read(partial(crosstable, tournament=tournament))).encounters
+    assert [(each.round, each.games, each.winner, each.decision) for each in first_encounters] == [
         *[(1, 0, None, None)] * 3,
-        (1, 0, begun[-1].first, Decision.BYE),
+        (1, 0, first_encounters[-1].first, Decision.BYE),
     ]
-    assert sorted(name for each in begun for name in (each.first, each.second) if name) == sorted(BOTS)
+    assert sorted(name for each in first_encounters for name in (each.first, each.second) if name) == sorted(BOTS)
     (first, *_) = await arena.play(tournament)
     await arena.commit([first])
-    running = (await arena.store.read(partial(crosstable, tournament=tournament))).encounters
-    assert sum(each.games for each in running) == 1
+    current_encounters = (await arena.store.read(partial(crosstable, tournament=tournament))).encounters
+    assert sum(each.games for each in current_encounters) == 1
     await play_to_the_end(arena)
     table = await arena.store.read(partial(crosstable, tournament=tournament))
     points: Counter[str] = Counter()
@@ -162,25 +170,25 @@ async def test_rounds_of_a_swiss_have_labels_and_results(arena: Arena) -> None:
         points[each.first] += each.first_points + (2 if each.second is None else 0)  # type: ignore[assignment]
         if each.second is not None:
             points[each.second] += each.second_points  # type: ignore[assignment]
-            ahead = {True: each.first, False: each.second}[each.first_points > each.second_points]
-            assert each.winner == (None if each.first_points == each.second_points else ahead)
+            leader = each.first if each.first_points > each.second_points else each.second
+            assert each.winner == (None if each.first_points == each.second_points else leader)
     # Void games count half a point to both in an encounter, and nothing in the standings.
-    void = Counter(
+    void_games = Counter(
         entry for pair in arena.rows("SELECT first_entry, second_entry FROM games WHERE result = 4") for entry in pair
     )
-    assert points == {row.label: row.points + void[row.number] / 2 for row in table.standings}
+    assert points == {row.label: row.points + void_games[row.number] / 2 for row in table.standings}
     assert [each.round for each in table.encounters] == sorted(each.round for each in table.encounters)
     assert {each.round for each in table.encounters} == {1, 2, 3}
 
 
-async def test_of_very_many_rounds_of_a_swiss_the_newest_are_told(
+async def test_crosstable_of_many_swiss_rounds_has_only_the_newest_ones(
     arena: Arena, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(brackets, "_MOST_ENCOUNTERS", 7)
     await arena.tournament(bots=BOTS, schedule=SWISS, rounds=4)
     await play_to_the_end(arena)
-    told = (await arena.store.read(partial(crosstable, tournament=await get(arena)))).encounters
-    assert {each.round for each in told} == {3, 4}
+    encounters = (await arena.store.read(partial(crosstable, tournament=await get_cup(arena)))).encounters
+    assert {each.round for each in encounters} == {3, 4}
 
 
 async def test_the_crosstable_of_the_top_is_that_part_of_the_whole(arena: Arena) -> None:
@@ -222,13 +230,13 @@ async def test_an_impossible_scheduled_start_cancels_and_says_why(arena: Arena) 
         ({"fuel": 1, "own_times": {"ada": TimeControl(1)}, "rated": False}, "fuel"),
     ],
 )
-async def test_what_a_format_has_no_use_for_is_refused(arena: Arena, others: dict[str, Any], field: str) -> None:
+async def test_settings_that_a_format_cannot_use_are_refused(arena: Arena, others: dict[str, Any], field: str) -> None:
     with pytest.raises(InvalidArgument, match=f"tournament.{field}"):
         await arena.tournament(**others)
 
 
 async def test_games_added_later_equal_those_of_a_longer_tournament(tmp_path: Path) -> None:
-    played = []
+    schedules = []
     for parts in ((6,), (2, 3, 1)):
         async with open_arena(tmp_path / f"{len(parts)}.db") as arena:
             await arena.tournament(bots=BOTS[:5], games_per_pair=parts[0])
@@ -238,9 +246,9 @@ async def test_games_added_later_equal_those_of_a_longer_tournament(tmp_path: Pa
                 assert (extended.state, extended.ended_at) == (TournamentState.PAUSED, None)
                 await arena.store.write(partial(start_tournament, slug="cup", now_ms=NOW))
                 await play_to_the_end(arena)
-            played.append(arena.rows("SELECT ordinal, first_entry, second_entry FROM games ORDER BY 1"))
-            assert (await get(arena)).settings.games_per_pair == 6
-    assert played[0] == played[1]
+            schedules.append(arena.rows("SELECT ordinal, first_entry, second_entry FROM games ORDER BY 1"))
+            assert (await get_cup(arena)).settings.games_per_pair == 6
+    assert schedules[0] == schedules[1]
 
 
 async def join_late(arena: Arena, name: str) -> None:
@@ -252,7 +260,7 @@ async def join_late(arena: Arena, name: str) -> None:
 @pytest.mark.parametrize("kind", [ROUND_ROBIN, GAUNTLET])
 async def test_a_late_entry_meets_all_opponents_and_nobody_plays_again(arena: Arena, kind: TournamentFormat) -> None:
     await arena.tournament(bots=BOTS[:3], games_per_pair=2, schedule=kind)
-    await arena.commit((await arena.play(await get(arena)))[:3])
+    await arena.commit((await arena.play(await get_cup(arena)))[:3])
     await arena.store.write(partial(pause_tournament, slug="cup"))
     await join_late(arena, "zoe")
     await join_late(arena, "yan")
@@ -264,7 +272,7 @@ async def test_a_late_entry_meets_all_opponents_and_nobody_plays_again(arena: Ar
     assert met == Counter({side: 2 for one, other in pairs for side in ((one, other), (other, one))})
 
 
-async def test_who_comes_after_the_end_reads_how_it_can_go_on(arena: Arena) -> None:
+async def test_late_entry_after_the_end_is_refused_with_a_hint_to_extend(arena: Arena) -> None:
     await arena.tournament(bots=BOTS[:2], games_per_pair=2)
     await play_to_the_end(arena)
     with pytest.raises(WrongState) as refused:
@@ -278,7 +286,7 @@ async def test_slots_found_in_rows_equal_those_of_arithmetic(arena: Arena) -> No
     await arena.tournament(bots=BOTS[:4], games_per_pair=2)
     await arena.store.write(partial(pause_tournament, slug="cup"))
     await join_late(arena, "zoe")
-    tournament = await get(arena)
+    tournament = await get_cup(arena)
 
     def compare(connection: Connection) -> None:
         schedule = schedule_of(connection, tournament)
@@ -286,12 +294,12 @@ async def test_slots_found_in_rows_equal_those_of_arithmetic(arena: Arena) -> No
         assert list(schedule.slots(range(1, schedule.total + 1))) == slots
         for before in (1, 5, 13, schedule.total, schedule.total + 1):
             for one in range(5):
-                mine = [slot.ordinal for slot in reversed(slots) if one in slot[1:] and slot.ordinal < before]
-                assert list(schedule.slots_of(one, before)) == mine
+                of_one = [slot.ordinal for slot in reversed(slots) if one in slot[1:] and slot.ordinal < before]
+                assert list(schedule.slots_of(one, before)) == of_one
                 for other in range(5):
-                    pair = [slot.ordinal for slot in reversed(slots) if {one, other} == set(slot[1:])]
-                    pair = [ordinal for ordinal in pair if ordinal < before and one != other]
-                    assert list(schedule.slots_between(one, other, before)) == pair
+                    of_pair = [slot.ordinal for slot in reversed(slots) if {one, other} == set(slot[1:])]
+                    of_pair = [ordinal for ordinal in of_pair if ordinal < before and one != other]
+                    assert list(schedule.slots_between(one, other, before)) == of_pair
         encounters = Counter(schedule.encounters(slot.ordinal for slot in slots))
         assert set(encounters.values()) == {2}
 
@@ -309,50 +317,50 @@ async def test_rounds_added_to_a_finished_swiss_are_played(arena: Arena) -> None
     assert arena.rows("SELECT max(round), count(DISTINCT entry) FROM byes") == [(4, 4)]
 
 
-async def test_who_fails_too_often_is_withdrawn_in_the_transaction_of_the_game(arena: Arena) -> None:
+async def test_bot_with_too_many_faults_is_withdrawn_with_its_last_fault(arena: Arena) -> None:
     tournament = await arena.tournament(bots=BOTS[:3], games_per_pair=4, forfeit_after=2)
 
-    def crashed(game: FinishedGame) -> FinishedGame:
-        if 1 not in (game.first, game.second):
+    def as_crash_of_bob(game: FinishedGame) -> FinishedGame:
+        if 1 not in (game.first, game.second):  # bob's entry
             return game
         result = Result.SECOND_WINS if game.first == 1 else Result.FIRST_WINS
         return game._replace(result=result, termination=Termination.CRASHED)
 
-    games = [crashed(game) for game in await arena.play(tournament)]
+    games = [as_crash_of_bob(game) for game in await arena.play(tournament)]
     faults = [game for game in games if game.termination is Termination.CRASHED]
     report = await arena.commit(faults[:1])
     assert report.progress[0].withdrawn == ()
     report = await arena.commit(faults[1:2])
-    [left] = report.progress[0].withdrawn
-    assert (left.label, left.reason) == ("bob", "lost 2 games through its own fault (2 crashed)")
+    [withdrawal] = report.progress[0].withdrawn
+    assert (withdrawal.label, withdrawal.reason) == ("bob", "lost 2 games through its own fault (2 crashed)")
     report = await arena.commit(faults[2:3])
     assert report.progress[0].withdrawn == ()
-    told = await arena.store.read(partial(conditions, tournament_id=tournament.id))
-    assert told.withdrawn == {1: left.reason}
+    game_conditions = await arena.store.read(partial(conditions, tournament_id=tournament.id))
+    assert game_conditions.withdrawn == {1: withdrawal.reason}
 
 
-async def test_who_leaves_a_swiss_is_paired_no_more(arena: Arena) -> None:
+async def test_withdrawn_entry_of_a_swiss_is_not_paired_again(arena: Arena) -> None:
     await arena.tournament(bots=BOTS, schedule=SWISS, rounds=4)
-    left = await arena.store.write(partial(withdraw_entry, slug="cup", label="cleo", now_ms=NOW, reason="left"))
-    assert [each.entry for each in left] == [2]
+    withdrawals = await arena.store.write(partial(withdraw_entry, slug="cup", label="cleo", now_ms=NOW, reason="left"))
+    assert [each.entry for each in withdrawals] == [2]
     await play_to_the_end(arena)
-    assert {number for _, first, second, _, number in pairings(arena) if 2 in (first, second)} <= {1}
+    assert {number for _, first, second, _, number in stored_pairings(arena) if 2 in (first, second)} <= {1}
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("forgetful", [False, True], ids=["", "restarted now and then"])
-async def test_a_ladder_goes_on_whatever_ends_first_and_takes_who_comes_late(arena: Arena, forgetful: bool) -> None:
+async def test_a_ladder_continues_in_any_order_of_games_and_takes_late_entries(arena: Arena, forgetful: bool) -> None:
     await arena.tournament(bots=BOTS, schedule=LADDER, games_per_pair=4, concurrency=64)
     chance = Random(3)
     open_games: dict[int, FinishedGame] = {}
     for step in range(150):
-        tournament = await get(arena)
+        tournament = await get_cup(arena)
         assert tournament.state is TournamentState.RUNNING
         open_games |= {game.ordinal: game for game in await arena.play(tournament)}
         playing = Counter(
             entry
             for number in {(ordinal - 1) // 4 for ordinal in open_games}
-            for entry in pairings(arena)[4 * number][1:3]
+            for entry in stored_pairings(arena)[4 * number][1:3]
         )
         assert max(playing.values()) == 1, "a bot is in one encounter at once"
         if step == 40:
@@ -360,37 +368,37 @@ async def test_a_ladder_goes_on_whatever_ends_first_and_takes_who_comes_late(are
         if step == 80:
             leave = partial(withdraw_entry, slug="cup", label="cleo", now_ms=NOW)
             assert [left.entry for left in await arena.store.write(leave)] == [2]
-            after = len(pairings(arena))
+            pairings_before_withdrawal = len(stored_pairings(arena))
         if forgetful and chance.random() < 0.2:
             arena.state = FoldingState()
-        done = chance.sample(sorted(open_games), chance.randint(1, len(open_games)))
-        await arena.commit([open_games.pop(ordinal) for ordinal in done])
-    rows = pairings(arena)
+        ended_games = chance.sample(sorted(open_games), chance.randint(1, len(open_games)))
+        await arena.commit([open_games.pop(ordinal) for ordinal in ended_games])
+    rows = stored_pairings(arena)
     assert [row[0] for row in rows] == list(range(1, len(rows) + 1))
-    assert (await get(arena)).games_total == len(rows)
+    assert (await get_cup(arena)).games_total == len(rows)
     meetings = [rows[start : start + 4] for start in range(0, len(rows), 4)]
     for games in meetings:
         (_, one, other, *_), *_ = games
         assert [game[1:3] for game in games] == 2 * [(one, other), (other, one)]
     assert any(7 in (first, second) for _, first, second, *_ in rows)
-    assert not any(2 in (first, second) for _, first, second, *_ in rows[after:])
+    assert not any(2 in (first, second) for _, first, second, *_ in rows[pairings_before_withdrawal:])
 
 
-async def test_a_ladder_of_one_waits_for_another(arena: Arena) -> None:
+async def test_a_ladder_with_one_entry_left_waits_for_another(arena: Arena) -> None:
     await arena.tournament(bots=BOTS[:2], schedule=LADDER)
     await arena.store.write(partial(withdraw_entry, slug="cup", label="ada", now_ms=NOW))
-    await arena.commit(await arena.play(await get(arena)))
-    stalled = await get(arena)
+    await arena.commit(await arena.play(await get_cup(arena)))
+    stalled = await get_cup(arena)
     assert (stalled.state, stalled.games_done) == (TournamentState.RUNNING, stalled.games_total)
     await join_late(arena, "zoe")
-    assert (await get(arena)).games_total == stalled.games_total + 2
+    assert (await get_cup(arena)).games_total == stalled.games_total + 2
 
 
 async def test_a_ladder_forgets_what_a_failed_transaction_has_paired(arena: Arena) -> None:
     tournament = await arena.tournament(bots=BOTS, schedule=LADDER)
     games = await arena.play(tournament)
     await arena.commit(games[:2])
-    before = pairings(arena)
+    before = stored_pairings(arena)
 
     def commit_and_fail(connection: Connection) -> None:
         commit_games(connection, games[2:], arena.state, now_ms=NOW)
@@ -398,7 +406,7 @@ async def test_a_ladder_forgets_what_a_failed_transaction_has_paired(arena: Aren
 
     with pytest.raises(ZeroDivisionError):
         await arena.store.write(commit_and_fail)
-    assert pairings(arena) == before
+    assert stored_pairings(arena) == before
     await arena.commit(games[2:])
-    rows = pairings(arena)
-    assert (await get(arena)).games_total == len(rows) > len(before)
+    rows = stored_pairings(arena)
+    assert (await get_cup(arena)).games_total == len(rows) > len(before)

@@ -18,6 +18,7 @@ from tests.support.arena import NOW, Arena
 
 
 async def all_games(arena: Arena, slug: str, size: int) -> list[StoredGame]:
+    """Read all pages of a tournament's games, with `size` games a page."""
     games, token = [], ""
     while True:
         page = await arena.store.read(partial(list_games, slug=slug, size=size, page_token=token))
@@ -29,16 +30,16 @@ async def all_games(arena: Arena, slug: str, size: int) -> list[StoredGame]:
 
 async def test_game_is_read_as_it_was_played(arena: Arena) -> None:
     tournament = await arena.tournament(games_per_pair=4)
-    played = (await arena.play(tournament))[1]
-    await arena.commit([played])
+    made_up = (await arena.play(tournament))[1]
+    await arena.commit([made_up])
     game = await arena.store.read(partial(get_game, slug="cup", ordinal=2))
     assert game.name == "tournaments/cup/games/2"
     assert (game.variant, game.first, game.second) == ("tictactoe", "bob", "ada")
     assert game.seed == game_seed(7, 2)
-    assert game.moves == list(played.moves)
+    assert game.moves == list(made_up.moves)
     assert game.times_us == [1000 * (ply + 1) for ply in range(len(game.moves))]
-    assert (game.result, game.termination, game.ended_at) == (played.result, Termination.LINE, NOW)
-    # The slot before it is still open.
+    assert (game.result, game.termination, game.ended_at) == (made_up.result, Termination.LINE, NOW)
+    # It is not rated before the first slot has a game.
     assert game.rating_seq is None
 
 
@@ -73,24 +74,29 @@ async def test_games_are_listed_in_slot_order_whatever_ended_first(arena: Arena)
 
 async def test_pages_of_games_lost_by_a_fault_read_no_other_games(arena: Arena) -> None:
     tournament = await arena.tournament(games_per_pair=40)
-    kinds = [Termination.ILLEGAL_MOVE, Termination.TIMEOUT, Termination.DISCONNECTED, Termination.CRASHED]
-    kinds += [Termination.RESIGNED, Termination.ADJUDICATED]
-    played = [
-        game._replace(result=Result.FIRST_WINS, termination=kinds[game.ordinal % 6]) if game.ordinal % 3 else game
+    endings = [
+        Termination.ILLEGAL_MOVE,
+        Termination.TIMEOUT,
+        Termination.DISCONNECTED,
+        Termination.CRASHED,
+    ]
+    endings += [Termination.RESIGNED, Termination.ADJUDICATED]
+    games = [
+        game._replace(result=Result.FIRST_WINS, termination=endings[game.ordinal % 6]) if game.ordinal % 3 else game
         for game in await arena.play(tournament)
     ]
-    await arena.commit(played)
-    expected = [game.ordinal for game in played if game.termination in FAULTS]
+    await arena.commit(games)
+    expected = [game.ordinal for game in games if game.termination in FAULTS]
     for size in (1, 4, 1000):
-        found: list[int] = []
+        ordinals: list[int] = []
         token = ""
         while True:
             read = partial(list_games, slug="cup", size=size, page_token=token, game_filter=GameFilter(faults=True))
             page = await arena.store.read(read)
-            found += [game.ordinal for game in page.items]
+            ordinals += [game.ordinal for game in page.items]
             if not (token := page.next_page_token):
                 break
-        assert found == expected
+        assert ordinals == expected
     token = (await arena.store.read(partial(list_games, slug="cup", size=1))).next_page_token
     with pytest.raises(InvalidArgument, match="page_token"):
         await arena.store.read(partial(list_games, slug="cup", page_token=token, game_filter=GameFilter(faults=True)))
@@ -114,65 +120,65 @@ async def test_pages_of_long_games_end_early(arena: Arena, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("looked_at", [5, 100_000])
-async def test_filters_find_the_same_games_as_a_look_at_all_of_them(
+async def test_filters_find_the_same_games_as_a_loop_over_all_games(
     arena: Arena, looked_at: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stored_games, "_MOST_GAMES_READ", looked_at)
     tournament = await arena.tournament(bots=("ada", "bob", "ada"), games_per_pair=20)
-    kinds = list(Termination)
+    endings = list(Termination)
     await arena.commit(
-        game._replace(termination=kinds[game.ordinal % len(kinds)]) for game in await arena.play(tournament)
+        game._replace(termination=endings[game.ordinal % len(endings)]) for game in await arena.play(tournament)
     )
-    every = await all_games(arena, "cup", 1000)
+    every_game = await all_games(arena, "cup", 1000)
 
-    def matches(game: StoredGame, wanted: GameFilter, entries: set[str]) -> bool:
+    def matches(game: StoredGame, game_filter: GameFilter, entries: set[str]) -> bool:
         sides = [side for side, label in enumerate((game.first, game.second)) if label in entries]
-        won = {True: game.result.winner, False: game.result.loser, None: None}[wanted.won]
+        won = {True: game.result.winner, False: game.result.loser, None: None}[game_filter.won]
         return (
-            (not wanted.faults or game.termination in FAULTS)
-            and wanted.result in (None, game.result)
-            and wanted.termination in (None, game.termination)
-            and (not entries or (bool(sides) if wanted.won is None else won in sides))
+            (not game_filter.faults or game.termination in FAULTS)
+            and game_filter.result in (None, game.result)
+            and game_filter.termination in (None, game.termination)
+            and (not entries or (bool(sides) if game_filter.won is None else won in sides))
         )
 
-    every_wanted = [
+    every_filter = [
         GameFilter(faults, result, termination, won)
         for faults in (False, True)
         for result in (None, Result.FIRST_WINS)
         for termination in (None, Termination.TIMEOUT)
         for won in (None, True, False)
     ]
-    for wanted in every_wanted:
+    for game_filter in every_filter:
         for entry, labels in (("", set()), ("ada#2", {"ada#2"}), ("bots/ada", {"ada", "ada#2"})):
-            if wanted.won is not None and not entry:
+            if game_filter.won is not None and not entry:
                 continue
-            expected = [game.ordinal for game in every if matches(game, wanted, labels)]
-            found: list[int] = []
+            expected = [game.ordinal for game in every_game if matches(game, game_filter, labels)]
+            ordinals: list[int] = []
             token = ""
             while True:
-                read = partial(list_games, slug="cup", size=4, page_token=token, game_filter=wanted, entry=entry)
+                read = partial(list_games, slug="cup", size=4, page_token=token, game_filter=game_filter, entry=entry)
                 page = await arena.store.read(read)
-                found += [game.ordinal for game in page.items]
+                ordinals += [game.ordinal for game in page.items]
                 if not (token := page.next_page_token):
                     break
-            assert found == expected, (wanted, entry)
-        of_bot = await arena.store.read(partial(list_bot_games, bot="ada", size=1000, game_filter=wanted))
-        expected = [game.ordinal for game in every if matches(game, wanted, {"ada", "ada#2"})]
-        assert [game.ordinal for game in of_bot.items] == expected[::-1], wanted
+            assert ordinals == expected, (game_filter, entry)
+        of_bot = await arena.store.read(partial(list_bot_games, bot="ada", size=1000, game_filter=game_filter))
+        expected = [game.ordinal for game in every_game if matches(game, game_filter, {"ada", "ada#2"})]
+        assert [game.ordinal for game in of_bot.items] == expected[::-1], game_filter
 
 
 async def test_faults_are_counted_for_the_side_that_lost(arena: Arena) -> None:
     tournament = await arena.tournament(games_per_pair=20)
-    kinds = [Termination.ILLEGAL_MOVE, Termination.LINE, Termination.CRASHED]
-    played = [game._replace(termination=kinds[game.ordinal % 3]) for game in await arena.play(tournament)]
-    await arena.commit(played)
-    lost = [
+    endings = [Termination.ILLEGAL_MOVE, Termination.LINE, Termination.CRASHED]
+    games = [game._replace(termination=endings[game.ordinal % 3]) for game in await arena.play(tournament)]
+    await arena.commit(games)
+    losers = [
         (game.first, game.second)[game.result is Result.FIRST_WINS]
-        for game in played
+        for game in games
         if game.termination in FAULTS and game.result in (Result.FIRST_WINS, Result.SECOND_WINS)
     ]
-    counted = await arena.store.read(lambda connection: count_faults(connection, tournament.id))
-    assert counted == {entry: lost.count(entry) for entry in set(lost)}
+    faults = await arena.store.read(lambda connection: count_faults(connection, tournament.id))
+    assert faults == {entry: losers.count(entry) for entry in set(losers)}
 
 
 async def test_open_tournament_has_no_games(arena: Arena) -> None:
@@ -206,21 +212,21 @@ async def test_rating_seq_counts_rated_games_of_all_tournaments(arena: Arena) ->
         for game in await all_games(arena, slug, 7):
             rated = game.result is not Result.VOID and {game.first, game.second} != {"ada", "ada#2"}
             assert game.rating_seq == (expected[slug, game.ordinal] if rated else None)
-            alone = await arena.store.read(partial(get_game, slug=slug, ordinal=game.ordinal))
-            assert alone == game
+            single_game = await arena.store.read(partial(get_game, slug=slug, ordinal=game.ordinal))
+            assert single_game == game
     assert {game.rating_seq for game in await all_games(arena, "unrated", 7)} == {None}
 
 
-async def test_export_has_all_games_in_slot_order_in_the_words_of_files(arena: Arena) -> None:
+async def test_export_has_all_games_in_slot_order_with_results_as_in_files(arena: Arena) -> None:
     tournament = await arena.tournament(games_per_pair=2500)
-    played = await arena.play(tournament)
-    await arena.commit(sorted(played, key=lambda game: game.moves))
+    games = await arena.play(tournament)
+    await arena.commit(sorted(games, key=lambda game: game.moves))
 
     def read(connection: Connection) -> list[ExportedGame]:
         return list(export(connection, tournament.id))
 
     exported = await arena.store.read(read)
-    words = {1: "1-0", 2: "1/2-1/2", 3: "0-1", 4: "*"}
+    result_texts = {1: "1-0", 2: "1/2-1/2", 3: "0-1", 4: "*"}
     labels = ("ada", "bob")
     assert exported == [
         ExportedGame(
@@ -230,52 +236,53 @@ async def test_export_has_all_games_in_slot_order_in_the_words_of_files(arena: A
             game_seed(7, game.ordinal),
             list(game.moves),
             unpack_times(game.times),
-            words[game.result],
+            result_texts[game.result],
             "void" if game.result == Result.VOID else "line",
             ordinal=game.ordinal,
         )
-        for game in played
+        for game in games
     ]
     assert all(game.ended_at > 1_600_000_000_000 for game in exported)
 
 
 async def test_only_terminations_that_occurred_are_counted(arena: Arena) -> None:
     tournament = await arena.tournament(games_per_pair=100)
-    played = await arena.play(tournament)
-    await arena.commit(played)
+    games = await arena.play(tournament)
+    await arena.commit(games)
     counts = await arena.store.read(partial(terminations, tournament_id=tournament.id))
-    void = sum(game.result == Result.VOID for game in played)
-    assert counts == {"line": 100 - void, "void": void}
+    void_games = sum(game.result == Result.VOID for game in games)
+    assert counts == {"line": 100 - void_games, "void": void_games}
 
 
 async def test_only_single_games_have_comments_unless_asked(arena: Arena) -> None:
     tournament = await arena.tournament(games_per_pair=4, keep_scores=True)
-    said = {0: "centre", 3: "hm"}
-    thought = {3: Thought(depth=4, nodes=10**12, time_us=7, pv=(2, 5))}
-    played = await arena.play(tournament)
-    comments, thoughts = pack_comments(said), pack_thoughts(thought)
-    await arena.commit([game._replace(comments=comments, thoughts=thoughts) for game in played])
-    assert (await arena.store.read(partial(get_game, slug="cup", ordinal=2))).thoughts == thought
-    assert (await arena.store.read(partial(get_game, slug="cup", ordinal=2))).comments == said
-    for listed in (partial(list_games, slug="cup"), partial(list_bot_games, bot="ada")):
-        assert [game.comments for game in (await arena.store.read(listed)).items] == [{}] * 4
-    asked = await arena.store.read(partial(list_games, slug="cup", comments=True))
+    comments = {0: "centre", 3: "hm"}
+    thoughts = {3: Thought(depth=4, nodes=10**12, time_us=7, pv=(2, 5))}
+    packed_comments, packed_thoughts = pack_comments(comments), pack_thoughts(thoughts)
+    games = await arena.play(tournament)
+    await arena.commit([game._replace(comments=packed_comments, thoughts=packed_thoughts) for game in games])
+    assert (await arena.store.read(partial(get_game, slug="cup", ordinal=2))).thoughts == thoughts
+    assert (await arena.store.read(partial(get_game, slug="cup", ordinal=2))).comments == comments
+    for read_list in (partial(list_games, slug="cup"), partial(list_bot_games, bot="ada")):
+        assert [game.comments for game in (await arena.store.read(read_list)).items] == [{}] * 4
+    with_comments = await arena.store.read(partial(list_games, slug="cup", comments=True))
     exported = await arena.store.read(lambda connection: list(export(connection, tournament.id)))
-    assert [game.comments for game in asked.items] == [game.comments for game in exported] == [said] * 4
-    assert [game.thoughts for game in asked.items] == [game.thoughts for game in exported] == [thought] * 4
+    assert [game.comments for game in with_comments.items] == [game.comments for game in exported] == [comments] * 4
+    assert [game.thoughts for game in with_comments.items] == [game.thoughts for game in exported] == [thoughts] * 4
 
 
 async def test_pages_with_comments_end_by_their_real_bytes(arena: Arena) -> None:
     tournament = await arena.tournament(games_per_pair=12, keep_scores=True)
-    bomb, noise = pack_comments({0: "x" * 600_000}), pack_comments({0: os.urandom(200_000).hex()})
-    played = await arena.play(tournament)
-    await arena.commit([game._replace(comments=(bomb, noise)[game.ordinal % 2]) for game in played])
+    repetitive, incompressible = pack_comments({0: "x" * 600_000}), pack_comments({0: os.urandom(200_000).hex()})
+    games = await arena.play(tournament)
+    await arena.commit([game._replace(comments=(repetitive, incompressible)[game.ordinal % 2]) for game in games])
     token, sizes = "", []
     while True:
         page = await arena.store.read(partial(list_games, slug="cup", comments=True, size=1000, page_token=token))
         sizes.append(sum(len(text) for game in page.items for text in game.comments.values()))
         if not (token := page.next_page_token):
             break
+    # Six comments of 600,000 characters and six of 400,000, and no page above 1 MiB.
     assert sum(sizes) == 6 * 1_000_000
     assert max(sizes) <= 1 << 20
     assert [game.ordinal for game in await all_games(arena, "cup", 1000)] == list(range(1, 13))

@@ -1,4 +1,4 @@
-"""Leaderboards."""
+"""Leaderboards: order, ranks, filters, pages and lists."""
 
 from functools import partial
 from itertools import product
@@ -22,9 +22,10 @@ from noughts_server.store.ratings.rating_lists import list_name
 from tests.support.arena import NOW, Arena
 
 
-async def read(
+async def read_leaderboard(
     arena: Arena, size: int, variant: str = "", time_class: str = "", filters: Filters | None = None
 ) -> list[LeaderboardRow]:
+    """Read all pages of a leaderboard, with `size` rows a page."""
     rows, token = [], ""
     while True:
         page = await arena.store.read(
@@ -42,27 +43,29 @@ async def read(
             return rows
 
 
-async def test_strongest_come_first_and_of_equal_ones_the_newest(arena: Arena) -> None:
+async def test_strongest_come_first_and_the_newest_of_equal_ones(arena: Arena) -> None:
     bots = ("dora", "ada", "emil", "cleo", "bob")
     await arena.commit(await arena.play(await arena.tournament(bots=bots, games_per_pair=4)))
     arena.execute("UPDATE ratings SET rating = 1500.5 WHERE bot_id IN (2, 4, 5)")
-    whole = await read(arena, 100)
+    whole = await read_leaderboard(arena, 100)
     assert [row.rank for row in whole] == [1, 2, 3, 4, 5]
     assert [(row.rating, row.bot_id) for row in whole] == sorted(
         ((row.rating, row.bot_id) for row in whole), reverse=True
     )
     for size in (1, 2, 3):
-        assert await read(arena, size) == whole
+        assert await read_leaderboard(arena, size) == whole
 
 
 async def test_row_counts_the_bots_rated_games_and_says_when_they_are_few(arena: Arena) -> None:
-    played = await arena.play(await arena.tournament(games_per_pair=60))
-    rated = [game for game in played if game.result != 4]
-    until = next(count for count in range(60) if len([game for game in played[:count] if game.result != 4]) == 29)
-    await arena.commit(played[:until])
-    assert [(row.games, row.provisional) for row in await read(arena, 10)] == [(29, True), (29, True)]
-    await arena.commit(played[until:])
-    for row in await read(arena, 10):
+    games = await arena.play(await arena.tournament(games_per_pair=60))
+    rated = [game for game in games if game.result != 4]
+    first_batch_size = next(
+        count for count in range(60) if len([game for game in games[:count] if game.result != 4]) == 29
+    )
+    await arena.commit(games[:first_batch_size])
+    assert [(row.games, row.provisional) for row in await read_leaderboard(arena, 10)] == [(29, True), (29, True)]
+    await arena.commit(games[first_batch_size:])
+    for row in await read_leaderboard(arena, 10):
         assert row.games == row.wins + row.draws + row.losses == len(rated)
         assert not row.provisional
 
@@ -72,54 +75,58 @@ async def test_each_variant_and_time_class_has_its_list(arena: Arena) -> None:
     await arena.commit(await arena.play(await arena.tournament("one")))
     await arena.commit(await arena.play(await arena.tournament("two", bots=("cleo", "dora"), time=blitz)))
     await arena.commit(await arena.play(await arena.tournament("three", bots=("emil", "fay"), variant="mnk:4,4,3")))
-    assert {row.bot for row in await read(arena, 10)} == {"ada", "bob"}
-    assert {row.bot for row in await read(arena, 10, "mnk:3,3,3", "blitz")} == {"cleo", "dora"}
-    assert {row.bot for row in await read(arena, 10, "mnk:4,4,3")} == {"emil", "fay"}
-    assert await read(arena, 10, "mnk:5,5,4") == []
+    assert {row.bot for row in await read_leaderboard(arena, 10)} == {"ada", "bob"}
+    assert {row.bot for row in await read_leaderboard(arena, 10, "mnk:3,3,3", "blitz")} == {"cleo", "dora"}
+    assert {row.bot for row in await read_leaderboard(arena, 10, "mnk:4,4,3")} == {"emil", "fay"}
+    assert await read_leaderboard(arena, 10, "mnk:5,5,4") == []
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 async def test_filtered_rows_keep_their_ranks(arena: Arena, seed: int) -> None:
-    draw = Random(seed)
+    chance = Random(seed)
     names = [f"bot{number}" for number in range(12)]
     for number in range(4):
-        bots = draw.sample(names, draw.randint(2, 7))
-        played = await arena.play(await arena.tournament(f"cup{number}", bots=bots, games_per_pair=draw.randint(1, 9)))
+        bots = chance.sample(names, chance.randint(2, 7))
+        played = await arena.play(
+            await arena.tournament(f"cup{number}", bots=bots, games_per_pair=chance.randint(1, 9))
+        )
         await arena.commit(played)
     arena.execute("INSERT INTO owners VALUES (7, 'zoe')")
     arena.execute("UPDATE bots SET owner_id = 7 WHERE id % 3 = 0")
     arena.execute("UPDATE ratings SET rating = round(rating / 50) * 50")
-    whole = await read(arena, 100)
-    online = {row.bot_id for row in whole if draw.random() < 0.5} | {999}
-    for owner, among, fewest, settled in product(("", "alice", "zoe"), (None, online), (0, 12), (False, True)):
-        filters = Filters(owner=owner, online=among, min_games=fewest, exclude_provisional=settled)
+    whole = await read_leaderboard(arena, 100)
+    online = {row.bot_id for row in whole if chance.random() < 0.5} | {999}
+    for owner, online_ids, min_games, without_provisional in product(
+        ("", "alice", "zoe"), (None, online), (0, 12), (False, True)
+    ):
+        filters = Filters(owner=owner, online=online_ids, min_games=min_games, exclude_provisional=without_provisional)
         expected = [
             row
             for row in whole
             if owner in ("", row.owner)
-            and (among is None or row.bot_id in among)
-            and row.games >= fewest
-            and not (settled and row.provisional)
+            and (online_ids is None or row.bot_id in online_ids)
+            and row.games >= min_games
+            and not (without_provisional and row.provisional)
         ]
         for size in (1, 4, 100):
-            found = await read(arena, size, filters=filters)
+            found = await read_leaderboard(arena, size, filters=filters)
             assert found == expected
 
 
-async def test_retired_bots_are_left_out_unless_asked_for(arena: Arena) -> None:
+async def test_retired_bots_are_listed_only_on_request(arena: Arena) -> None:
     bots = ("ada", "bob", "cleo", "dora", "emil")
     await arena.commit(await arena.play(await arena.tournament(bots=bots, games_per_pair=4)))
-    whole = await read(arena, 100)
-    gone = {whole[0].bot, whole[2].bot}
-    for bot in gone:
+    whole = await read_leaderboard(arena, 100)
+    retired = {whole[0].bot, whole[2].bot}
+    for bot in retired:
         await arena.store.write(partial(retire_bot, name=bot, now_ms=NOW))
-    left = [row.bot for row in whole if row.bot not in gone]
+    active = [row.bot for row in whole if row.bot not in retired]
     for size in (1, 2, 100):
-        found = await read(arena, size)
-        assert [(row.rank, row.bot) for row in found] == list(enumerate(left, 1))
-        assert await read(arena, size, filters=Filters(owner="alice")) == found
-        everyone = await read(arena, size, filters=Filters(retired=True))
+        found = await read_leaderboard(arena, size)
+        assert [(row.rank, row.bot) for row in found] == list(enumerate(active, 1))
+        assert await read_leaderboard(arena, size, filters=Filters(owner="alice")) == found
+        everyone = await read_leaderboard(arena, size, filters=Filters(retired=True))
         assert [row.bot for row in everyone] == [row.bot for row in whole]
         # The rank of a retired bot is the one that it would have.
         assert [row.rank for row in everyone] == [1, 1, 2, 2, 3]
@@ -141,7 +148,7 @@ async def test_paging_visits_every_bot_once_while_ratings_do_not_change(arena: A
 async def test_bots_are_found_by_a_part_of_their_name(arena: Arena) -> None:
     bots = ("Ada", "ada-2", "bob_1", "bobx1")
     await arena.commit(await arena.play(await arena.tournament(bots=bots)))
-    whole = await read(arena, 100)
+    whole = await read_leaderboard(arena, 100)
     for text, names in {"ADA": {"Ada", "ada-2"}, "b_1": {"bob_1"}, "%": set(), "x": {"bobx1"}}.items():
         page = await arena.store.read(partial(leaderboard, filters=Filters(search=text)))
         assert {row.bot for row in page.items} == names
@@ -151,7 +158,7 @@ async def test_bots_are_found_by_a_part_of_their_name(arena: Arena) -> None:
         await arena.store.read(partial(leaderboard, filters=Filters(search="x" * 64)))
 
 
-async def test_trend_is_what_the_last_tenth_of_the_games_has_brought(arena: Arena) -> None:
+async def test_trend_is_the_rating_change_of_the_last_tenth_of_the_games(arena: Arena) -> None:
     await arena.commit((await arena.play(await arena.tournament("few", games_per_pair=8)))[:9])
     assert {row.trend for row in (await arena.store.read(leaderboard)).items} == {None}
     await arena.commit(await arena.play(await arena.tournament("many", games_per_pair=60)))
@@ -163,7 +170,7 @@ async def test_trend_is_what_the_last_tenth_of_the_games_has_brought(arena: Aren
 
 async def test_unknown_owner_is_not_found(arena: Arena) -> None:
     with pytest.raises(NotFound, match="owner zoe"):
-        await read(arena, 10, filters=Filters(owner="zoe"))
+        await read_leaderboard(arena, 10, filters=Filters(owner="zoe"))
 
 
 async def test_page_token_of_other_filters_is_an_invalid_argument(arena: Arena) -> None:
@@ -194,24 +201,24 @@ async def test_rating_lists_count_their_bots_and_rated_games(arena: Arena) -> No
 async def test_bots_place_in_each_list_is_that_of_the_leaderboard(arena: Arena) -> None:
     bots = ("ada", "bob", "cleo", "dora")
     for slug, variant in (("one", "tictactoe"), ("two", "mnk:4,4,3"), ("three", "mnk:5,5,4")):
-        playing = bots[1:] if slug == "three" else bots
-        await arena.commit(await arena.play(await arena.tournament(slug, bots=playing, variant=variant)))
+        entrants = bots[1:] if slug == "three" else bots
+        await arena.commit(await arena.play(await arena.tournament(slug, bots=entrants, variant=variant)))
     arena.execute("UPDATE ratings SET rating = 1500 WHERE bot_id IN (2, 3)")
     for bot in bots:
         expected = [
             (f"{variant}/untimed", row)
             for variant in ("mnk:4,4,3", "mnk:5,5,4", "tictactoe")
-            for row in await read(arena, 10, variant)
+            for row in await read_leaderboard(arena, 10, variant)
             if row.bot == bot
         ]
         assert (await arena.store.read(partial(list_bot_ratings, bot=bot))).items == expected
-        found, token = [], ""
+        rows, token = [], ""
         while True:
             page = await arena.store.read(partial(list_bot_ratings, bot=bot, size=1, page_token=token))
-            found += page.items
+            rows += page.items
             if not (token := page.next_page_token):
                 break
-        assert found == expected
+        assert rows == expected
     with pytest.raises(NotFound, match="bots/zoe"):
         await arena.store.read(partial(list_bot_ratings, bot="zoe"))
 
@@ -219,7 +226,7 @@ async def test_bots_place_in_each_list_is_that_of_the_leaderboard(arena: Arena) 
 @pytest.mark.parametrize("variant, time_class", [("chess", ""), ("", "slow")])
 async def test_unknown_list_is_an_invalid_argument(arena: Arena, variant: str, time_class: str) -> None:
     with pytest.raises(InvalidArgument):
-        await read(arena, 10, variant, time_class)
+        await read_leaderboard(arena, 10, variant, time_class)
 
 
 def test_list_is_named_by_its_canonical_variant() -> None:

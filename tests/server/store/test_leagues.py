@@ -29,16 +29,18 @@ BOTS = ("ada", "bob", "cleo", "dora")
 
 
 async def first_season(arena: Arena) -> Tournament:
+    """Create a weekly league and start its first season, the tournament `cup`."""
     tournament = await arena.tournament("cup", bots=BOTS, title="Cup", draw_after=40)
     await arena.store.write(partial(create_league, tournament=tournament, interval_ms=WEEK_MS, now_ms=NOW))
     return tournament
 
 
-async def ended(arena: Arena, tournament: Tournament) -> None:
+async def play_all_games(arena: Arena, tournament: Tournament) -> None:
     await arena.commit(await arena.play(tournament))
 
 
 async def next_season(arena: Arena, now_ms: int = NOW) -> Tournament | None:
+    """Open the season after the one that has ended; None if the league stops."""
     (league,) = await arena.store.read(ended_leagues)
     return await arena.store.write(partial(open_next_season, league_id=league, now_ms=now_ms))
 
@@ -46,7 +48,7 @@ async def next_season(arena: Arena, now_ms: int = NOW) -> Tournament | None:
 async def test_the_next_season_has_the_same_entries_and_another_seed(arena: Arena) -> None:
     first = await first_season(arena)
     assert await arena.store.read(ended_leagues) == []
-    await ended(arena, first)
+    await play_all_games(arena, first)
     second = await next_season(arena)
     assert second is not None
     assert (second.slug, second.settings.title, second.state) == ("cup-2", "Cup, season 2", TournamentState.OPEN)
@@ -60,19 +62,19 @@ async def test_the_next_season_has_the_same_entries_and_another_seed(arena: Aren
     assert (league.slug, league.season) == ("cup", 2)
 
 
-async def test_seasons_keep_to_the_week_however_long_one_lasts(arena: Arena) -> None:
-    await ended(arena, await first_season(arena))
+async def test_seasons_start_a_whole_number_of_weeks_apart(arena: Arena) -> None:
+    await play_all_games(arena, await first_season(arena))
     second = await next_season(arena, NOW + 3 * WEEK_MS + 1)
     assert second is not None
     assert second.joining.start_at == NOW + 4 * WEEK_MS
 
 
-async def test_who_left_on_request_or_is_retired_is_not_entered_again(arena: Arena) -> None:
+async def test_bots_that_left_on_request_or_retired_are_not_entered_again(arena: Arena) -> None:
     first = await first_season(arena)
     leave = partial(withdraw_entry, slug="cup", now_ms=NOW)
     await arena.store.write(partial(leave, label="ada", reason="on request"))
     await arena.store.write(partial(leave, label="bob", reason="was away for 10 min while its games waited"))
-    await ended(arena, first)
+    await play_all_games(arena, first)
     await arena.store.write(partial(retire_bot, name="dora", now_ms=NOW))
     second = await next_season(arena)
     assert second is not None
@@ -81,7 +83,7 @@ async def test_who_left_on_request_or_is_retired_is_not_entered_again(arena: Are
 
 
 async def test_a_season_plays_the_newest_versions_of_its_bots(arena: Arena) -> None:
-    await ended(arena, await first_season(arena))
+    await play_all_games(arena, await first_season(arena))
     assert await next_season(arena) is not None
 
     def new_version(connection: Connection) -> None:
@@ -99,7 +101,7 @@ async def test_a_season_plays_the_newest_versions_of_its_bots(arena: Arena) -> N
 
 async def test_a_season_waits_while_another_one_runs(arena: Arena) -> None:
     first = await first_season(arena)
-    await ended(arena, first)
+    await play_all_games(arena, first)
     await next_season(arena)
     arena.execute("UPDATE tournaments SET state = 3 WHERE slug = 'cup'")  # as after an extension
     delayed = await arena.store.write(partial(start_or_cancel, slug="cup-2", now_ms=NOW + WEEK_MS))
@@ -107,7 +109,7 @@ async def test_a_season_waits_while_another_one_runs(arena: Arena) -> None:
 
 
 async def test_a_stopped_league_opens_no_season_and_cancels_the_open_one(arena: Arena) -> None:
-    await ended(arena, await first_season(arena))
+    await play_all_games(arena, await first_season(arena))
     await next_season(arena)
     with pytest.raises(PermissionDenied):
         await arena.store.write(partial(stop_league, slug="cup", now_ms=NOW, owner_id=999))
@@ -135,7 +137,7 @@ async def test_a_league_without_entries_stops_by_itself(arena: Arena) -> None:
 
 
 async def test_the_next_season_is_opened_once(arena: Arena) -> None:
-    await ended(arena, await first_season(arena))
+    await play_all_games(arena, await first_season(arena))
     (league,) = await arena.store.read(ended_leagues)
     opening = partial(open_next_season, league_id=league, now_ms=NOW)
     assert await arena.store.write(opening) is not None

@@ -1,4 +1,4 @@
-"""Matches of two on a real store: a decided test ends them at the same pair, however their games arrive."""
+"""Tests of matches on a real store: a decided test ends them at the same pair, in any order of games."""
 
 from collections.abc import AsyncIterator
 from functools import partial
@@ -24,7 +24,7 @@ from noughts_server.store.tournaments.extensions import extend_tournament
 from noughts_server.store.tournaments.tournaments import Tournament, get_tournament, schedule_of
 from tests.support.arena import NOW, Arena, open_arena
 
-TEST: dict[str, Any] = {"schedule": MATCH, "games_per_pair": 400, "sprt": "elo0=0,elo1=120,alpha=0.1"}
+TEST_SETTINGS: dict[str, Any] = {"schedule": MATCH, "games_per_pair": 400, "sprt": "elo0=0,elo1=120,alpha=0.1"}
 
 
 @pytest.fixture
@@ -33,68 +33,69 @@ async def arena(tmp_path: Path) -> AsyncIterator[Arena]:
         yield opened
 
 
-async def get(arena: Arena) -> Tournament:
+async def get_cup(arena: Arena) -> Tournament:
     return await arena.store.read(partial(get_tournament, slug="cup"))
 
 
-async def games_of(arena: Arena, tournament: Tournament, attempt: int = 1) -> list[FinishedGame]:
-    """All games of a match that ada wins more often, with openings of two plies."""
-    played = await arena.play(tournament)
+async def claimed_games(arena: Arena, tournament: Tournament) -> list[FinishedGame]:
+    """Return all games of a match: ada wins 60 %, draws 20 %, loses 20 %; each has an opening of two plies."""
     games = []
-    for game in played:
-        luck = Draws(99, game.ordinal).below(10)
-        better = Result.FIRST_WINS if game.first == 0 else Result.SECOND_WINS
-        result = better if luck < 6 else Result.DRAW if luck < 8 else Result(4 - better)
+    for game in await arena.play(tournament):
+        chance = Draws(99, game.ordinal).below(10)
+        ada_wins, bob_wins = (
+            (Result.FIRST_WINS, Result.SECOND_WINS) if game.first == 0 else (Result.SECOND_WINS, Result.FIRST_WINS)
+        )
+        result = ada_wins if chance < 6 else Result.DRAW if chance < 8 else bob_wins
         games.append(game._replace(result=result, termination=Termination.LINE, opening_plies=2))
     return games
 
 
-def stored(tournament: Tournament) -> MatchStatistics:
+def stored_statistics(tournament: Tournament) -> MatchStatistics:
     return read_statistics(tournament.match_counts, tournament.settings.sprt)
 
 
 async def test_the_match_ends_at_the_same_pair_in_whatever_order_games_end(tmp_path: Path) -> None:
     """Also if another recorder stores some of them, or the cache is lost: a restart."""
-    seen: list[Any] = []
+    outcomes: list[Any] = []
     for case in ("in order", "shuffled", "two recorders", "restarts", "at once"):
         chance = Random(case)
         async with open_arena(tmp_path / f"{case}.db") as arena:
-            games = await games_of(arena, await arena.tournament(**TEST))
+            games = await claimed_games(arena, await arena.tournament(**TEST_SETTINGS))
             if case not in ("in order", "at once"):
-                # What runs at the same time is at most some tens of games.
+                # Games end at most 60 places away from their order, as concurrent games do.
                 games.sort(key=lambda game: game.ordinal + chance.random() * 60)
-            others = FoldingState()
-            while games and (await get(arena)).state is TournamentState.RUNNING:
+            other_state = FoldingState()
+            while games and (await get_cup(arena)).state is TournamentState.RUNNING:
                 count = len(games) if case == "at once" else chance.randint(1, 9)
                 if case == "two recorders":
-                    arena.state, others = others, arena.state
+                    arena.state, other_state = other_state, arena.state
                 if case == "restarts":
                     arena.state = FoldingState()
                 report = await arena.commit(games[:count])
                 del games[:count]
-            ended = await get(arena)
+            ended = await get_cup(arena)
             assert report.progress[0].finished
             assert (await arena.commit(games)).stale == len(games)
-            seen.append((arena.snapshot(), ended.match_counts, ended.games_total))
-            statistics = stored(ended)
+            outcomes.append((arena.snapshot(), ended.match_counts, ended.games_total))
+            statistics = stored_statistics(ended)
             assert statistics.sprt is not None
             assert statistics.sprt.decision is Decision.H1
             assert statistics.sprt.llr >= statistics.sprt.upper
             assert ended.games_total == ended.games_done == ended.folded == 2 * statistics.pentanomial.pairs
             assert (await arena.store.read(partial(schedule_of, tournament=ended))).total == ended.games_total
-            checked = await arena.store.read(partial(check_database, errors_of=lambda game: ()))
-            assert checked.findings == []
-    assert all(each == seen[0] for each in seen)
+            check_report = await arena.store.read(partial(check_database, errors_of=lambda game: ()))
+            assert check_report.findings == []
+    assert all(outcome == outcomes[0] for outcome in outcomes)
 
 
 async def test_a_match_counts_endings_openings_and_who_stored_its_games(arena: Arena) -> None:
-    games = await games_of(arena, await arena.tournament(**TEST))
+    games = await claimed_games(arena, await arena.tournament(**TEST_SETTINGS))
     games[4] = games[4]._replace(result=Result.FIRST_WINS, termination=Termination.TIMEOUT)
-    for referee, some in (("east", games[1:9]), ("west", games[:1]), ("east", games[9:])):
+    for referee, batch in (("east", games[1:9]), ("west", games[:1]), ("east", games[9:])):
         arena.state = FoldingState()
-        commit = partial(commit_games, games=some, state=arena.state, now_ms=NOW, referee=referee)
+        commit = partial(commit_games, games=batch, state=arena.state, now_ms=NOW, referee=referee)
         await arena.store.write(commit)
-    ended = await get(arena)
+    ended = await get_cup(arena)
     counts = ended.match_counts
     assert counts is not None
     assert sum(map(sum, counts["endings"].values())) == ended.games_total
@@ -104,11 +105,11 @@ async def test_a_match_counts_endings_openings_and_who_stored_its_games(arena: A
         (sum(results) for _, results in counts["openings"]), reverse=True
     )
     assert counts["referees"] == {"east": len(games) - 1, "west": 1}
-    assert counts["course"][-1] == [stored(ended).pentanomial.pairs, round(counts["llr"], 3)]
+    assert counts["course"][-1] == [stored_statistics(ended).pentanomial.pairs, round(counts["llr"], 3)]
 
 
 async def test_a_failed_transaction_leaves_no_trace_in_the_match(arena: Arena) -> None:
-    games = await games_of(arena, await arena.tournament(**TEST))
+    games = await claimed_games(arena, await arena.tournament(**TEST_SETTINGS))
 
     def commit_and_fail(connection: Any) -> None:
         commit_games(connection, games, arena.state, now_ms=NOW)
@@ -117,13 +118,13 @@ async def test_a_failed_transaction_leaves_no_trace_in_the_match(arena: Arena) -
     await arena.commit(games[:3])
     with pytest.raises(ZeroDivisionError):
         await arena.store.write(commit_and_fail)
-    assert stored(await get(arena)).pentanomial.pairs == 1
+    assert stored_statistics(await get_cup(arena)).pentanomial.pairs == 1
     await arena.commit(games[3:])
-    assert (await get(arena)).state is TournamentState.FINISHED
+    assert (await get_cup(arena)).state is TournamentState.FINISHED
 
 
 async def test_a_commit_that_is_repeated_after_the_decision_reports_its_games(arena: Arena) -> None:
-    games = await games_of(arena, await arena.tournament(**TEST))
+    games = await claimed_games(arena, await arena.tournament(**TEST_SETTINGS))
     first = await arena.commit(games)
     again = await arena.store.write(partial(commit_games, games=games, state=FoldingState(), now_ms=NOW, again=True))
     assert {game.ordinal for game in again.games} == {game.ordinal for game in first.games}
@@ -131,30 +132,30 @@ async def test_a_commit_that_is_repeated_after_the_decision_reports_its_games(ar
 
 
 async def test_a_match_without_a_test_plays_all_games(arena: Arena) -> None:
-    await arena.commit(await games_of(arena, await arena.tournament(schedule=MATCH, games_per_pair=60)))
-    ended = await get(arena)
+    await arena.commit(await claimed_games(arena, await arena.tournament(schedule=MATCH, games_per_pair=60)))
+    ended = await get_cup(arena)
     assert (ended.state, ended.games_done) == (TournamentState.FINISHED, 60)
-    statistics = stored(ended)
+    statistics = stored_statistics(ended)
     assert (statistics.pentanomial.pairs, statistics.sprt) == (30, None)
     assert statistics.estimate.value is not None
     assert statistics.estimate.value > 50
 
 
 async def test_games_lost_by_a_withdrawal_end_the_match_without_a_verdict(arena: Arena) -> None:
-    games = await games_of(arena, await arena.tournament(**TEST))
-    lost = [game._replace(result=Result.SECOND_WINS, termination=Termination.ADJUDICATED) for game in games[13:]]
-    await arena.commit(games[:13] + lost)
-    ended = await get(arena)
+    games = await claimed_games(arena, await arena.tournament(**TEST_SETTINGS))
+    conceded = [game._replace(result=Result.SECOND_WINS, termination=Termination.ADJUDICATED) for game in games[13:]]
+    await arena.commit(games[:13] + conceded)
+    ended = await get_cup(arena)
     assert (ended.state, ended.games_total) == (TournamentState.FINISHED, 14)
-    statistics = stored(ended)
+    statistics = stored_statistics(ended)
     assert (statistics.pentanomial.pairs, statistics.games) == (6, 13)
     assert statistics.sprt is not None
     assert statistics.sprt.decision is Decision.CONTINUE
 
 
-async def test_nothing_of_a_journaled_game_stays_after_the_decision(arena: Arena) -> None:
-    tournament = await arena.tournament(**TEST, time=TimeControl(bank_us=10**9, increment_us=10**7))
-    games = await games_of(arena, tournament)
+async def test_the_decision_deletes_journaled_games(arena: Arena) -> None:
+    tournament = await arena.tournament(**TEST_SETTINGS, time=TimeControl(bank_us=10**9, increment_us=10**7))
+    games = await claimed_games(arena, tournament)
     running = [GameSoFar(*games[-1][:5], b"\x04", b"\x00\x01", 10**9, 10**9, 0)]
     commit = partial(commit_games, state=arena.state, now_ms=NOW, advanced=running)
     await arena.store.write(partial(commit, games=[]))
@@ -172,7 +173,7 @@ async def test_only_two_bots_can_play_a_match(arena: Arena) -> None:
 
 
 async def test_a_match_cannot_be_extended(arena: Arena) -> None:
-    await arena.commit(await games_of(arena, await arena.tournament(schedule=MATCH)))
+    await arena.commit(await claimed_games(arena, await arena.tournament(schedule=MATCH)))
     with pytest.raises(WrongState, match="match"):
         await arena.store.write(partial(extend_tournament, slug="cup", games_per_pair=2))
 

@@ -1,4 +1,4 @@
-"""The schema comes from migrations, and they say the same as the tables in the code."""
+"""The migrations of SQLite make the tables that the code declares, and keep stored data."""
 
 import sqlite3
 from contextlib import closing
@@ -24,7 +24,7 @@ from tests.support.databases import SCHEMA_1_0
 
 @pytest.fixture(autouse=True)
 def database_kind() -> None:
-    """SQLite alone."""
+    """Only SQLite."""
 
 
 def differences(connection: Connection) -> list[object]:
@@ -32,38 +32,38 @@ def differences(connection: Connection) -> list[object]:
     return list(compare_metadata(context, metadata))
 
 
-def of_version_1_0(path: Path) -> None:
-    """Makes an empty database there as version 1.0.0 did."""
+def create_version_1_0(path: Path) -> None:
+    """Create an empty database as version 1.0.0 did."""
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript((SCHEMA_1_0 / "sqlite.sql").read_text())
 
 
-async def migrated(path: Path) -> None:
-    """Makes a database there as version 1.0.0 did, and opens it once with this version."""
-    of_version_1_0(path)
+async def create_and_migrate(path: Path) -> None:
+    """Create a database as version 1.0.0 did, and migrate it by opening it with this version."""
+    create_version_1_0(path)
     await (await Store.open(f"sqlite:///{path}")).close()
 
 
-def anatomy(path: Path) -> dict[str, object]:
-    """All that SQLite tells of a database but the words in which its tables were made, and its rows."""
+def schema_and_rows(path: Path) -> dict[str, object]:
+    """Return what SQLite reports about each table (except the text of its CREATE statement), and its rows."""
     with closing(sqlite3.connect(path)) as connection:
 
-        def told(pragma: str, name: object) -> list[tuple[object, ...]]:
+        def pragma_rows(pragma: str, name: object) -> list[tuple[object, ...]]:
             return connection.execute(f"SELECT * FROM pragma_{pragma}('{name}')").fetchall()
 
         def indexes(table: str) -> list[tuple[object, ...]]:
-            # Of those that SQLite makes for constraints, the numbers in their names follow the order of the words.
+            # Indexes of constraints are compared without their names: SQLite numbers them in order of the statement.
             return sorted(
-                (unique, origin, partial, "" if origin != "c" else name, tuple(told("index_xinfo", name)))
-                for _, name, unique, origin, partial in told("index_list", table)
+                (unique, origin, partial, "" if origin != "c" else name, tuple(pragma_rows("index_xinfo", name)))
+                for _, name, unique, origin, partial in pragma_rows("index_list", table)
             )
 
         tables = connection.execute("SELECT * FROM pragma_table_list WHERE name NOT LIKE 'sqlite%'").fetchall()
         return {
             name: (
                 *rest,
-                told("table_xinfo", name),
-                sorted(row[2:] for row in told("foreign_key_list", name)),
+                pragma_rows("table_xinfo", name),
+                sorted(row[2:] for row in pragma_rows("foreign_key_list", name)),
                 indexes(name),
                 connection.execute(f"SELECT * FROM {name}").fetchall(),
             )
@@ -72,7 +72,7 @@ def anatomy(path: Path) -> dict[str, object]:
 
 
 async def test_migrated_schema_is_that_of_the_code(tmp_path: Path) -> None:
-    of_version_1_0(tmp_path / "migrated.db")
+    create_version_1_0(tmp_path / "migrated.db")
     store = await Store.open(f"sqlite:///{tmp_path / 'migrated.db'}")
     try:
         assert await store.read(differences) == []
@@ -80,11 +80,11 @@ async def test_migrated_schema_is_that_of_the_code(tmp_path: Path) -> None:
         await store.close()
 
 
-async def test_a_new_database_is_as_the_migrations_would_have_made_it(tmp_path: Path) -> None:
-    await migrated(tmp_path / "migrated.db")
+async def test_a_new_database_equals_a_migrated_one(tmp_path: Path) -> None:
+    await create_and_migrate(tmp_path / "migrated.db")
     store = await Store.open(f"sqlite:///{tmp_path / 'new.db'}")
     await store.close()
-    assert anatomy(tmp_path / "new.db") == anatomy(tmp_path / "migrated.db")
+    assert schema_and_rows(tmp_path / "new.db") == schema_and_rows(tmp_path / "migrated.db")
 
 
 async def test_games_have_no_rowid(arena: Arena) -> None:
@@ -92,7 +92,7 @@ async def test_games_have_no_rowid(arena: Arena) -> None:
     assert "WITHOUT ROWID" in statement
 
 
-def test_newest_migration_is_the_one_that_the_code_knows() -> None:
+def test_newest_migration_is_the_revision_of_the_code() -> None:
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))
     script = ScriptDirectory.from_config(config)
@@ -111,7 +111,7 @@ async def test_empty_file_becomes_a_database(tmp_path: Path) -> None:
 
 async def test_database_from_before_the_first_release_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "noughts.db"
-    of_version_1_0(path)
+    create_version_1_0(path)
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '0013'")
         connection.commit()
@@ -123,13 +123,13 @@ async def test_database_from_before_the_first_release_is_refused(tmp_path: Path)
 
 async def test_tournament_that_version_1_0_migrated_keeps_its_seeds(tmp_path: Path) -> None:
     path = tmp_path / "noughts.db"
-    of_version_1_0(path)
+    create_version_1_0(path)
     with closing(sqlite3.connect(path)) as connection:
-        insert(connection, "owners", id=0, name="ada")
-        insert(
+        insert_row(connection, "owners", id=0, name="ada")
+        insert_row(
             connection, "tournaments", id=1, slug="old", variant="tictactoe", seed=1, seed_kind=0, schedule=1, state=1
         )
-        insert(
+        insert_row(
             connection, "tournaments", id=2, slug="new", variant="tictactoe", seed=1, seed_kind=1, schedule=1, state=1
         )
         connection.commit()
@@ -139,13 +139,13 @@ async def test_tournament_that_version_1_0_migrated_keeps_its_seeds(tmp_path: Pa
     assert [type(seed) for seed in seeds] == [OldSeed, int]
 
 
-async def test_reading_does_not_migrate_and_opening_tells_from_which_schema(tmp_path: Path) -> None:
+async def test_reading_does_not_migrate_and_opening_reports_the_old_schema(tmp_path: Path) -> None:
     path = tmp_path / "noughts.db"
-    of_version_1_0(path)
-    before = anatomy(path)
+    create_version_1_0(path)
+    before = schema_and_rows(path)
     with pytest.raises(DatabaseUnusable, match="has schema 0014"):
         await Store.open(f"sqlite:///{path}", reading=True)
-    assert anatomy(path) == before
+    assert schema_and_rows(path) == before
     store = await Store.open(f"sqlite:///{path}")
     await store.close()
     assert store.migrated_from == "0014"
@@ -156,39 +156,42 @@ async def test_reading_does_not_migrate_and_opening_tells_from_which_schema(tmp_
 
 async def test_migration_counts_agreed_stones_from_stored_times(tmp_path: Path) -> None:
     path = tmp_path / "noughts.db"
-    of_version_1_0(path)
-    # By the times of the choices, and then of the moves: nothing put, three stones, three and a move, five.
+    create_version_1_0(path)
+    # Moves and times of games in which the players agreed on 0, 3, 3 and 5 stones. Times of choices are zero for
+    # stones that were put together with the one before.
     games = [(b"", [9]), (bytes(3), [9, 0, 0, 5]), (bytes(4), [9, 7, 0, 5]), (bytes(5), [9, 7, 1, 0, 0])]
     with closing(sqlite3.connect(path)) as connection:
         for key, variant in enumerate(("gomoku+swap2", "gomoku+pro"), 1):
-            insert(connection, "tournaments", id=key, slug=variant, variant=variant)
+            insert_row(connection, "tournaments", id=key, slug=variant, variant=variant)
             for ordinal, (moves, times) in enumerate(games):
                 row = {"tournament_id": key, "ordinal": ordinal, "moves": moves, "times": pack_times(times)}
-                insert(connection, "games", **row)
-                insert(connection, "journal", **row)
+                insert_row(connection, "games", **row)
+                insert_row(connection, "journal", **row)
         connection.commit()
     await (await Store.open(f"sqlite:///{path}")).close()
     with closing(sqlite3.connect(path)) as connection:
         for table in ("games", "journal"):
-            found = connection.execute(f"SELECT opening_plies FROM {table} ORDER BY tournament_id, ordinal").fetchall()
-            assert [plies for (plies,) in found] == [0, 3, 3, 5, 0, 0, 0, 0]
+            rows = connection.execute(f"SELECT opening_plies FROM {table} ORDER BY tournament_id, ordinal").fetchall()
+            assert [plies for (plies,) in rows] == [0, 3, 3, 5, 0, 0, 0, 0]
 
 
 async def test_migration_counts_the_scores_and_meetings_of_bots(tmp_path: Path) -> None:
     path = tmp_path / "noughts.db"
-    of_version_1_0(path)
+    create_version_1_0(path)
     with closing(sqlite3.connect(path)) as connection:
         for bot, version in enumerate((7, 8, 9), 1):
-            insert(connection, "bots", id=bot, name=f"bot{bot}")
-            insert(connection, "bot_versions", id=version, bot_id=bot)
+            insert_row(connection, "bots", id=bot, name=f"bot{bot}")
+            insert_row(connection, "bot_versions", id=version, bot_id=bot)
         for key, versions in enumerate(((7, 8), (8, 7), (9, 7)), 1):
-            insert(connection, "tournaments", id=key, slug=f"cup{key}", variant="tictactoe")
+            insert_row(connection, "tournaments", id=key, slug=f"cup{key}", variant="tictactoe")
             for number, version in enumerate(versions):
-                insert(connection, "entries", tournament_id=key, number=number, bot_version_id=version, label=number)
+                insert_row(
+                    connection, "entries", tournament_id=key, number=number, bot_version_id=version, label=number
+                )
         for key, wins, draws in ((1, 2, 3), (2, 4, 0)):
             row = {"tournament_id": key, "first_entry": 0, "second_entry": 1, "wins": wins, "draws": draws}
-            insert(connection, "pair_scores", **row)
-        insert(connection, "games", tournament_id=3, ordinal=1, second_entry=1, result=Result.VOID, moves=b"")
+            insert_row(connection, "pair_scores", **row)
+        insert_row(connection, "games", tournament_id=3, ordinal=1, second_entry=1, result=Result.VOID, moves=b"")
         connection.commit()
     await (await Store.open(f"sqlite:///{path}")).close()
     with closing(sqlite3.connect(path)) as connection:
@@ -200,8 +203,8 @@ async def test_migration_counts_the_scores_and_meetings_of_bots(tmp_path: Path) 
         assert connection.execute("SELECT * FROM meetings").fetchall() == [(1, 2, 1), (1, 2, 2), (1, 3, 3)]
 
 
-def insert(connection: sqlite3.Connection, table: str, **values: object) -> None:
-    """A row with these values, and 0 for all others that must not be NULL."""
+def insert_row(connection: sqlite3.Connection, table: str, **values: object) -> None:
+    """Insert a row with these values, and with 0 in all other columns that must not be NULL."""
     for _, name, _, needed, default, _ in connection.execute(f"SELECT * FROM pragma_table_info('{table}')").fetchall():
         if needed and default is None:
             values.setdefault(name, 0)

@@ -1,4 +1,4 @@
-"""Games between bots of one owner: rated only where the operator wants it. Labels are nobody else's names."""
+"""Games between bots of one owner are rated only if the operator allows it; a label is not another owner's name."""
 
 from functools import partial
 
@@ -17,8 +17,8 @@ from noughts_server.store.tournaments.tournaments import Tournament, start_tourn
 from tests.support.arena import NOW, Arena
 
 
-async def mixed(arena: Arena, *, own_rated: bool) -> Tournament:
-    """A tournament of alice's ada and bob, and of eve of another owner; all its games are stored."""
+async def play_two_owners(arena: Arena, *, own_rated: bool) -> Tournament:
+    """Play a tournament of alice's ada and bob and mallory's eve; all its games are stored."""
 
     def begin(connection: Connection) -> Tournament:
         owner = create_owner(connection, "mallory")
@@ -34,13 +34,13 @@ async def mixed(arena: Arena, *, own_rated: bool) -> Tournament:
 
 
 @pytest.mark.parametrize("own_rated", [False, True])
-async def test_games_of_one_owners_bots_are_rated_where_that_is_wanted(arena: Arena, own_rated: bool) -> None:
-    await mixed(arena, own_rated=own_rated)
-    # Of the entries 0, 1 and 2 the last one is mallory's; void games count nowhere.
-    ours = "" if own_rated else "AND first_entry + second_entry <> 1"
-    ((counted,),) = arena.rows(f"SELECT count(*) FROM games WHERE result <> 4 {ours}")
-    ((rated,),) = arena.rows("SELECT sum(games) FROM ratings")
-    assert 2 * counted == rated > 0
+async def test_games_between_bots_of_one_owner_are_rated_if_allowed(arena: Arena, own_rated: bool) -> None:
+    await play_two_owners(arena, own_rated=own_rated)
+    # Entries 0 and 1 are alice's, and 2 is mallory's. Void games (4) are never rated.
+    condition = "" if own_rated else "AND first_entry + second_entry <> 1"
+    ((game_count,),) = arena.rows(f"SELECT count(*) FROM games WHERE result <> 4 {condition}")
+    ((rated_games_of_bots,),) = arena.rows("SELECT sum(games) FROM ratings")
+    assert 2 * game_count == rated_games_of_bots > 0
     before = arena.snapshot()
     report = await arena.store.write(rebuild_ratings)
     assert (report.differences, report.history_corrected) == ([], 0)
@@ -48,11 +48,11 @@ async def test_games_of_one_owners_bots_are_rated_where_that_is_wanted(arena: Ar
     pairs = await arena.store.read(partial(rated_pairs, variant="tictactoe"))
     assert len({frozenset((pair.first, pair.second)) for pair in pairs}) == (3 if own_rated else 2)
     page = await arena.store.read(partial(list_games, slug="cup", size=100))
-    assert sum(game.rating_seq is not None for game in page.items) == counted
+    assert sum(game.rating_seq is not None for game in page.items) == game_count
 
 
-async def test_bots_of_one_other_owner_move_a_rating_only_by_so_much(arena: Arena) -> None:
-    def resign(connection: Connection) -> Tournament:
+async def test_bots_of_one_other_owner_move_a_rating_by_at_most_400(arena: Arena) -> None:
+    def enter_eve(connection: Connection) -> Tournament:
         owner = create_owner(connection, "mallory")
         log_in(connection, owner_id=owner, name="eve", version="1", now_ms=NOW)
         join_tournament(connection, "cup", bot="eve")
@@ -61,33 +61,33 @@ async def test_bots_of_one_other_owner_move_a_rating_only_by_so_much(arena: Aren
     await arena.tournament(games_per_pair=800, start=False)
     arena.execute("UPDATE tournaments SET own_rated = (0 = 1), bounded = (1 = 1)")
     arena.execute("DELETE FROM entries WHERE bot_id <> (SELECT min(bot_id) FROM entries)")
-    tournament = await arena.store.write(resign)
-    won = [
+    tournament = await arena.store.write(enter_eve)
+    won_by_ada = [
         game._replace(result=int(Result.FIRST_WINS if game.first == 0 else Result.SECOND_WINS))
         for game in await arena.play(tournament)
     ]
-    for start in range(0, len(won), 200):
-        await arena.commit(won[start : start + 200])
-    ((most, least, games),) = arena.rows("SELECT max(rating), min(rating), min(games) FROM ratings")
-    assert (round(most), round(least), games) == (1900, 1100, 800)
+    for start in range(0, len(won_by_ada), 200):
+        await arena.commit(won_by_ada[start : start + 200])
+    ((highest, lowest, games),) = arena.rows("SELECT max(rating), min(rating), min(games) FROM ratings")
+    assert (round(highest), round(lowest), games) == (1900, 1100, 800)
     before = arena.snapshot()
     report = await arena.store.write(rebuild_ratings)
     assert (report.differences, report.history_corrected) == ([], 0)
     assert arena.snapshot() == before
 
 
-async def test_an_entry_cannot_bear_the_name_of_somebody_elses_bot(arena: Arena) -> None:
-    def enter(connection: Connection, label: str) -> str:
+async def test_an_entry_cannot_have_the_name_of_another_owners_bot(arena: Arena) -> None:
+    def enter_eve_as(connection: Connection, label: str) -> str:
         return join_tournament(connection, "cup", bot="eve", label=label).label
 
-    def mallory(connection: Connection) -> None:
+    def register_bots_of_mallory(connection: Connection) -> None:
         owner = create_owner(connection, "mallory")
         for name in ("eve", "mal"):
             log_in(connection, owner_id=owner, name=name, version="1", now_ms=NOW)
 
     await arena.tournament(start=False)
-    await arena.store.write(mallory)
+    await arena.store.write(register_bots_of_mallory)
     arena.execute("DELETE FROM entries")
     with pytest.raises(AlreadyExists, match="bots/ada"):
-        await arena.store.write(partial(enter, label="ada"))
-    assert await arena.store.write(partial(enter, label="mal")) == "mal"
+        await arena.store.write(partial(enter_eve_as, label="ada"))
+    assert await arena.store.write(partial(enter_eve_as, label="mal")) == "mal"

@@ -1,4 +1,4 @@
-"""PostgreSQL: its address, its troubles, its schema, and leagues that move there and back."""
+"""PostgreSQL: addresses, failures, the schema, and copies of databases to and from SQLite."""
 
 import asyncio
 import time
@@ -35,25 +35,25 @@ from tests.support.guard import processes_allowed
 
 @pytest.fixture(autouse=True)
 def database_kind() -> Iterator[str]:
-    """PostgreSQL alone."""
+    """Only PostgreSQL."""
     with processes_allowed(True), databases_of(POSTGRESQL):
         yield POSTGRESQL
 
 
 @pytest.mark.parametrize("url", ["postgresql://host", "postgresql+asyncpg://host/noughts", "postgres+x://host/noughts"])
-async def test_an_address_that_is_none_is_an_error_that_says_what_one_is(url: str) -> None:
+async def test_an_invalid_address_is_an_error_that_shows_the_form_of_one(url: str) -> None:
     with pytest.raises(BadDatabaseUrl, match="postgresql\\+psycopg://USER@HOST/DATABASE"):
         await Store.open(url)
 
 
-async def test_a_server_that_is_not_there_is_named_without_the_password() -> None:
+async def test_an_unreachable_server_is_named_without_the_password() -> None:
     with pytest.raises(DatabaseUnusable, match="cannot be reached") as caught:
         await Store.open("postgresql://me:hunter2@127.0.0.1:1/noughts")
     assert "hunter2" not in str(caught.value)
     assert "127.0.0.1:1/noughts" in str(caught.value)
 
 
-async def test_a_database_that_does_not_exist_is_said_so(tmp_path: Path) -> None:
+async def test_a_missing_database_is_an_error_that_says_how_to_create_it(tmp_path: Path) -> None:
     with pytest.raises(DatabaseUnusable, match="does not exist") as refused:
         await Store.open(url_of(tmp_path / "none"))
     assert (refused.value.hint or "").startswith("Create it: createdb -O postgres ")
@@ -133,23 +133,24 @@ async def test_readers_cannot_write(arena: Arena) -> None:
 async def test_writers_of_several_processes_wait_for_each_other(arena: Arena) -> None:
     other = await Store.open(url_of(arena.path), busy_seconds=0.2)
 
-    def held(connection: Any) -> None:
+    def write_while_other_waits(connection: Any) -> None:
         create_owner(connection, "ada")
         with pytest.raises(DatabaseBusy) as refused:
-            # In the other's thread; this transaction has the database.
-            raise other._dialect.translated(_refused(other)) or AssertionError
+            # The second store fails because the transaction of the first one has locked the database.
+            raise other._dialect.translated(_error_of_second_writer(other)) or AssertionError
         assert refused.value.problem == "another session has locked it"
         assert "pg_terminate_backend" in refused.value.remedy
 
-    await arena.store.write(held)
+    await arena.store.write(write_while_other_waits)
     await other.write(partial(create_owner, name="bob"))
     await other.close()
 
 
-def _refused(store: Store) -> Any:
+def _error_of_second_writer(store: Store) -> Any:
+    """Begin a write while another store writes, and return the driver's error."""
     try:
         with store._writing.begin():
-            raise AssertionError("two write at once")
+            raise AssertionError("two stores wrote at the same time")
     except Exception as error:
         return error
 
@@ -170,7 +171,7 @@ async def test_transaction_that_computes_for_long_succeeds_when_it_is_retried(ar
     assert arena.rows("SELECT count(*) FROM owners") == [(2,)]
 
 
-async def test_only_one_server_opens_it_alone(arena: Arena) -> None:
+async def test_only_one_server_can_use_a_database(arena: Arena) -> None:
     first = await Store.open(url_of(arena.path), alone=True)
     with pytest.raises(DatabaseUnusable, match="another server uses it"):
         await Store.open(url_of(arena.path), alone=True)
@@ -180,32 +181,34 @@ async def test_only_one_server_opens_it_alone(arena: Arena) -> None:
 
 
 @pytest.mark.at_length
-async def test_what_is_tried_while_it_is_away_is_done_when_it_is_back(arena: Arena) -> None:
-    told = []
-    arena.store.on_trouble = lambda: told.append(arena.store.trouble)
+async def test_write_during_an_outage_is_done_after_the_restart(arena: Arena) -> None:
+    troubles = []
+    arena.store.on_trouble = lambda: troubles.append(arena.store.trouble)
     with stopped_postgresql() as start:
         with pytest.raises(DatabaseUnreachable):
             await arena.store.write(partial(create_owner, name="ada"))
         start()
     await arena.store.write_patiently(partial(create_owner, name="ada"))
-    assert [type(each) for each in told] == [DatabaseUnreachable, type(None)]
+    assert [type(each) for each in troubles] == [DatabaseUnreachable, type(None)]
     assert arena.rows("SELECT name FROM owners") == [("ada",)]
 
 
 @pytest.mark.parametrize("kinds", [(SQLITE, POSTGRESQL), (POSTGRESQL, SQLITE)])
-async def test_a_league_moves_to_another_database_and_goes_on_there(tmp_path: Path, kinds: tuple[str, str]) -> None:
+async def test_copied_database_equals_the_original_and_can_be_used(tmp_path: Path, kinds: tuple[str, str]) -> None:
     with databases_of(kinds[0]):
         async with open_arena(tmp_path / "from.db") as old:
             await old.commit(await old.play(await old.tournament(bots=("ada", "bob", "cleo"), games_per_pair=40)))
-            half = (await old.play(await old.tournament("half", bots=("ada", "cleo"), games_per_pair=40)))[:33]
-            await old.commit(half)
+            unfinished_games = (await old.play(await old.tournament("half", bots=("ada", "cleo"), games_per_pair=40)))[
+                :33
+            ]
+            await old.commit(unfinished_games)
             before = old.snapshot()
             with databases_of(kinds[1]):
                 async with open_arena(tmp_path / "to.db") as new:
                     rows = await copy_database(old.store, new.store)
                     assert rows["games"] == len(before["games"])
                     assert new.snapshot() == before
-                    # Numbers are given on from where they were.
+                    # A new row gets the next id after the copied ones.
                     await new.store.write(partial(log_in, owner_id=1, name="dora", now_ms=0))
                     names = [bot.name for bot in (await new.store.read(list_bots)).items]
                     assert names == ["ada", "bob", "cleo", "dora"]

@@ -1,4 +1,4 @@
-"""Frequent queries of PostgreSQL find their rows by an index, however much is stored."""
+"""Frequent queries of PostgreSQL find their rows by an index in a large database."""
 
 import asyncio
 import re
@@ -30,23 +30,23 @@ Plans = dict[str, list[str]]
 
 @pytest.fixture(autouse=True)
 def database_kind() -> Iterator[str]:
-    """PostgreSQL alone."""
+    """Only PostgreSQL."""
     with processes_allowed(True), databases_of(POSTGRESQL):
         yield POSTGRESQL
 
 
 @pytest.fixture(scope="module")
-def large(tmp_path_factory: pytest.TempPathFactory) -> str:
+def large_url(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The address of a large store, with a tournament that is running."""
     file = make_once(tmp_path_factory, "scale", build_both) / f"{LARGE[0]}.db"
     path = tmp_path_factory.mktemp("large") / "league"
     with processes_allowed(True), databases_of(POSTGRESQL):
-        asyncio.run(_copied(f"sqlite:///{file}", make_database(path)))
+        asyncio.run(_copy(f"sqlite:///{file}", make_database(path)))
         change(path, "ANALYZE")
         return url_of(path)
 
 
-async def _copied(source: str, target: str) -> None:
+async def _copy(source: str, target: str) -> None:
     old, new = await Store.open(source), await Store.open(target)
     await copy_database(old, new)
     await new.write(partial(beat, node=REFEREE))
@@ -69,34 +69,37 @@ def plans(connection: Connection, work: Callable[[Connection], Any]) -> Plans:
         work(connection)
     finally:
         event.remove(connection, "before_cursor_execute", remember)
-    # Of small tables it reads all: what counts is whether there is another way.
+    # PostgreSQL reads small tables as a whole. Without that it shows whether it has an index to use.
     connection.exec_driver_sql("SET LOCAL enable_seqscan = off")
-    found: Plans = {}
+    plans_by_statement: Plans = {}
     for statement, parameters in executed:
-        found[statement] = [row[0] for row in connection.exec_driver_sql(f"EXPLAIN {statement}", parameters)]
-    return found
+        plans_by_statement[statement] = [
+            row[0] for row in connection.exec_driver_sql(f"EXPLAIN {statement}", parameters)
+        ]
+    return plans_by_statement
 
 
-def check(found: Plans) -> None:
-    assert found
-    for statement, plan in found.items():
+def check_plans(plans_by_statement: Plans) -> None:
+    """Fail if a statement reads all rows of a table that grows."""
+    assert plans_by_statement
+    for statement, plan in plans_by_statement.items():
         for line in plan:
             assert not re.search(rf"Seq Scan on ({BIG_TABLES}|units|journal)\b", line), (statement, plan)
 
 
 @pytest.mark.parametrize("name", [name for name in QUERIES if name not in RANKING])
-async def test_no_query_scans_a_table_that_grows(large: str, name: str) -> None:
-    store = await Store.open(large)
+async def test_no_query_scans_a_table_that_grows(large_url: str, name: str) -> None:
+    store = await Store.open(large_url)
     try:
-        check(await store.read(partial(plans, work=QUERIES[name])))
+        check_plans(await store.read(partial(plans, work=QUERIES[name])))
     finally:
         await store.close()
 
 
-async def test_neither_claims_nor_commits_scan_a_table_that_grows(large: str) -> None:
-    store = await Store.open(large)
+async def test_neither_claims_nor_commits_scan_a_table_that_grows(large_url: str) -> None:
+    store = await Store.open(large_url)
     try:
-        check(await store.write(partial(plans, work=_claim_and_commit)))
+        check_plans(await store.write(partial(plans, work=_claim_and_commit)))
     finally:
         await store.close()
 

@@ -29,19 +29,19 @@ async def arena(tmp_path: Path) -> AsyncIterator[Arena]:
 async def test_pairs_of_a_list_are_summed_over_its_tournaments(arena: Arena) -> None:
     pairs = await arena.store.read(rated_pairs)
     # Each game that has a result counts for both bots.
-    live = await arena.store.read(leaderboard)
-    assert 0 < 2 * sum(pair.score.games for pair in pairs) == sum(row.games for row in live.items)
+    board = await arena.store.read(leaderboard)
+    assert 0 < 2 * sum(pair.score.games for pair in pairs) == sum(row.games for row in board.items)
     assert len({(pair.first, pair.second) for pair in pairs}) == len(pairs) == 6
     other = await arena.store.read(partial(rated_pairs, variant="mnk:4,4,3"))
     assert 0 < sum(pair.score.games for pair in other) <= 4
-    # Head to head counts all variants.
-    both = {
+    # Scores head to head count all variants.
+    scores_of_ada_and_bob = {
         (pair.first, pair.second): pair.score for pair in pairs + other if {pair.first, pair.second} == {"ada", "bob"}
     }
-    assert len(both) == 2
-    told = await arena.store.read(partial(head_to_head, bot="ada", opponent="bob", last_games=0))
-    counted = sum((pair.score for pair in pairs + other if (pair.first, pair.second) == ("ada", "bob")), Score())
-    assert told.total.first == counted
+    assert len(scores_of_ada_and_bob) == 2
+    scores = await arena.store.read(partial(head_to_head, bot="ada", opponent="bob", last_games=0))
+    expected = sum((pair.score for pair in pairs + other if (pair.first, pair.second) == ("ada", "bob")), Score())
+    assert scores.total.first == expected
 
 
 async def test_bots_with_few_games_can_be_left_out(arena: Arena) -> None:

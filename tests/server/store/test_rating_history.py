@@ -23,7 +23,7 @@ async def rebuild(arena: Arena) -> RebuildReport:
     return await arena.store.write(rebuild_ratings)
 
 
-async def read(arena: Arena, bot: str, variant: str = "", time_class: str = "") -> RatingHistory:
+async def read_history(arena: Arena, bot: str, variant: str = "", time_class: str = "") -> RatingHistory:
     return await arena.store.read(partial(rating_history, bot=bot, variant=variant, time_class=time_class))
 
 
@@ -44,7 +44,7 @@ def test_next_point_depends_on_the_number_of_games_alone(games: int) -> None:
 
 
 async def expected_points(arena: Arena) -> list[tuple[Any, ...]]:
-    """Every point, from the games in the order in which they were rated: one list, no bot against itself."""
+    """Compute every point of one list from the stored games in slot order, without games of a bot against itself."""
     bots = dict(arena.rows("SELECT e.number, v.bot_id FROM entries e JOIN bot_versions v ON v.id = e.bot_version_id"))
     ratings = {bot: Rating() for bot in bots.values()}
     points = []
@@ -61,12 +61,12 @@ async def expected_points(arena: Arena) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("in_flight", [1, 256])
-async def test_history_depends_on_the_order_of_slots_alone_and_equals_a_rebuild(arena: Arena, in_flight: int) -> None:
+async def test_history_follows_the_order_of_slots_and_equals_a_rebuild(arena: Arena, in_flight: int) -> None:
     played = await arena.play(await arena.tournament(bots=("ada", "bob", "ada", "cleo"), games_per_pair=90))
-    shuffled = Random(in_flight)
-    played = sorted(played, key=lambda game: game.ordinal + shuffled.randrange(in_flight))
+    random_source = Random(in_flight)
+    played = sorted(played, key=lambda game: game.ordinal + random_source.randrange(in_flight))
     while played:
-        size = shuffled.randint(1, in_flight + 20)
+        size = random_source.randint(1, in_flight + 20)
         await arena.commit(played[:size])
         played = played[size:]
     points = arena.rows(POINTS)
@@ -91,12 +91,12 @@ async def test_history_of_a_cancelled_tournament_counts_what_lies_behind_the_gap
 async def test_points_say_when_they_were_counted_and_a_rebuild_keeps_that(arena: Arena) -> None:
     played = await arena.play(await arena.tournament(games_per_pair=12))
     await arena.commit(played[1:], now_ms=NOW + 1)
-    assert (await read(arena, "ada")).points == []
+    assert (await read_history(arena, "ada")).points == []
     await arena.commit(played[:1], now_ms=NOW + 2)
-    history = await read(arena, "ada")
+    history = await read_history(arena, "ada")
     assert {point.at for point in history.points} == {NOW + 2}
     await rebuild(arena)
-    assert await read(arena, "ada") == history
+    assert await read_history(arena, "ada") == history
 
 
 async def test_rebuild_fills_in_a_history_that_was_never_kept(arena: Arena) -> None:
@@ -132,7 +132,7 @@ async def test_history_goes_on_after_a_restart(arena: Arena) -> None:
 
 async def test_history_ends_at_the_present_rating_and_its_games_grow(arena: Arena) -> None:
     await arena.commit(await arena.play(await arena.tournament(games_per_pair=200)))
-    history = await read(arena, "bob")
+    history = await read_history(arena, "bob")
     [(rating, games)] = arena.rows("SELECT rating, games FROM ratings WHERE bot_id = 2")
     assert (history.rating_list, history.rating, history.games) == ("tictactoe/untimed", rating, games)
     assert all(before.games < after.games for before, after in pairwise(history.points))
@@ -141,8 +141,8 @@ async def test_history_ends_at_the_present_rating_and_its_games_grow(arena: Aren
 
 async def test_bot_without_rated_games_has_an_empty_history(arena: Arena) -> None:
     await arena.commit(await arena.play(await arena.tournament(rated=False)))
-    assert await read(arena, "ada", variant="mnk:5,5,4") == RatingHistory("mnk:5,5,4/untimed", [], 1500.0, 0)
+    assert await read_history(arena, "ada", variant="mnk:5,5,4") == RatingHistory("mnk:5,5,4/untimed", [], 1500.0, 0)
     with pytest.raises(NotFound, match="bots/zoe"):
-        await read(arena, "zoe")
+        await read_history(arena, "zoe")
     with pytest.raises(InvalidArgument):
-        await read(arena, "ada", time_class="slow")
+        await read_history(arena, "ada", time_class="slow")

@@ -31,8 +31,8 @@ from tests.support.arena import NOW, Arena, open_arena
 BOTS = ("ada", "bob", "cleo", "ada")
 
 
-def elo(games: list[FinishedGame], bots: tuple[int, ...]) -> dict[int, Rating]:
-    """Ratings after these games in slot order, the simplest way."""
+def ratings_after(games: list[FinishedGame], bots: tuple[int, ...]) -> dict[int, Rating]:
+    """Rate these games in slot order in the simplest way; `bots` are the bots' ids by entry number."""
     rated: dict[int, Rating] = {}
     for game in sorted(games, key=lambda game: game.ordinal):
         first, second = bots[game.first], bots[game.second]
@@ -45,8 +45,8 @@ def stored_ratings(arena: Arena) -> dict[int, Rating]:
     return {bot: Rating(*numbers) for _, bot, *numbers in arena.ratings()}
 
 
-def rating_seqs(arena: Arena) -> list[tuple[int, int]]:
-    """(tournament, ordinal) in rating_seq order, by the log; every number is used once and none is left out."""
+def slots_in_rating_order(arena: Arena) -> list[tuple[int, int]]:
+    """Return (tournament, ordinal) of all rated slots in order of their numbers, which must have no gap."""
     runs = arena.rows("SELECT first_seq, tournament_id, first_ordinal, games FROM rating_runs ORDER BY 1")
     slots, expected = [], 1
     for first_seq, tournament, first_ordinal, games in runs:
@@ -60,7 +60,7 @@ async def rebuild(arena: Arena) -> RebuildReport:
     return await arena.store.write(rebuild_ratings)
 
 
-# Exactly once.
+# Each slot is stored exactly once.
 
 
 async def test_commit_stores_games_scores_ratings_and_progress(arena: Arena) -> None:
@@ -73,16 +73,16 @@ async def test_commit_stores_games_scores_ratings_and_progress(arena: Arena) -> 
     assert report.progress == [TournamentProgress(tournament.id, "tournaments/cup", 20, 20, finished=True)]
     ended = await arena.store.read(partial(get_tournament, slug="cup"))
     assert (ended.state, ended.games_done, ended.folded, ended.ended_at) == (TournamentState.FINISHED, 20, 20, NOW + 5)
-    assert stored_ratings(arena) == elo(games, (1, 2))
+    assert stored_ratings(arena) == ratings_after(games, (1, 2))
     assert arena.rows("SELECT * FROM rating_runs") == [(1, 1, tournament.id, 1, 20)]
 
 
 async def test_game_of_an_earlier_attempt_is_dropped_and_counted(arena: Arena) -> None:
     tournament = await arena.tournament(games_per_pair=10)
-    frozen = await arena.play(tournament)
-    again = await arena.play(tournament)
-    assert {game.attempt for game in again} == {2}
-    report = await arena.commit([*frozen, *again])
+    first_attempt = await arena.play(tournament)
+    second_attempt = await arena.play(tournament)
+    assert {game.attempt for game in second_attempt} == {2}
+    report = await arena.commit([*first_attempt, *second_attempt])
     assert (len(report.games), report.stale, report.duplicates) == (10, 10, 0)
 
 
@@ -104,7 +104,7 @@ async def test_game_without_a_claim_or_a_slot_is_stale(arena: Arena) -> None:
     tournament = await arena.tournament(games_per_pair=64)
     claimed = await arena.play(tournament, 0)
     game = claimed[0]
-    strangers = [
+    stale_games = [
         game._replace(ordinal=64),
         # One unit's attempt does not help another unit's slot.
         game._replace(ordinal=63),
@@ -113,8 +113,8 @@ async def test_game_without_a_claim_or_a_slot_is_stale(arena: Arena) -> None:
         game._replace(tournament=99),
         game._replace(attempt=0),
     ]
-    report = await arena.commit(strangers)
-    assert (report.games, report.stale) == ([], len(strangers))
+    report = await arena.commit(stale_games)
+    assert (report.games, report.stale) == ([], len(stale_games))
 
 
 async def test_game_of_a_tournament_that_has_not_started_is_stale(arena: Arena) -> None:
@@ -129,7 +129,7 @@ async def test_claim_after_a_restart_lists_exactly_the_missing_slots(arena: Aren
     stored = [game for game in games if game.ordinal <= 100 or game.ordinal % 7 == 0]
     await arena.commit(stored)
     async with open_arena(arena.path) as restarted:
-        # The units before the first gap are not looked at again.
+        # Units before the first gap (slot 101 is in unit 5) are not read again.
         units = await restarted.store.read(partial(unfinished_units, tournament_id=tournament.id))
         assert units == range(5, 32)
         missing = await restarted.play(tournament)
@@ -139,7 +139,7 @@ async def test_claim_after_a_restart_lists_exactly_the_missing_slots(arena: Aren
         assert (report.games, report.stale) == ([], len(late))
         report = await restarted.commit(missing)
         assert [progress.finished for progress in report.progress] == [True]
-        assert stored_ratings(restarted) == elo(games, (1, 2))
+        assert stored_ratings(restarted) == ratings_after(games, (1, 2))
 
 
 async def test_complete_unit_has_nothing_left_to_claim(arena: Arena) -> None:
@@ -180,20 +180,20 @@ async def test_a_cancelled_tournament_rates_only_stored_results(arena: Arena) ->
     stored = [game for game in games if game.ordinal in (1, 2, 5, 9, 10, 17)]
     await arena.commit(stored)
     await arena.store.write(partial(cancel_tournament, slug="cup", now_ms=NOW + 9))
-    assert stored_ratings(arena) == elo(stored, (1, 2))
+    assert stored_ratings(arena) == ratings_after(stored, (1, 2))
     report = await arena.commit([game for game in games if game not in stored])
     assert (report.games, report.stale) == ([], 14)
-    # The recorder's memory of the ratings is out of date now, and it must notice.
+    # The cancellation rated games, so the recorder must notice that its cached ratings are out of date.
     second = await arena.play(await arena.tournament("second"))
     await arena.commit(second)
-    assert rating_seqs(arena) == [(1, ordinal) for ordinal in range(1, 18)] + [(2, 1), (2, 2)]
+    assert slots_in_rating_order(arena) == [(1, ordinal) for ordinal in range(1, 18)] + [(2, 1), (2, 2)]
     assert (await rebuild(arena)).differences == []
 
 
 # The order of commits.
 
 
-# Not shrunk: each example is two databases, and the order of a short one can be read as it is.
+# Failing examples are not shrunk, because each one takes two databases.
 @pytest.mark.long
 @settings(max_examples=15, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 @given(
@@ -225,7 +225,7 @@ async def play_two_tournaments(
 ) -> dict[str, list[tuple[object, ...]]]:
     """Return the stored rows after commits of these sizes with crashes and rolled back transactions between."""
     async with open_arena(path) as arena:
-        # One rated, one not: the order between two rated tournaments is rightly that of their commits.
+        # Only one is rated, because the order between two rated tournaments depends on the order of commits.
         rated = await arena.tournament("rated", bots=BOTS, games_per_pair=12)
         unrated = await arena.tournament("unrated", bots=BOTS[:3], games_per_pair=9, rated=False)
         games = await arena.play(rated) + await arena.play(unrated)
@@ -236,12 +236,12 @@ async def play_two_tournaments(
             size = sizes[step % len(sizes)]
             batch = games[begin : begin + size]
             if step in failures:
-                await commit_in_vain(arena, batch)
+                await commit_and_roll_back(arena, batch)
             if step in restarts:
                 arena.state = type(arena.state)()
             await arena.commit(batch)
             step, begin = step + 1, begin + size
-        assert rating_seqs(arena) == [(rated.id, ordinal) for ordinal in range(1, rated.games_total + 1)]
+        assert slots_in_rating_order(arena) == [(rated.id, ordinal) for ordinal in range(1, rated.games_total + 1)]
         snapshot = arena.snapshot()
         report = await rebuild(arena)
         assert report.differences == []
@@ -249,7 +249,7 @@ async def play_two_tournaments(
         return snapshot
 
 
-async def commit_in_vain(arena: Arena, games: list[FinishedGame]) -> None:
+async def commit_and_roll_back(arena: Arena, games: list[FinishedGame]) -> None:
     def fail(connection: object) -> None:
         commit_games(connection, games, arena.state, now_ms=NOW)  # type: ignore[arg-type]
         raise LookupError
@@ -265,7 +265,7 @@ async def test_tournaments_of_a_list_are_rated_in_order_of_commits(arena: Arena)
     random.Random(5).shuffle(games)
     for begin in range(0, len(games), 11):
         await arena.commit(games[begin : begin + 11])
-    log = rating_seqs(arena)
+    log = slots_in_rating_order(arena)
     assert sorted(log) == [(one.id, ordinal) for ordinal in range(1, 31)] + [
         (two.id, ordinal) for ordinal in range(1, 21)
     ]
@@ -291,23 +291,23 @@ async def test_two_recorders_on_one_database_lose_nothing(arena: Arena) -> None:
     async with open_arena(arena.path) as other:
         for begin in range(0, len(games), 5):
             await (arena, other)[begin // 5 % 2].commit(games[begin : begin + 5])
-    assert stored_ratings(arena) == elo(games, (1, 2, 3))
+    assert stored_ratings(arena) == ratings_after(games, (1, 2, 3))
     assert arena.rows("SELECT state, games_done, folded FROM tournaments") == [(TournamentState.FINISHED, 60, 60)]
 
 
 # Rebuilding.
 
 
-async def test_rebuild_finds_and_mends_a_wrong_rating(arena: Arena) -> None:
+async def test_rebuild_finds_and_repairs_wrong_ratings(arena: Arena) -> None:
     await arena.commit(await arena.play(await arena.tournament(bots=("ada", "bob", "cleo"), games_per_pair=20)))
-    right = arena.ratings()
+    correct_ratings = arena.ratings()
     arena.execute("UPDATE ratings SET rating = rating + 1e-9 WHERE bot_id = 2")
     arena.execute("DELETE FROM ratings WHERE bot_id = 3")
     arena.execute("INSERT INTO bots (name, owner_id, created_at) VALUES ('ghost', 1, 0)")
     arena.execute("INSERT INTO ratings VALUES (1, 4, 2000, 5, 5, 0, 0)")
-    seen: list[tuple[int, int]] = []
+    progress: list[tuple[int, int]] = []
     report = await arena.store.write(
-        partial(rebuild_ratings, on_progress=lambda done, total: seen.append((done, total)))
+        partial(rebuild_ratings, on_progress=lambda done, total: progress.append((done, total)))
     )
     assert [(difference.rating_list, difference.bot) for difference in report.differences] == [
         ("tictactoe/untimed", "bob"),
@@ -316,8 +316,8 @@ async def test_rebuild_finds_and_mends_a_wrong_rating(arena: Arena) -> None:
     ]
     assert report.differences[1].stored is None
     assert report.differences[2].rebuilt is None
-    assert (report.slots, report.bots, seen[-1]) == (60, 3, (60, 60))
-    assert arena.ratings() == right
+    assert (report.slots, report.bots, progress[-1]) == (60, 3, (60, 60))
+    assert arena.ratings() == correct_ratings
     assert (await rebuild(arena)).differences == []
 
 
@@ -325,7 +325,7 @@ async def test_rebuild_of_nothing_finds_nothing(arena: Arena) -> None:
     assert await rebuild(arena) == RebuildReport(0, 0, [])
 
 
-async def test_slot_stored_behind_the_recorders_back_is_not_stored_twice(arena: Arena) -> None:
+async def test_slot_that_another_program_stored_is_not_stored_twice(arena: Arena) -> None:
     games = await arena.play(await arena.tournament(games_per_pair=10))
     await arena.commit(games[:3])
     arena.execute(

@@ -1,4 +1,4 @@
-"""Reading costs what is read, however much is stored: counted in steps of SQLite's machine, which do not vary.
+"""The cost of a query does not grow with the database. It is counted in steps of SQLite's machine, which do not vary.
 
 The stores are those of `benchmarks/history.py`, which measures the time, with a million games in the larger one.
 """
@@ -33,7 +33,7 @@ _SPEC.loader.exec_module(history)
 pytestmark = pytest.mark.long
 
 SMALL, LARGE = (100, 4_000), (1_000, 40_000)
-"""Bots and games."""
+"""Numbers of bots and of games in the two stores."""
 
 QUERIES: dict[str, Callable[[Connection], Any]] = {
     **history.QUERIES,
@@ -50,14 +50,14 @@ RANKING = (
     "leaderboard, settled",
     "leaderboard, an owner's bots",
 )
-"""They count the bots of a list, or those above one, in an index."""
+"""Queries that count all bots of a list, or those above a bot, in an index."""
 BIG_TABLES = (
     "games|ratings|entries|pair_scores|entry_scores|bots|bot_versions|tournaments|rating_runs|rating_history|owners|"
     "bot_scores|meetings"
 )
 
 
-async def filled(path: Path, build: Callable[[Connection], None]) -> None:
+async def fill(path: Path, build: Callable[[Connection], None]) -> None:
     store = await Store.open(f"sqlite:///{path}")
     await store.write(build)
     await store.close()
@@ -65,7 +65,7 @@ async def filled(path: Path, build: Callable[[Connection], None]) -> None:
 
 def build_both(folder: Path) -> None:
     for bots, games in (SMALL, LARGE):
-        asyncio.run(filled(folder / f"{bots}.db", partial(history.build, bots=bots, games=games)))
+        asyncio.run(fill(folder / f"{bots}.db", partial(history.build, bots=bots, games=games)))
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ async def stores(built: list[Path]) -> AsyncIterator[list[Store]]:
 
 
 FEW, MANY = 1_600, 8_000
-"""Matches of two games of one bot. Both fill the largest pages."""
+"""Numbers of matches of two games that one bot has played; both numbers fill the largest pages."""
 OF_A_CAREER: dict[str, Callable[[Connection], Any]] = {
     **{name: partial(history.QUERIES[name], bot="bot0") for name in history.OF_A_BOT},
     "games against a bot": partial(list_bot_games, bot="bot0", opponent="bot29"),
@@ -96,7 +96,7 @@ OF_A_CAREER: dict[str, Callable[[Connection], Any]] = {
 
 def build_careers(folder: Path) -> None:
     for matches in (FEW, MANY):
-        asyncio.run(filled(folder / f"{matches}.db", partial(history.build_career, bots=30, tournaments=matches)))
+        asyncio.run(fill(folder / f"{matches}.db", partial(history.build_career, bots=30, tournaments=matches)))
 
 
 @pytest.fixture(scope="module")
@@ -175,18 +175,18 @@ async def test_counting_bots_costs_a_few_steps_a_bot_and_none_a_game(stores: lis
 
 @pytest.mark.parametrize("name", QUERIES)
 async def test_no_query_scans_a_table_that_grows(stores: list[Store], name: str) -> None:
-    found = await stores[1].read(partial(plans, query=QUERIES[name]))
-    assert found
-    for statement, plan in found.items():
+    plans_by_statement = await stores[1].read(partial(plans, query=QUERIES[name]))
+    assert plans_by_statement
+    for statement, plan in plans_by_statement.items():
         for line in plan:
             assert not re.match(rf"SCAN ({BIG_TABLES})\b", line), (statement, plan)
 
 
 @pytest.mark.parametrize("name", ["leaderboard", "leaderboard, settled", "a bot's games", "rating history"])
 async def test_rows_come_in_the_order_of_an_index(stores: list[Store], name: str) -> None:
-    found = await stores[1].read(partial(plans, query=QUERIES[name]))
-    for statement, plan in found.items():
-        # A bot's entries are sorted: they are as many as its tournaments.
+    plans_by_statement = await stores[1].read(partial(plans, query=QUERIES[name]))
+    for statement, plan in plans_by_statement.items():
+        # Only a bot's entries may be sorted, because they are as few as its tournaments.
         if "FROM entries JOIN" not in statement.replace("\n", ""):
             assert not any("TEMP B-TREE" in line for line in plan), (statement, plan)
 

@@ -32,7 +32,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 _WITH_TIES = (Result.DRAW, Result.FIRST_WINS, Result.DRAW, Result.SECOND_WINS, Result.VOID)
 
 
-async def play(arena: Arena, chance: Random) -> None:
+async def play_with_ties(arena: Arena, chance: Random) -> None:
     """Play a tournament with results at random, of which many are draws, and withdraw an entry on the way."""
     for step in range(400):
         tournament = await arena.store.read(partial(get_tournament, slug="cup"))
@@ -49,7 +49,7 @@ def _with_result(game: FinishedGame, result: Result) -> FinishedGame:
     return game._replace(result=result, termination=Termination.VOID if result is Result.VOID else Termination.LINE)
 
 
-def place(row: Standing | RankedEntry) -> tuple[Any, ...]:
+def rank_and_tie_breaks(row: Standing | RankedEntry) -> tuple[Any, ...]:
     return row.label, row.rank, row.points, row.head_to_head, row.sonneborn_berger, row.tie_break
 
 
@@ -60,16 +60,16 @@ async def test_a_database_ranks_as_tables_rank_its_games(tmp_path: Path, form: s
     async with open_arena(tmp_path / "test.db") as arena:
         settings = {"bots": BOTS, "games_per_pair": 2, **SETTINGS.get(form, {})}
         await arena.tournament(schedule=formats.format_named(form), **settings)
-        await play(arena, Random(seed))
+        await play_with_ties(arena, Random(seed))
 
         def read(connection: Any) -> tuple[list[Standing], list[RankedEntry]]:
             tournament = get_tournament(connection, "cup")
             table = standings(connection, tournament)
             scores = Tally(stored_record(game) for game in export(connection, tournament.id)).scores
             names = {row.number: row.label for row in table}
-            won = {names[each]: count for each, count in brackets.matches_won(connection, tournament).items()}
+            matches_won = {names[each]: count for each, count in brackets.matches_won(connection, tournament).items()}
             byes = {row.label: row.bye_points for row in table}
-            return table, compute_standings(byes, scores, byes, won if form == "knockout" else None)
+            return table, compute_standings(byes, scores, byes, matches_won if form == "knockout" else None)
 
-        stored, expected = await arena.store.read(read)
-    assert list(map(place, stored)) == list(map(place, expected))
+        stored_rows, expected_rows = await arena.store.read(read)
+    assert list(map(rank_and_tie_breaks, stored_rows)) == list(map(rank_and_tie_breaks, expected_rows))

@@ -1,4 +1,4 @@
-"""Owners, tokens and bots."""
+"""Owners and their tokens."""
 
 import hashlib
 import re
@@ -21,12 +21,12 @@ from noughts_server.store.people.tokens import (
 from tests.support.arena import NOW, Arena
 
 
-async def make(arena: Arena, owner: str = "alice", label: str = "laptop") -> NewToken:
+async def make_token(arena: Arena, owner: str = "alice", label: str = "laptop") -> NewToken:
     return await arena.store.write(partial(create_token, owner=owner, label=label, now_ms=NOW))
 
 
 async def test_secret_is_random_and_only_its_hash_is_stored(arena: Arena) -> None:
-    one, other = await make(arena), await make(arena)
+    one, other = await make_token(arena), await make_token(arena)
     assert re.fullmatch(r"nou_[A-Za-z0-9_-]{32}", one.secret)
     assert one.secret != other.secret
     assert arena.rows("SELECT hash FROM tokens WHERE id = 1") == [(hashlib.sha256(one.secret.encode()).digest(),)]
@@ -35,23 +35,23 @@ async def test_secret_is_random_and_only_its_hash_is_stored(arena: Arena) -> Non
         assert one.secret.encode() not in arena.path.read_bytes()
 
 
-async def test_token_tells_who_is_calling(arena: Arena) -> None:
-    await make(arena, "bob")
-    made = await make(arena)
+async def test_token_identifies_its_owner(arena: Arena) -> None:
+    await make_token(arena, "bob")
+    made = await make_token(arena)
     caller = await arena.store.read(partial(authenticate, secret=made.secret, now_ms=NOW))
     assert (caller.token_id, caller.owner) == (made.token.id, "alice")
     assert caller.owner_id == await arena.store.write(partial(create_owner, name="alice"))
 
 
 @pytest.mark.parametrize("secret", ["", "nou_", "nou_" + "x" * 32, "\ud800"])
-async def test_unknown_secret_is_nobody(arena: Arena, secret: str) -> None:
-    await make(arena)
+async def test_unknown_secret_is_unauthenticated(arena: Arena, secret: str) -> None:
+    await make_token(arena)
     with pytest.raises(Unauthenticated):
         await arena.store.read(partial(authenticate, secret=secret, now_ms=NOW))
 
 
-async def test_revoked_token_is_worthless_from_then_on(arena: Arena) -> None:
-    token, secret = await make(arena)
+async def test_revoked_token_is_refused_and_stays_revoked(arena: Arena) -> None:
+    token, secret = await make_token(arena)
     revoked = await arena.store.write(partial(revoke_token, token_id=token.id, now_ms=NOW + 1))
     assert revoked.revoked_at == NOW + 1
     with pytest.raises(Unauthenticated, match="revoked"):
@@ -60,22 +60,22 @@ async def test_revoked_token_is_worthless_from_then_on(arena: Arena) -> None:
     assert again.revoked_at == NOW + 1
 
 
-async def test_what_a_revoked_token_has_made_for_its_owner_is_revoked_with_it(arena: Arena) -> None:
-    async def made_by(parent: NewToken, owner: str = "alice") -> NewToken:
+async def test_tokens_of_its_owner_that_a_revoked_token_made_are_revoked(arena: Arena) -> None:
+    async def make_child(parent: NewToken, owner: str = "alice") -> NewToken:
         making = partial(create_token, owner=owner, made_by=parent.token.id, now_ms=NOW)
         return await arena.store.write(making)
 
-    mother = await make(arena)
-    child = await made_by(mother)
-    grandchild, foster = await made_by(child), await made_by(child, "bob")
+    parent_token = await make_token(arena)
+    child = await make_child(parent_token)
+    grandchild, child_of_bob = await make_child(child), await make_child(child, "bob")
     await arena.store.write(partial(revoke_token, token_id=child.token.id, now_ms=NOW + 1))
     revoked = {row.id for row in await arena.store.read(list_tokens) if row.revoked_at is not None}
     assert revoked == {child.token.id, grandchild.token.id}
-    assert foster.token.id not in revoked
-    await arena.store.write(partial(revoke_token, token_id=mother.token.id, now_ms=NOW + 2))
-    moments = {row.id: row.revoked_at for row in await arena.store.read(list_tokens)}
-    assert moments[grandchild.token.id] == NOW + 1
-    assert moments[mother.token.id] == NOW + 2
+    assert child_of_bob.token.id not in revoked
+    await arena.store.write(partial(revoke_token, token_id=parent_token.token.id, now_ms=NOW + 2))
+    revocation_times = {row.id: row.revoked_at for row in await arena.store.read(list_tokens)}
+    assert revocation_times[grandchild.token.id] == NOW + 1
+    assert revocation_times[parent_token.token.id] == NOW + 2
 
 
 @pytest.mark.parametrize("number", [0, -1, 7, 2**80])
@@ -85,7 +85,7 @@ async def test_token_that_does_not_exist_cannot_be_revoked(arena: Arena, number:
 
 
 async def test_token_of_somebody_else_cannot_be_revoked(arena: Arena) -> None:
-    token, _ = await make(arena)
+    token, _ = await make_token(arena)
     bob = await arena.store.write(partial(create_owner, name="bob"))
     with pytest.raises(PermissionDenied):
         await arena.store.write(partial(revoke_token, token_id=token.id, now_ms=NOW, owner_id=bob))
@@ -93,7 +93,7 @@ async def test_token_of_somebody_else_cannot_be_revoked(arena: Arena) -> None:
 
 async def test_tokens_are_listed_oldest_first_and_by_owner(arena: Arena) -> None:
     for owner, label in (("alice", "laptop"), ("bob", ""), ("alice", "folder_of_user")):
-        await make(arena, owner, label)
+        await make_token(arena, owner, label)
     await arena.store.write(partial(touch_token, token_id=3, now_ms=NOW + 5))
 
     def both(connection: Connection) -> tuple[list[str], list[str]]:
@@ -108,4 +108,4 @@ async def test_tokens_are_listed_oldest_first_and_by_owner(arena: Arena) -> None
 @pytest.mark.parametrize("owner", ["", "a/b", "x" * 64])
 async def test_bad_owner_is_an_invalid_argument(arena: Arena, owner: str) -> None:
     with pytest.raises(InvalidArgument):
-        await make(arena, owner, "")
+        await make_token(arena, owner, "")

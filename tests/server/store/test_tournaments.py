@@ -1,4 +1,4 @@
-"""The life of a tournament, its entries and its table."""
+"""Tournaments: creation, entries, states and standings."""
 
 from functools import partial
 from types import SimpleNamespace
@@ -45,13 +45,14 @@ from tests.support.arena import NOW, Arena
 STATES = tuple(TournamentState)
 
 
-async def create(arena: Arena, slug: str = "cup", **chosen: Any) -> Tournament:
+async def create(arena: Arena, slug: str = "cup", **settings: Any) -> Tournament:
     owner = await arena.store.write(partial(create_owner, name="alice"))
-    new = check_tournament(NewTournament(slug, TournamentSettings(**chosen)), NOW)
+    new = check_tournament(NewTournament(slug, TournamentSettings(**settings)), NOW)
     return await arena.store.write(partial(create_tournament, new=new, owner_id=owner, now_ms=NOW))
 
 
 async def in_state(arena: Arena, state: TournamentState) -> Tournament:
+    """Create the tournament `cup` of ada and bob, and lead it to this state."""
     tournament = await arena.tournament(start=state is not TournamentState.OPEN)
     if state is TournamentState.PAUSED:
         return await arena.store.write(partial(pause_tournament, slug="cup"))
@@ -70,8 +71,8 @@ async def get(arena: Arena, slug: str = "cup") -> Tournament:
 # Creation.
 
 
-async def test_what_was_chosen_is_what_is_stored(arena: Arena) -> None:
-    chosen: dict[str, Any] = {
+async def test_settings_are_stored_as_they_were_chosen(arena: Arena) -> None:
+    settings: dict[str, Any] = {
         "title": "The Cup",
         "variant": "mnk:3,3,3",
         "time": parse_time_control("60/2+0.5"),
@@ -80,8 +81,8 @@ async def test_what_was_chosen_is_what_is_stored(arena: Arena) -> None:
         "seed": 2**64 - 1,
         "rated": False,
     }
-    tournament = await create(arena, **chosen)
-    assert {name: getattr(tournament.settings, name) for name in chosen} == chosen | {"variant": "tictactoe"}
+    tournament = await create(arena, **settings)
+    assert {name: getattr(tournament.settings, name) for name in settings} == settings | {"variant": "tictactoe"}
     assert (tournament.name, tournament.owner, tournament.state) == ("tournaments/cup", "alice", TournamentState.OPEN)
     assert (tournament.created_at, tournament.started_at, tournament.ended_at) == (NOW, None, None)
     assert tournament.settings.rating_list == "tictactoe/bullet"
@@ -109,10 +110,10 @@ async def test_what_was_chosen_is_what_is_stored(arena: Arena) -> None:
         ("time", TimeControl(bank_us=2**62)),
     ],
 )
-async def test_wrong_choice_is_an_invalid_argument(arena: Arena, field: str, wrong: object) -> None:
-    chosen: dict[str, Any] = {field: wrong}
+async def test_wrong_setting_is_an_invalid_argument(arena: Arena, field: str, wrong: object) -> None:
+    settings: dict[str, Any] = {field: wrong}
     with pytest.raises(InvalidArgument) as caught:
-        await create(arena, **chosen)
+        await create(arena, **settings)
     assert caught.value.subject.startswith(f"tournament.{'name' if field == 'slug' else field}")
 
 
@@ -126,7 +127,7 @@ async def test_id_can_be_used_once(arena: Arena) -> None:
 def test_unsigned_seed_survives_a_signed_column(seed: int) -> None:
     assert -(2**63) <= signed(seed) < 2**63
     row = SimpleNamespace(seed=signed(seed), seed_kind=SeedKind.GIVEN)
-    assert stored_seed(row) == seed  # type: ignore[arg-type]  # as much of a row as it looks at
+    assert stored_seed(row) == seed  # type: ignore[arg-type]  # only the columns that it reads
 
 
 async def test_unknown_tournament_is_not_found(arena: Arena) -> None:
@@ -203,8 +204,8 @@ async def test_withdrawn_entry_leaves_no_gap_in_the_numbers(arena: Arena) -> Non
         await arena.store.write(partial(withdraw_entry, slug="cup", now_ms=NOW, label=label))
     await arena.store.write(partial(join_tournament, slug="cup", bot="bob"))
     await arena.store.write(partial(start_tournament, slug="cup", now_ms=NOW))
-    told = await arena.store.read(partial(conditions, tournament_id=tournament.id))
-    assert told.labels == ("cleo", "dora", "bob")
+    game_conditions = await arena.store.read(partial(conditions, tournament_id=tournament.id))
+    assert game_conditions.labels == ("cleo", "dora", "bob")
     assert arena.rows("SELECT number, label FROM entries ORDER BY number") == [(0, "cleo"), (1, "dora"), (2, "bob")]
 
 
@@ -285,14 +286,14 @@ async def test_a_round_robin_is_joined_while_it_is_open_or_paused(arena: Arena, 
 
 
 @pytest.mark.parametrize("state", [TournamentState.FINISHED, TournamentState.CANCELLED], ids=str)
-async def test_nobody_leaves_what_is_over(arena: Arena, state: TournamentState) -> None:
+async def test_nobody_leaves_a_tournament_that_has_ended(arena: Arena, state: TournamentState) -> None:
     await in_state(arena, state)
     with pytest.raises(WrongState):
         await arena.store.write(partial(withdraw_entry, slug="cup", now_ms=NOW, label="ada"))
 
 
 @pytest.mark.parametrize("verb", [start_tournament, pause_tournament, cancel_tournament])
-async def test_only_the_organiser_directs(arena: Arena, verb: Any) -> None:
+async def test_only_the_organiser_starts_pauses_or_cancels(arena: Arena, verb: Any) -> None:
     await arena.tournament()
     bob = await arena.store.write(partial(create_owner, name="bob"))
     time = {} if verb is pause_tournament else {"now_ms": NOW}
@@ -309,23 +310,31 @@ async def test_running_tournaments_are_found_again(arena: Arena) -> None:
     assert [tournament.slug for tournament in running] == ["one", "three"]
 
 
-async def test_referee_is_told_the_conditions(arena: Arena) -> None:
+async def test_conditions_for_the_referee_are_those_of_the_tournament(arena: Arena) -> None:
     tournament = await arena.tournament(time=parse_time_control("1/move"), variant="mnk:4,4,3", bots=("bob", "ada"))
-    told = await arena.store.read(partial(conditions, tournament_id=tournament.id))
-    assert (told.tournament, told.name, told.variant.name) == (tournament.id, "tournaments/cup", "mnk:4,4,3")
-    assert (told.time, told.seed, told.concurrency) == (tournament.settings.time, 7, 1024)
-    assert told.labels == ("bob", "ada")
-    assert told.players == (1, 2)
+    game_conditions = await arena.store.read(partial(conditions, tournament_id=tournament.id))
+    assert (game_conditions.tournament, game_conditions.name, game_conditions.variant.name) == (
+        tournament.id,
+        "tournaments/cup",
+        "mnk:4,4,3",
+    )
+    assert (game_conditions.time, game_conditions.seed, game_conditions.concurrency) == (
+        tournament.settings.time,
+        7,
+        1024,
+    )
+    assert game_conditions.labels == ("bob", "ada")
+    assert game_conditions.players == (1, 2)
 
 
-async def test_times_of_single_entries_are_kept_and_told_to_the_referee(arena: Arena) -> None:
-    own = {"ada": parse_time_control("180/30+0"), "zoe": parse_time_control("none")}
+async def test_times_of_single_entries_are_stored_and_sent_to_the_referee(arena: Arena) -> None:
+    own_times = {"ada": parse_time_control("180/30+0"), "zoe": parse_time_control("none")}
     time = parse_time_control("1/move")
-    tournament = await arena.tournament(time=time, own_times=own, rated=False, bots=("bob", "ada"))
+    tournament = await arena.tournament(time=time, own_times=own_times, rated=False, bots=("bob", "ada"))
     assert (await get(arena)).settings == tournament.settings
-    assert tournament.settings.own_times == own
-    told = await arena.store.read(partial(conditions, tournament_id=tournament.id))
-    assert (told.limits, told.timed) == ((time, own["ada"]), True)
+    assert tournament.settings.own_times == own_times
+    game_conditions = await arena.store.read(partial(conditions, tournament_id=tournament.id))
+    assert (game_conditions.limits, game_conditions.timed) == ((time, own_times["ada"]), True)
 
 
 @pytest.mark.parametrize(
@@ -411,16 +420,16 @@ async def test_id_of_a_test_is_found_in_few_lookups(arena: Arena, monkeypatch: p
     numbers = "WITH RECURSIVE numbers (n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1000)"
     copies = f"SELECT '{first.slug}-' || n, {columns} FROM tournaments, numbers"
     arena.execute(f"INSERT INTO tournaments (slug, {columns}) {numbers} {copies}")
-    looked_up, scalar = list[object](), Connection.scalar
+    statements, scalar = list[object](), Connection.scalar
 
-    def counted(self: Connection, statement: Any) -> Any:
-        looked_up.append(statement)
+    def counting_scalar(self: Connection, statement: Any) -> Any:
+        statements.append(statement)
         return scalar(self, statement)
 
-    monkeypatch.setattr(Connection, "scalar", counted)
+    monkeypatch.setattr(Connection, "scalar", counting_scalar)
 
     def next_id(connection: Connection) -> str:
         return _free_slug(connection, [get_version(connection, bot, "1") for bot in ("ada", "bob")])
 
     assert await arena.store.read(next_id) == f"{first.slug}-1001"
-    assert 10 < len(looked_up) < 30
+    assert 10 < len(statements) < 30

@@ -1,4 +1,4 @@
-"""Turns of callers: of those that wait, the one that used least is next."""
+"""Turns of callers: the waiting caller that has used the least time is next."""
 
 import asyncio
 import threading
@@ -53,7 +53,7 @@ async def test_a_new_caller_is_next_although_many_others_wait() -> None:
         for caller in (*reversed(greedy), *greedy, "new"):
             tasks.create_task(call(caller))
         await asyncio.sleep(0)
-        now = 60.0  # what was used long ago hardly counts
+        now = 60.0  # time that was used a minute ago hardly counts
         turns.charge(greedy[0], 1)
     assert order == ["new", *(caller for caller in greedy[1:] for _ in range(2)), greedy[0], greedy[0]]
 
@@ -106,7 +106,7 @@ async def test_a_cancelled_turn_costs_what_its_thread_used(store: Store) -> None
     def wait(event: threading.Event, connection: object) -> None:
         event.wait(PATIENCE)
 
-    def note(caller: str, connection: object) -> None:
+    def append_caller(caller: str, connection: object) -> None:
         order.append(caller)
 
     async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
@@ -114,17 +114,21 @@ async def test_a_cancelled_turn_costs_what_its_thread_used(store: Store) -> None
         await asyncio.to_thread(started.wait, PATIENCE)
         costly.cancel()
         # Answers that need all threads wait until that of the cancelled call has done its work.
-        meeting = [store.answer(lambda connection: all_threads.wait(PATIENCE), number) for number in range(ANSWERERS)]
-        await asyncio.gather(*meeting)
-        holds = [threading.Event() for _ in range(ANSWERERS)]
-        for hold in holds:
+        answers_on_all_threads = [
+            store.answer(lambda connection: all_threads.wait(PATIENCE), number) for number in range(ANSWERERS)
+        ]
+        await asyncio.gather(*answers_on_all_threads)
+        events = [threading.Event() for _ in range(ANSWERERS)]
+        for hold in events:
             tasks.create_task(store.answer(partial(wait, hold), hold))
         await asyncio.sleep(0)
-        waiting = [tasks.create_task(store.answer(partial(note, caller), caller)) for caller in ("costly", "new")]
+        waiting = [
+            tasks.create_task(store.answer(partial(append_caller, caller), caller)) for caller in ("costly", "new")
+        ]
         await asyncio.sleep(0)
-        holds[0].set()
+        events[0].set()
         await asyncio.wait(waiting)
-        for hold in holds:
+        for hold in events:
             hold.set()
     assert order == ["new", "costly"]
 
@@ -141,28 +145,28 @@ async def test_calls_that_are_cancelled_give_their_places_back() -> None:
             waiting = [tasks.create_task(call()) for _ in range(3)]
             await asyncio.sleep(0)
             waiting[0].cancel()
-        waiting[1].cancel()  # it has the place and does not know it yet
+        waiting[1].cancel()  # it has been given the place, but its task has not run since
         await asyncio.wait(waiting)
         await call()
     assert [task.cancelled() for task in waiting] == [True, True, False]
 
 
 async def test_a_caller_is_identified_while_all_answers_take_long(store: Store) -> None:
-    go_on = threading.Event()
+    finish = threading.Event()
     async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
         for caller in range(ANSWERERS + 3):
-            tasks.create_task(store.answer(lambda connection: go_on.wait(PATIENCE), caller))
+            tasks.create_task(store.answer(lambda connection: finish.wait(PATIENCE), caller))
         await asyncio.sleep(0)
         assert await store.identify(lambda connection: "known") == "known"
         assert await store.read(lambda connection: "read by the server itself") == "read by the server itself"
-        go_on.set()
+        finish.set()
 
 
 async def test_threads_rest_between_slices_while_callers_wait() -> None:
     turns, rests = Turns(1), dict[bool, float]()
 
     def work() -> None:
-        # In the thread's own time: what other processes do does not count.
+        # The thread's own processor time, so that other processes do not count.
         began, used = time.monotonic(), time.thread_time()
         with working(turns):
             while time.thread_time() - used < 0.02:
@@ -177,5 +181,5 @@ async def test_threads_rest_between_slices_while_callers_wait() -> None:
         tasks.create_task(wait())
         await asyncio.sleep(0)
         await asyncio.to_thread(work)
-    # A fifth of the time is work.
+    # While callers wait, at most a fifth of the time is work: 0.02 s of work take at least 0.1 s, with some tolerance.
     assert rests[True] > 0.08

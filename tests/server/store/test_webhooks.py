@@ -24,7 +24,7 @@ from tests.support.arena import NOW, Arena
 START, END, LEFT, *_ = webhooks.EVENTS
 
 
-async def hook(arena: Arena, owner: str = "alice", events: str = "", most: int = 9) -> Webhook:
+async def make_webhook(arena: Arena, owner: str = "alice", events: str = "", most: int = 9) -> Webhook:
     def make(connection: Connection) -> Webhook:
         return webhooks.create_webhook(
             connection,
@@ -39,12 +39,12 @@ async def hook(arena: Arena, owner: str = "alice", events: str = "", most: int =
     return await arena.store.write(make)
 
 
-async def told(arena: Arena) -> list[tuple[int, str]]:
-    """The events in the outbox, with the keys of their webhooks."""
+async def queued_events(arena: Arena) -> list[tuple[int, str]]:
+    """Return (webhook id, event) of all rows of the outbox."""
     return arena.rows("SELECT webhook_id, event FROM outbox ORDER BY id")
 
 
-async def due(arena: Arena, now_ms: int = NOW) -> list[Event]:
+async def due_events(arena: Arena, now_ms: int = NOW) -> list[Event]:
     return await arena.store.read(partial(webhooks.due_events, now_ms=now_ms))
 
 
@@ -54,18 +54,18 @@ async def winners(arena: Arena) -> list[list[str]]:
     return [json.loads(document)["winners"] for (document,) in stored]
 
 
-async def change(arena: Arena, function: Any, **values: Any) -> Any:
+async def write(arena: Arena, function: Any, **values: Any) -> Any:
     return await arena.store.write(partial(function, **values))
 
 
 async def test_events_of_a_tournament_wait_for_its_owners_webhooks(arena: Arena) -> None:
-    mine = await hook(arena)
-    await hook(arena, "bob")
+    mine = await make_webhook(arena)
+    await make_webhook(arena, "bob")
     cup = await arena.tournament(bots=("ada", "bob", "cleo"))
-    await change(arena, withdraw_entry, slug="cup", label="cleo", now_ms=NOW, reason="left")
+    await write(arena, withdraw_entry, slug="cup", label="cleo", now_ms=NOW, reason="left")
     await arena.commit(await arena.play(cup))
-    assert await told(arena) == [(mine.id, START), (mine.id, LEFT), (mine.id, END)]
-    [event] = await due(arena)
+    assert await queued_events(arena) == [(mine.id, START), (mine.id, LEFT), (mine.id, END)]
+    [event] = await due_events(arena)
     assert event.document == {
         "tournament": "tournaments/cup",
         "title": "cup",
@@ -77,33 +77,33 @@ async def test_events_of_a_tournament_wait_for_its_owners_webhooks(arena: Arena)
 
 
 async def test_webhook_receives_only_the_events_that_it_names(arena: Arena) -> None:
-    mine = await hook(arena, events=f"{LEFT} {END}")
+    mine = await make_webhook(arena, events=f"{LEFT} {END}")
     await arena.tournament()
-    assert await told(arena) == []
-    await change(arena, cancel_tournament, slug="cup", now_ms=NOW)
-    [event] = await due(arena)
+    assert await queued_events(arena) == []
+    await write(arena, cancel_tournament, slug="cup", now_ms=NOW)
+    [event] = await due_events(arena)
     assert (event.event, event.document["state"], event.webhook_id) == (END, "cancelled", mine.id)
 
 
 async def test_end_of_a_tournament_names_all_bots_on_the_first_rank(arena: Arena) -> None:
-    await hook(arena, events=END)
+    await make_webhook(arena, events=END)
     for slug, shared in (("alone", False), ("shared", True)):
         cup = await arena.tournament(slug, bots=("ada", "bob", "cleo"))
         # Ada always wins; in the other tournament the first mover does.
         await arena.commit(
-            [won(game, by=0 if not shared and game.second == 0 else game.first) for game in await arena.play(cup)]
+            [as_won(game, by=0 if not shared and game.second == 0 else game.first) for game in await arena.play(cup)]
         )
     await arena.tournament("stopped")
-    await change(arena, cancel_tournament, slug="stopped", now_ms=NOW)
+    await write(arena, cancel_tournament, slug="stopped", now_ms=NOW)
     assert await winners(arena) == [["ada"], ["ada", "bob", "cleo"], []]
 
 
 async def test_resumed_tournament_without_games_left_names_its_winners(arena: Arena) -> None:
-    await hook(arena, events=END)
+    await make_webhook(arena, events=END)
     cup = await arena.tournament()
-    await arena.commit([won(game, by=1) for game in await arena.play(cup)])
+    await arena.commit([as_won(game, by=1) for game in await arena.play(cup)])
     arena.execute(f"UPDATE tournaments SET state = {int(TournamentState.PAUSED)}, ended_at = NULL")
-    ended = await change(arena, start_or_finish, slug="cup", now_ms=NOW)
+    ended = await write(arena, start_or_finish, slug="cup", now_ms=NOW)
     assert (ended.state, ended.ended_at) == (TournamentState.FINISHED, NOW)
     assert await winners(arena) == [["bob"], ["bob"]]
 
@@ -112,31 +112,31 @@ async def test_costly_facts_are_computed_only_for_a_waiting_webhook(arena: Arena
     cup = await arena.tournament()
     for events, calls in ((None, 0), (LEFT, 0), (END, 1), ("", 1)):
         if events is not None:
-            await hook(arena, events=events)
-        called: list[int] = []
+            await make_webhook(arena, events=events)
+        calls_made: list[int] = []
 
-        def costly(called: list[int] = called) -> dict[str, object]:
-            called.append(1)
+        def costly(calls_made: list[int] = calls_made) -> dict[str, object]:
+            calls_made.append(1)
             return {"winners": ["ada"]}
 
-        await change(arena, webhooks.report_event, event=END, tournament=cup.id, now_ms=NOW, costly=costly)
-        assert len(called) == calls
+        await write(arena, webhooks.report_event, event=END, tournament=cup.id, now_ms=NOW, costly=costly)
+        assert len(calls_made) == calls
 
 
 async def test_owner_of_a_bot_hears_of_its_withdrawal_only(arena: Arena) -> None:
-    bobs = await hook(arena, "bob")
+    bobs = await make_webhook(arena, "bob")
     await arena.tournament(bots=("ada", "bert", "cleo"), start=False)
     arena.execute(f"UPDATE bots SET owner_id = {bobs.owner_id} WHERE name = 'bert'")
-    await change(arena, start_tournament, slug="cup", now_ms=NOW)
+    await write(arena, start_tournament, slug="cup", now_ms=NOW)
     for label in ("ada", "bert"):
-        await change(arena, withdraw_entry, slug="cup", label=label, now_ms=NOW)
-    assert await told(arena) == [(bobs.id, START), (bobs.id, LEFT)]
+        await write(arena, withdraw_entry, slug="cup", label=label, now_ms=NOW)
+    assert await queued_events(arena) == [(bobs.id, START), (bobs.id, LEFT)]
     [document] = arena.rows(f"SELECT document FROM outbox WHERE event = '{LEFT}'")
     assert "bert" in str(document)
 
 
 async def test_what_is_rolled_back_is_not_reported(arena: Arena) -> None:
-    await hook(arena)
+    await make_webhook(arena)
     await arena.tournament(start=False)
 
     def fails(connection: Connection) -> None:
@@ -145,148 +145,151 @@ async def test_what_is_rolled_back_is_not_reported(arena: Arena) -> None:
 
     with pytest.raises(KeyError):
         await arena.store.write(fails)
-    assert await told(arena) == []
+    assert await queued_events(arena) == []
 
 
 async def test_match_that_ends_without_a_decision_reports_no_decision(arena: Arena) -> None:
-    await hook(arena)
+    await make_webhook(arena)
     match = await arena.tournament(schedule=MATCH, games_per_pair=4, sprt="elo0=0,elo1=5")
     await arena.commit(await arena.play(match))
-    assert [event for _, event in await told(arena)] == [START, END]
+    assert [event for _, event in await queued_events(arena)] == [START, END]
 
 
 async def test_record_upsets_are_reported_once_and_with_their_game(arena: Arena) -> None:
-    mine = await hook(arena, events="upset.record")
+    mine = await make_webhook(arena, events="upset.record")
     cup = await arena.tournament(bots=("ada", "bob"), games_per_pair=100)
-    games = [won(game, by=0) for game in await arena.play(cup)]
-    lost = games[59]
-    lost = games[59] = won(lost, by=1)
+    games = [as_won(game, by=0) for game in await arena.play(cup)]
+    upset = games[59]
+    upset = games[59] = as_won(upset, by=1)
     for begin in range(0, 100, 20):
         await arena.commit(games[begin : begin + 20])
-    [event] = await due(arena)
-    facts = event.document
-    assert (facts["winner"], facts["loser"], facts["game"]) == ("bob", "ada", lost.ordinal)
-    assert arena.rows("SELECT upset FROM rating_lists") == [(facts["rating_difference"],)]
-    assert 100 < facts["rating_difference"] < 800
-    text = webhooks.EVENTS["upset.record"].format_map(facts)
-    assert text == f"bob beat ada, whose rating was {facts['rating_difference']} higher, in tournament cup."
+    [event] = await due_events(arena)
+    document = event.document
+    assert (document["winner"], document["loser"], document["game"]) == ("bob", "ada", upset.ordinal)
+    assert arena.rows("SELECT upset FROM rating_lists") == [(document["rating_difference"],)]
+    assert 100 < document["rating_difference"] < 800
+    text = webhooks.EVENTS["upset.record"].format_map(document)
+    assert text == f"bob beat ada, whose rating was {document['rating_difference']} higher, in tournament cup."
     arena.execute("UPDATE rating_lists SET upset = 2000")
     again = await arena.play(await arena.tournament("again", bots=("bob", "ada")))
-    await arena.commit([won(game, by=0) for game in again])
-    assert [event for _, event in await told(arena)] == ["upset.record"]
+    await arena.commit([as_won(game, by=0) for game in again])
+    assert [event for _, event in await queued_events(arena)] == ["upset.record"]
     assert mine.id
 
 
-async def test_lost_without_a_game_is_no_record_upset(arena: Arena) -> None:
-    await hook(arena, events="upset.record")
-    games = [won(game, by=0) for game in await arena.play(await arena.tournament(games_per_pair=100))]
-    games[60] = won(games[60], by=1, termination=Termination.ADJUDICATED)._replace(moves=b"", times=b"")
-    games[61] = won(games[61], by=1, termination=Termination.DISCONNECTED)
-    games[80:] = [won(game, by=1) for game in games[80:]]
+async def test_win_without_a_played_game_is_not_a_record_upset(arena: Arena) -> None:
+    await make_webhook(arena, events="upset.record")
+    games = [as_won(game, by=0) for game in await arena.play(await arena.tournament(games_per_pair=100))]
+    games[60] = as_won(games[60], by=1, termination=Termination.ADJUDICATED)._replace(moves=b"", times=b"")
+    games[61] = as_won(games[61], by=1, termination=Termination.DISCONNECTED)
+    games[80:] = [as_won(game, by=1) for game in games[80:]]
     for begin, records in ((0, []), (20, []), (40, []), (60, []), (80, [games[80].ordinal])):
         await arena.commit(games[begin : begin + 20])
-        assert [event.document["game"] for event in await due(arena)] == records
+        assert [event.document["game"] for event in await due_events(arena)] == records
 
 
 async def test_record_upset_is_the_first_game_decided_on_the_board(arena: Arena) -> None:
-    await hook(arena, events="upset.record")
-    games = [won(game, by=0) for game in await arena.play(await arena.tournament(games_per_pair=100))]
-    games[60] = won(games[60], by=1, termination=Termination.ADJUDICATED)._replace(moves=b"", times=b"")
-    games[62] = won(games[62], by=1)
+    await make_webhook(arena, events="upset.record")
+    games = [as_won(game, by=0) for game in await arena.play(await arena.tournament(games_per_pair=100))]
+    games[60] = as_won(games[60], by=1, termination=Termination.ADJUDICATED)._replace(moves=b"", times=b"")
+    games[62] = as_won(games[62], by=1)
     await arena.commit(games[:60])
     await arena.commit(games[60:])
-    [event] = await due(arena)
+    [event] = await due_events(arena)
     assert event.document["game"] == games[62].ordinal
 
 
-async def test_unrated_game_between_bots_of_one_owner_is_no_record_upset(arena: Arena) -> None:
-    await hook(arena, events="upset.record")
-    games = [won(game, by=0) for game in await arena.play(await arena.tournament(games_per_pair=100))]
+async def test_unrated_game_between_own_bots_is_not_a_record_upset(arena: Arena) -> None:
+    await make_webhook(arena, events="upset.record")
+    games = [as_won(game, by=0) for game in await arena.play(await arena.tournament(games_per_pair=100))]
     await arena.commit(games)
     own = await arena.tournament("own")
     arena.execute("UPDATE tournaments SET own_rated = false WHERE slug = 'own'")
-    await arena.commit([won(game, by=1) for game in await arena.play(own)])
-    assert await told(arena) == []
+    await arena.commit([as_won(game, by=1) for game in await arena.play(own)])
+    assert await queued_events(arena) == []
 
 
-def won(game: FinishedGame, *, by: int, termination: Termination = Termination.LINE) -> FinishedGame:
-    """The game as won by this entry."""
+def as_won(game: FinishedGame, *, by: int, termination: Termination = Termination.LINE) -> FinishedGame:
+    """Return the game with a result that this entry won."""
     result = Result.FIRST_WINS if game.first == by else Result.SECOND_WINS
     return game._replace(result=result, termination=termination)
 
 
 async def test_pause_and_resume_are_no_events(arena: Arena) -> None:
-    await hook(arena)
+    await make_webhook(arena)
     await arena.tournament()
-    await change(arena, pause_tournament, slug="cup")
-    await change(arena, start_tournament, slug="cup", now_ms=NOW)
-    assert [event for _, event in await told(arena)] == [START]
+    await write(arena, pause_tournament, slug="cup")
+    await write(arena, start_tournament, slug="cup", now_ms=NOW)
+    assert [event for _, event in await queued_events(arena)] == [START]
 
 
 async def test_only_the_newest_events_wait_and_the_dropped_are_counted(
     arena: Arena, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(webhooks, "MOST_WAITING", 2)
-    dead, other = await hook(arena), await hook(arena, events=LEFT)
+    webhook, webhook_of_withdrawals = await make_webhook(arena), await make_webhook(arena, events=LEFT)
     for number in range(5):
         await arena.tournament(f"cup-{number}")
-    listed = await arena.store.read(partial(webhooks.list_webhooks, owner_id=dead.owner_id))
-    assert [(each.id, each.waiting, each.dropped) for each in listed] == [(dead.id, 2, 3), (other.id, 0, 0)]
-    [event] = await due(arena)
+    webhook_rows = await arena.store.read(partial(webhooks.list_webhooks, owner_id=webhook.owner_id))
+    assert [(each.id, each.waiting, each.dropped) for each in webhook_rows] == [
+        (webhook.id, 2, 3),
+        (webhook_of_withdrawals.id, 0, 0),
+    ]
+    [event] = await due_events(arena)
     assert event.document["tournament"] == "tournaments/cup-3"
 
 
 async def test_failures_double_the_delay_and_a_success_ends_them(arena: Arena) -> None:
-    webhook = await hook(arena)
+    webhook = await make_webhook(arena)
     await arena.tournament()
     now = NOW
     for failures in range(15):
-        [event] = await due(arena, now)
+        [event] = await due_events(arena, now)
         assert (event.failures, event.event) == (failures, START)
-        await change(arena, webhooks.end_request, event=event, problem="down", now_ms=now)
+        await write(arena, webhooks.end_request, event=event, problem="down", now_ms=now)
         delay = min(2 ** (failures + 1), 3600) * 1000
-        assert await due(arena, now + delay - 1) == []
+        assert await due_events(arena, now + delay - 1) == []
         now += delay
-    await change(arena, webhooks.end_request, event=event, problem=None, now_ms=now)
+    await write(arena, webhooks.end_request, event=event, problem=None, now_ms=now)
     webhook = await arena.store.read(partial(webhooks.get_webhook, webhook_id=webhook.id))
     assert (webhook.failures, webhook.problem, webhook.waiting) == (0, None, 0)
 
 
 async def test_two_servers_do_not_send_at_the_same_time(arena: Arena) -> None:
-    await hook(arena)
+    await make_webhook(arena)
     await arena.tournament()
-    [event] = await due(arena)
+    [event] = await due_events(arena)
     begin = partial(webhooks.begin_request, event=event, until_ms=NOW + 10)
     assert [await arena.store.write(begin), await arena.store.write(begin)] == [True, False]
-    assert await due(arena, NOW + 10 + webhooks.PERIOD_MS - 1) == []
-    assert len(await due(arena, NOW + 10 + webhooks.PERIOD_MS)) == 1
+    assert await due_events(arena, NOW + 10 + webhooks.PERIOD_MS - 1) == []
+    assert len(await due_events(arena, NOW + 10 + webhooks.PERIOD_MS)) == 1
 
 
 async def test_a_test_ends_the_delay_and_keeps_the_order(arena: Arena) -> None:
-    webhook = await hook(arena)
+    webhook = await make_webhook(arena)
     await arena.tournament()
     for _ in range(3):
-        [event] = await due(arena, NOW + 10_000)
-        await change(arena, webhooks.end_request, event=event, problem="down", now_ms=NOW)
-    await change(arena, webhooks.queue_test, webhook_id=webhook.id, now_ms=NOW)
-    [event] = await due(arena, NOW + webhooks.PERIOD_MS)
+        [event] = await due_events(arena, NOW + 10_000)
+        await write(arena, webhooks.end_request, event=event, problem="down", now_ms=NOW)
+    await write(arena, webhooks.queue_test, webhook_id=webhook.id, now_ms=NOW)
+    [event] = await due_events(arena, NOW + webhooks.PERIOD_MS)
     assert event.event == START
-    assert await told(arena) == [(webhook.id, START), (webhook.id, webhooks.TEST)]
+    assert await queued_events(arena) == [(webhook.id, START), (webhook.id, webhooks.TEST)]
 
 
 async def test_webhook_belongs_to_its_owner(arena: Arena) -> None:
-    mine, bobs = await hook(arena), await hook(arena, "bob")
+    mine, bobs = await make_webhook(arena), await make_webhook(arena, "bob")
     await arena.tournament()
     with pytest.raises(PermissionDenied):
-        await change(arena, webhooks.delete_webhook, webhook_id=mine.id, owner_id=bobs.owner_id)
-    await change(arena, webhooks.delete_webhook, webhook_id=mine.id, owner_id=mine.owner_id)
-    assert await told(arena) == []
+        await write(arena, webhooks.delete_webhook, webhook_id=mine.id, owner_id=bobs.owner_id)
+    await write(arena, webhooks.delete_webhook, webhook_id=mine.id, owner_id=mine.owner_id)
+    assert await queued_events(arena) == []
     with pytest.raises(NotFound):
-        await change(arena, webhooks.delete_webhook, webhook_id=mine.id)
+        await write(arena, webhooks.delete_webhook, webhook_id=mine.id)
 
 
 async def test_number_of_webhooks_is_limited(arena: Arena) -> None:
-    await hook(arena, most=1)
-    await hook(arena, "bob", most=1)
+    await make_webhook(arena, most=1)
+    await make_webhook(arena, "bob", most=1)
     with pytest.raises(LimitReached):
-        await hook(arena, most=1)
+        await make_webhook(arena, most=1)
