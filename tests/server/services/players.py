@@ -8,13 +8,13 @@ from tests.support.client import Client
 
 
 class Undecided(Bot):
-    """Never answers."""
+    """A bot that never answers; `was_asked` is set at its first turn."""
 
     def __init__(self) -> None:
-        self.asked = asyncio.Event()
+        self.was_asked = asyncio.Event()
 
     async def choose(self, position: Position) -> int:
-        self.asked.set()
+        self.was_asked.set()
         await asyncio.Event().wait()
         return 0
 

@@ -80,10 +80,10 @@ _REQUESTS: dict[str, dict[str, Any]] = {
     "TestWebhook": {"name": "webhooks/1"},
     "DeleteWebhook": {"name": "webhooks/1"},
 }
-_OWN = ("GetToken", "ListTokens")
-"""Open to any token: they tell of the caller's own tokens."""
-_NEW = ("CreateTournament", "CreateToken", "CreateChallenge", "CreateWebhook", "ListWebhooks")
-"""They are about the caller only."""
+_OF_OWN_TOKENS = ("GetToken", "ListTokens")
+"""Methods that any token may call, because they return only the caller's own tokens."""
+_WITHOUT_OTHER_OWNERS = ("CreateTournament", "CreateToken", "CreateChallenge", "CreateWebhook", "ListWebhooks")
+"""Methods that concern nothing of other owners."""
 
 
 class Rpc(NamedTuple):
@@ -99,13 +99,13 @@ class Rpc(NamedTuple):
 
 def rpcs() -> list[Rpc]:
     """All methods of all services in the files of the protocol."""
-    found = []
+    methods = []
     for file, servicer in SERVICERS.items():
         for service in file.DESCRIPTOR.services_by_name.values():
             for method in service.methods:
                 declared = declaration(getattr(servicer, method.name))
-                found.append(Rpc(method, declared.access if declared else None))
-    return found
+                methods.append(Rpc(method, declared.access if declared else None))
+    return methods
 
 
 RPCS = rpcs()
@@ -126,8 +126,8 @@ async def client(tmp_path: Path) -> AsyncIterator[Client]:
         yield opened
 
 
-async def called(channel: grpc.aio.Channel, rpc: Rpc, secret: str | None) -> Any:
-    """The first answer to a call of this method."""
+async def first_answer(channel: grpc.aio.Channel, rpc: Rpc, secret: str | None) -> Any:
+    """Call this method with the token `secret`, if any, and return the first answer."""
     request = GetMessageClass(rpc.method.input_type)(**_REQUESTS.get(rpc.name, {}))
     path = f"/{rpc.method.containing_service.full_name}/{rpc.name}"
     parse = GetMessageClass(rpc.method.output_type).FromString
@@ -143,7 +143,7 @@ async def called(channel: grpc.aio.Channel, rpc: Rpc, secret: str | None) -> Any
         stream.cancel()
 
 
-def test_files_of_the_protocol_are_all_looked_at() -> None:
+def test_all_services_of_the_protocol_are_tested() -> None:
     files = {
         file.stem for file in (ROOT / "proto/noughts_proto/v1").glob("*.proto") if "\nservice " in file.read_text()
     }
@@ -153,23 +153,23 @@ def test_files_of_the_protocol_are_all_looked_at() -> None:
 @pytest.mark.parametrize("rpc", RPCS, ids=lambda rpc: rpc.name)
 def test_every_method_declares_who_may_call_it(rpc: Rpc) -> None:
     assert rpc.access is not None
-    # Whatever is not for reading wants a token.
+    # Every method that does not only read needs a token.
     assert (rpc.access is Access.ANYONE) == (
         re.match("Get|List|Watch", rpc.name) is not None and not re.search("Token|Webhook", rpc.name)
     )
 
 
-async def test_no_method_that_wants_a_token_is_answered_without_a_good_one(client: Client) -> None:
+async def test_methods_that_need_a_token_refuse_missing_and_ended_ones(client: Client) -> None:
     store = client.server.store
     revoked = await client.token("alice", "admin")
     expired = await client.token("alice", "admin", life_ms=1)
-    who = await store.read(partial(authenticate, secret=revoked, now_ms=store.now_ms()))
-    await store.write(partial(revoke_token, token_id=who.token_id, now_ms=store.now_ms()))
+    caller = await store.read(partial(authenticate, secret=revoked, now_ms=store.now_ms()))
+    await store.write(partial(revoke_token, token_id=caller.token_id, now_ms=store.now_ms()))
     secrets = {None: "UNAUTHENTICATED", "": "UNAUTHENTICATED", "nou_unknown": "UNAUTHENTICATED"}
     async with grpc.aio.insecure_channel(client.server.address) as channel:
         for secret, reason in (*secrets.items(), (revoked, "TOKEN_REVOKED"), (expired, "TOKEN_EXPIRED")):
             for rpc in CLOSED:
-                refusal = await refusal_of(called(channel, rpc, secret))
+                refusal = await refusal_of(first_answer(channel, rpc, secret))
                 expected = (rpc.name, grpc.StatusCode.UNAUTHENTICATED, reason)
                 assert (rpc.name, refusal.code, refusal.reason) == expected
 
@@ -184,29 +184,29 @@ async def test_no_method_is_answered_to_a_token_of_another_scope(client: Client)
     }
     async with grpc.aio.insecure_channel(client.server.address) as channel:
         for rpc in CLOSED:
-            if rpc.name in _OWN:
+            if rpc.name in _OF_OWN_TOKENS:
                 continue
             assert rpc.access is not None
             for secret in wrong[rpc.access]:
-                refusal = await refusal_of(called(channel, rpc, secret))
+                refusal = await refusal_of(first_answer(channel, rpc, secret))
                 expected = (rpc.name, grpc.StatusCode.PERMISSION_DENIED, "SCOPE_MISSING")
                 assert (rpc.name, refusal.code, refusal.reason) == expected
 
 
-async def test_no_method_does_anything_to_what_belongs_to_another_owner(client: Client) -> None:
+async def test_no_method_changes_what_belongs_to_another_owner(client: Client) -> None:
     mallory = await client.token("mallory")
     async with grpc.aio.insecure_channel(client.server.address) as channel:
         for rpc in CLOSED:
-            if rpc.name in (*_OWN, *_NEW):
+            if rpc.name in (*_OF_OWN_TOKENS, *_WITHOUT_OTHER_OWNERS):
                 continue
-            refusal = await refusal_of(called(channel, rpc, mallory))
+            refusal = await refusal_of(first_answer(channel, rpc, mallory))
             assert (rpc.name, refusal.code) == (rpc.name, grpc.StatusCode.PERMISSION_DENIED)
 
 
-async def test_a_method_that_declares_nothing_is_open_to_nobody(
+async def test_a_method_without_a_declaration_of_access_is_closed(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr(StatusServicer.GetStatus, access_module._DECLARATION)
     [rpc] = [rpc for rpc in RPCS if rpc.name == "GetStatus"]
     async with grpc.aio.insecure_channel(client.server.address) as channel:
-        assert (await refusal_of(called(channel, rpc, await client.token("root", "admin")))).reason == "INTERNAL"
+        assert (await refusal_of(first_answer(channel, rpc, await client.token("root", "admin")))).reason == "INTERNAL"

@@ -1,4 +1,4 @@
-"""The cost of answers: the threads that build them, and the charge to callers."""
+"""Answers are built outside the event loop, and callers are charged for their rows and bytes."""
 
 import asyncio
 import threading
@@ -23,11 +23,11 @@ LIST = games_pb2.ListGamesRequest(parent="tournaments/cup", page_size=1000)
 async def test_answers_are_built_outside_the_event_loop(visitor: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     threads = set[str]()
 
-    def noted(game: StoredGame) -> games_pb2.Game:
+    def noting_game_message(game: StoredGame) -> games_pb2.Game:
         threads.add(threading.current_thread().name.rpartition("_")[0])
         return game_message(game)
 
-    monkeypatch.setattr(games, "game_message", noted)
+    monkeypatch.setattr(games, "game_message", noting_game_message)
     assert len((await visitor.games.ListGames(LIST)).games) > 1
     assert threads == {"store-answers"}
 
@@ -61,7 +61,7 @@ async def test_answers_are_charged_by_rows_and_bytes(tmp_path: Path) -> None:
 async def test_page_of_any_size_is_charged_for_the_rows_it_can_have(visitor: Client) -> None:
     token = bearer(await visitor.token())
     huge = games_pb2.ListGamesRequest(parent="tournaments/cup", page_size=(1 << 31) - 1)
-    # While they are answered, each is charged for a whole page.
+    # Until its answer is known, each call is charged for the largest page, not for the requested size.
     await asyncio.gather(*(visitor.games.ListGames(huge, metadata=token) for _ in range(5)))
 
 
@@ -76,7 +76,7 @@ async def test_first_messages_of_feed_streams_are_charged(tmp_path: Path) -> Non
         assert await feed.Watch(watch).read()
         refusal = await refusal_of(feed.Watch(watch).read())
         assert refusal.info.metadata["limit"] == "address_answer_bytes"
-        # A website follows everything once, for all its visitors.
+        # Streams of a website are not charged: it opens one for all its visitors.
         site = ((SITE_KEY, await client.token("site", "site")),)
         assert [await feed.Watch(watch, metadata=site).read() for _ in range(2)]
 

@@ -1,4 +1,4 @@
-"""Batch ratings share one thread: callers cannot take the processor of games with them."""
+"""Batch ratings share one thread, so that callers cannot take processor time from games."""
 
 import asyncio
 import gc
@@ -12,11 +12,11 @@ from noughts_server.store.ratings.rated_pairs import RatedPair
 
 
 async def test_batch_ratings_of_cancelled_calls_share_one_thread() -> None:
-    names, chance = [f"bot{number}" for number in range(150)], random.Random(1)
-    drawn = [chance.sample(names, 2) for _ in range(1_500)]
+    names, random_source = [f"bot{number}" for number in range(150)], random.Random(1)
+    pairs = [random_source.sample(names, 2) for _ in range(1_500)]
 
     async def load() -> list[RatedPair]:
-        return [RatedPair(first, second, Score(2, 1, 1)) for first, second in drawn]
+        return [RatedPair(first, second, Score(2, 1, 1)) for first, second in pairs]
 
     rater, before = BatchRater(), set(threading.enumerate())
     async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
@@ -32,23 +32,23 @@ async def test_batch_ratings_of_cancelled_calls_share_one_thread() -> None:
 
 
 async def test_calls_that_wait_for_batch_ratings_hold_no_pairs() -> None:
-    rater, go_on, held = BatchRater(), asyncio.Event(), list["weakref.ref[Pairs]"]()
+    rater, finish, references = BatchRater(), asyncio.Event(), list["weakref.ref[Pairs]"]()
 
     async def load() -> list[RatedPair]:
         pairs = Pairs([RatedPair("ada", "bob", Score(2, 1, 1))])
-        held.append(weakref.ref(pairs))
-        await go_on.wait()
+        references.append(weakref.ref(pairs))
+        await finish.wait()
         return pairs
 
     async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
         calls = [tasks.create_task(rater.rate(load, anchors={}, prior=True, caller=number)) for number in range(20)]
         await asyncio.sleep(0.05)
-        assert len(held) == 1
-        go_on.set()
+        assert len(references) == 1
+        finish.set()
     assert all(len(call.result().ratings) == 2 for call in calls)
     gc.collect()
-    assert [pairs() for pairs in held] == [None] * 20
+    assert [pairs() for pairs in references] == [None] * 20
 
 
 class Pairs(list[RatedPair]):
-    """Pairs of which a test knows whether they are in memory."""
+    """A list of pairs that can have weak references, by which the test sees whether it is still in memory."""

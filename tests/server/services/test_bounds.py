@@ -1,4 +1,4 @@
-"""Bounds of callers: each is reached, reported and counted; and the limits of strangers' messages."""
+"""Limits of callers: each is enforced, reported and counted; and limits of messages before authentication."""
 
 import asyncio
 import gc
@@ -42,7 +42,7 @@ from tests.support.loopback import wait_until
 
 
 class Clock:
-    """Time as the test makes it."""
+    """A clock that the test sets."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -52,14 +52,14 @@ class Clock:
 
 
 @asynccontextmanager
-async def bounded(folder: Path, **limits: int) -> AsyncIterator[Client]:
-    """A client of a server with these bounds."""
+async def client_with_limits(folder: Path, **limits: int) -> AsyncIterator[Client]:
+    """A client of a server with these limits."""
     async with client_of(folder / "x.sqlite", limits=Limits(**limits)) as opened:
         yield opened
 
 
-async def reached(call: Awaitable[object], name: str) -> None:
-    """The call is refused for the bound of this name, and told when to come again."""
+async def check_limit_reached(call: Awaitable[object], name: str) -> None:
+    """Check that the call is refused for the limit of this name, with a delay after which it can be retried."""
     refusal = await refusal_of(call)
     assert (refusal.code, refusal.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
     assert refusal.info.metadata["limit"] == name
@@ -68,8 +68,8 @@ async def reached(call: Awaitable[object], name: str) -> None:
     assert retry.retry_delay.ToMilliseconds() > 0
 
 
-async def reached_in_time(call: Callable[[], Awaitable[object]], name: str) -> None:
-    """One of many calls is refused for the bound of this name: how many are answered first depends on the machine."""
+async def call_until_limit(call: Callable[[], Awaitable[object]], name: str) -> None:
+    """Call until a call is refused for the limit of this name: how many are answered before depends on the machine."""
     for _ in range(100):
         try:
             await call()
@@ -79,7 +79,8 @@ async def reached_in_time(call: Callable[[], Awaitable[object]], name: str) -> N
     pytest.fail(f"a hundred calls, and none of them reached {name}")
 
 
-def listing(client: Client, **call: Any) -> Awaitable[bots_pb2.ListBotsResponse]:
+def list_bots(client: Client, **call: Any) -> Awaitable[bots_pb2.ListBotsResponse]:
+    """Call a cheap method; `call` are options of the call."""
     answer: Awaitable[bots_pb2.ListBotsResponse] = client.bots.ListBots(bots_pb2.ListBotsRequest(), **call)
     return answer
 
@@ -92,10 +93,10 @@ def test_an_unknown_bound_or_an_impossible_number_is_refused() -> None:
         Limits().changed(bots=0)
 
 
-# How often, in invented time.
+# Calls a second, on a clock that the test sets.
 
 
-def test_a_rest_allows_calls_of_ten_seconds_at_once() -> None:
+def test_an_idle_caller_can_make_the_calls_of_ten_seconds_at_once() -> None:
     clock = Clock()
     limiter = Limiter(Limits(address_rate=2), clock)
     for _ in range(2 * BURST_SECONDS):
@@ -110,7 +111,7 @@ def test_a_rest_allows_calls_of_ten_seconds_at_once() -> None:
         limiter.take("address_rate", "here", "calls")
 
 
-def test_callers_who_have_free_at_are_forgotten() -> None:
+def test_callers_without_recent_calls_are_forgotten() -> None:
     clock = Clock()
     limiter = Limiter(Limits(), clock)
     for number in range(20_000):
@@ -130,7 +131,7 @@ def test_callers_who_have_free_at_are_forgotten() -> None:
         ("unix:/run/x", "unix:/run/x"),
     ],
 )
-def test_addresses_of_one_caller_are_one(peer: str, network: str) -> None:
+def test_addresses_of_one_network_count_as_one_caller(peer: str, network: str) -> None:
     assert caller_network(peer_of(peer).host) == network
 
 
@@ -138,38 +139,38 @@ def test_addresses_of_one_caller_are_one(peer: str, network: str) -> None:
 
 
 async def test_calls_of_an_address_and_of_a_token_are_bounded_by_the_second(tmp_path: Path) -> None:
-    async with bounded(tmp_path, address_rate=1) as client:
-        await reached_in_time(lambda: listing(client), "address_rate")
+    async with client_with_limits(tmp_path, address_rate=1) as client:
+        await call_until_limit(lambda: list_bots(client), "address_rate")
         assert client.server.counters.refused == {"address_rate": 1}
-    async with bounded(tmp_path, token_rate=1) as client:
+    async with client_with_limits(tmp_path, token_rate=1) as client:
         metadata = bearer(await client.token())
-        await reached_in_time(lambda: listing(client, metadata=metadata), "token_rate")
-        await listing(client, metadata=bearer(await client.token("bob")))
+        await call_until_limit(lambda: list_bots(client, metadata=metadata), "token_rate")
+        await list_bots(client, metadata=bearer(await client.token("bob")))
 
 
 async def test_a_ticket_frees_only_the_login_from_limits(tmp_path: Path) -> None:
-    async with bounded(tmp_path, address_rate=1) as client:
+    async with client_with_limits(tmp_path, address_rate=1) as client:
         metadata = bearer(client.server.sessions.issue_ticket(Ticket(1, "ada")))
-        await reached_in_time(lambda: listing(client, metadata=metadata), "address_rate")
+        await call_until_limit(lambda: list_bots(client, metadata=metadata), "address_rate")
 
 
 async def test_calls_and_connections_at_once_are_bounded(tmp_path: Path) -> None:
     for name, token in (("address_calls", False), ("token_calls", True)):
-        async with bounded(tmp_path, **{name: 2}) as client:
+        async with client_with_limits(tmp_path, **{name: 2}) as client:
             metadata = bearer(await client.token()) if token else ()
-            async with watching(client, 2, metadata):
-                await reached(listing(client, metadata=metadata), name)
-            await again(lambda: listing(client, metadata=metadata))  # noqa: B023  # awaited here
-    async with bounded(tmp_path, address_connections=1) as client, watching(client, 1):
+            async with open_watchers(client, 2, metadata):
+                await check_limit_reached(list_bots(client, metadata=metadata), name)
+            await retry_until_answered(lambda: list_bots(client, metadata=metadata))  # noqa: B023  # awaited here
+    async with client_with_limits(tmp_path, address_connections=1) as client, open_watchers(client, 1):
         options = [("grpc.use_local_subchannel_pool", 1)]
         async with grpc.aio.insecure_channel(client.server.address, options=options) as other:
             status = status_pb2_grpc.StatusServiceStub(other)
-            await reached(status.GetStatus(status_pb2.GetStatusRequest()), "address_connections")
-        await listing(client)
+            await check_limit_reached(status.GetStatus(status_pb2.GetStatusRequest()), "address_connections")
+        await list_bots(client)
 
 
-async def again(call: Callable[[], Awaitable[object]]) -> None:
-    """Calls until it is answered: that a stream was left is seen a moment later."""
+async def retry_until_answered(call: Callable[[], Awaitable[object]]) -> None:
+    """Call until the call is answered: the server needs a moment to see that an earlier stream has ended."""
     async with asyncio.timeout(10):
         while True:
             try:
@@ -180,8 +181,8 @@ async def again(call: Callable[[], Awaitable[object]]) -> None:
 
 
 @asynccontextmanager
-async def watching(client: Client, count: int, metadata: Any = ()) -> AsyncIterator[None]:
-    """Wait until so many streams of the feed are open."""
+async def open_watchers(client: Client, count: int, metadata: Any = ()) -> AsyncIterator[None]:
+    """Keep `count` streams of the feed open while the block runs."""
     async with grpc.aio.insecure_channel(client.server.address, options=CLIENT_OPTIONS) as channel:
         stub: Any = feed_pb2_grpc.FeedServiceStub(channel)
         calls = [stub.Watch(feed_pb2.WatchRequest(name="featured"), metadata=metadata) for _ in range(count)]
@@ -193,14 +194,14 @@ async def watching(client: Client, count: int, metadata: Any = ()) -> AsyncItera
 
 
 async def test_watchers_of_an_address_are_bounded(tmp_path: Path) -> None:
-    async with bounded(tmp_path, address_watchers=1) as client, watching(client, 1):
+    async with client_with_limits(tmp_path, address_watchers=1) as client, open_watchers(client, 1):
         with pytest.raises(grpc.aio.AioRpcError, match="watchers at"):
-            async with watching(client, 1):
+            async with open_watchers(client, 1):
                 pass
 
 
 async def test_health_and_reflection_streams_count_as_watchers(tmp_path: Path) -> None:
-    async with bounded(tmp_path, address_watchers=1) as client, watching(client, 1):
+    async with client_with_limits(tmp_path, address_watchers=1) as client, open_watchers(client, 1):
         channel = grpc.aio.insecure_channel(client.server.address)
         health: Any = health_pb2_grpc.HealthStub(channel)
         reflection: Any = reflection_pb2_grpc.ServerReflectionStub(channel)
@@ -213,45 +214,47 @@ async def test_health_and_reflection_streams_count_as_watchers(tmp_path: Path) -
 
 
 async def test_an_owner_has_bounded_bots_versions_sessions_and_tokens(tmp_path: Path) -> None:
-    async with bounded(tmp_path, bots=2, versions=3, sessions=1, tournaments=1, tokens=2) as client:
+    async with client_with_limits(tmp_path, bots=2, versions=3, sessions=1, tournaments=1, tokens=2) as client:
         token = await client.token()
         metadata = bearer(token)
         for bot in ("ada", "bob"):
-            await again(lambda: client.first_frame(hello(bot=bot), metadata))  # noqa: B023  # awaited here
+            await retry_until_answered(lambda: client.first_frame(hello(bot=bot), metadata))  # noqa: B023  # awaited here
         await wait_until(lambda: not client.server.sessions.present())
-        await reached(client.first_frame(hello(bot="eve"), metadata), "bots")
+        await check_limit_reached(client.first_frame(hello(bot="eve"), metadata), "bots")
         await wait_until(lambda: not client.server.sessions.present())
         await client.first_frame(hello(bot="bob", version="2"), metadata)
         await wait_until(lambda: not client.server.sessions.present())
-        await reached(client.first_frame(hello(bot="bob", version="3"), metadata), "versions")
+        await check_limit_reached(client.first_frame(hello(bot="bob", version="3"), metadata), "versions")
         await wait_until(lambda: not client.server.sessions.present())
-        await client.first_frame(hello(bot="bob", version="2"), metadata)  # known already
+        await client.first_frame(hello(bot="bob", version="2"), metadata)  # a known version is still accepted
         await wait_until(lambda: not client.server.sessions.present())
         stream = client.play.Play(metadata=metadata)
         await stream.write(hello(bot="ada"))
         assert isinstance(await stream.read(), play_pb2.PlayResponse)
-        await reached(client.first_frame(hello(bot="bob"), metadata), "sessions")
+        await check_limit_reached(client.first_frame(hello(bot="bob"), metadata), "sessions")
         stream.cancel()
         await client.create(token, "one")
-        await reached(client.create(token, "two"), "tournaments")
+        await check_limit_reached(client.create(token, "two"), "tournaments")
         await client.cancel(token, "one")
         await client.create(token, "two")
         await client.tokens.CreateToken(tokens_pb2.CreateTokenRequest(), metadata=metadata)
-        await reached(client.tokens.CreateToken(tokens_pb2.CreateTokenRequest(), metadata=metadata), "tokens")
+        await check_limit_reached(
+            client.tokens.CreateToken(tokens_pb2.CreateTokenRequest(), metadata=metadata), "tokens"
+        )
         assert client.server.counters.refused.keys() == {"bots", "versions", "sessions", "tournaments", "tokens"}
 
 
 async def test_bytes_of_strangers_and_of_tokens_are_bounded_by_the_second(tmp_path: Path) -> None:
     padding = "x" * 30_000
     for name, token in (("address_bytes", False), ("token_bytes", True)):
-        async with bounded(tmp_path, **{name: 4_000}) as client:
+        async with client_with_limits(tmp_path, **{name: 4_000}) as client:
             metadata = bearer(await client.token()) if token else ()
             request = bots_pb2.ListBotsRequest(page_token=padding)
-            await reached_in_time(lambda: client.bots.ListBots(request, metadata=metadata), name)  # noqa: B023
+            await call_until_limit(lambda: client.bots.ListBots(request, metadata=metadata), name)  # noqa: B023
 
 
-async def test_a_bot_that_sends_more_than_its_token_may_is_sent_away(tmp_path: Path) -> None:
-    async with bounded(tmp_path, token_bytes=1_000) as client:
+async def test_a_bot_that_exceeds_the_bytes_of_its_token_is_disconnected(tmp_path: Path) -> None:
+    async with client_with_limits(tmp_path, token_bytes=1_000) as client:
         stream = client.play.Play(metadata=bearer(await client.token()))
         await stream.write(hello())
         assert isinstance(await stream.read(), play_pb2.PlayResponse)
@@ -268,8 +271,8 @@ async def test_a_bot_that_sends_more_than_its_token_may_is_sent_away(tmp_path: P
         await wait_until(lambda: client.server.counters.refused["token_bytes"])
 
 
-async def test_a_bot_that_finds_no_room_comes_again_when_the_server_says(tmp_path: Path) -> None:
-    async with bounded(tmp_path, sessions=1) as client:
+async def test_a_bot_refused_at_the_limit_of_sessions_reconnects_later(tmp_path: Path) -> None:
+    async with client_with_limits(tmp_path, sessions=1) as client:
         token = await client.token()
         first = client.play.Play(metadata=bearer(token))
         await first.write(hello(bot="ada"))
@@ -285,13 +288,13 @@ async def test_a_bot_that_finds_no_room_comes_again_when_the_server_says(tmp_pat
             playing.cancel()
 
 
-# Before the door.
+# Before authentication.
 
 
 async def test_frames_that_were_refused_are_not_kept(tmp_path: Path) -> None:
     rows = [1] * 10_000
     flood = play_pb2.PlayRequest(moves=play_pb2.Moves(game=rows, ply=rows, cell=rows))
-    async with bounded(tmp_path) as client:
+    async with client_with_limits(tmp_path) as client:
         metadata = bearer(await client.token())
         gc.collect()
         gc.disable()
@@ -304,14 +307,14 @@ async def test_frames_that_were_refused_are_not_kept(tmp_path: Path) -> None:
                 await stream.write(flood)
                 assert (await refusal_of(stream.read())).reason == "TOO_MANY_ANSWERS"
             frames = [each for each in gc.get_objects() if isinstance(each, play_pb2.PlayRequest)]
-            kept = [each for each in frames if len(each.moves.game) == len(rows)]
+            floods = [each for each in frames if len(each.moves.game) == len(rows)]
         finally:
             gc.enable()
-        assert len(kept) <= 2  # this test's own, and perhaps the last
+        assert len(floods) <= 2  # this test's own frame, and perhaps the last refused one
 
 
 async def test_compressed_messages_are_refused(tmp_path: Path) -> None:
-    async with bounded(tmp_path) as client:
+    async with client_with_limits(tmp_path) as client:
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await client.bots.ListBots(
                 bots_pb2.ListBotsRequest(page_token="x" * 2_000_000), compression=grpc.Compression.Gzip
@@ -319,8 +322,8 @@ async def test_compressed_messages_are_refused(tmp_path: Path) -> None:
         assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
 
 
-async def test_nothing_is_read_of_a_stream_without_a_token(tmp_path: Path) -> None:
-    async with bounded(tmp_path) as client:
+async def test_a_stream_without_a_token_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    async with client_with_limits(tmp_path) as client:
         stream = client.play.Play()
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             async with asyncio.timeout(10):
@@ -328,19 +331,19 @@ async def test_nothing_is_read_of_a_stream_without_a_token(tmp_path: Path) -> No
         assert caught.value.code() is grpc.StatusCode.UNAUTHENTICATED
 
 
-async def test_a_request_that_never_comes_ends_its_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_call_that_sends_no_request_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("noughts_server.services.interceptor.REQUEST_SECONDS", 0.2)
-    async with bounded(tmp_path) as client, grpc.aio.insecure_channel(client.server.address) as channel:
+    async with client_with_limits(tmp_path) as client, grpc.aio.insecure_channel(client.server.address) as channel:
         call: Any = channel.stream_stream("/noughts.v1.StatusService/GetStatus")()
         with pytest.raises(grpc.aio.AioRpcError, match="expected a message within 0 s"):
             async with asyncio.timeout(30):
                 await call.read()
 
 
-async def test_a_broken_message_is_the_callers_fault(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    async with bounded(tmp_path) as client, grpc.aio.insecure_channel(client.server.address) as channel:
-        listed: Any = channel.unary_unary("/noughts.v1.BotService/ListBots")
-        assert (await refusal_of(listed(b"\xff\xff"))).reason == "INVALID_ARGUMENT"
+async def test_a_broken_message_is_an_invalid_argument(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async with client_with_limits(tmp_path) as client, grpc.aio.insecure_channel(client.server.address) as channel:
+        list_bots_raw: Any = channel.unary_unary("/noughts.v1.BotService/ListBots")
+        assert (await refusal_of(list_bots_raw(b"\xff\xff"))).reason == "INVALID_ARGUMENT"
         metadata = bearer(await client.token())
         for frames in ([b"rubbish"], [hello().SerializeToString(), b"rubbish"]):
             stream: Any = channel.stream_stream("/noughts.v1.PlayService/Play")(metadata=metadata)
@@ -354,21 +357,21 @@ async def test_a_broken_message_is_the_callers_fault(tmp_path: Path, caplog: pyt
         assert not client.server.counters.errors["INTERNAL"]
 
 
-async def test_callers_of_a_proxy_are_told_apart_only_if_it_is_named(tmp_path: Path) -> None:
+async def test_addresses_behind_a_proxy_count_only_if_the_proxy_is_configured(tmp_path: Path) -> None:
     numbers = iter(range(1_000))
 
-    def listed(client: Client) -> Awaitable[object]:
-        return listing(client, metadata=(("x-real-ip", f"192.0.2.{next(numbers) % 250}"),))
+    def list_bots_from_next_address(client: Client) -> Awaitable[object]:
+        return list_bots(client, metadata=(("x-real-ip", f"192.0.2.{next(numbers) % 250}"),))
 
     async with client_of(tmp_path / "x.sqlite", limits=Limits(address_rate=1)) as client:
-        await reached_in_time(lambda: listed(client), "address_rate")
+        await call_until_limit(lambda: list_bots_from_next_address(client), "address_rate")
     async with client_of(tmp_path / "x.sqlite", limits=Limits(address_rate=1), proxies=("127.0.0.1",)) as client:
-        await asyncio.gather(*(listed(client) for _ in range(100)))
+        await asyncio.gather(*(list_bots_from_next_address(client) for _ in range(100)))
         assert not client.server.counters.refused
 
 
 async def test_titles_and_labels_are_printable(tmp_path: Path) -> None:
-    async with bounded(tmp_path) as client:
+    async with client_with_limits(tmp_path) as client:
         token = await client.token()
         for title in ("a\x1b[31mb", "two\nlines", "left\u202eright", "zero\u200bwidth", "\u2066x"):
             refusal = await refusal_of(client.create(token, "cup", title=title))
@@ -383,13 +386,16 @@ async def test_titles_and_labels_are_printable(tmp_path: Path) -> None:
 
 
 async def test_tokens_of_one_owner_share_its_limits(tmp_path: Path) -> None:
-    async with bounded(tmp_path, token_answer_bytes=1) as client:
+    async with client_with_limits(tmp_path, token_answer_bytes=1) as client:
         await client.register("one")
-        await listing(client, metadata=bearer(await client.token()))
-        await reached(listing(client, metadata=bearer(await client.token())), "token_answer_bytes")
-        await listing(client, metadata=bearer(await client.token("bob")))
-    async with bounded(tmp_path, token_calls=2) as client, watching(client, 2, bearer(await client.token())):
-        await reached(listing(client, metadata=bearer(await client.token())), "token_calls")
+        await list_bots(client, metadata=bearer(await client.token()))
+        await check_limit_reached(list_bots(client, metadata=bearer(await client.token())), "token_answer_bytes")
+        await list_bots(client, metadata=bearer(await client.token("bob")))
+    async with (
+        client_with_limits(tmp_path, token_calls=2) as client,
+        open_watchers(client, 2, bearer(await client.token())),
+    ):
+        await check_limit_reached(list_bots(client, metadata=bearer(await client.token())), "token_calls")
 
 
 async def test_calls_that_wait_for_their_turn_keep_no_other_address_out(tmp_path: Path) -> None:
@@ -401,45 +407,45 @@ async def test_calls_that_wait_for_their_turn_keep_no_other_address_out(tmp_path
         first, other = ((("x-real-ip", f"192.0.2.{number}"),) for number in (1, 2))
         for number in range(ANSWERERS):
             await places.enter_async_context(client.server.store._turns.turn(number))
-        refusal = tasks.create_task(refusal_of(listing(client, metadata=first)))
+        refusal = tasks.create_task(refusal_of(list_bots(client, metadata=first)))
         await wait_until(lambda: client.server.store._turns.busy)
-        tasks.create_task(again(lambda: listing(client, metadata=first)))
+        tasks.create_task(retry_until_answered(lambda: list_bots(client, metadata=first)))
         await asyncio.sleep(0.1)
-        tasks.create_task(again(lambda: listing(client, metadata=other)))
+        tasks.create_task(retry_until_answered(lambda: list_bots(client, metadata=other)))
         assert (await refusal).info.metadata["limit"] == "strangers"
         # Both addresses have one place now, so neither can take that of the other.
-        await reached(listing(client, metadata=first), "strangers")
+        await check_limit_reached(list_bots(client, metadata=first), "strangers")
         await places.aclose()
 
 
 async def test_large_requests_are_refused_before_they_are_read(client: Client) -> None:
     token = bearer(await client.token())
-    renamed = bots_pb2.UpdateBotRequest(name="bots/one", new_name="x" * SMALL_REQUEST)
-    refusal = await refusal_of(client.bots.UpdateBot(renamed, metadata=token))
+    rename_request = bots_pb2.UpdateBotRequest(name="bots/one", new_name="x" * SMALL_REQUEST)
+    refusal = await refusal_of(client.bots.UpdateBot(rename_request, metadata=token))
     assert (refusal.code, refusal.fields()) == (grpc.StatusCode.INVALID_ARGUMENT, ["request"])
-    created = create_request("cup", title="x" * LARGE_REQUEST)
-    refusal = await refusal_of(client.tournaments.CreateTournament(created, metadata=token))
+    create = create_request("cup", title="x" * LARGE_REQUEST)
+    refusal = await refusal_of(client.tournaments.CreateTournament(create, metadata=token))
     assert refusal.fields() == ["request"]
 
 
 async def test_bytes_of_requests_that_can_be_large_cost_more(tmp_path: Path) -> None:
-    async with bounded(tmp_path, token_bytes=10_000) as client:
+    async with client_with_limits(tmp_path, token_bytes=10_000) as client:
         token = bearer(await client.token())
         await refusal_of(client.bots.ListBots(bots_pb2.ListBotsRequest(page_token="x" * 10_000), metadata=token))
-        created = create_request("cup", title="x" * 10_000)
-        await reached(client.tournaments.CreateTournament(created, metadata=token), "token_bytes")
+        create = create_request("cup", title="x" * 10_000)
+        await check_limit_reached(client.tournaments.CreateTournament(create, metadata=token), "token_bytes")
 
 
 async def test_calls_that_change_something_are_limited_by_owner(tmp_path: Path) -> None:
     for limits in ({"changes": 1}, {"daily_changes": 2}):
-        async with bounded(tmp_path, **limits) as client:
+        async with client_with_limits(tmp_path, **limits) as client:
             tokens = cycle([bearer(await client.token()) for _ in range(2)])
             request = bots_pb2.RetireBotRequest(name="bots/nobody")
 
             def change() -> Awaitable[object]:
                 return client.bots.RetireBot(request, metadata=next(tokens))  # noqa: B023  # awaited here
 
-            await reached_in_time(change, *limits)
+            await call_until_limit(change, *limits)
             await client.tokens.ListTokens(tokens_pb2.ListTokensRequest(), metadata=next(tokens))
             for _ in range(2 * BURST_SECONDS):
                 admin = bearer(await client.token("eve", "admin"))
@@ -455,7 +461,7 @@ async def test_many_anchors_are_refused_before_they_are_read(client: Client) -> 
 
 
 async def test_waiting_batch_ratings_of_one_caller_are_bounded(tmp_path: Path) -> None:
-    async with bounded(tmp_path, batch_ratings=1) as client:
+    async with client_with_limits(tmp_path, batch_ratings=1) as client:
         request = leaderboards_pb2.GetBatchRatingsRequest()
         calls = [client.leaderboards.GetBatchRatings(request) for _ in range(20)]
         answers = await asyncio.gather(*calls, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""Bots that log in, callers, and what belongs to other owners."""
+"""Logins of bots, authentication of callers, and calls about what belongs to other owners."""
 
 from collections.abc import Awaitable, Sequence
 from functools import partial
@@ -15,7 +15,7 @@ from tests.support.client import Client, Metadata, bearer, create_request, hello
 
 
 @pytest.mark.parametrize("streams", [False, True])
-async def test_a_method_that_does_not_exist_is_refused_like_any_other_wrong_call(client: Client, streams: bool) -> None:
+async def test_an_unknown_method_is_refused_with_a_reason(client: Client, streams: bool) -> None:
     async with grpc.aio.insecure_channel(client.server.address) as channel:
         if streams:
             call: Any = channel.stream_stream("/noughts.v1.PlayService/Win")()
@@ -35,7 +35,7 @@ async def test_a_bot_is_welcomed_under_its_name_and_version(client: Client) -> N
     assert (bot.owner, bot.latest_version) == ("alice", "bots/ada/versions/2")
 
 
-async def test_another_protocol_is_refused_with_those_that_are_spoken(client: Client) -> None:
+async def test_another_protocol_version_is_refused_with_the_supported_ones(client: Client) -> None:
     token = await client.token()
     for protocol in (0, 2, 4_000_000_000):
         refusal = await refusal_of(client.first_frame(hello(protocol=protocol), bearer(token)))
@@ -51,7 +51,7 @@ async def test_a_stream_that_does_not_begin_with_hello_is_refused(client: Client
         assert refusal.fields() == ["hello"]
 
 
-async def test_a_bot_of_another_owner_is_not_let_in(client: Client) -> None:
+async def test_a_bot_of_another_owner_cannot_log_in(client: Client) -> None:
     await client.register("ada", owner="alice")
     refusal = await refusal_of(client.first_frame(hello(), bearer(await client.token("bob"))))
     assert (refusal.code, refusal.reason) == (grpc.StatusCode.PERMISSION_DENIED, "PERMISSION_DENIED")
@@ -73,23 +73,23 @@ async def test_callers_without_a_known_token_are_unauthenticated(client: Client,
     assert await client.slugs() == []
 
 
-async def test_a_revoked_token_is_worth_nothing_from_then_on(client: Client) -> None:
+async def test_a_revoked_token_is_refused(client: Client) -> None:
     now = client.server.store.now_ms()
-    made = await client.server.store.write(partial(create_token, owner="alice", now_ms=now))
-    await client.create(made.secret, "before")
-    await client.server.store.write(partial(revoke_token, token_id=made.token.id, now_ms=now))
+    new_token = await client.server.store.write(partial(create_token, owner="alice", now_ms=now))
+    await client.create(new_token.secret, "before")
+    await client.server.store.write(partial(revoke_token, token_id=new_token.token.id, now_ms=now))
     calls: Sequence[Awaitable[object]] = (
-        client.create(made.secret, "after"),
-        client.first_frame(hello(), bearer(made.secret)),
+        client.create(new_token.secret, "after"),
+        client.first_frame(hello(), bearer(new_token.secret)),
     )
     for call in calls:
         refusal = await refusal_of(call)
         assert (refusal.code, refusal.reason) == (grpc.StatusCode.UNAUTHENTICATED, "TOKEN_REVOKED")
-        assert made.secret not in refusal.trailing
+        assert new_token.secret not in refusal.trailing
     assert await client.slugs() == ["before"]
 
 
-async def test_every_method_that_changes_something_wants_a_token(client: Client) -> None:
+async def test_every_method_that_changes_something_needs_a_token(client: Client) -> None:
     await client.register("ada")
     await client.create(await client.token())
     stub, name = client.tournaments, "tournaments/cup"

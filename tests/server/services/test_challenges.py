@@ -32,13 +32,14 @@ class Shy(Random):
 
 @pytest.fixture
 async def client(tmp_path: Path) -> AsyncIterator[Client]:
-    """A client of a server on a fresh database, who gives up on bots that are away for a second."""
+    """A client of a server on a fresh database, whose reconnect timeout is half a second."""
     async with client_of(tmp_path / "x.sqlite", grace=0.5) as opened:
         yield opened
 
 
 @asynccontextmanager
-async def playing(client: Client, token: str, name: str, bot: Bot, version: str = "1") -> AsyncIterator[None]:
+async def logged_in(client: Client, token: str, name: str, bot: Bot, version: str = "1") -> AsyncIterator[None]:
+    """A bot that is logged in and plays while the block runs."""
     async with asyncio.TaskGroup() as tasks:
         online = asyncio.Event()
         login = Login(client.server.address, token, name, version)
@@ -59,29 +60,35 @@ async def challenge(
     return (await client.challenges.CreateChallenge(request, metadata=bearer(token))).tournament
 
 
-async def until(client: Client, name: str, state: int) -> tournaments_pb2.Tournament:
+async def challenge_in_state(client: Client, name: str, state: int) -> tournaments_pb2.Tournament:
+    """Wait until the challenge is in this state, and return it."""
     async with asyncio.timeout(20):
         while True:
-            shown = await client.get(name.removeprefix("tournaments/"))
-            if shown.state == state:
-                return shown
+            tournament = await client.get(name.removeprefix("tournaments/"))
+            if tournament.state == state:
+                return tournament
             await asyncio.sleep(0.02)
 
 
 async def test_a_challenge_is_played_at_once_unrated_and_left_out_of_lists(client: Client) -> None:
     alice, bob = await client.token("alice"), await client.token("bob")
     async with client.online(alice, "ada"), client.online(bob, "bob"):
-        made = await challenge(client, alice, games=5, variant="mnk:4,4,3", seed=7)
-        assert (made.challenge, made.rated, made.variant, made.seed_given) == (True, False, "mnk:4,4,3", True)
-        shown = await until(client, made.name, FINISHED)
-        assert (made.HasField("seed"), shown.seed) == (False, 7)
-    assert (shown.games_done, [row.label for row in sorted(shown.standings, key=str)]) == (5, ["ada", "bob"])
-    table = await client.tournaments.GetCrosstable(tournaments_pb2.GetCrosstableRequest(name=made.name))
-    begun = {cell.first: cell.wins + cell.draws + cell.losses for cell in table.cells}
-    assert begun == {"ada": 3, "bob": 2}
+        created = await challenge(client, alice, games=5, variant="mnk:4,4,3", seed=7)
+        assert (created.challenge, created.rated, created.variant, created.seed_given) == (
+            True,
+            False,
+            "mnk:4,4,3",
+            True,
+        )
+        finished = await challenge_in_state(client, created.name, FINISHED)
+        assert (created.HasField("seed"), finished.seed) == (False, 7)
+    assert (finished.games_done, [row.label for row in sorted(finished.standings, key=str)]) == (5, ["ada", "bob"])
+    table = await client.tournaments.GetCrosstable(tournaments_pb2.GetCrosstableRequest(name=created.name))
+    games_by_first_mover = {cell.first: cell.wins + cell.draws + cell.losses for cell in table.cells}
+    assert games_by_first_mover == {"ada": 3, "bob": 2}
     assert await client.slugs() == []
     listed = await client.tournaments.ListTournaments(tournaments_pb2.ListTournamentsRequest(challenges=True))
-    assert [each.name for each in listed.tournaments] == [made.name]
+    assert [each.name for each in listed.tournaments] == [created.name]
     board = leaderboards_pb2.GetLeaderboardRequest(variant="mnk:4,4,3")
     assert not (await client.leaderboards.GetLeaderboard(board)).rows
 
@@ -91,29 +98,29 @@ async def test_challenging_twice_under_one_request_id_plays_once(client: Client)
     async with client.online(token, "ada", "bob"):
         one, other = [await challenge(client, token, request_id="r1") for _ in range(2)]
         assert one.name == other.name
-        assert (await until(client, one.name, FINISHED)).games_done == 2
+        assert (await challenge_in_state(client, one.name, FINISHED)).games_done == 2
         # Also long after its end, when its players have left.
     assert (await challenge(client, token, request_id="r1")).name == one.name
 
 
 async def test_the_newest_version_that_is_online_plays_unless_one_is_named(client: Client) -> None:
     token = await client.token()
-    await client.first_frame(hello(bot="bob", version="3"), bearer(token))  # has left again
+    await client.first_frame(hello(bot="bob", version="3"), bearer(token))  # this version is offline again
     async with (
         client.online(token, "ada"),
-        playing(client, token, "bob", Random(), "1"),
-        playing(client, token, "bob", Random(), "2"),
+        logged_in(client, token, "bob", Random(), "1"),
+        logged_in(client, token, "bob", Random(), "2"),
     ):
         for opponent, version in (("bob", "2"), ("bob/versions/1", "1")):
-            made = await challenge(client, token, opponent=opponent)
-            shown = await until(client, made.name, FINISHED)
-            played = {row.bot_version for row in shown.standings}
+            created = await challenge(client, token, opponent=opponent)
+            finished = await challenge_in_state(client, created.name, FINISHED)
+            played = {row.bot_version for row in finished.standings}
             assert played == {"bots/ada/versions/1", f"bots/bob/versions/{version}"}
         refusal = await refusal_of(challenge(client, token, opponent="bob/versions/3"))
         assert refusal.info.metadata["subject"] == "bots/bob/versions/3"
 
 
-async def test_who_is_offline_or_unknown_or_oneself_cannot_be_challenged(client: Client) -> None:
+async def test_offline_unknown_and_the_own_bot_cannot_be_challenged(client: Client) -> None:
     token = await client.token()
     await client.register("bob")
     async with client.online(token, "ada"):
@@ -133,7 +140,7 @@ async def test_a_challenger_belongs_to_the_caller_and_its_token(client: Client) 
         assert (await refusal_of(challenge(client, organiser))).reason == "SCOPE_MISSING"
         player = await client.token("alice", "play:ada")
         made = await challenge(client, player)
-        assert (await until(client, made.name, FINISHED)).games_done == 2
+        assert (await challenge_in_state(client, made.name, FINISHED)).games_done == 2
 
 
 @pytest.mark.parametrize("fields", [{"games": 101}, {"variant": "chess"}])
@@ -145,33 +152,33 @@ async def test_more_games_than_allowed_or_an_unknown_variant_are_invalid(client:
     assert refusal.info.metadata["subject"] == next(iter(fields))
 
 
-async def test_a_bot_that_declines_is_not_challenged_but_may_challenge(client: Client) -> None:
+async def test_a_bot_that_declines_challenges_can_still_challenge(client: Client) -> None:
     alice, bob = await client.token("alice"), await client.token("bob")
-    async with client.online(alice, "ada", "eve"), playing(client, bob, "bob", Shy()):
+    async with client.online(alice, "ada", "eve"), logged_in(client, bob, "bob", Shy()):
         refusal = await refusal_of(challenge(client, alice))
         assert (refusal.reason, refusal.info.metadata["got"]) == ("WRONG_STATE", "declining challenges")
         made = await challenge(client, bob, "bob", "ada")
-        assert (await until(client, made.name, FINISHED)).games_done == 2
+        assert (await challenge_in_state(client, made.name, FINISHED)).games_done == 2
 
 
-async def test_a_bot_that_declines_may_be_challenged_by_its_owners_others(client: Client) -> None:
+async def test_a_bot_that_declines_can_be_challenged_by_its_owners_bots(client: Client) -> None:
     token = await client.token()
-    async with client.online(token, "ada"), playing(client, token, "bob", Shy()):
+    async with client.online(token, "ada"), logged_in(client, token, "bob", Shy()):
         made = await challenge(client, token)
-        assert (await until(client, made.name, FINISHED)).games_done == 2
+        assert (await challenge_in_state(client, made.name, FINISHED)).games_done == 2
 
 
-async def test_a_challenge_may_be_begun_by_the_opponent_and_with_an_opening(client: Client) -> None:
+async def test_opponent_can_move_first_and_the_challenge_have_an_opening(client: Client) -> None:
     token = await client.token()
     openings = tournaments_pb2.Openings(kind="list", text="4 0")
     async with client.online(token, "ada", "bob"):
         made = await challenge(client, token, games=1, opponent_begins=True, openings=openings)
-        await until(client, made.name, FINISHED)
+        await challenge_in_state(client, made.name, FINISHED)
     (game,) = (await client.games.ListGames(games_pb2.ListGamesRequest(parent=made.name))).games
     assert (game.first, game.second, list(game.moves[:2]), game.opening_plies) == ("bob", "ada", [4, 0], 2)
 
 
-async def test_a_challenge_with_an_opening_that_there_is_not_is_refused(client: Client) -> None:
+async def test_a_challenge_with_an_impossible_opening_is_refused(client: Client) -> None:
     token = await client.token()
     async with client.online(token, "ada", "bob"):
         for text in ("4 4", "0 3 1 4 2", "99", "x"):
@@ -182,12 +189,12 @@ async def test_a_challenge_with_an_opening_that_there_is_not_is_refused(client: 
 async def test_a_bot_with_many_open_challenges_gets_no_more(client: Client) -> None:
     alice, bob = await client.token("alice"), await client.token("bob")
     names = [f"ada-{number}" for number in range(Limits().bot_challenges + 1)]
-    async with client.online(alice, *names), playing(client, bob, "bob", Undecided()):
+    async with client.online(alice, *names), logged_in(client, bob, "bob", Undecided()):
         made = [await challenge(client, alice, name) for name in names[:-1]]
         refusal = await refusal_of(challenge(client, alice, names[-1]))
         assert (refusal.code, refusal.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
         assert refusal.info.metadata["subject"] == "open challenges of bots/bob"
-        # Giving up takes no more than the right to challenge.
+        # A token that may challenge may also cancel its challenge.
         player = await client.token("alice", "play")
         await client.cancel(player, made[0].name.removeprefix("tournaments/"))
         made[0] = await challenge(client, alice, names[-1])
@@ -197,16 +204,16 @@ async def test_a_bot_with_many_open_challenges_gets_no_more(client: Client) -> N
 
 async def test_an_owner_with_many_open_challenges_begins_no_more(tmp_path: Path) -> None:
     async with client_of(tmp_path / "y.sqlite", limits=Limits(challenges=1)) as client:
-        await an_owner_begins_no_more(client)
+        await check_owner_limit(client)
 
 
-async def an_owner_begins_no_more(client: Client) -> None:
+async def check_owner_limit(client: Client) -> None:
     token = await client.token()
-    async with client.online(token, "ada"), playing(client, token, "bob", Undecided()):
+    async with client.online(token, "ada"), logged_in(client, token, "bob", Undecided()):
         made = await challenge(client, token)
         refusal = await refusal_of(challenge(client, token))
         assert refusal.info.metadata["subject"] == "open challenges of yours"
-        # Nor by putting one aside for a while.
+        # A challenge cannot be paused to make room for another.
         refusal = await refusal_of(client.pause(token, made.name.removeprefix("tournaments/")))
         assert (refusal.reason, refusal.info.metadata["got"]) == ("WRONG_STATE", "a challenge")
         await client.cancel(token, made.name.removeprefix("tournaments/"))
@@ -215,7 +222,7 @@ async def an_owner_begins_no_more(client: Client) -> None:
 async def test_token_of_a_website_begins_challenges_beyond_the_limit_of_an_owner(tmp_path: Path) -> None:
     async with client_of(tmp_path / "y.sqlite", limits=Limits(challenges=1)) as client:
         token, site = await client.token("shop"), await client.token("shop", "play", "site")
-        async with client.online(token, "ada"), playing(client, token, "bob", Undecided()):
+        async with client.online(token, "ada"), logged_in(client, token, "bob", Undecided()):
             made = [await challenge(client, site) for _ in range(2)]
             assert (await refusal_of(challenge(client, token))).info.metadata["subject"] == "open challenges of yours"
             for each in made:
@@ -225,28 +232,28 @@ async def test_token_of_a_website_begins_challenges_beyond_the_limit_of_an_owner
 async def test_a_challenge_of_a_bot_that_has_left_is_cancelled(client: Client) -> None:
     token = await client.token()
     async with client.online(token, "ada"):
-        async with playing(client, token, "bob", Undecided()):
+        async with logged_in(client, token, "bob", Undecided()):
             made = await challenge(client, token, games=3, time={"move_us": 60_000_000})
-            assert (await until(client, made.name, RUNNING)).challenge
-        shown = await until(client, made.name, CANCELLED)
+            assert (await challenge_in_state(client, made.name, RUNNING)).challenge
+        shown = await challenge_in_state(client, made.name, CANCELLED)
     assert shown.reason == "a bot went offline and did not reconnect in time"
 
 
-class OnlyThree(Random):
-    """Plays 3x3 and four in a row on whatever board."""
+class TwoVariantsBot(Random):
+    """A bot that declares only two variants."""
 
     variants = ("tictactoe", "mnk:7,6,4")
 
 
 async def test_a_bot_is_entered_only_in_variants_that_it_plays(client: Client) -> None:
     token = await client.token()
-    async with client.online(token, "ada"), playing(client, token, "bob", OnlyThree()):
+    async with client.online(token, "ada"), logged_in(client, token, "bob", TwoVariantsBot()):
         refusal = await refusal_of(challenge(client, token, variant="mnk:5,5,4"))
         assert (refusal.code, refusal.fields()) == (grpc.StatusCode.INVALID_ARGUMENT, ["opponent"])
         assert "which plays tictactoe, mnk:7,6,4" in refusal.info.metadata["got"]
         for variant in ("mnk:3,3,3", "mnk:7,6,4"):
             made = await challenge(client, token, variant=variant)
-            assert (await until(client, made.name, FINISHED)).games_done == 2
+            assert (await challenge_in_state(client, made.name, FINISHED)).games_done == 2
         await client.create(token, "cup", variant="mnk:5,5,4")
         refusal = await refusal_of(client.join(token, "bob"))
         assert refusal.fields() == ["bot"]

@@ -1,4 +1,4 @@
-"""Checks of openings can take seconds: they hold up neither the database nor other owners."""
+"""Checks of openings can take seconds, but delay neither the database nor other owners."""
 
 import asyncio
 import threading
@@ -18,7 +18,7 @@ from noughts_server.openings import settings
 from tests.support.client import Client, bearer, refusal_of
 
 SLOW: dict[str, Any] = {"variant": "mnk:30,30,5", "openings": Openings(kind="balanced", plies=1)}
-"""No such opening is balanced, which is known only after 200 searches."""
+"""Settings whose check takes long: the server gives up on finding a balanced opening after 200 searches."""
 
 
 async def test_writes_continue_while_openings_are_checked(client: Client) -> None:
@@ -49,16 +49,16 @@ async def test_one_owner_has_eight_checks_of_openings_at_once(client: Client) ->
 async def test_long_settings_are_read_outside_the_event_loop(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     threads, listed = list[str](), settings._listed
 
-    def noted(text: str) -> tuple[tuple[int, ...], ...]:
+    def noting_listed(text: str) -> tuple[tuple[int, ...], ...]:
         threads.append(threading.current_thread().name)
         return listed(text)
 
-    def timed(message: types_pb2.TimeControl) -> TimeControl:
+    def noting_time_control(message: types_pb2.TimeControl) -> TimeControl:
         threads.append(threading.current_thread().name)
         return time_control(message)
 
-    monkeypatch.setattr(settings, "_listed", noted)
-    monkeypatch.setattr(settings_conversions, "time_control", timed)
+    monkeypatch.setattr(settings, "_listed", noting_listed)
+    monkeypatch.setattr(settings_conversions, "time_control", noting_time_control)
     token, bad = await client.token(), Openings(kind="list", text="1 x")
     assert (await refusal_of(client.create(token, openings=bad))).fields() == ["tournament.openings"]
     await client.create(token, own_times={"ada": types_pb2.TimeControl(move_us=1)})

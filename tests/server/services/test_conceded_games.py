@@ -13,8 +13,8 @@ from tests.support.client import Client, bearer, refusal_of
 CANCELLED = tournaments_pb2.TOURNAMENT_STATE_CANCELLED
 
 
-async def playing(client: Client, alice: str) -> None:
-    """A running game of alice's bot in a tournament of hers, against a bot of bob."""
+async def start_game_against_ben(client: Client, alice: str) -> None:
+    """Start a tournament of alice with her bot ada and bob's bot ben, and wait until a game runs."""
     await client.create(alice, variant="mnk:4,4,3", games_per_pair=10, concurrency=1)
     await client.join(alice, "ada")
     await client.join(await client.token("bob"), "ben")
@@ -24,25 +24,25 @@ async def playing(client: Client, alice: str) -> None:
             await asyncio.sleep(0.01)
 
 
-async def results(client: Client) -> list[tuple[str, int]]:
-    """The stored games: who moved first, and the result."""
-    found = await client.games.ListGames(games_pb2.ListGamesRequest(parent="tournaments/cup"))
-    return [(game.first, game.result) for game in found.games]
+async def stored_results(client: Client) -> list[tuple[str, int]]:
+    """Return (first mover, result) of each stored game."""
+    page = await client.games.ListGames(games_pb2.ListGamesRequest(parent="tournaments/cup"))
+    return [(game.first, game.result) for game in page.games]
 
 
 @pytest.mark.parametrize("pauses", [False, True])
 async def test_organiser_who_stops_a_running_game_of_its_own_bot_loses_it(client: Client, pauses: bool) -> None:
     alice, bob = await client.token("alice"), await client.token("bob")
     async with client.online(alice, "ada", bot=Slow(3_600)), client.online(bob, "ben", bot=Slow(3_600)):
-        await playing(client, alice)
+        await start_game_against_ben(client, alice)
         if pauses:
             request = tournaments_pb2.PauseTournamentRequest(name="tournaments/cup", now=True)
             await client.tournaments.PauseTournament(request, metadata=bearer(alice))
         else:
             assert (await client.cancel(alice)).state == CANCELLED
-        ((first, result),) = await results(client)
-        lost = types_pb2.RESULT_SECOND_WINS if first == "ada" else types_pb2.RESULT_FIRST_WINS
-        assert result == lost
+        ((first, result),) = await stored_results(client)
+        loss_of_ada = types_pb2.RESULT_SECOND_WINS if first == "ada" else types_pb2.RESULT_FIRST_WINS
+        assert result == loss_of_ada
         assert client.server.referee.in_flight() == 0
 
 
@@ -50,9 +50,9 @@ async def test_games_that_an_admin_ends_have_no_result(client: Client) -> None:
     alice, admin = await client.token("alice"), await client.token("alice", "admin")
     bob = await client.token("bob")
     async with client.online(alice, "ada", bot=Slow(3_600)), client.online(bob, "ben", bot=Slow(3_600)):
-        await playing(client, alice)
+        await start_game_against_ben(client, alice)
         await client.cancel(admin)
-        assert await results(client) == []
+        assert await stored_results(client) == []
 
 
 async def test_organiser_cannot_win_rated_games_by_withdrawing_the_opponent(client: Client) -> None:
@@ -63,11 +63,11 @@ async def test_organiser_cannot_win_rated_games_by_withdrawing_the_opponent(clie
         return client.tournaments.WithdrawTournament(request, metadata=bearer(token))
 
     async with client.online(alice, "ada", bot=Slow(3_600)), client.online(bob, "ben", bot=Slow(3_600)):
-        await playing(client, alice)
+        await start_game_against_ben(client, alice)
         refusal = await refusal_of(withdraw(alice))
         assert refusal.code == grpc.StatusCode.PERMISSION_DENIED
         assert "rated wins that nobody played" in refusal.trailing
-        assert await results(client) == []
+        assert await stored_results(client) == []
         await withdraw(admin)
 
 

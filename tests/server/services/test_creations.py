@@ -1,4 +1,4 @@
-"""The stored settings of new tournaments, tests and challenges count for their owner, once for each that is new."""
+"""Bytes of the settings of new tournaments, tests and challenges count towards a daily limit of their owner."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -14,7 +14,7 @@ from noughts_server.services.limiter import Limiter
 from tests.support.client import Client, bearer, client_of, refusal_of
 
 LIST = Openings(kind="list", name="long.txt", text="\n".join(f"{a} {b}" for a in range(9) for b in range(9) if a != b))
-"""Stored in 431 bytes and some more."""
+"""Openings whose stored settings take a little more than 431 bytes: two fit into the limit below, three do not."""
 
 
 @pytest.fixture
@@ -28,8 +28,8 @@ async def challenge(client: Client, token: str, **fields: Any) -> Tournament:
     return (await client.challenges.CreateChallenge(request, metadata=bearer(token))).tournament
 
 
-async def check_is_full(client: Client, token: str) -> None:
-    """Every way to create is refused with a list of openings, and open without one."""
+async def check_limit_is_reached(client: Client, token: str) -> None:
+    """Check that every way to create something is refused with a list of openings, and accepted without one."""
     test = tests_pb2.Test(
         new_version="bots/ada", base_version="bots/ada-2", tournament=Tournament(variant="tictactoe", openings=LIST)
     )
@@ -53,7 +53,7 @@ async def test_cancelled_tournaments_count_for_their_owner(client: Client) -> No
         for slug in ("a", "b"):
             await client.create(token, slug, openings=LIST)
             await client.cancel(token, slug)
-        await check_is_full(client, token)
+        await check_limit_is_reached(client, token)
     await client.create(await client.token("bob"), "c", openings=LIST)
     admin = await client.token("alice", "admin")
     await client.create(admin, "d", openings=LIST)
@@ -72,7 +72,7 @@ async def test_league_counts_for_the_seasons_that_cancelling_opens(client: Clien
     assert (await refusal_of(call)).info.metadata["limit"] == "settings_bytes"
 
 
-def test_limit_of_a_day_returns_evenly() -> None:
+def test_daily_limit_recovers_evenly_over_the_day() -> None:
     now = [0.0]
     limiter = Limiter(Limits(settings_bytes=86_400), lambda: now[0])
     limiter.take("settings_bytes", 1, "bytes", 86_400)

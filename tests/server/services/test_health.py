@@ -24,7 +24,7 @@ SERVICES = (
 )
 
 
-async def test_health_says_serving_of_every_service_until_the_server_drains(client: Client) -> None:
+async def test_every_service_is_serving_until_the_server_drains(client: Client) -> None:
     for service in ("", *SERVICES):
         assert await client.serving(service) == "SERVING", service
     await client.server.drain()
@@ -41,7 +41,7 @@ async def test_a_health_method_without_an_answer_is_unimplemented(
     assert (refusal.code, refusal.reason) == (grpc.StatusCode.UNIMPLEMENTED, "UNKNOWN_METHOD")
 
 
-async def test_draining_twice_does_no_harm(client: Client) -> None:
+async def test_a_server_can_be_drained_twice(client: Client) -> None:
     await client.server.drain()
     await client.server.drain()
     assert await client.serving("") == "NOT_SERVING"

@@ -25,26 +25,26 @@ from .players import Undecided, until_online
 HOUR = 3_600_000
 
 
-def moment(milliseconds: int) -> Timestamp:
+def timestamp_of(milliseconds: int) -> Timestamp:
     stamp = Timestamp()
     stamp.FromMilliseconds(milliseconds)
     return stamp
 
 
-def ahead(client: Client, milliseconds: int) -> Timestamp:
-    """The moment that is so far from now."""
-    return moment(client.server.store.now_ms() + milliseconds)
+def time_from_now(client: Client, milliseconds: int) -> Timestamp:
+    """Return the time of the server's clock plus these milliseconds."""
+    return timestamp_of(client.server.store.now_ms() + milliseconds)
 
 
 def withdrawal(label: str) -> tournaments_pb2.WithdrawTournamentRequest:
     return tournaments_pb2.WithdrawTournamentRequest(name="tournaments/cup", label=label)
 
 
-# What may be chosen.
+# Checks of the settings.
 
 
 @pytest.mark.parametrize(
-    "chosen, field",
+    "settings, field",
     [
         ({"entries_min": 1}, "entries_min"),
         ({"entries_max": 1}, "entries_max"),
@@ -59,34 +59,34 @@ def withdrawal(label: str) -> tournaments_pb2.WithdrawTournamentRequest:
         ({"start_at": 10**15}, "start_at"),
     ],
 )
-def test_moments_out_of_order_and_bounds_out_of_range_are_refused(chosen: dict[str, int], field: str) -> None:
+def test_times_out_of_order_and_limits_out_of_range_are_refused(settings: dict[str, int], field: str) -> None:
     with pytest.raises(InvalidArgument) as caught:
-        check_joining(Joining(**chosen), NOW)
+        check_joining(Joining(**settings), NOW)
     assert caught.value.subject == f"tournament.{field}"
 
 
-def test_a_window_in_order_may_end_with_the_start_and_have_begun_already() -> None:
+def test_a_join_window_can_have_begun_and_can_end_with_the_start() -> None:
     check_joining(Joining(), NOW)
     check_joining(Joining(join_from=NOW - 5, join_until=NOW + 5, start_at=NOW + 5, entries_min=4, entries_max=4), NOW)
 
 
-async def test_what_was_chosen_is_shown(client: Client) -> None:
+async def test_join_window_and_entry_limits_are_returned(client: Client) -> None:
     token = await client.token()
     window: dict[str, Any] = {
-        "join_from": ahead(client, HOUR),
-        "join_until": ahead(client, 2 * HOUR),
-        "start_at": ahead(client, 3 * HOUR),
+        "join_from": time_from_now(client, HOUR),
+        "join_until": time_from_now(client, 2 * HOUR),
+        "start_at": time_from_now(client, 3 * HOUR),
         "entries_min": 3,
         "entries_max": 5,
     }
-    shown = await client.create(token, **window)
-    assert {name: getattr(shown, name) for name in window} == window
+    created = await client.create(token, **window)
+    assert {name: getattr(created, name) for name in window} == window
     plain = await client.create(token, "plain")
     assert (plain.entries_min, plain.entries_max) == (2, 4_096)
     assert not any(plain.HasField(name) for name in ("join_from", "join_until", "start_at"))
 
 
-async def test_a_moment_that_cannot_be_is_an_invalid_argument(client: Client) -> None:
+async def test_an_impossible_time_is_an_invalid_argument(client: Client) -> None:
     refusal = await refusal_of(client.create(await client.token(), start_at=Timestamp(seconds=4_000_000_000, nanos=-5)))
     assert refusal.code is grpc.StatusCode.INVALID_ARGUMENT
     assert refusal.fields() == ["tournament.start_at"]
@@ -98,18 +98,18 @@ async def test_a_moment_that_cannot_be_is_an_invalid_argument(client: Client) ->
 async def test_nobody_joins_before_the_window_and_the_refusal_names_it(client: Client) -> None:
     token = await client.token()
     await client.register("ada")
-    await client.create(token, join_from=moment(4_102_444_800_000))
+    await client.create(token, join_from=timestamp_of(4_102_444_800_000))
     refusal = await refusal_of(client.join(token, "ada"))
     assert (refusal.code, refusal.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "WRONG_STATE")
     assert "2100-01-01 00:00:00 UTC" in refusal.status.message
     assert refusal.info.metadata["expected"] == "the join window (from 2100-01-01 00:00:00 UTC until the start)"
 
 
-async def test_after_the_joining_window_bots_only_leave(client: Client) -> None:
+async def test_after_the_join_window_bots_can_only_leave(client: Client) -> None:
     token = await client.token()
     await client.register("ada", "bob", "cleo", "dora")
     until = client.server.store.now_ms() + HOUR
-    await client.create(token, join_until=moment(until))
+    await client.create(token, join_until=timestamp_of(until))
     for bot in ("ada", "bob", "cleo"):
         await client.join(token, bot)
     refusal = await refusal_of(client.start(token))
@@ -123,7 +123,7 @@ async def test_after_the_joining_window_bots_only_leave(client: Client) -> None:
     assert refusal.reason == "WRONG_STATE"
 
 
-async def test_leaving_takes_the_scope_of_that_by_which_one_is_concerned(client: Client) -> None:
+async def test_withdrawal_needs_the_scope_of_the_bots_owner_or_the_organiser(client: Client) -> None:
     organiser, owner = await client.token("olga"), await client.token("ada")
     await client.register("bot", owner="ada")
     await client.create(organiser)
@@ -137,7 +137,7 @@ async def test_leaving_takes_the_scope_of_that_by_which_one_is_concerned(client:
         await client.join(owner, "bot")
 
 
-async def test_a_full_tournament_takes_another_when_one_has_left(client: Client) -> None:
+async def test_a_full_tournament_accepts_an_entry_after_a_withdrawal(client: Client) -> None:
     token = await client.token()
     await client.register("ada", "bob", "cleo")
     await client.create(token, entries_max=2)
@@ -149,7 +149,7 @@ async def test_a_full_tournament_takes_another_when_one_has_left(client: Client)
     assert (await client.join(token, "cleo")).label == "cleo"
 
 
-async def test_a_start_by_hand_wants_the_entries_that_were_asked_for(client: Client) -> None:
+async def test_a_start_by_hand_needs_the_minimum_number_of_entries(client: Client) -> None:
     token = await client.token()
     await client.register("ada", "bob", "cleo")
     await client.create(token, entries_min=3)
@@ -161,15 +161,15 @@ async def test_a_start_by_hand_wants_the_entries_that_were_asked_for(client: Cli
     assert (await client.start(token)).state == tournaments_pb2.TOURNAMENT_STATE_RUNNING
 
 
-# Starts that come by themselves.
+# Scheduled starts.
 
 
 async def test_a_scheduled_tournament_starts_by_itself_and_is_played(client: Client) -> None:
     token = await client.token()
     async with client.online(token, "ada", "bob"):
         at = client.server.store.now_ms() + HOUR
-        await client.create(token, "later", start_at=moment(at + 1))
-        await client.create(token, start_at=moment(at))
+        await client.create(token, "later", start_at=timestamp_of(at + 1))
+        await client.create(token, start_at=timestamp_of(at))
         for bot in ("ada", "bob"):
             await client.join(token, bot)
         refusal = await refusal_of(client.start(token))
@@ -183,19 +183,19 @@ async def test_a_scheduled_tournament_starts_by_itself_and_is_played(client: Cli
 
 
 async def test_a_scheduled_start_with_too_few_entries_is_cancelled(client: Client) -> None:
-    # By the timer itself: nobody tells the director that the moment has come.
-    await client.create(await client.token(), start_at=ahead(client, 200))
+    # The director's own timer notices the start time, because the test does not call `reschedule`.
+    await client.create(await client.token(), start_at=time_from_now(client, 200))
     shown = await client.until(lambda each: each.state == tournaments_pb2.TOURNAMENT_STATE_CANCELLED)
     assert shown.reason == "too few entries: got 0, expected at least 2"
     assert shown.end_time.ToMilliseconds() >= shown.start_at.ToMilliseconds()
 
 
-async def test_a_start_that_was_missed_while_the_server_was_down_is_made_up_for(tmp_path: Path) -> None:
+async def test_a_start_missed_while_the_server_was_down_happens_later(tmp_path: Path) -> None:
     async with client_of(tmp_path / "x.sqlite") as before:
         token = await before.token()
         await before.register("ada", "bob")
         for slug in ("lonely", "cup"):
-            await before.create(token, slug, start_at=ahead(before, HOUR))
+            await before.create(token, slug, start_at=time_from_now(before, HOUR))
             await before.join(token, "ada", slug)
         await before.join(token, "bob")
     with closing(sqlite3.connect(tmp_path / "x.sqlite")) as connection, connection:
@@ -209,7 +209,7 @@ async def test_a_start_that_was_missed_while_the_server_was_down_is_made_up_for(
 # Resuming.
 
 
-async def test_resuming_while_old_games_never_end_is_refused_after_a_while(
+async def test_resuming_is_refused_if_old_games_do_not_end_in_time(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("noughts_server.runtime.tournament_play._FINISHING_SECONDS", 0.2)
@@ -223,7 +223,7 @@ async def test_resuming_while_old_games_never_end_is_refused_after_a_while(
             await until_online(client, "slow")
             await client.join(token, "slow")
             await client.start(token)
-            await bot.asked.wait()
+            await bot.was_asked.wait()
         await client.pause(token)
         refusal = await refusal_of(client.start(token))
         assert refusal.code is grpc.StatusCode.UNAVAILABLE
@@ -235,7 +235,7 @@ async def test_resuming_while_old_games_never_end_is_refused_after_a_while(
 # Versions.
 
 
-async def test_a_new_version_is_told_that_the_entry_is_pinned_to_the_old_one(client: Client) -> None:
+async def test_a_new_version_learns_which_entries_use_the_old_version(client: Client) -> None:
     token = await client.token()
     await client.register("ada", "bob")
     for slug in ("cup", "plate", "over"):
@@ -256,7 +256,7 @@ async def test_a_new_version_is_told_that_the_entry_is_pinned_to_the_old_one(cli
     assert list(new.welcome.waits_for) == ["tournaments/cup"]
 
 
-async def test_a_bot_that_waits_says_so_in_one_line(client: Client) -> None:
+async def test_a_bot_whose_entry_uses_an_old_version_reports_it_in_one_line(client: Client) -> None:
     token = await client.token()
     await client.register("ada")
     await client.create(token)
@@ -284,7 +284,7 @@ async def retire(client: Client, token: str, bot: str, *, undo: bool = False) ->
     return (await client.bots.RetireBot(request, metadata=bearer(token))).bot
 
 
-async def names(client: Client, *, retired: bool = False) -> list[str]:
+async def bot_names(client: Client, *, retired: bool = False) -> list[str]:
     answer = await client.bots.ListBots(bots_pb2.ListBotsRequest(show_retired=retired))
     return [bot.name for bot in answer.bots]
 
@@ -298,12 +298,12 @@ async def test_renamed_bot_keeps_its_label_and_its_old_name_stays_its_owners(cli
         renamed = await rename(client, token, "ada", "eve")
         assert (renamed.name, renamed.online) == ("bots/eve", True)
         await client.start(token)
-        shown = await client.until(lambda each: each.state == tournaments_pb2.TOURNAMENT_STATE_FINISHED)
-    assert {row.label: row.bot_version for row in shown.standings} == {
+        finished = await client.until(lambda each: each.state == tournaments_pb2.TOURNAMENT_STATE_FINISHED)
+    assert {row.label: row.bot_version for row in finished.standings} == {
         "ada": "bots/eve/versions/1",
         "bob": "bots/bob/versions/1",
     }
-    assert await names(client) == ["bots/bob", "bots/eve"]
+    assert await bot_names(client) == ["bots/bob", "bots/eve"]
     stranger = await client.token("mallory")
     assert (await refusal_of(client.first_frame(hello(), bearer(stranger)))).reason == "PERMISSION_DENIED"
     assert (await client.first_frame(hello(), bearer(token))).welcome.bot == "bots/ada"
@@ -319,10 +319,10 @@ async def test_only_its_owner_renames_or_retires_a_bot(client: Client) -> None:
     assert (await refusal_of(rename(client, token, "nobody", "eve"))).reason == "NOT_FOUND"
     narrow = await client.token("alice", "play:ada")
     assert (await refusal_of(rename(client, narrow, "ada", "eve"))).reason == "SCOPE_MISSING"
-    assert await names(client) == ["bots/ada", "bots/bob"]
+    assert await bot_names(client) == ["bots/ada", "bots/bob"]
 
 
-async def test_a_retired_bot_neither_logs_in_nor_enters_until_it_is_taken_back(client: Client) -> None:
+async def test_a_retired_bot_cannot_log_in_or_enter_until_it_is_restored(client: Client) -> None:
     token = await client.token()
     await client.register("ada", "bob")
     for slug in ("cup", "plate"):
@@ -334,11 +334,11 @@ async def test_a_retired_bot_neither_logs_in_nor_enters_until_it_is_taken_back(c
     for call in refusals:
         refusal = await refusal_of(call)
         assert (refusal.reason, refusal.info.metadata["got"]) == ("WRONG_STATE", "retired")
-    assert await names(client) == ["bots/bob"]
-    assert await names(client, retired=True) == ["bots/ada", "bots/bob"]
+    assert await bot_names(client) == ["bots/bob"]
+    assert await bot_names(client, retired=True) == ["bots/ada", "bots/bob"]
     assert not (await retire(client, token, "ada", undo=True)).HasField("retire_time")
     assert (await client.join(token, "ada", "plate")).label == "ada"
-    assert await names(client) == ["bots/ada", "bots/bob"]
+    assert await bot_names(client) == ["bots/ada", "bots/bob"]
 
 
 # Bots of other owners.
@@ -350,7 +350,7 @@ async def test_organiser_enters_a_bot_only_if_its_owner_agrees(client: Client) -
     await client.create(organiser)
     refusal = await refusal_of(client.join(organiser, "corner"))
     assert (refusal.reason, "--open-to-organisers" in refusal.info.metadata["hint"]) == ("PERMISSION_DENIED", True)
-    await consent(client, author, "corner", True)
+    await set_open_to_organisers(client, author, "corner", True)
     assert (await client.join(organiser, "corner")).label == "corner"
 
 
@@ -359,9 +359,9 @@ async def test_consent_ends_for_later_tournaments_only(client: Client) -> None:
     await client.register("corner", owner="ada")
     for slug in ("cup", "late"):
         await client.create(organiser, slug)
-    await consent(client, author, "corner", True)
+    await set_open_to_organisers(client, author, "corner", True)
     await client.join(organiser, "corner")
-    await consent(client, author, "corner", False)
+    await set_open_to_organisers(client, author, "corner", False)
     refusal = await refusal_of(client.join(organiser, "corner", "late"))
     assert (refusal.reason, "--open-to-organisers" in refusal.info.metadata["hint"]) == ("PERMISSION_DENIED", True)
     assert [row.label for row in (await client.get()).standings] == ["corner"]
@@ -371,7 +371,7 @@ async def test_open_bot_is_entered_only_in_tournaments_of_the_caller(client: Cli
     organiser, other, author = [await client.token(owner) for owner in ("olga", "otto", "ada")]
     await client.register("corner", owner="ada")
     await client.create(organiser)
-    await consent(client, author, "corner", True)
+    await set_open_to_organisers(client, author, "corner", True)
     assert (await refusal_of(client.join(other, "corner"))).reason == "PERMISSION_DENIED"
 
 
@@ -379,7 +379,7 @@ async def test_owner_withdraws_an_entry_that_an_organiser_made(client: Client) -
     organiser, author = await client.token("olga"), await client.token("ada")
     await client.register("corner", owner="ada")
     await client.create(organiser)
-    await consent(client, author, "corner", True)
+    await set_open_to_organisers(client, author, "corner", True)
     await client.join(organiser, "corner")
     await client.tournaments.WithdrawTournament(withdrawal("corner"), metadata=bearer(author))
     assert not (await client.get()).standings
@@ -395,13 +395,13 @@ async def test_registering_again_adds_no_version_unless_one_is_named(client: Cli
     assert [each.name for each in shown.versions] == ["bots/corner/versions/2"]
 
 
-async def consent(client: Client, token: str, bot: str, agrees: bool) -> None:
+async def set_open_to_organisers(client: Client, token: str, bot: str, agrees: bool) -> None:
     request = bots_pb2.RegisterBotRequest(name=f"bots/{bot}", open_to_organisers=agrees)
     registered = await client.bots.RegisterBot(request, metadata=bearer(token))
     assert registered.bot.open_to_organisers == agrees
 
 
-async def test_an_owner_takes_half_of_the_places_of_another_owner_at_most(client: Client) -> None:
+async def test_an_owner_gets_at_most_half_the_places_of_anothers_tournament(client: Client) -> None:
     alice, bob = await client.token(), await client.token("bob")
     await client.register("a1", "a2", "a3")
     await client.register("b1", "b2", "b3", owner="bob")

@@ -1,4 +1,4 @@
-"""The views of a leaderboard: which is shown, its order, its ranks, and when it is computed."""
+"""The views of a leaderboard: the default one, order, ranks, and when a view is computed."""
 
 import asyncio
 import threading
@@ -22,7 +22,7 @@ LIST = "tictactoe/untimed"
 
 @pytest.fixture
 async def arena(tmp_path: Path) -> AsyncIterator[Arena]:
-    """Four bots that have played two tournaments, of which the second interrupts the first."""
+    """Four bots that have played two tournaments; the games of the second were stored amid those of the first."""
     async with open_arena(tmp_path / "noughts.db") as arena:
         cup = await arena.play(await arena.tournament(bots=("ada", "bob", "cleo", "dan"), games_per_pair=20))
         await arena.commit(cup[:30])
@@ -72,12 +72,12 @@ async def test_pages_of_the_fit_hold_each_bot_once_in_order(arena: Arena) -> Non
 
 
 async def test_calls_that_are_cancelled_compute_a_view_once(arena: Arena) -> None:
-    begun, go_on, computed = threading.Event(), threading.Event(), list[object]()
+    started, finish, computed = threading.Event(), threading.Event(), list[object]()
 
     def rate(games: list[Any], active: Collection[str]) -> dict[str, Estimate]:
         computed.append(games)
-        begun.set()
-        go_on.wait(20)
+        started.set()
+        finish.wait(20)
         return {}
 
     views, slow = LeaderboardViews(arena.store), View("slow", "Slow", "a test", rated_pairs, rate)
@@ -85,11 +85,11 @@ async def test_calls_that_are_cancelled_compute_a_view_once(arena: Arena) -> Non
     async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
         for _ in range(3):
             call = tasks.create_task(views._places(slow, LIST, state, rated_pairs))
-            await asyncio.to_thread(begun.wait, 20)
+            await asyncio.to_thread(started.wait, 20)
             await asyncio.sleep(0.1)  # until the later calls have read the games
             call.cancel()
             await asyncio.wait([call])
-        go_on.set()
+        finish.set()
         await views._places(slow, LIST, state, rated_pairs)
     assert len(computed) == 1
 
@@ -114,7 +114,7 @@ async def test_view_is_computed_again_after_new_games_and_retirements(arena: Are
     await arena.store.write(lambda connection: retire_bot(connection, "ada", now_ms=NOW))
 
     after = before
-    for _ in range(10_000):  # until the list has rested
+    for _ in range(10_000):  # a view is computed again only after a pause since the last time
         _, page, after = await views.page("fit", LIST)
         if after is not before:
             break

@@ -24,14 +24,16 @@ if TYPE_CHECKING:
     from noughts_proto.v1.leaderboards_pb2_grpc import LeaderboardServiceAsyncStub
 
 
-class Boards(NamedTuple):
+class BoardsClient(NamedTuple):
+    """A server, and the stubs of its leaderboards and games."""
+
     server: Server
     boards: "LeaderboardServiceAsyncStub"
     games: "GameServiceAsyncStub"
 
 
 @pytest.fixture
-async def client(tmp_path: Path) -> AsyncIterator[Boards]:
+async def client(tmp_path: Path) -> AsyncIterator[BoardsClient]:
     """A client of a server at which ada, bob and cleo have played a tournament, and ada and bob another."""
     path = tmp_path / "noughts.db"
     async with open_arena(path) as arena:
@@ -43,10 +45,10 @@ async def client(tmp_path: Path) -> AsyncIterator[Boards]:
     ):
         boards: LeaderboardServiceAsyncStub = leaderboards_pb2_grpc.LeaderboardServiceStub(channel)
         games: GameServiceAsyncStub = games_pb2_grpc.GameServiceStub(channel)
-        yield Boards(server, boards, games)
+        yield BoardsClient(server, boards, games)
 
 
-async def test_leaderboard_says_whose_each_bot_is_and_who_is_online(client: Boards) -> None:
+async def test_leaderboard_has_the_owner_of_each_bot_and_whether_it_is_online(client: BoardsClient) -> None:
     token = await client.server.store.write(lambda connection: create_token(connection, owner="alice", now_ms=NOW))
     news: asyncio.Queue[SessionEvent] = asyncio.Queue()
     async with asyncio.TaskGroup() as tasks:
@@ -61,7 +63,7 @@ async def test_leaderboard_says_whose_each_bot_is_and_who_is_online(client: Boar
         playing.cancel()
 
 
-async def test_lists_a_bots_places_and_its_history_agree(client: Boards) -> None:
+async def test_lists_a_bots_places_and_its_history_agree(client: BoardsClient) -> None:
     lists = (await client.boards.ListRatingLists(leaderboards_pb2.ListRatingListsRequest())).rating_lists
     assert [(each.name, each.bots) for each in lists] == [("mnk:4,4,3/untimed", 2), ("tictactoe/untimed", 3)]
     request = leaderboards_pb2.ListBotRatingsRequest(bot="bots/ada")
@@ -75,7 +77,7 @@ async def test_lists_a_bots_places_and_its_history_agree(client: Boards) -> None
     assert history.points[0].time.ToMilliseconds() == NOW
 
 
-async def test_games_of_a_bot_name_their_tournament_and_both_bots(client: Boards) -> None:
+async def test_games_of_a_bot_name_their_tournament_and_both_bots(client: BoardsClient) -> None:
     request = games_pb2.ListGamesRequest(parent="bots/ada", opponent="bots/bob", page_size=5)
     page = await client.games.ListGames(request)
     assert [game.name for game in page.games][:4] == [f"tournaments/two/games/{number}" for number in (4, 3, 2, 1)]
@@ -87,18 +89,18 @@ async def test_games_of_a_bot_name_their_tournament_and_both_bots(client: Boards
     assert len((await client.games.ListGames(request)).games) == 4
 
 
-async def test_head_to_head_sums_up_by_side_and_variant(client: Boards) -> None:
+async def test_head_to_head_sums_up_by_side_and_variant(client: BoardsClient) -> None:
     request = leaderboards_pb2.GetHeadToHeadRequest(bot="bots/ada", opponent="bots/bob", last_games=3)
-    found = await client.boards.GetHeadToHead(request)
-    assert [each.variant for each in found.variants] == ["mnk:4,4,3", "tictactoe"]
+    score = await client.boards.GetHeadToHead(request)
+    assert [each.variant for each in score.variants] == ["mnk:4,4,3", "tictactoe"]
     for side in ("first", "second"):
         for count in ("wins", "draws", "losses"):
-            parts = (getattr(getattr(each.score, side), count) for each in found.variants)
-            assert sum(parts) == getattr(getattr(found.total, side), count)
-    back = leaderboards_pb2.GetHeadToHeadRequest(bot="bots/bob", opponent="bots/ada")
-    mirrored = (await client.boards.GetHeadToHead(back)).total
-    assert (mirrored.first.wins, mirrored.second.losses) == (found.total.second.losses, found.total.first.wins)
-    assert [game.name for game in found.last_games] == [f"tournaments/two/games/{number}" for number in (4, 3, 2)]
+            parts = (getattr(getattr(each.score, side), count) for each in score.variants)
+            assert sum(parts) == getattr(getattr(score.total, side), count)
+    reverse_request = leaderboards_pb2.GetHeadToHeadRequest(bot="bots/bob", opponent="bots/ada")
+    mirrored = (await client.boards.GetHeadToHead(reverse_request)).total
+    assert (mirrored.first.wins, mirrored.second.losses) == (score.total.second.losses, score.total.first.wins)
+    assert [game.name for game in score.last_games] == [f"tournaments/two/games/{number}" for number in (4, 3, 2)]
 
 
 @pytest.mark.parametrize(
@@ -113,14 +115,14 @@ async def test_head_to_head_sums_up_by_side_and_variant(client: Boards) -> None:
         ({"parent": "bots/ada", "page_size": -1}, "page_size"),
     ],
 )
-async def test_list_that_makes_no_sense_is_an_invalid_argument(
-    client: Boards, fields: dict[str, str], wrong: str
+async def test_wrong_filters_of_a_game_list_are_an_invalid_argument(
+    client: BoardsClient, fields: dict[str, str], wrong: str
 ) -> None:
     with pytest.raises(grpc.aio.AioRpcError, match=wrong) as caught:
         await client.games.ListGames(games_pb2.ListGamesRequest(**fields))  # type: ignore[arg-type]
     assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT
 
 
-async def test_largest_number_of_games_asked_for_is_only_too_many(client: Boards) -> None:
+async def test_largest_minimum_of_games_gives_an_empty_leaderboard(client: BoardsClient) -> None:
     request = leaderboards_pb2.GetLeaderboardRequest(min_games=(1 << 64) - 1)
     assert not (await client.boards.GetLeaderboard(request)).rows

@@ -1,4 +1,4 @@
-"""A tournament that repeats, at a server: it needs neither a cron job nor a token between its seasons."""
+"""Leagues on a server: the next season starts without a cron job and without a token of the owner."""
 
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,8 @@ FINISHED = tournaments_pb2.TOURNAMENT_STATE_FINISHED
 WEEK_MS = 7 * 24 * 3600 * 1000
 
 
-async def begin(client: Client, token: str, **fields: Any) -> None:
+async def play_first_season(client: Client, token: str, **fields: Any) -> None:
+    """Create a weekly league with ada and bob, and wait until its first season `cup` has finished."""
     await client.create(token, repeat=tournaments_pb2.REPEAT_WEEKLY, **fields)
     for bot in ("ada", "bob"):
         await client.join(token, bot)
@@ -19,7 +20,7 @@ async def begin(client: Client, token: str, **fields: Any) -> None:
 
 
 async def play_next_week(client: Client, number: int) -> tournaments_pb2.Tournament:
-    """Let a week pass, and return the season with this number when it is over."""
+    """Set the clock to the start of the season with this number, and return it once it has finished."""
     director, store = client.server.director, client.server.store
     await director.open_seasons()
     season = await client.get(f"cup-{number}")
@@ -32,7 +33,7 @@ async def play_next_week(client: Client, number: int) -> tournaments_pb2.Tournam
     return season
 
 
-async def seasons(client: Client, slug: str = "cup") -> tournaments_pb2.ListSeasonsResponse:
+async def list_seasons(client: Client, slug: str = "cup") -> tournaments_pb2.ListSeasonsResponse:
     return await client.tournaments.ListSeasons(tournaments_pb2.ListSeasonsRequest(name=f"tournaments/{slug}"))
 
 
@@ -40,7 +41,7 @@ async def test_seasons_follow_each_other_also_after_a_restart(tmp_path: Path) ->
     async with client_of(tmp_path / "x.sqlite") as client:
         token = await client.token()
         async with client.online(token, "ada", "bob"):
-            await begin(client, token)
+            await play_first_season(client, token)
             second = await play_next_week(client, 2)
             first = await client.get()
             assert (first.league, first.season, first.repeat) == ("tournaments/cup", 1, tournaments_pb2.REPEAT_WEEKLY)
@@ -49,30 +50,30 @@ async def test_seasons_follow_each_other_also_after_a_restart(tmp_path: Path) ->
             assert second.seed != first.seed
     async with client_of(tmp_path / "x.sqlite") as client, client.online(token, "ada", "bob"):
         await play_next_week(client, 3)
-        listed = await seasons(client, "cup-2")
-    assert (listed.league, listed.stopped) == ("tournaments/cup", False)
-    assert [(each.number, each.tournament, each.entries) for each in listed.seasons] == [
+        league = await list_seasons(client, "cup-2")
+    assert (league.league, league.stopped) == ("tournaments/cup", False)
+    assert [(each.number, each.tournament, each.entries) for each in league.seasons] == [
         (3, "tournaments/cup-3", 2),
         (2, "tournaments/cup-2", 2),
         (1, "tournaments/cup", 2),
     ]
-    assert all(each.winner in ("ada", "bob") for each in listed.seasons)
+    assert all(each.winner in ("ada", "bob") for each in league.seasons)
 
 
 async def test_season_names_all_bots_that_share_its_first_place(client: Client) -> None:
     token = await client.token()
     async with client.online(token, "ada", "bob"):
-        await begin(client, token, games_per_pair=2, draw_after=3)
+        await play_first_season(client, token, games_per_pair=2, draw_after=3)
     cup = await client.get()
-    first = [each.label for each in cup.standings if each.rank == 1]
-    (season,) = (await seasons(client)).seasons
-    assert (len(first), list(season.winners), season.winner) == (2, first, first[0])
+    winners = [each.label for each in cup.standings if each.rank == 1]
+    (season,) = (await list_seasons(client)).seasons
+    assert (len(winners), list(season.winners), season.winner) == (2, winners, winners[0])
 
 
 async def test_repeating_is_stopped_by_its_owner_only(client: Client) -> None:
     token, other = await client.token(), await client.token("bob")
     async with client.online(token, "ada", "bob"):
-        await begin(client, token)
+        await play_first_season(client, token)
         await client.server.director.open_seasons()
         request = tournaments_pb2.StopRepeatingRequest(name="tournaments/cup")
         refusal = await refusal_of(client.tournaments.StopRepeating(request, metadata=bearer(other)))
@@ -80,18 +81,18 @@ async def test_repeating_is_stopped_by_its_owner_only(client: Client) -> None:
         answer = await client.tournaments.StopRepeating(request, metadata=bearer(token))
     assert (answer.tournament.name, answer.tournament.reason) == ("tournaments/cup-2", "its league was stopped")
     assert (await client.get()).repeat == tournaments_pb2.REPEAT_UNSPECIFIED
-    assert (await seasons(client)).stopped
+    assert (await list_seasons(client)).stopped
     await client.server.director.open_seasons()
     assert await client.slugs() == ["cup-2", "cup"]
 
 
-async def test_what_cannot_repeat_is_refused(client: Client) -> None:
+async def test_a_ladder_cannot_repeat_and_a_single_tournament_has_no_league(client: Client) -> None:
     token = await client.token()
     weekly, ladder = tournaments_pb2.REPEAT_WEEKLY, tournaments_pb2.SCHEDULE_LADDER
     refusal = await refusal_of(client.create(token, schedule=ladder, repeat=weekly))
     assert refusal.fields() == ["tournament.repeat"]
     await client.create(token, "once")
-    assert (await seasons(client, "once")).league == ""
+    assert (await list_seasons(client, "once")).league == ""
     stopping = tournaments_pb2.StopRepeatingRequest(name="tournaments/once")
     refusal = await refusal_of(client.tournaments.StopRepeating(stopping, metadata=bearer(token)))
     assert refusal.reason == "NOT_FOUND"

@@ -1,4 +1,4 @@
-"""Lists, page by page."""
+"""Pages and page tokens of all lists."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -12,51 +12,51 @@ from noughts_proto.v1 import bots_pb2, games_pb2, leaderboards_pb2, tournaments_
 from tests.support.client import Client, refusal_of
 
 
-class Listing(NamedTuple):
-    """A page of some list: its items in words that can be compared, and the next page's token."""
+class TextPage(NamedTuple):
+    """A page of any list: its items as text, so that pages can be compared, and the token of the next page."""
 
     items: list[str]
     next_page_token: str
 
 
-Lister = Callable[[Client, int, str], Awaitable[Listing]]
+ReadPage = Callable[[Client, int, str], Awaitable[TextPage]]
 
 
-async def tournaments_page(client: Client, size: int, token: str) -> Listing:
+async def tournaments_page(client: Client, size: int, token: str) -> TextPage:
     request = tournaments_pb2.ListTournamentsRequest(page_size=size, page_token=token)
     answer = await client.tournaments.ListTournaments(request)
-    return Listing(list(map(str, answer.tournaments)), answer.next_page_token)
+    return TextPage(list(map(str, answer.tournaments)), answer.next_page_token)
 
 
-async def bots_page(client: Client, size: int, token: str) -> Listing:
+async def bots_page(client: Client, size: int, token: str) -> TextPage:
     answer = await client.bots.ListBots(bots_pb2.ListBotsRequest(page_size=size, page_token=token))
-    return Listing(list(map(str, answer.bots)), answer.next_page_token)
+    return TextPage(list(map(str, answer.bots)), answer.next_page_token)
 
 
-async def games_page(client: Client, size: int, token: str, slug: str = "cup") -> Listing:
+async def games_page(client: Client, size: int, token: str, slug: str = "cup") -> TextPage:
     request = games_pb2.ListGamesRequest(parent=f"tournaments/{slug}", page_size=size, page_token=token)
     answer = await client.games.ListGames(request)
-    return Listing(list(map(str, answer.games)), answer.next_page_token)
+    return TextPage(list(map(str, answer.games)), answer.next_page_token)
 
 
-async def leaderboard_page(client: Client, size: int, token: str) -> Listing:
+async def leaderboard_page(client: Client, size: int, token: str) -> TextPage:
     request = leaderboards_pb2.GetLeaderboardRequest(page_size=size, page_token=token)
     answer = await client.leaderboards.GetLeaderboard(request)
-    return Listing(list(map(str, answer.rows)), answer.next_page_token)
+    return TextPage(list(map(str, answer.rows)), answer.next_page_token)
 
 
-async def seasons_page(client: Client, size: int, token: str) -> Listing:
+async def seasons_page(client: Client, size: int, token: str) -> TextPage:
     request = tournaments_pb2.ListSeasonsRequest(name="tournaments/cup", page_size=size, page_token=token)
     answer = await client.tournaments.ListSeasons(request)
-    return Listing(list(map(str, answer.seasons)), answer.next_page_token)
+    return TextPage(list(map(str, answer.seasons)), answer.next_page_token)
 
 
-LISTERS: Sequence[Lister] = (tournaments_page, bots_page, games_page, leaderboard_page)
+PAGE_READERS: Sequence[ReadPage] = (tournaments_page, bots_page, games_page, leaderboard_page)
 
 
-@pytest.mark.parametrize("lister", LISTERS)
-async def test_pages_of_any_size_join_up_to_the_whole_list_without_repeats(visitor: Client, lister: Lister) -> None:
-    whole = await lister(visitor, 1000, "")
+@pytest.mark.parametrize("read_page", PAGE_READERS)
+async def test_pages_of_any_size_make_up_the_whole_list_without_repeats(visitor: Client, read_page: ReadPage) -> None:
+    whole = await read_page(visitor, 1000, "")
     assert len(whole.items) >= 7
     assert len(set(whole.items)) == len(whole.items)
     assert not whole.next_page_token
@@ -64,7 +64,7 @@ async def test_pages_of_any_size_join_up_to_the_whole_list_without_repeats(visit
         joined: list[str] = []
         token = ""
         while True:
-            page = await lister(visitor, size, token)
+            page = await read_page(visitor, size, token)
             assert 0 < len(page.items) <= size
             joined += page.items
             token = page.next_page_token
@@ -74,26 +74,26 @@ async def test_pages_of_any_size_join_up_to_the_whole_list_without_repeats(visit
 
 
 async def test_a_page_token_of_another_list_is_refused(visitor: Client) -> None:
-    others: Sequence[Lister] = (*LISTERS, partial(games_page, slug="plate"))
-    tokens = [(other, (await other(visitor, 1, "")).next_page_token) for other in others]
-    for lister in LISTERS:
-        for other, token in tokens:
-            if other is not lister:
-                refusal = await refusal_of(lister(visitor, 3, token))
+    all_readers: Sequence[ReadPage] = (*PAGE_READERS, partial(games_page, slug="plate"))
+    tokens = [(other_reader, (await other_reader(visitor, 1, "")).next_page_token) for other_reader in all_readers]
+    for read_page in PAGE_READERS:
+        for other_reader, token in tokens:
+            if other_reader is not read_page:
+                refusal = await refusal_of(read_page(visitor, 3, token))
                 assert (refusal.code, refusal.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_ARGUMENT")
                 assert refusal.fields() == ["page_token"]
 
 
 async def test_a_torn_page_token_is_refused(visitor: Client) -> None:
-    for lister in (*LISTERS, seasons_page):
-        token = (await lister(visitor, 1, "")).next_page_token or "xx"
+    for read_page in (*PAGE_READERS, seasons_page):
+        token = (await read_page(visitor, 1, "")).next_page_token or "xx"
         for torn in (token[:-1], token + "x", "Ä", " ", "x" * 100_000):
-            assert (await refusal_of(lister(visitor, 1, torn))).fields() == ["page_token"]
+            assert (await refusal_of(read_page(visitor, 1, torn))).fields() == ["page_token"]
 
 
 async def test_a_negative_page_size_is_refused(visitor: Client) -> None:
-    for lister in (*LISTERS, seasons_page):
-        refusal = await refusal_of(lister(visitor, -1, ""))
+    for read_page in (*PAGE_READERS, seasons_page):
+        refusal = await refusal_of(read_page(visitor, -1, ""))
         assert refusal.code is grpc.StatusCode.INVALID_ARGUMENT
         assert refusal.fields() == ["page_size"]
 

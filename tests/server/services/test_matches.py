@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from noughts_proto.v1.feed_pb2_grpc import FeedServiceAsyncStub
 
 BOTS = ("ada", "bob")
-TEST = {
+EASY_TEST = {
     "schedule": tournaments_pb2.SCHEDULE_MATCH,
     "sprt": "elo0=-200,elo1=-100,alpha=0.2,beta=0.2",
     "games_per_pair": 2000,
@@ -26,18 +26,18 @@ TEST = {
 FINISHED = tournaments_pb2.TOURNAMENT_STATE_FINISHED
 
 
-async def begin(client: Client, token: str, **fields: Any) -> None:
+async def start_match(client: Client, token: str, **fields: Any) -> None:
     await client.register(*BOTS)
-    await client.create(token, **{**TEST, **fields})
+    await client.create(token, **{**EASY_TEST, **fields})
     for bot in BOTS:
         await client.join(token, bot)
     await client.start(token)
 
 
 async def outcome(client: Client) -> tuple[tournaments_pb2.MatchStatistics, list[Any]]:
-    """The statistics of the finished match, and its games without their times."""
-    over = await client.until(lambda cup: cup.state == FINISHED)
-    assert over.games_done == over.games_total == 2 * sum(over.match.pentanomial) + over.match.repeats
+    """Wait for the end of the match, and return its statistics and its games without times."""
+    finished = await client.until(lambda cup: cup.state == FINISHED)
+    assert finished.games_done == finished.games_total == 2 * sum(finished.match.pentanomial) + finished.match.repeats
     await client.at_rest()
 
     def read(connection: Any) -> list[Any]:
@@ -45,24 +45,24 @@ async def outcome(client: Client) -> tuple[tournaments_pb2.MatchStatistics, list
         return [(game.first, game.moves, game.result, game.seed) for game in games]
 
     games = await client.server.store.read(read)
-    assert len(games) == over.games_total
-    return over.match, games
+    assert len(games) == finished.games_total
+    return finished.match, games
 
 
 async def test_the_test_ends_at_the_same_pair_at_any_concurrency(tmp_path: Path) -> None:
-    seen = []
+    outcomes = []
     for concurrency in (1, 64):
         async with client_of(tmp_path / f"{concurrency}.sqlite") as client:
             token = await client.token()
             with capture_logs() as logs:
                 async with client.online(token, *BOTS):
-                    await begin(client, token, concurrency=concurrency)
-                    seen.append(await outcome(client))
+                    await start_match(client, token, concurrency=concurrency)
+                    outcomes.append(await outcome(client))
             assert [line for line in logs if line["log_level"] == "error"] == []
-            # What ended after the decision, or was running, is not stored later either.
-            assert (await client.get()).games_done == len(seen[-1][1])
-    statistics, games = seen[0]
-    assert seen[1] == seen[0]
+            # Games that were still running at the decision are not stored afterwards either.
+            assert (await client.get()).games_done == len(outcomes[-1][1])
+    statistics, games = outcomes[0]
+    assert outcomes[1] == outcomes[0]
     assert statistics.sprt.decision == "H1"
     assert statistics.sprt.llr >= statistics.sprt.upper > 1.3
     assert list(statistics.labels) == list(BOTS)
@@ -73,12 +73,12 @@ async def test_a_restart_in_the_middle_gives_the_same_verdict(tmp_path: Path) ->
     async with client_of(tmp_path / "whole.sqlite") as client:
         token = await client.token()
         async with client.online(token, *BOTS):
-            await begin(client, token, concurrency=4)
+            await start_match(client, token, concurrency=4)
             expected = await outcome(client)
     async with client_of(tmp_path / "cut.sqlite") as client:
         token = await client.token()
         async with client.online(token, *BOTS):
-            await begin(client, token, concurrency=1, draw_after=0)
+            await start_match(client, token, concurrency=1, draw_after=0)
             await client.until(lambda cup: cup.games_done >= 3)
     async with client_of(tmp_path / "cut.sqlite") as client, client.online(token, *BOTS):
         assert await outcome(client) == expected
@@ -89,7 +89,7 @@ async def test_watchers_see_the_statistics_of_a_match(tmp_path: Path) -> None:
         token = await client.token()
         async with client.online(token, *BOTS), grpc.aio.insecure_channel(client.server.address) as channel:
             feed: FeedServiceAsyncStub = feed_pb2_grpc.FeedServiceStub(channel)
-            await begin(client, token, concurrency=8)
+            await start_match(client, token, concurrency=8)
             view = View()
             async for message in feed.Watch(feed_pb2.WatchRequest(name="tournaments/cup")):
                 view.take(message)
@@ -97,12 +97,12 @@ async def test_watchers_see_the_statistics_of_a_match(tmp_path: Path) -> None:
     assert view.tournaments["tournaments/cup"].match == expected
 
 
-async def test_who_watches_a_game_after_the_decision_sees_that_it_is_not_played(tmp_path: Path) -> None:
+async def test_watchers_of_a_game_after_the_decision_see_it_end_void(tmp_path: Path) -> None:
     async with client_of(tmp_path / "x.sqlite") as client:
         token = await client.token()
         async with grpc.aio.insecure_channel(client.server.address) as channel:
             feed: FeedServiceAsyncStub = feed_pb2_grpc.FeedServiceStub(channel)
-            await begin(client, token, concurrency=8)
+            await start_match(client, token, concurrency=8)
             name = "tournaments/cup/games/1999"
             watching = feed.Watch(feed_pb2.WatchRequest(name=name))
             view = View()

@@ -1,4 +1,4 @@
-"""A whole server on PostgreSQL: tournaments of each format, across a restart, every slot once, ratings = rebuild."""
+"""A server on PostgreSQL plays tournaments across a restart, and the check of its database finds no error."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +18,7 @@ FINISHED = tournaments_pb2.TOURNAMENT_STATE_FINISHED
 
 @pytest.fixture(autouse=True)
 def database_kind() -> Iterator[str]:
-    """PostgreSQL alone."""
+    """Only PostgreSQL."""
     with processes_allowed(True), databases_of(POSTGRESQL):
         yield POSTGRESQL
 
@@ -46,4 +46,4 @@ async def test_tournaments_are_played_to_their_ends_across_a_restart(tmp_path: P
     report = await store.read(lambda connection: check_database(connection, errors_of_stored_game))
     await store.close()
     assert (report.tournaments, report.findings, report.ratings) == (3, [], 4)
-    assert report.games > 6 * 200
+    assert report.games > 6 * 200  # the round robin of four bots alone has 6 pairs

@@ -39,45 +39,45 @@ Returned = TypeVar("Returned")
 
 
 class Stranger:
-    """A caller without our stubs, who builds its calls from what the server tells."""
+    """A caller without our stubs, which builds its calls from the descriptors that the server sends."""
 
     def __init__(self, address: str, token: str = "") -> None:
         self.address = address
         self.token = token
 
     async def services(self) -> set[str]:
-        """The names of all services."""
-        return await self._ask(lambda channel, database: set(database.get_services()))
+        """Return the names of all services."""
+        return await self._in_thread(lambda channel, database: set(database.get_services()))
 
     async def message(self, name: str) -> Descriptor:
-        """A message type."""
-        return await self._ask(lambda channel, database: DescriptorPool(database).FindMessageTypeByName(name))
+        """Return the descriptor of a message type."""
+        return await self._in_thread(lambda channel, database: DescriptorPool(database).FindMessageTypeByName(name))
 
     async def call(self, method: str, request: dict[str, Any]) -> dict[str, Any]:
-        """Calls `SERVICE/METHOD` with a request in JSON; its answer in JSON."""
+        """Call `SERVICE/METHOD` with a request in JSON, and return the answer in JSON."""
         service, _, name = method.partition("/")
 
         def call(channel: grpc.Channel, database: Any) -> dict[str, Any]:
-            described = DescriptorPool(database).FindServiceByName(service).FindMethodByName(name)
-            answer_type = GetMessageClass(described.output_type)
+            method_descriptor = DescriptorPool(database).FindServiceByName(service).FindMethodByName(name)
+            answer_type = GetMessageClass(method_descriptor.output_type)
             stub: Any = channel.unary_unary(
                 f"/{method}",
                 request_serializer=lambda message: message.SerializeToString(),
                 response_deserializer=answer_type.FromString,
             )
             metadata = (("authorization", f"Bearer {self.token}"),) if self.token else ()
-            message = ParseDict(request, GetMessageClass(described.input_type)())
+            message = ParseDict(request, GetMessageClass(method_descriptor.input_type)())
             answer = stub(message, metadata=metadata, timeout=30)
             return MessageToDict(answer, preserving_proto_field_name=True)
 
-        return await self._ask(call)
+        return await self._in_thread(call)
 
-    async def _ask(self, ask: Callable[[grpc.Channel, Any], Returned]) -> Returned:
-        def in_thread() -> Returned:
+    async def _in_thread(self, ask: Callable[[grpc.Channel, Any], Returned]) -> Returned:
+        def connect_and_ask() -> Returned:
             with grpc.insecure_channel(self.address) as channel:
                 return ask(channel, ProtoReflectionDescriptorDatabase(channel))
 
-        return await asyncio.to_thread(in_thread)
+        return await asyncio.to_thread(connect_and_ask)
 
 
 @asynccontextmanager
@@ -92,7 +92,7 @@ async def stranger_at(tmp_path: Path, *, reflection: bool = True) -> AsyncIterat
 
 @pytest.fixture
 async def stranger(tmp_path: Path) -> AsyncIterator[Stranger]:
-    """A stranger with a token, on a server that tells."""
+    """A stranger with a token, on a server with reflection."""
     async with stranger_at(tmp_path) as opened:
         yield opened
 
@@ -101,7 +101,7 @@ async def test_every_service_is_listed(stranger: Stranger) -> None:
     assert await stranger.services() == SERVICES
 
 
-async def test_a_message_is_described_down_to_the_types_it_borrows(stranger: Stranger) -> None:
+async def test_a_message_is_described_including_types_of_other_packages(stranger: Stranger) -> None:
     frame = await stranger.message("noughts.v1.PlayResponse")
     turns, statuses = (frame.fields_by_name[name].message_type for name in ("turns", "statuses"))
     assert turns is not None
@@ -110,7 +110,7 @@ async def test_a_message_is_described_down_to_the_types_it_borrows(stranger: Str
     assert statuses.full_name == "google.rpc.Status"
 
 
-async def test_a_call_needs_nothing_but_what_was_told(stranger: Stranger) -> None:
+async def test_a_call_needs_only_what_reflection_returns(stranger: Stranger) -> None:
     request = {"tournament": {"name": "tournaments/spring-cup", "variant": "mnk:5,5,4"}}
     created = await stranger.call("noughts.v1.TournamentService/CreateTournament", request)
     assert created["tournament"]["state"] == "TOURNAMENT_STATE_OPEN"
@@ -134,20 +134,20 @@ async def test_a_refusal_is_an_answer_of_the_service_not_of_reflection(stranger:
     assert caught.value.code() is grpc.StatusCode.UNAUTHENTICATED
 
 
-async def test_an_unknown_symbol_is_an_answer_and_the_stream_goes_on(stranger: Stranger) -> None:
+async def test_an_unknown_symbol_is_an_answer_and_the_stream_continues(stranger: Stranger) -> None:
     async with grpc.aio.insecure_channel(stranger.address) as channel:
         call = reflection_pb2_grpc.ServerReflectionStub(channel).ServerReflectionInfo()
-        asked = reflection_pb2.ServerReflectionRequest
-        await call.write(asked(file_containing_symbol="noughts.v1.Chess"))
+        request_type = reflection_pb2.ServerReflectionRequest
+        await call.write(request_type(file_containing_symbol="noughts.v1.Chess"))
         assert (await call.read()).error_response.error_code == grpc.StatusCode.NOT_FOUND.value[0]
-        await call.write(asked(file_containing_symbol="noughts.v1.Hello"))
+        await call.write(request_type(file_containing_symbol="noughts.v1.Hello"))
         assert (await call.read()).file_descriptor_response.file_descriptor_proto
         await call.done_writing()
         assert await call.code() is grpc.StatusCode.OK
 
 
 async def test_commands_of_the_protocols_page_do_what_they_say(stranger: Stranger) -> None:
-    """Read as grpcurl reads them; its place is taken by the stranger."""
+    """The test reads each command line as grpcurl does, and makes the call with `Stranger`."""
     secret = stranger.token
     commands = re.findall(r"^grpcurl (.*)$", PROTOCOL_PAGE.read_text(), re.MULTILINE)
     assert len(commands) == 7
@@ -167,10 +167,10 @@ async def test_commands_of_the_protocols_page_do_what_they_say(stranger: Strange
             case [method]:
                 assert await stranger.call(method, json.loads(options.get("-d", "{}"))), command
             case other:
-                pytest.fail(f"what does grpcurl make of {other}?")
+                pytest.fail(f"the test does not know these arguments of grpcurl: {other}")
 
 
-async def test_without_reflection_the_server_tells_nothing_and_serves_as_before(tmp_path: Path) -> None:
+async def test_without_reflection_the_server_still_serves_other_calls(tmp_path: Path) -> None:
     async with stranger_at(tmp_path, reflection=False) as stranger:
         with pytest.raises(grpc.RpcError) as caught:
             await stranger.services()

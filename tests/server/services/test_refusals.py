@@ -1,4 +1,4 @@
-"""Calls that cannot be answered."""
+"""Errors of refused calls: codes, reasons and details."""
 
 import sqlite3
 from collections.abc import Awaitable
@@ -40,7 +40,7 @@ async def test_a_cancelled_tournament_cannot_be_started_again(client: Client) ->
     assert (await refusal_of(client.start(token))).reason == "WRONG_STATE"
 
 
-async def test_what_does_not_exist_is_not_found_and_named(client: Client) -> None:
+async def test_missing_resources_are_not_found_and_named(client: Client) -> None:
     calls: dict[str, Awaitable[object]] = {
         "tournaments/none": client.get("none"),
         "bots/none": client.bots.GetBot(bots_pb2.GetBotRequest(name="bots/none")),
@@ -52,7 +52,7 @@ async def test_what_does_not_exist_is_not_found_and_named(client: Client) -> Non
         assert name.startswith(refusal.info.metadata["subject"])
 
 
-async def test_what_a_process_wrote_is_told_to_owner_and_organiser_only(tmp_path: Path) -> None:
+async def test_output_of_a_process_is_shown_only_to_owner_and_organiser(tmp_path: Path) -> None:
     async with open_arena(tmp_path / "x.sqlite") as arena:
         tournament = await arena.tournament("cup", bots=("ada", "bob"))
         await arena.commit(await arena.play(tournament))
@@ -70,20 +70,20 @@ async def test_what_a_process_wrote_is_told_to_owner_and_organiser_only(tmp_path
             connection.exec_driver_sql("UPDATE bots SET owner_id = ? WHERE name = ?", (owner, bot))
 
         await client.server.store.write(hand_over)
-        told = {
+        texts_by_token = {
             None: [],
             others: [],
             await client.token("carol"): ["of side 1"],
             organiser: ["of side 0", "of side 1"],
             await client.token("root", "admin"): ["of side 0", "of side 1"],
         }
-        for token, texts in told.items():
+        for token, texts in texts_by_token.items():
             request = games_pb2.GetGameRequest(name="tournaments/cup/games/1")
             answer = await client.games.GetGame(request, metadata=bearer(token) if token else ())
             assert [note.text for note in answer.notes] == texts
 
 
-async def test_a_name_that_is_none_is_refused(client: Client) -> None:
+async def test_a_malformed_name_is_refused(client: Client) -> None:
     game = "tournaments/cup/games/"
     for name in ("", "cup", "tournaments/", "x" * 10_000, game, f"{game}-1", f"{game}x", f"{game}1/", f"bots/{game}1"):
         refusal = await refusal_of(client.games.GetGame(games_pb2.GetGameRequest(name=name)))
@@ -91,15 +91,15 @@ async def test_a_name_that_is_none_is_refused(client: Client) -> None:
         assert refusal.fields() == ["name"]
 
 
-async def test_no_number_of_a_game_however_odd_is_an_internal_error(visitor: Client) -> None:
+async def test_odd_numbers_of_games_are_not_internal_errors(visitor: Client) -> None:
     for number in ("0", "9" * 18, "9" * 19, str(1 << 63), "1" + "0" * 63, "9" * 5_000, "٣", "²"):
         request = games_pb2.GetGameRequest(name=f"tournaments/cup/games/{number}")
         refusal = await refusal_of(visitor.games.GetGame(request))
         assert refusal.code in (grpc.StatusCode.NOT_FOUND, grpc.StatusCode.INVALID_ARGUMENT), number
 
 
-async def test_an_unexpected_error_is_internal_and_tells_nothing_of_ours(visitor: Client) -> None:
-    # Another program changed the file: the server cannot know what happened.
+async def test_an_unexpected_error_is_internal_and_reveals_no_details(visitor: Client) -> None:
+    # Another program changes the file, which the server does not expect.
     with closing(sqlite3.connect(visitor.database)) as connection, connection:
         connection.execute("ALTER TABLE ratings RENAME TO hidden")
     refusal = await refusal_of(leaderboard_page(visitor, 0, ""))
@@ -108,11 +108,11 @@ async def test_an_unexpected_error_is_internal_and_tells_nothing_of_ours(visitor
     assert not refusal.info.metadata
     for secret in ("rating", "sql", "select", "table", "traceback", str(visitor.database.parent).lower()):
         assert secret not in refusal.trailing.lower()
-    # It is the only call that suffers.
+    # Other calls still work.
     assert len((await bots_page(visitor, 0, "")).items) == 7
 
 
-async def test_a_database_that_is_closed_already_sends_callers_away_for_a_while(client: Client) -> None:
+async def test_a_server_whose_database_is_closed_asks_callers_to_retry(client: Client) -> None:
     await client.server.store.close()
     refusal = await refusal_of(client.get())
     assert (refusal.code, refusal.reason) == (grpc.StatusCode.UNAVAILABLE, "DRAINING")

@@ -1,4 +1,4 @@
-"""Requests that come again under one request ID."""
+"""Requests that are repeated with the same request ID."""
 
 import asyncio
 from collections.abc import Awaitable, Sequence
@@ -76,5 +76,5 @@ async def test_joining_twice_under_one_request_id_enters_once(client: Client) ->
     assert (await join("bert", other)).label == "bert"
     assert [row.label for row in (await client.get()).standings] == ["ada", "bert"]
     await client.start(token)
-    # The answer to a lost answer is the same also when the tournament has gone on meanwhile.
+    # A repeated request gets the same answer even after the tournament has started.
     assert await join("ada") == first

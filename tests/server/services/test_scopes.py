@@ -1,4 +1,4 @@
-"""Permissions and lifetimes of tokens, and the sessions of tokens that permit nothing any more."""
+"""Scopes and lifetimes of tokens, and sessions of revoked and expired tokens."""
 
 import asyncio
 import sqlite3
@@ -34,8 +34,8 @@ async def own_token(client: Client, secret: str) -> tokens_pb2.Token:
     return (await client.tokens.GetToken(request, metadata=bearer(secret))).token
 
 
-async def make(client: Client, secret: str, *scopes: str, owner: str = "", seconds: int = 0) -> str:
-    """The secret of a token made over the network."""
+async def create_over_network(client: Client, secret: str, *scopes: str, owner: str = "", seconds: int = 0) -> str:
+    """Create a token by a call, and return its secret; `seconds` is its lifetime."""
     token = tokens_pb2.Token(owner=owner, scopes=scopes)
     ttl = Duration(seconds=seconds) if seconds else None
     request = tokens_pb2.CreateTokenRequest(token=token, ttl=ttl)
@@ -47,11 +47,11 @@ async def revoke(client: Client, secret: str, name: str = "tokens/self") -> toke
     return (await client.tokens.RevokeToken(request, metadata=bearer(secret))).token
 
 
-# Words.
+# Scopes as words.
 
 
 @pytest.mark.parametrize(
-    "held, wanted, permitted",
+    "scope, needed_scope, permitted",
     [
         ("play", "play:ada", True),
         ("play", "play", True),
@@ -66,12 +66,12 @@ async def revoke(client: Client, secret: str, name: str = "tokens/self") -> toke
         ("admin", "play:ada", True),
     ],
 )
-def test_a_scope_permits_what_is_no_wider(held: str, wanted: str, permitted: bool) -> None:
-    assert permits([held], wanted) is permitted
+def test_a_scope_permits_equal_and_narrower_scopes(scope: str, needed_scope: str, permitted: bool) -> None:
+    assert permits([scope], needed_scope) is permitted
 
 
 @pytest.mark.parametrize("scope", ["", "plays", "play:", "play:a b", "admin:ada", "organise:cup", "play organise"])
-def test_a_word_that_is_no_scope_is_refused(scope: str) -> None:
+def test_an_unknown_scope_is_refused(scope: str) -> None:
     with pytest.raises(InvalidArgument):
         check_scopes([scope])
 
@@ -127,34 +127,34 @@ async def test_everyone_else_sees_and_revokes_their_own_tokens_only(client: Clie
     alice, bob = await client.token("alice"), await client.token("bob")
     listed = await client.tokens.ListTokens(tokens_pb2.ListTokensRequest(), metadata=bearer(alice))
     assert [token.owner for token in listed.tokens] == ["alice"]
-    theirs = (await own_token(client, bob)).name
-    assert (await refusal_of(revoke(client, alice, theirs))).reason == "PERMISSION_DENIED"
+    token_of_bob = (await own_token(client, bob)).name
+    assert (await refusal_of(revoke(client, alice, token_of_bob))).reason == "PERMISSION_DENIED"
     assert (await refusal_of(revoke(client, alice, "tokens/999"))).reason == "NOT_FOUND"
     assert (await own_token(client, bob)).owner == "bob"
 
 
-async def test_a_token_knows_only_tokens_that_permit_no_more(client: Client) -> None:
+async def test_a_token_sees_only_tokens_that_permit_no_more_than_itself(client: Client) -> None:
     full, narrow = await client.token("alice"), await client.token("alice", "play:ada")
     sibling = await client.token("alice", "play:ada")
     wider, same = (await own_token(client, full)).name, (await own_token(client, sibling)).name
     listed = await client.tokens.ListTokens(tokens_pb2.ListTokensRequest(), metadata=bearer(narrow))
     assert [token.name for token in listed.tokens] == [(await own_token(client, narrow)).name, same]
-    asked = client.tokens.GetToken(tokens_pb2.GetTokenRequest(name=wider), metadata=bearer(narrow))
-    assert (await refusal_of(asked)).reason == "PERMISSION_DENIED"
+    call = client.tokens.GetToken(tokens_pb2.GetTokenRequest(name=wider), metadata=bearer(narrow))
+    assert (await refusal_of(call)).reason == "PERMISSION_DENIED"
     listed = await client.tokens.ListTokens(tokens_pb2.ListTokensRequest(), metadata=bearer(full))
     assert len(listed.tokens) == 3
 
 
 async def test_a_token_makes_no_token_that_can_do_more_than_itself(client: Client) -> None:
     player = await client.token("alice", "play:ada")
-    made = await make(client, player, "play:ada")
+    made = await create_over_network(client, player, "play:ada")
     assert list((await own_token(client, made)).scopes) == ["play:ada"]
     calls: Sequence[Awaitable[object]] = (
-        make(client, player),
-        make(client, player, "play"),
-        make(client, player, "play:bob"),
-        make(client, player, "admin"),
-        make(client, player, "play:ada", owner="bob"),
+        create_over_network(client, player),
+        create_over_network(client, player, "play"),
+        create_over_network(client, player, "play:bob"),
+        create_over_network(client, player, "admin"),
+        create_over_network(client, player, "play:ada", owner="bob"),
     )
     for call in calls:
         assert (await refusal_of(call)).reason == "SCOPE_MISSING"
@@ -169,14 +169,16 @@ async def test_a_token_revokes_none_that_can_do_more_than_itself(client: Client)
 
 async def test_a_token_lives_no_longer_than_the_one_that_made_it(client: Client) -> None:
     parent = await client.token("alice", life_ms=3_600_000)
-    ends = (await own_token(client, parent)).expire_time.ToMilliseconds()
-    child = await own_token(client, await make(client, parent))
-    assert child.expire_time.ToMilliseconds() == ends
-    assert (await own_token(client, await make(client, parent, seconds=60))).expire_time.ToMilliseconds() < ends
-    assert (await refusal_of(make(client, parent, seconds=7_200))).fields() == ["ttl"]
+    expiry = (await own_token(client, parent)).expire_time.ToMilliseconds()
+    child = await own_token(client, await create_over_network(client, parent))
+    assert child.expire_time.ToMilliseconds() == expiry
+    assert (
+        await own_token(client, await create_over_network(client, parent, seconds=60))
+    ).expire_time.ToMilliseconds() < expiry
+    assert (await refusal_of(create_over_network(client, parent, seconds=7_200))).fields() == ["ttl"]
 
 
-async def test_an_expired_token_is_worthless_and_says_so(client: Client) -> None:
+async def test_an_expired_token_is_refused_with_the_reason(client: Client) -> None:
     token = await client.token("alice", life_ms=1)
     await asyncio.sleep(0.01)
     calls: Sequence[Awaitable[object]] = (client.create(token), client.first_frame(hello(), bearer(token)))
@@ -185,7 +187,7 @@ async def test_an_expired_token_is_worthless_and_says_so(client: Client) -> None
         assert (refusal.code, refusal.reason) == (grpc.StatusCode.UNAUTHENTICATED, "TOKEN_EXPIRED")
 
 
-async def test_the_last_use_is_noted_at_a_call_and_then_not_again_for_a_minute(client: Client) -> None:
+async def test_last_use_of_a_token_is_stored_at_most_once_a_minute(client: Client) -> None:
     token = await client.token()
     await client.create(token, "one")
     first = (await own_token(client, token)).last_use_time.ToMilliseconds()
@@ -203,37 +205,37 @@ async def test_the_last_use_is_noted_at_a_call_and_then_not_again_for_a_minute(c
 
 
 async def test_revoking_a_token_ends_its_bots_and_loses_their_games(client: Client) -> None:
-    bad, good = await client.token("mallory"), await client.token("alice")
+    revoked_token, other_token = await client.token("mallory"), await client.token("alice")
     bot = Undecided()
-    async with client.online(good, "ada"), asyncio.TaskGroup() as tasks:
-        playing = tasks.create_task(stopped(play(bot, Login(client.server.address, bad, "mal"))))
+    async with client.online(other_token, "ada"), asyncio.TaskGroup() as tasks:
+        playing = tasks.create_task(refusal_text(play(bot, Login(client.server.address, revoked_token, "mal"))))
         await until_online(client, "mal")
-        await client.create(good)
-        await client.join(good, "ada")
-        await client.join(bad, "mal")
-        await client.start(good)
+        await client.create(other_token)
+        await client.join(other_token, "ada")
+        await client.join(revoked_token, "mal")
+        await client.start(other_token)
         async with asyncio.timeout(10):
-            await bot.asked.wait()
-            await revoke(client, bad)
-            told = await playing
-        assert "revoked" in told
-        # Both games were running, and nobody waits out the grace of 30 s: they are lost.
+            await bot.was_asked.wait()
+            await revoke(client, revoked_token)
+            refusal = await playing
+        assert "revoked" in refusal
+        # Both running games are lost at once, not after the reconnect timeout of 30 s.
         shown = await client.until(lambda tournament: tournament.games_done == 2)
         assert {row.label: row.wins for row in shown.standings} == {"ada": 2, "mal": 0}
 
 
-@pytest.mark.parametrize("change, said", [("revoked_at = 1", "revoked"), ("expires_at = 1", "expired")])
-async def test_what_another_process_does_to_a_token_is_seen_within_seconds(
-    client: Client, change: str, said: str
+@pytest.mark.parametrize("change, reason", [("revoked_at = 1", "revoked"), ("expires_at = 1", "expired")])
+async def test_a_token_that_another_process_ends_is_noticed_within_seconds(
+    client: Client, change: str, reason: str
 ) -> None:
     token = await client.token()
     async with asyncio.TaskGroup() as tasks:
-        playing = tasks.create_task(stopped(play(Random(), Login(client.server.address, token, "ada"))))
+        playing = tasks.create_task(refusal_text(play(Random(), Login(client.server.address, token, "ada"))))
         await until_online(client, "ada")
         with closing(sqlite3.connect(client.database)) as connection, connection:
             connection.execute(f"UPDATE tokens SET {change}")
         async with asyncio.timeout(30):
-            assert said in await playing
+            assert reason in await playing
 
 
 async def test_revoking_a_token_ends_no_other_sessions(client: Client) -> None:
@@ -252,28 +254,28 @@ async def test_a_stream_of_a_revoked_token_ends_with_the_reason(client: Client) 
     assert isinstance(await call.read(), play_pb2.PlayResponse)
     await until_online(client, "ada")
     await revoke(client, token)
-    refusal = await refusal_of(ended(call.read))
+    refusal = await refusal_of(read_to_the_end(call.read))
     assert (refusal.code, refusal.reason) == (grpc.StatusCode.UNAUTHENTICATED, "TOKEN_REVOKED")
 
 
-async def ended(read: object) -> None:
-    """Reads to the end of the stream, which raises its status."""
+async def read_to_the_end(read: object) -> None:
+    """Read until the stream ends, which raises its status."""
     async with asyncio.timeout(30):
         while True:
             await read()  # type: ignore[operator]
 
 
-async def stopped(playing: Awaitable[None]) -> str:
-    """With which words a bot was sent away for good."""
+async def refusal_text(playing: Awaitable[None]) -> str:
+    """Wait until the server refuses the bot, and return the text of the error."""
     with pytest.raises(BotRefused) as caught:
         await playing
     assert caught.value.code is grpc.StatusCode.UNAUTHENTICATED
     return str(caught.value)
 
 
-async def test_a_stolen_token_leaves_none_behind_when_it_is_revoked(client: Client) -> None:
+async def test_revoking_a_token_revokes_the_tokens_that_it_made(client: Client) -> None:
     stolen = await client.token("ada")
-    made = await make(client, await make(client, stolen))
+    made = await create_over_network(client, await create_over_network(client, stolen))
     await revoke(client, stolen)
     refusal = await refusal_of(own_token(client, made))
     assert (refusal.code, refusal.reason) == (grpc.StatusCode.UNAUTHENTICATED, "TOKEN_REVOKED")

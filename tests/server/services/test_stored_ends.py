@@ -1,4 +1,4 @@
-"""Bots that ask for ends after the commit learn of no game that a kill could undo."""
+"""A bot that asks for stored ends gets the end of a game only after the game is in the database."""
 
 import pytest
 

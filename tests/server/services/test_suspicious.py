@@ -1,4 +1,4 @@
-"""Admins, and nobody else, see results that look as if they were arranged."""
+"""Only admins see results that look as if they were arranged."""
 
 from pathlib import Path
 
@@ -14,14 +14,14 @@ async def test_only_an_admin_gets_suspicious_results_with_their_figures(tmp_path
     async with open_arena(tmp_path / "x.sqlite") as arena:
         await arrange(arena)
     async with client_of(tmp_path / "x.sqlite") as client:
-        asked = client.leaderboards.FindSuspiciousResults
+        find = client.leaderboards.FindSuspiciousResults
         organiser = bearer(await client.token("alice"))
-        refusal = await refusal_of(asked(pb.FindSuspiciousResultsRequest(), metadata=organiser))
+        refusal = await refusal_of(find(pb.FindSuspiciousResultsRequest(), metadata=organiser))
         assert (refusal.code, refusal.reason) == (grpc.StatusCode.PERMISSION_DENIED, "SCOPE_MISSING")
         admin = bearer(await client.token("root", "admin"))
-        found = (await asked(pb.FindSuspiciousResultsRequest(), metadata=admin)).results
-    assert {row.pattern for row in found} == set(pb.SuspiciousPattern.values()) - {0}
-    (given_up,) = (row for row in found if row.pattern == pb.SUSPICIOUS_PATTERN_GIVEN_UP)
+        results = (await find(pb.FindSuspiciousResultsRequest(), metadata=admin)).results
+    assert {row.pattern for row in results} == set(pb.SuspiciousPattern.values()) - {0}
+    (given_up,) = (row for row in results if row.pattern == pb.SUSPICIOUS_PATTERN_GIVEN_UP)
     assert (given_up.bot, given_up.other_owner, given_up.counted) == ("bots/eve", "alice", ROUNDS)
     assert given_up.HasField("share_elsewhere")
     assert not given_up.rating_list

@@ -45,21 +45,21 @@ async def test_fields_that_are_left_out_have_the_defaults_of_the_protocol(client
 
 async def test_a_seed_is_published_at_the_end_as_committed(client: Client) -> None:
     token = await client.token()
-    drawn = await client.create(token, "drawn")
-    given = await client.create(token, "given", seed=7)
-    assert (drawn.seed_given, given.seed_given) == (False, True)
+    random_seed = await client.create(token, "drawn")
+    given_seed = await client.create(token, "given", seed=7)
+    assert (random_seed.seed_given, given_seed.seed_given) == (False, True)
     for slug in ("drawn", "given"):
         listed = await client.tournaments.ListTournaments(tournaments_pb2.ListTournamentsRequest())
-        shown = [await client.get(slug), *(each for each in listed.tournaments if each.name.endswith(slug))]
-        assert [each.HasField("seed") for each in shown] == [False, False]
+        views = [await client.get(slug), *(each for each in listed.tournaments if each.name.endswith(slug))]
+        assert [each.HasField("seed") for each in views] == [False, False]
         await client.cancel(token, slug)
         ended = await client.get(slug)
         assert commitment(ended.seed) == ended.seed_hash
-    assert (await client.get("drawn")).seed_hash == drawn.seed_hash
+    assert (await client.get("drawn")).seed_hash == random_seed.seed_hash
     assert (await client.get("given")).seed == 7
 
 
-async def test_a_tournament_of_two_bots_ends_finished_listed_and_rated(client: Client) -> None:
+async def test_a_tournament_of_two_bots_is_played_listed_and_rated(client: Client) -> None:
     token = await client.token()
     async with client.online(token, "ada", "bert"):
         online = await client.bots.ListBots(bots_pb2.ListBotsRequest(online_only=True))
@@ -117,7 +117,7 @@ async def test_a_tournament_paused_and_started_again_has_each_game_once(client: 
             paused = await client.pause(token)
             assert paused.state == tournaments_pb2.TOURNAMENT_STATE_PAUSED
             assert paused.games_done < games
-            # At once, while the last games of the first part are still being played, and again after a while.
+            # First start at once, while games from before the pause still run; then after they have ended.
             assert (await client.start(token)).state == tournaments_pb2.TOURNAMENT_STATE_RUNNING
             await client.pause(token)
             at_rest = await client.at_rest()
@@ -132,7 +132,7 @@ async def test_a_tournament_paused_and_started_again_has_each_game_once(client: 
     assert [row.games for row in rows] == [games, games]
 
 
-async def test_a_cancelled_tournament_keeps_what_was_played_and_plays_no_more(client: Client) -> None:
+async def test_a_cancelled_tournament_keeps_its_games_and_plays_no_more(client: Client) -> None:
     token = await client.token()
     async with client.online(token, "ada", "bert"):
         await client.create(token, games_per_pair=100_000, concurrency=8)

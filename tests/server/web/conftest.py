@@ -27,10 +27,10 @@ def site(server: ServerUnderTest) -> Iterator[Site]:
 @pytest.fixture(scope="module")
 def cup(site: Site) -> str:
     """The name of the tournament of the first match."""
-    (found,) = (
+    (name,) = (
         each["name"]
         for each in site.get("/api/v1/tournaments").document["tournaments"]
         if each["title"] == "pascal - random"
     )
-    assert isinstance(found, str)
-    return found
+    assert isinstance(name, str)
+    return name

@@ -1,4 +1,4 @@
-"""The JSON API: what it answers is what its OpenAPI document says, and what it cannot answer it says in words."""
+"""The JSON API: answers conform to its OpenAPI document, and errors have messages."""
 
 import csv
 import io
@@ -34,23 +34,24 @@ def queued_test(server: ServerUnderTest) -> None:
         stubs.tests.CreateTest(tests_pb2.CreateTestRequest(test=test), metadata=metadata)
 
 
-def filled(path: str, cup: str) -> str:
-    """The path with things that are there."""
+def example_path(path: str, cup: str) -> str:
+    """Return the path of a route with the names of existing resources."""
     names = {"tournament": cup.partition("/")[2], "number": "1", "bot": "pascal", "opponent": "random", "test": "try"}
     names |= {"variant": "tictactoe", "time_class": "untimed"}
     return PREFIX + re.sub(r"\{(\w+)(?::int)?\}", lambda found: names[found[1]], path)
 
 
-def validated(answer: Any, described: str) -> None:
-    schema = DOCUMENT["paths"][described]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+def validate(answer: Any, path: str) -> None:
+    """Fail if the answer does not conform to the schema of this path in the OpenAPI document."""
+    schema = DOCUMENT["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
     Draft202012Validator({**schema, "components": DOCUMENT["components"]}).validate(answer)
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.path)
-def test_every_route_answers_what_the_openapi_document_says(site: Site, cup: str, route: Any) -> None:
-    answer = site.get(filled(route.path, cup))
+def test_every_route_answers_as_the_openapi_document_says(site: Site, cup: str, route: Any) -> None:
+    answer = site.get(example_path(route.path, cup))
     assert (answer.status, answer.headers["content-type"]) == (200, "application/json")
-    validated(answer.document, PREFIX + route.path.replace(":int", ""))
+    validate(answer.document, PREFIX + route.path.replace(":int", ""))
 
 
 def test_the_openapi_document_has_no_broken_references(site: Site) -> None:
@@ -61,7 +62,7 @@ def test_the_openapi_document_has_no_broken_references(site: Site) -> None:
     assert all(name in DOCUMENT["components"][kind] for kind, name in references)
 
 
-def test_a_game_says_what_the_contract_says(site: Site, cup: str) -> None:
+def test_a_game_has_the_fields_of_the_contract(site: Site, cup: str) -> None:
     game = site.get(f"{PREFIX}/{cup}/games/1").document["game"]
     assert game["name"] == f"{cup}/games/1"
     assert (game["variant"], game["first"], game["second"]) == ("tictactoe", "pascal", "random")
@@ -73,10 +74,10 @@ def test_a_game_says_what_the_contract_says(site: Site, cup: str) -> None:
     assert game["agreement"] is None
 
 
-@pytest.mark.parametrize("ask", [{"Accept": "text/csv"}, "format=csv"])
-def test_lists_come_as_csv_by_content_type_or_parameter(site: Site, cup: str, ask: Any) -> None:
-    by_header = isinstance(ask, dict)
-    answer = site.get(f"{PREFIX}/{cup}{'' if by_header else f'?{ask}'}", **(ask if by_header else {}))
+@pytest.mark.parametrize("request_as", [{"Accept": "text/csv"}, "format=csv"])
+def test_lists_come_as_csv_by_content_type_or_parameter(site: Site, cup: str, request_as: Any) -> None:
+    by_header = isinstance(request_as, dict)
+    answer = site.get(f"{PREFIX}/{cup}{'' if by_header else f'?{request_as}'}", **(request_as if by_header else {}))
     assert answer.headers["content-type"].startswith("text/csv")
     rows = list(csv.DictReader(io.StringIO(answer.text)))
     assert {row["label"] for row in rows} == {"pascal", "random"}
@@ -88,15 +89,15 @@ def test_nested_fields_of_csv_have_long_names_and_lists_are_joined(site: Site) -
     assert {"rating_list", "row_rating", "row_bot"} <= set(next(rows))
 
 
-def test_cells_of_csv_are_no_formulas() -> None:
+def test_cells_of_csv_are_never_formulas() -> None:
     names = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=x", "plain", "a=b"]
     rows = csv.DictReader(io.StringIO(csv_text([{"name": name, "number": -3, "list": [name]} for name in names])))
     for name, row in zip(names, rows, strict=True):
-        shown = name if name[0] in "pa" else f"'{name}".replace("\t", " ")
-        assert (row["name"], row["number"], row["list"]) == (shown, "-3", shown)
+        cell = name if name[0] in "pa" else f"'{name}".replace("\t", " ")
+        assert (row["name"], row["number"], row["list"]) == (cell, "-3", cell)
 
 
-def test_comments_of_bots_are_no_formulas_of_csv() -> None:
+def test_comments_of_bots_are_never_formulas_of_csv() -> None:
     [row] = csv.reader(csv_text([{"comments": {0: "=1+1", 1: "a\x1b[31m"}}], head=False).splitlines())
     assert row == ["'=1+1 a\ufffd[31m"]
 
@@ -109,7 +110,7 @@ def test_scores_by_ply_are_one_column_of_csv() -> None:
     assert csv_text(games) == "name,scores,seed\r\na,,7\r\nb, 0.5  -2.5,8\r\n"
 
 
-def test_pages_lead_from_one_to_the_next(site: Site, cup: str) -> None:
+def test_each_page_links_to_the_next_one(site: Site, cup: str) -> None:
     path, names = f"{PREFIX}/{cup}/games?page_size=3", []
     while path:
         answer = site.get(path)
@@ -119,7 +120,7 @@ def test_pages_lead_from_one_to_the_next(site: Site, cup: str) -> None:
     assert names == [f"{cup}/games/{number}" for number in range(1, 9)]
 
 
-def test_what_the_browser_has_already_is_not_sent_again(site: Site, cup: str) -> None:
+def test_content_that_the_browser_has_cached_is_not_sent_again(site: Site, cup: str) -> None:
     first = site.get(f"{PREFIX}/{cup}/games/1")
     again = site.get(f"{PREFIX}/{cup}/games/1", If_None_Match=f'"else", {first.headers["etag"]}')
     assert (again.status, again.body) == (304, b"")
@@ -145,7 +146,7 @@ def test_what_the_browser_has_already_is_not_sent_again(site: Site, cup: str) ->
         ("/featured/events?all=1", 400, "a stream takes none"),
     ],
 )
-def test_what_cannot_be_answered_is_said_in_words(site: Site, path: str, status: int, words: str) -> None:
+def test_errors_have_a_status_and_a_message(site: Site, path: str, status: int, words: str) -> None:
     answer = site.get(PREFIX + path)
     error = answer.document["error"]
     assert (answer.status, error["status"]) == (status, status), error
@@ -155,15 +156,15 @@ def test_what_cannot_be_answered_is_said_in_words(site: Site, path: str, status:
 def test_the_api_only_reads(site: Site) -> None:
     answer = site.get(f"{PREFIX}/tournaments", method="POST")
     assert (answer.status, answer.headers["allow"]) == (405, "GET, HEAD")
-    head = site.get(f"{PREFIX}/tournaments", method="HEAD")
-    assert (head.status, head.body) == (200, b"")
+    head_answer = site.get(f"{PREFIX}/tournaments", method="HEAD")
+    assert (head_answer.status, head_answer.body) == (200, b"")
 
 
-def test_games_are_chosen_by_words_of_enumerations(site: Site, cup: str) -> None:
+def test_games_are_filtered_by_names_of_results_and_terminations(site: Site, cup: str) -> None:
     address = f"{PREFIX}/{cup}/games?page_size=1000"
-    chosen = site.get(f"{address}&result=1-0&termination=line").document["games"]
-    every = site.get(address).document["games"]
-    assert chosen == [game for game in every if (game["result"], game["termination"]) == ("1-0", "line")]
+    selected = site.get(f"{address}&result=1-0&termination=line").document["games"]
+    all_games = site.get(address).document["games"]
+    assert selected == [game for game in all_games if (game["result"], game["termination"]) == ("1-0", "line")]
     refused = site.get(f"{address}&termination=16")
     assert refused.status == 400
     assert "expected line or board_full" in refused.document["error"]["message"]

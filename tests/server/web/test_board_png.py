@@ -1,4 +1,4 @@
-"""Boards as PNG files, and what they do without their renderer."""
+"""Boards as PNG files, and the site without the renderer."""
 
 import asyncio
 import struct
@@ -29,14 +29,15 @@ def own_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(board_png, "_drawing", Computing("png"))
 
 
-def size(drawn: bytes) -> tuple[int, int]:
+def size(png_file: bytes) -> tuple[int, int]:
     """The width and the height of a PNG file."""
-    assert drawn[:8] == b"\x89PNG\r\n\x1a\n"
-    width, height = struct.unpack(">II", drawn[16:24])
+    assert png_file[:8] == b"\x89PNG\r\n\x1a\n"
+    width, height = struct.unpack(">II", png_file[16:24])
     return width, height
 
 
 def game_of(variant: str, **more: object) -> Document:
+    """Return the document of a game with three moves, as the API would."""
     return {"board": geometry(variant), "moves": [3, 10, 4], "winning_cells": [], **more}
 
 
@@ -44,7 +45,7 @@ async def png(game: Document, ply: int) -> bytes:
     return await board_png.board_png(board_png.png_source(game, ply))
 
 
-def test_a_png_shows_the_position_at_its_ply_and_is_kept(site: Site, cup: str) -> None:
+def test_a_png_shows_the_position_at_its_ply_and_can_be_cached(site: Site, cup: str) -> None:
     path = f"/{cup}/games/1"
     last = site.get(f"{path}.png")
     assert (last.status, last.headers["content-type"]) == (200, "image/png")
@@ -57,7 +58,7 @@ def test_a_png_shows_the_position_at_its_ply_and_is_kept(site: Site, cup: str) -
     assert site.get(f"/{cup}/games/99.png").status == 404
 
 
-async def test_boards_of_every_look_are_drawn() -> None:
+async def test_boards_of_all_kinds_of_variants_are_drawn() -> None:
     drawn = [await png(game_of(variant), 2) for variant in VARIANTS]
     assert all(size(each) == SIZE for each in drawn)
     assert len(set(drawn)) == len(VARIANTS)
@@ -81,35 +82,35 @@ def test_the_renderer_gets_no_names_addresses_or_unknown_css(variant: str) -> No
     svg = board_png.png_source(game_of(variant, first="<script>", second="file:///etc/passwd", name="tournaments/x"), 3)
     for words in ("script", "passwd", "tournaments", "href", "url(", "<text", "<image", "var(", "@", ":is("):
         assert words not in svg, words
-    assert svg.count("http") == 1  # the namespace
+    assert svg.count("http") == 1  # only the XML namespace
 
 
 async def test_pictures_are_drawn_once_and_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawing, most, drawn = 0, 0, 0
+    drawing, most_at_once, drawn = 0, 0, 0
     run = subprocess.run
 
-    def counted(*arguments: Any, **named: Any) -> Any:
-        nonlocal drawing, most, drawn
+    def counting_run(*arguments: Any, **keywords: Any) -> Any:
+        nonlocal drawing, most_at_once, drawn
         drawing, drawn = drawing + 1, drawn + 1
-        most = max(most, drawing)
+        most_at_once = max(most_at_once, drawing)
         try:
-            return run(*arguments, **named)
+            return run(*arguments, **keywords)
         finally:
             drawing -= 1
 
-    monkeypatch.setattr(subprocess, "run", counted)
+    monkeypatch.setattr(subprocess, "run", counting_run)
     monkeypatch.setattr(board_png, "_SECONDS", 60)
     game = game_of("mnk:5,4,3")
     await asyncio.gather(*(png(game, ply) for ply in (1, 2, 1, 2, 3)))
-    assert (most, drawn) == (1, 3)
-    # Requests that give up leave no picture that is drawn at the same time as another.
+    assert (most_at_once, drawn) == (1, 3)
+    # A picture whose request has timed out is still not drawn at the same time as another one.
     monkeypatch.setattr(board_png, "_SECONDS", 0.001)
     refused = await asyncio.gather(*(png(game_of("mnk:5,6,3"), ply) for ply in (1, 2, 3)), return_exceptions=True)
     assert any(isinstance(each, Failure) for each in refused)
-    assert await png(game, 1)  # it is kept, whatever waits
+    assert await png(game, 1)  # this picture is cached, so it does not wait
     monkeypatch.setattr(board_png, "_SECONDS", 60)
     await png(game_of("mnk:5,7,3"), 1)
-    assert most == 1
+    assert most_at_once == 1
 
 
 async def test_a_renderer_that_fails_or_takes_too_long_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,10 +142,10 @@ def test_without_the_renderer_previews_are_svg_and_the_address_says_why(
 
 
 async def test_visitors_take_turns_to_have_pictures_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    order, go_on = list[str](), threading.Event()
+    order, finish = list[str](), threading.Event()
 
-    def rendered(svg: str) -> bytes:
-        go_on.wait(PATIENCE)
+    def render_in_order(svg: str) -> bytes:
+        finish.wait(PATIENCE)
         order.append(svg)
         return b""
 
@@ -152,10 +153,10 @@ async def test_visitors_take_turns_to_have_pictures_drawn(monkeypatch: pytest.Mo
         GUEST.set(visitor)
         await board_png.board_png(visitor)
 
-    monkeypatch.setattr(board_png, "_rendered", rendered)
+    monkeypatch.setattr(board_png, "_rendered", render_in_order)
     async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
         for visitor in ("192.0.2.1",) * 5 + ("192.0.2.2",):
             tasks.create_task(draw(visitor))
         await asyncio.sleep(0)
-        go_on.set()
+        finish.set()
     assert order.index("192.0.2.2") == 1

@@ -1,4 +1,4 @@
-"""Boards in browsers: a script shows moves as the server draws them, and pictures show their positions."""
+"""Boards in browsers: the script draws the same SVG as the server, and pictures show the position at a ply."""
 
 import hashlib
 import json
@@ -23,7 +23,7 @@ WITH_OPENINGS = tuple(f"gomoku+{rule}" for rule in OPENING_RULES)
 VARIANTS = (*OWN_NAMES, *WITH_OPENINGS, "mnk:1,1,1", "mnk:9,4,4", "mnk:10,2,2", "mnk:30,30,5", "mnk:21,6,5")
 POSITIONS = 40
 SVG = "{http://www.w3.org/2000/svg}"
-DIGESTS = """async ([module, wanted]) => {
+DRAW_ALL_DIGESTS = """async ([module, wanted]) => {
   const { draw } = await import(module);
   const place = document.createElement("div");
   return Promise.all(JSON.parse(wanted).map(async ([before, game, ply, numbers]) => {
@@ -33,7 +33,7 @@ DIGESTS = """async ([module, wanted]) => {
     return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   }));
 }"""
-SHOWN = """async ([module, [before, game, ply, numbers]]) => {
+DRAW_ONE = """async ([module, [before, game, ply, numbers]]) => {
   const { draw } = await import(module);
   document.body.innerHTML = before;
   draw(document.body.firstChild, game, ply, numbers);
@@ -41,8 +41,8 @@ SHOWN = """async ([module, [before, game, ply, numbers]]) => {
 }"""
 
 
-class Wanted(NamedTuple):
-    """A board that a browser has, and the moves to show on it."""
+class DrawingTask(NamedTuple):
+    """The board that a browser shows before, the game and ply that its script must draw, and the expected board."""
 
     before: str
     game: Document
@@ -51,32 +51,39 @@ class Wanted(NamedTuple):
     after: str
 
 
-def played(variant: str, numbers: random.Random) -> Document:
-    """A game of random moves to its end, or to a random ply before."""
-    known = parse_variant(variant)
-    # Few stones, so that large boards are cropped, or any number.
-    position, most, over = Position(known), numbers.randint(0, numbers.choice((3, known.cells))), False
-    while len(position.moves) < most and not over:
-        cell, occupied = numbers.randrange(known.cells), position.own | position.opponent
-        if known.takes(cell, occupied) and position.forbidden(cell) is None:
+def random_game(variant: str, random_source: random.Random) -> Document:
+    """Return a game of random moves up to its end or to a random ply."""
+    variant_rules = parse_variant(variant)
+    # In half of the games at most three stones, so that large boards are cropped.
+    position, most_moves, has_ended = (
+        Position(variant_rules),
+        random_source.randint(0, random_source.choice((3, variant_rules.cells))),
+        False,
+    )
+    while len(position.moves) < most_moves and not has_ended:
+        cell, occupied = random_source.randrange(variant_rules.cells), position.own | position.opponent
+        if variant_rules.takes(cell, occupied) and position.forbidden(cell) is None:
             position.play(cell)
-            over = position.outcome() is not None
-    won = list(known.won_with(position.moves))
-    return with_board({"variant": variant, "moves": position.moves, "winning_cells": won})
+            has_ended = position.outcome() is not None
+    winning_cells = list(variant_rules.won_with(position.moves))
+    return with_board({"variant": variant, "moves": position.moves, "winning_cells": winning_cells})
 
 
-def to_draw(variant: str, numbers: random.Random) -> Wanted:
-    game = played(variant, numbers)
+def random_drawing_task(variant: str, random_source: random.Random) -> DrawingTask:
+    game = random_game(variant, random_source)
     plies = len(game["moves"])
-    ply, orders = numbers.choice((plies, numbers.randint(0, plies))), numbers.choice((0, 5, 1000))
+    ply, numbered_moves = (
+        random_source.choice((plies, random_source.randint(0, plies))),
+        random_source.choice((0, 5, 1000)),
+    )
     options = {
-        "labels": numbers.random() < 0.7,
-        "swapped": numbers.random() < 0.3,
-        "whole": numbers.random() < 0.3,
+        "labels": random_source.random() < 0.7,
+        "swapped": random_source.random() < 0.3,
+        "whole": random_source.random() < 0.3,
         "live": True,
     }
-    before = board_svg(game, numbers.choice((0, plies)), numbers=numbers.choice((0, 3)), **options)
-    return Wanted(before, game, ply, orders, board_svg(game, ply, numbers=orders, **options))
+    before = board_svg(game, random_source.choice((0, plies)), numbers=random_source.choice((0, 3)), **options)
+    return DrawingTask(before, game, ply, numbered_moves, board_svg(game, ply, numbers=numbered_moves, **options))
 
 
 @pytest.fixture(scope="module")
@@ -87,27 +94,27 @@ def browser() -> Iterator[Browser]:
 
 @pytest.mark.processes
 def test_browser_shows_moves_as_the_server_draws_them(site: Site, browser: Browser) -> None:
-    numbers = random.Random(1)
-    wanted = [to_draw(variant, numbers) for variant in VARIANTS for _ in range(POSITIONS)]
-    assert any(each.game["winning_lines"] for each in wanted)
+    random_source = random.Random(1)
+    drawing_tasks = [random_drawing_task(variant, random_source) for variant in VARIANTS for _ in range(POSITIONS)]
+    assert any(each.game["winning_lines"] for each in drawing_tasks)
     with page_in(browser, site.address) as page:
         page.goto("/signin")
         module = f"/static/{static_files()[0]}/board.js"
-        shown = page.evaluate(DIGESTS, [module, json.dumps([each[:4] for each in wanted])])
+        digests = page.evaluate(DRAW_ALL_DIGESTS, [module, json.dumps([each[:4] for each in drawing_tasks])])
         different = [
             each
-            for each, digest in zip(wanted, shown, strict=True)
+            for each, digest in zip(drawing_tasks, digests, strict=True)
             if hashlib.sha256(each.after.encode()).hexdigest() != digest
         ]
         # The first difference as text.
         for each in different[:1]:
-            assert page.evaluate(SHOWN, [module, each[:4]]) == each.after
-    assert len(shown) == len(wanted)
+            assert page.evaluate(DRAW_ONE, [module, each[:4]]) == each.after
+    assert len(digests) == len(drawing_tasks)
     assert different == []
 
 
 @pytest.mark.processes
-def test_browser_takes_over_the_board_that_the_server_drew(site: Site, browser: Browser, cup: str) -> None:
+def test_browser_continues_on_the_board_that_the_server_drew(site: Site, browser: Browser, cup: str) -> None:
     with page_in(browser, site.address, java_script_enabled=False) as page:
         page.goto(f"/{cup}/games/1")
         drawn = page.locator("#board svg").evaluate("svg => svg.outerHTML")
@@ -132,7 +139,7 @@ def game_of(site: Site, cup: str) -> Document:
     return game
 
 
-def test_a_picture_shows_the_position_at_its_ply_and_is_kept(site: Site, cup: str) -> None:
+def test_a_picture_shows_the_position_at_its_ply_and_can_be_cached(site: Site, cup: str) -> None:
     moves = game_of(site, cup)["moves"]
     picture = site.get(f"/{cup}/games/1.svg?ply=2&numbers=1")
     assert (picture.status, picture.headers["content-type"]) == (200, "image/svg+xml")
@@ -144,8 +151,8 @@ def test_a_picture_shows_the_position_at_its_ply_and_is_kept(site: Site, cup: st
     assert "prefers-color-scheme: dark" in str(drawn.findtext(f"{SVG}style"))
     assert picture.headers["cache-control"] == "public, max-age=86400"
     assert "style-src 'unsafe-inline'" in picture.headers["content-security-policy"]
-    known = site.get(f"/{cup}/games/1.svg?ply=2&numbers=1", if_none_match=picture.headers["etag"])
-    assert (known.status, known.body) == (304, b"")
+    cached_answer = site.get(f"/{cup}/games/1.svg?ply=2&numbers=1", if_none_match=picture.headers["etag"])
+    assert (cached_answer.status, cached_answer.body) == (304, b"")
     last = site.get(f"/{cup}/games/1.svg")
     assert last.text.count('class="stone ') == len(moves)
     assert site.get(f"/{cup}/games/1.svg?ply=99").text == last.text
@@ -171,10 +178,10 @@ def test_a_picture_of_an_unknown_game_or_variant_is_refused(
 def test_an_empty_board_for_scripts_shows_the_used_area(site: Site) -> None:
     answer = site.get("/board?variant=mnk:30,30,5&used=0,31&labels=false")
     assert (answer.status, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
-    shown = {"board": geometry("mnk:30,30,5"), "moves": [0, 31]}
-    assert answer.body.decode() == board_svg(shown, 0, labels=False, live=True)
+    game = {"board": geometry("mnk:30,30,5"), "moves": [0, 31]}
+    assert answer.body.decode() == board_svg(game, 0, labels=False, live=True)
     whole = site.get("/board?variant=mnk:30,30,5&used=0,31&whole=true")
-    assert whole.body.decode() == board_svg(shown, 0, whole=True, live=True)
+    assert whole.body.decode() == board_svg(game, 0, whole=True, live=True)
 
 
 @pytest.mark.parametrize(

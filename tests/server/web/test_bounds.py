@@ -1,4 +1,4 @@
-"""Bounds of one visitor of the site: headers, forms, connections, event streams. Others notice nothing."""
+"""Limits of one visitor of the site: headers, forms, connections and event streams. Other visitors are unaffected."""
 
 import asyncio
 import logging
@@ -27,22 +27,22 @@ from tests.support.site import PATIENCE, Site, connection_to, live_game, site_of
 
 WON = (0, 3, 1, 4, 2)
 
-QUICK = SiteLimits(head_seconds=0.3, body_seconds=0.3, body_bytes_a_second=1_000_000)
+SHORT_LIMITS = SiteLimits(head_seconds=0.3, body_seconds=0.3, body_bytes_a_second=1_000_000)
 
 
 def answer_to(connection: socket.socket) -> bytes:
-    """All that the site says before it closes the connection."""
-    said = b""
+    """Return all bytes that the site sends before it closes the connection."""
+    received = b""
     try:
         while part := connection.recv(4096):
-            said += part
+            received += part
     except ConnectionResetError:
         pass
-    return said
+    return received
 
 
 @pytest.mark.parametrize(
-    "endless",
+    "headers",
     [
         b"x-long: " + b"x" * 400_000,
         b"x: y\r\n" * 70_000,
@@ -50,18 +50,18 @@ def answer_to(connection: socket.socket) -> bytes:
     ],
     ids=["long", "many", "one"],
 )
-def test_endless_headers_are_cut_off(site: Site, endless: bytes) -> None:
+def test_endless_headers_are_cut_off(site: Site, headers: bytes) -> None:
     with connection_to(site) as connection:
         connection.sendall(b"POST /signin HTTP/1.1\r\nhost: here\r\n")
         sent = 0
-        while sent < len(endless) and not peeked(connection):
-            connection.sendall(endless[sent : sent + 4096])
+        while sent < len(headers) and not arrived_bytes(connection):
+            connection.sendall(headers[sent : sent + 4096])
             sent += 4096
         assert sent < 200_000
         assert answer_to(connection).startswith(b"HTTP/1.1 431 ")
 
 
-def peeked(connection: socket.socket) -> bytes:
+def arrived_bytes(connection: socket.socket) -> bytes:
     """Return the bytes that have arrived, without consuming them."""
     connection.settimeout(0.01)
     try:
@@ -72,13 +72,13 @@ def peeked(connection: socket.socket) -> bytes:
         connection.settimeout(PATIENCE)
 
 
-def is_given_up(connection: socket.socket) -> bool:
+def is_closed_by_site(connection: socket.socket) -> bool:
     """Has the site, which runs in this process, closed its end of the connection?"""
     here = connection.getsockname()
     return not any(each.raddr == here for each in psutil.Process().net_connections("tcp4"))
 
 
-def test_a_request_has_so_many_headers(site: Site) -> None:
+def test_a_request_has_a_limited_number_of_headers(site: Site) -> None:
     with connection_to(site) as connection:
         connection.sendall(b"GET /signin HTTP/1.1\r\nhost: here\r\n" + b"a:\r\n" * 200)
         assert answer_to(connection).startswith(b"HTTP/1.1 431 ")
@@ -88,7 +88,7 @@ STREAM = b"GET /api/v1/featured/events HTTP/1.1\r\nhost: here\r\n\r\n"
 PAGE = b"GET /api/v1/openapi.json HTTP/1.1\r\nhost: here\r\n\r\n"
 
 
-def test_few_requests_wait_on_a_connection(site: Site) -> None:
+def test_few_requests_can_wait_on_a_connection(site: Site) -> None:
     with connection_to(site) as connection:
         connection.sendall(STREAM + PAGE * 100)
         answer_to(connection)
@@ -102,27 +102,27 @@ def test_streams_before_other_requests_end_with_their_connection(site: Site) -> 
     eventually(lambda: site.hub.watchers == 0)
 
 
-def test_answers_that_nobody_reads_are_given_up(server: ServerUnderTest) -> None:
+def test_connections_with_unread_answers_are_closed(server: ServerUnderTest) -> None:
     quick = SiteLimits(unread_seconds=0.2, pipelined=200)
     with site_of(server.address, limits=quick) as site, connection_to(site, receive_bytes=4096) as connection:
         connection.sendall(PAGE * 200)
         assert connection.recv(1) == b"H"
-        eventually(lambda: is_given_up(connection))
+        eventually(lambda: is_closed_by_site(connection))
         assert answer_to(connection).count(b"TTP/1.1 200 ") < 200
 
 
 def test_answers_that_wait_to_be_read_are_bounded(server: ServerUnderTest) -> None:
-    # Less than the 64 KiB at which writing pauses.
+    # The limit is below 64 KiB, at which the site would pause writing.
     few = SiteLimits(address_unread_bytes=50_000, unread_seconds=1_000, pipelined=200)
     with site_of(server.address, limits=few) as site, connection_to(site, receive_bytes=4096) as connection:
         connection.sendall(PAGE * 200)
         assert connection.recv(1) == b"H"
-        eventually(lambda: is_given_up(connection))
+        eventually(lambda: is_closed_by_site(connection))
         assert answer_to(connection).count(b"TTP/1.1 200 ") < 200
 
 
 def test_answers_that_are_read_leave_room_for_others(server: ServerUnderTest) -> None:
-    # Room for a few times 64 KiB, at which writing pauses; together the answers are longer.
+    # The limit is a few times 64 KiB, at which the site pauses writing; all answers together are longer than it.
     some = SiteLimits(address_unread_bytes=300_000, pipelined=200)
     with site_of(server.address, limits=some, send_bytes=8192) as site, connection_to(site) as connection:
         connection.sendall(PAGE * 19 + PAGE.replace(b"\r\n\r\n", b"\r\nconnection: close\r\n\r\n"))
@@ -131,7 +131,7 @@ def test_answers_that_are_read_leave_room_for_others(server: ServerUnderTest) ->
     assert answers.count(b"HTTP/1.1 200 ") == 20
 
 
-def test_one_address_has_so_many_requests(server: ServerUnderTest) -> None:
+def test_requests_of_one_address_are_limited(server: ServerUnderTest) -> None:
     with site_of(server.address, limits=SiteLimits(address_requests=3)) as site:
         statuses = [site.get("/signin").status for _ in range(4)]
         assert statuses == [200, 200, 200, 429]
@@ -177,7 +177,7 @@ def test_endless_addresses_are_cut_off(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    "half",
+    "part",
     [
         b"",
         b"GET / HTTP/1.1\r\nhost: he",
@@ -188,14 +188,14 @@ def test_endless_addresses_are_cut_off(site: Site) -> None:
     ],
     ids=["nothing", "head", "form", "chunks", "file", "second"],
 )
-def test_half_requests_are_closed_after_a_while(server: ServerUnderTest, half: bytes) -> None:
-    with site_of(server.address, limits=QUICK) as site, connection_to(site) as connection:
-        connection.sendall(half)
+def test_incomplete_requests_are_closed_after_a_timeout(server: ServerUnderTest, part: bytes) -> None:
+    with site_of(server.address, limits=SHORT_LIMITS) as site, connection_to(site) as connection:
+        connection.sendall(part)
         answer_to(connection)
 
 
 def test_slow_whole_requests_are_answered(server: ServerUnderTest) -> None:
-    with site_of(server.address, limits=QUICK) as site, connection_to(site) as connection:
+    with site_of(server.address, limits=SHORT_LIMITS) as site, connection_to(site) as connection:
         for _ in range(3):
             for part in (b"HEAD /signin HTTP/1.1\r\n", b"host: here\r\n", b"\r\n"):
                 connection.sendall(part)
@@ -212,12 +212,12 @@ def test_aborted_forms_write_no_traceback(
             with connection_to(site) as connection:
                 connection.sendall(head % (path, kind, cookie))
                 assert site.get("/signin").status == 200
-                assert peeked(connection) == b""
+                assert arrived_bytes(connection) == b""
         assert site.get("/signin").status == 200
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
-def test_one_address_has_so_many_connections(server: ServerUnderTest) -> None:
+def test_connections_of_one_address_are_limited(server: ServerUnderTest) -> None:
     with site_of(server.address, limits=SiteLimits(address_connections=3)) as site, ExitStack() as stack:
         for _ in range(3):
             stack.enter_context(connection_to(site)).sendall(b"GET ")
@@ -227,17 +227,17 @@ def test_one_address_has_so_many_connections(server: ServerUnderTest) -> None:
             other.sendall(b"GET /signin HTTP/1.0\r\n\r\n")
             assert answer_to(other).startswith(b"HTTP/1.1 200 ")
         stack.close()
-        eventually(lambda: _asked(site) == 200)
+        eventually(lambda: status_of_page(site) == 200)
 
 
-def _asked(site: Site) -> int:
+def status_of_page(site: Site) -> int:
     try:
         return site.get("/signin").status
     except OSError:
         return 0
 
 
-def test_one_address_has_so_many_streams_of_events(server: ServerUnderTest) -> None:
+def test_event_streams_of_one_address_are_limited(server: ServerUnderTest) -> None:
     with (
         site_of(server.address, LiveSettings(address_streams=2)) as site,
         site.events("/api/v1/featured/events"),
@@ -251,7 +251,7 @@ def test_one_address_has_so_many_streams_of_events(server: ServerUnderTest) -> N
             assert other.recv(100).startswith(b"HTTP/1.1 200 ")
 
 
-def test_pages_of_games_are_shown_while_enough_is_followed(server: ServerUnderTest) -> None:
+def test_pages_of_games_are_shown_at_the_limit_of_followed_games(server: ServerUnderTest) -> None:
     with (
         site_of(server.address, LiveSettings(most_followed=1)) as site,
         live_game(server, site) as game,
@@ -273,23 +273,25 @@ async def test_streams_of_events_leave_room_for_pages(tmp_path: Path) -> None:
 async def test_uploads_leave_room_for_pages(tmp_path: Path) -> None:
     database = f"sqlite:///{tmp_path}/noughts.db"
     settings = ServerSettings(listen="127.0.0.1:0", database=database, limits=Limits(owner_uploads=100))
-    begun = asyncio.Semaphore(0)
+    begun_uploads = asyncio.Semaphore(0)
 
-    async def endless() -> AsyncIterator[bots_pb2.SubmitBotRequest]:
-        begun.release()
+    async def endless_upload() -> AsyncIterator[bots_pb2.SubmitBotRequest]:
+        begun_uploads.release()
         await asyncio.Event().wait()
         yield bots_pb2.SubmitBotRequest()
 
     async with running_server(settings) as server, asyncio.TaskGroup() as tasks:
-        made = await server.store.write(
+        new_token = await server.store.write(
             lambda connection: create_token(connection, owner="ada", scopes=["submit"], now_ms=server.store.now_ms())
         )
         upstream = Upstream(server.address, Dialling())
         submit: Any = upstream.bots.SubmitBot
-        uploads = [tasks.create_task(upstream.call(submit, endless(), made.secret, seconds=60)) for _ in range(32)]
+        uploads = [
+            tasks.create_task(upstream.call(submit, endless_upload(), new_token.secret, seconds=60)) for _ in range(32)
+        ]
         async with asyncio.timeout(PATIENCE):
             for _ in uploads:
-                await begun.acquire()
+                await begun_uploads.acquire()
         await upstream.call(upstream.status.GetStatus, status_pb2.GetStatusRequest())
         assert not any(upload.done() for upload in uploads)
         for upload in uploads:
@@ -298,24 +300,24 @@ async def test_uploads_leave_room_for_pages(tmp_path: Path) -> None:
 
 
 async def test_few_requests_at_a_time_hold_answers_of_the_server(server: ServerUnderTest) -> None:
-    upstream, holding, go_on = Upstream(server.address, Dialling()), asyncio.Queue[int](), asyncio.Event()
+    upstream, holding, finish = Upstream(server.address, Dialling()), asyncio.Queue[int](), asyncio.Event()
 
     async def page(number: int) -> None:
         GUEST.set(f"192.0.2.{number}")
         async with upstream.one_place("page"):
-            asked = (upstream.call(upstream.bots.ListBots, bots_pb2.ListBotsRequest()) for _ in range(5))
-            await asyncio.gather(*asked)
+            calls = (upstream.call(upstream.bots.ListBots, bots_pb2.ListBotsRequest()) for _ in range(5))
+            await asyncio.gather(*calls)
             holding.put_nowait(number)
-            await go_on.wait()
+            await finish.wait()
 
     async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
         pages = [tasks.create_task(page(number)) for number in range(4)]
-        first = {await holding.get() for _ in range(2)}  # two places, as the server cannot tell the visitors apart
+        first = {await holding.get() for _ in range(2)}  # only two, because the server sees all visitors as one caller
         await upstream.call(upstream.bots.ListBots, bots_pb2.ListBotsRequest(), server.token())
         assert holding.empty()
         pages[first.pop()].cancel()
         await holding.get()
-        go_on.set()
+        finish.set()
     await upstream.close()
 
 
