@@ -111,7 +111,7 @@ class Event(NamedTuple):
 
     kind: str
     number: str
-    told: Any
+    data: Any
 
 
 class Events:

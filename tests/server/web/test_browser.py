@@ -1,4 +1,4 @@
-"""The pages in a real browser: live games, keys, links to plies, coming back, phones and dark rooms."""
+"""The pages in a real browser: live games, keys, links to plies, reconnection, phones and dark mode."""
 
 import re
 import threading
@@ -13,7 +13,7 @@ from noughts_server.drawing.board_svg import with_board
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.app import static_files
 from noughts_server.web.signin import Visitor
-from tests.server.web.test_organising import beside
+from tests.server.web.test_organising import in_other_thread
 from tests.support.background import bots_online
 from tests.support.browser import PATIENCE_MS, chromium, page_in
 from tests.support.processes import eventually
@@ -51,7 +51,7 @@ def test_a_live_game_is_shown_to_its_end_without_a_reload(
         assert page.evaluate("window.sameDocument") is True
 
 
-def test_who_comes_late_sees_all_moves_and_may_look_back_while_it_goes_on(
+def test_a_late_watcher_sees_all_moves_and_can_look_back_during_the_game(
     server: ServerUnderTest, site: Site, browser: Browser
 ) -> None:
     with page_in(browser, site.address) as page, live_game(server, site) as game:
@@ -74,7 +74,7 @@ def test_who_comes_late_sees_all_moves_and_may_look_back_while_it_goes_on(
         expect(page.locator("#board .stone")).to_have_count(5)
 
 
-def test_a_ply_has_an_address_and_moves_slider_and_keys_lead_to_plies(site: Site, browser: Browser, cup: str) -> None:
+def test_moves_slider_and_keys_lead_to_plies_which_have_addresses(site: Site, browser: Browser, cup: str) -> None:
     plies = len(site.get(f"/api/v1/{cup}/games/1").document["game"]["moves"])
     with page_in(browser, site.address) as page:
         page.goto(f"/{cup}/games/1#2")
@@ -97,7 +97,7 @@ def test_a_ply_has_an_address_and_moves_slider_and_keys_lead_to_plies(site: Site
         expect(page.locator("#words")).to_contain_text("Move 3 of")
 
 
-def test_a_game_plays_itself_to_its_end(site: Site, browser: Browser, cup: str) -> None:
+def test_the_play_button_replays_a_game_to_its_end(site: Site, browser: Browser, cup: str) -> None:
     plies = len(site.get(f"/api/v1/{cup}/games/1").document["game"]["moves"])
     with page_in(browser, site.address) as page:
         page.clock.install()
@@ -115,7 +115,7 @@ def test_a_game_plays_itself_to_its_end(site: Site, browser: Browser, cup: str) 
         expect(page.get_by_label("Speed")).to_have_value("4")
 
 
-def test_keys_flip_the_players_number_the_moves_and_explain_themselves(site: Site, browser: Browser, cup: str) -> None:
+def test_keys_swap_the_players_number_the_moves_and_show_help(site: Site, browser: Browser, cup: str) -> None:
     with page_in(browser, site.address) as page:
         page.goto(f"/{cup}/games/1")
         top = "document.querySelector('#strip-first').getBoundingClientRect().top"
@@ -137,21 +137,23 @@ def test_strips_show_clocks_and_ratings_at_any_ply(server: ServerUnderTest, site
     tournaments = site.get("/api/v1/tournaments").document["tournaments"]
     name = next(each["name"] for each in tournaments if each["title"] == "minimax:depth=2 - random")
     game = site.get(f"/api/v1/{name}/games/1").document["game"]
-    minute = TimeControl(bank_us=60 * MICROSECONDS, increment_us=MICROSECONDS)
-    left = clocks_after([minute, minute], game["times_us"])
+    control = TimeControl(bank_us=60 * MICROSECONDS, increment_us=MICROSECONDS)
+    clocks_us = clocks_after([control, control], game["times_us"])
     with page_in(browser, site.address) as page:
         page.goto(f"/{name}/games/1?ply=0")
         expect(page.locator(".clock")).to_have_text(["1:00", "1:00"])
         expect(page.locator("#strip-first")).to_have_class(re.compile("to-move"))
         expect(page.locator(".rating")).to_have_count(2)
         page.get_by_role("button", name="Latest position").click()
-        shown = [f"{us // MICROSECONDS // 60}:{us // MICROSECONDS % 60:02d}" for us in (left[1], left[0]) if us]
-        expect(page.locator(".clock")).to_have_text(shown)
+        clock_texts = [
+            f"{us // MICROSECONDS // 60}:{us // MICROSECONDS % 60:02d}" for us in (clocks_us[1], clocks_us[0]) if us
+        ]
+        expect(page.locator(".clock")).to_have_text(clock_texts)
         expect(page.locator("#points-first")).to_have_text({"1-0": "1", "0-1": "0"}.get(game["result"], "½"))
         expect(page.locator(".to-move")).to_have_count(0)
 
 
-def test_a_large_board_is_cropped_to_its_stones_until_all_of_it_is_wanted(
+def test_a_large_board_is_cropped_to_its_stones_unless_shown_whole(
     server: ServerUnderTest, site: Site, browser: Browser
 ) -> None:
     with page_in(browser, site.address) as page, live_game(server, site, variant="mnk:30,30,3") as game:
@@ -193,24 +195,24 @@ def test_the_result_of_the_featured_game_is_held_before_the_next_one(
     server: ServerUnderTest, site: Site, browser: Browser
 ) -> None:
     def until(condition: str) -> None:
-        """Moves the page's clock until this is true."""
+        """Move the page's clock forward until this JavaScript condition is true."""
 
-        def moved() -> bool:
+        def holds_after_50_ms() -> bool:
             page.clock.run_for(50)
             return bool(page.evaluate(condition))
 
-        eventually(moved)
+        eventually(holds_after_50_ms)
 
     featured = "document.getElementById('featured').dataset.live"
     token, bots = server.token("una"), {"una-one": Stepwise(), "una-two": Stepwise()}
-    with page_in(browser, site.address) as page, beside(bots_online(server.address, token, **bots)):
+    with page_in(browser, site.address) as page, in_other_thread(bots_online(server.address, token, **bots)):
         with live_game(server, site) as first:
             eventually(lambda: f'data-live="{first.name}"' in site.get("/").text)
             page.clock.install()
             page.goto("/")
             page.clock.pause_at(page.evaluate("Date.now() + 3600000"))
             assert page.evaluate(featured) == first.name
-            second = f"{begun_by(site, token, 'held', bots)}/games/1"
+            second = f"{start_tournament_of(site, token, 'held', bots)}/games/1"
             until(f"document.querySelector('#grid [data-name=\"{second}\"]')")
             first.play(0, 3, 1, 4, 2)
             until("document.getElementById('featured-said').textContent === 'First won: line'")
@@ -227,18 +229,18 @@ def test_the_result_of_the_featured_game_is_held_before_the_next_one(
         until("document.getElementById('featured-said').textContent.includes('won: line')")
 
 
-def begun_by(site: Site, token: str, name: str, bots: Collection[str]) -> str:
-    """The name of a tournament of these bots, which has begun."""
+def start_tournament_of(site: Site, token: str, name: str, bots: Collection[str]) -> str:
+    """Create and start a tournament of these bots with the website's forms, and return its resource name."""
     cookie, form = f"noughts_token={token}", {"csrf": Visitor(token).csrf}
-    wanted = {**form, "id": name, "schedule": "round_robin", "games_per_pair": "1", "bank": "", "increment": ""}
-    place = site.post("/organise", wanted, cookie=cookie).headers["location"]
+    fields = {**form, "id": name, "schedule": "round_robin", "games_per_pair": "1", "bank": "", "increment": ""}
+    path = site.post("/organise", fields, cookie=cookie).headers["location"]
     for bot in bots:
-        site.post(f"{place}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie)
-    site.post(f"{place}/start", form, cookie=cookie)
-    return place.removeprefix("/")
+        site.post(f"{path}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie)
+    site.post(f"{path}/start", form, cookie=cookie)
+    return path.removeprefix("/")
 
 
-def test_a_tournament_gets_on_before_ones_eyes(server: ServerUnderTest, site: Site, browser: Browser) -> None:
+def test_the_page_of_a_tournament_follows_it_to_its_end(server: ServerUnderTest, site: Site, browser: Browser) -> None:
     with page_in(browser, site.address) as page, live_game(server, site) as game:
         page.goto("/" + game.name.removesuffix("/games/1"))
         expect(page.locator("#grid .small-game")).to_have_count(1)
@@ -256,8 +258,8 @@ def test_a_tournament_gets_on_before_ones_eyes(server: ServerUnderTest, site: Si
 
 def test_new_cards_ask_once_for_the_board_of_a_variant(site: Site, browser: Browser) -> None:
     def game(number: int, variant: str, *moves: int) -> dict[str, object]:
-        named = {"name": f"games/{number}", "first": "a", "second": "b", "state": "running", "variant": variant}
-        return with_board({**named, "moves": list(moves)})
+        fields = {"name": f"games/{number}", "first": "a", "second": "b", "state": "running", "variant": variant}
+        return with_board({**fields, "moves": list(moves)})
 
     module = f"/static/{static_files()[0]}/grid.js"
     show = """async ([module, games]) => {
@@ -265,8 +267,8 @@ def test_new_cards_ask_once_for_the_board_of_a_variant(site: Site, browser: Brow
         showGames(document.body.appendChild(document.createElement("div")), games);
     }"""
     with page_in(browser, site.address) as page:
-        asked: list[str] = []
-        page.on("request", lambda request: asked.append(request.url) if "/board?" in request.url else None)
+        board_requests: list[str] = []
+        page.on("request", lambda request: board_requests.append(request.url) if "/board?" in request.url else None)
         page.goto("/")
         # The last game is outside of the area that the large board of the one before shows.
         large = (game(3, "mnk:30,30,5", 0), game(4, "mnk:30,30,5", 899))
@@ -274,7 +276,7 @@ def test_new_cards_ask_once_for_the_board_of_a_variant(site: Site, browser: Brow
         for number, cell in ((1, 0), (2, 1), (3, 0), (4, 899)):
             card = page.locator(f".small-game[data-name='games/{number}']")
             expect(card.locator(f".stone[data-cell='{cell}']")).to_have_count(1)
-        assert len(asked) == 3
+        assert len(board_requests) == 3
 
 
 def test_a_failed_request_for_a_board_is_repeated_after_a_while(site: Site, browser: Browser) -> None:
@@ -289,11 +291,11 @@ def test_a_failed_request_for_a_board_is_repeated_after_a_while(site: Site, brow
         }
     }"""
     with page_in(browser, site.address) as page:
-        asked: list[str] = []
+        board_requests: list[str] = []
 
         def refuse(route: Route) -> None:
             if "variant=connect4" in route.request.url:  # not those of games on the start page
-                asked.append(route.request.url)
+                board_requests.append(route.request.url)
             route.fulfill(status=503)
 
         page.clock.install()
@@ -301,7 +303,7 @@ def test_a_failed_request_for_a_board_is_repeated_after_a_while(site: Site, brow
         page.route("**/board?*", refuse)
         page.clock.resume()
         page.evaluate(show, [module, [with_board(game)]])
-        assert len(asked) == 1
+        assert len(board_requests) == 1
         page.unroute("**/board?*")
         page.clock.fast_forward(6_000)
         page.evaluate(show, [module, [with_board(game)]])
@@ -318,31 +320,31 @@ def test_cards_of_live_games_keep_their_places(site: Site, browser: Browser) -> 
     }"""
     with page_in(browser, site.address) as page:
         page.goto("/bots")
-        shown = [page.evaluate(show, [module, list(names)]) for names in ("abcd", "bcd", "dcbe", "cbef", "ce", "e", "")]
-    assert ["".join(name or "-" for name in names) for names in shown] == [
+        grids = [page.evaluate(show, [module, list(names)]) for names in ("abcd", "bcd", "dcbe", "cbef", "ce", "e", "")]
+    assert ["".join(name or "-" for name in names) for names in grids] == [
         "abcd", "-bcd", "ebcd", "ebcf", "e-c", "e", "",
     ]  # fmt: skip
 
 
 class LateInRound2(Bot):
-    """Plays the first free cell; of games that are not of the first round when it is let."""
+    """Plays the first free cell; in games after the first round it waits until the test sets `may_play`."""
 
     max_games = 1
 
     def __init__(self) -> None:
-        self.let = threading.Event()
+        self.may_play = threading.Event()
         self._waits = False
 
     def start(self, game: GameInfo) -> None:
-        self._waits = int(game.name.rpartition("/")[2]) > 8
+        self._waits = int(game.name.rpartition("/")[2]) > 8  # the first round has four pairs of games
 
     def choose(self, position: Position) -> int:
-        assert not self._waits or self.let.wait(PATIENCE_MS / 1000)
+        assert not self._waits or self.may_play.wait(PATIENCE_MS / 1000)
         return position.free[0]
 
 
 class Stepwise(Bot):
-    """Plays the first free cell, as often as it is let."""
+    """Plays the first free cell once for each `steps.release()` of the test."""
 
     def __init__(self) -> None:
         self.steps = threading.Semaphore(0)
@@ -353,38 +355,38 @@ class Stepwise(Bot):
 
 
 class Talking(Stepwise):
-    """Reports a score with each move, too."""
+    """A `Stepwise` bot that also reports a score with each move."""
 
     def choose(self, position: Position) -> Move:
-        chosen = super().choose(position)
-        assert isinstance(chosen, int)
-        return Move(chosen, float(position.ply))
+        cell = super().choose(position)
+        assert isinstance(cell, int)
+        return Move(cell, float(position.ply))
 
 
 def test_refresh_keeps_open_rounds_scroll_and_focus(server: ServerUnderTest, site: Site, browser: Browser) -> None:
     token, slow = server.token("sue"), LateInRound2()
     cookie, form = f"noughts_token={token}", {"csrf": Visitor(token).csrf}
-    wanted = {**form, "id": "stages", "schedule": "swiss", "rounds": "3", "bank": "", "increment": ""}
-    place = site.post("/organise", wanted, cookie=cookie).headers["location"]
+    fields = {**form, "id": "stages", "schedule": "swiss", "rounds": "3", "bank": "", "increment": ""}
+    path = site.post("/organise", fields, cookie=cookie).headers["location"]
     bots: dict[str, Bot | str] = {f"sue-{number}": "random" for number in range(7)}
-    with beside(bots_online(server.address, token, slow=slow, **bots)), page_in(browser, site.address) as page:
+    with in_other_thread(bots_online(server.address, token, slow=slow, **bots)), page_in(browser, site.address) as page:
         for bot in ("slow", *bots):
-            assert site.post(f"{place}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie).status == 303
-        site.post(f"{place}/start", form, cookie=cookie)
-        eventually(lambda: "Round 2" in site.get(place).text)
+            assert site.post(f"{path}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie).status == 303
+        site.post(f"{path}/start", form, cookie=cookie)
+        eventually(lambda: "Round 2" in site.get(path).text)
         answers: list[Response] = []
         page.on("response", lambda answer: answers.append(answer))
         page.set_viewport_size({"width": 390, "height": 844})
-        page.goto(f"{place}?tab=rounds")
+        page.goto(f"{path}?tab=rounds")
         expect(page.locator("#round-2")).to_have_attribute("open", "")
         page.locator("#round-1 summary").click()
         page.locator("#round-1 summary").focus()
         other = page.context.new_page()
         other.set_viewport_size({"width": 240, "height": 844})
-        other.goto(f"{place}?tab=standings")
+        other.goto(f"{path}?tab=standings")
         table = other.locator("[data-part=standings] .scroll")
         table.evaluate("table => (table.scrollLeft = 40)")
-        slow.let.set()
+        slow.may_play.set()
         expect(page.locator("#round-3")).to_be_attached()
         for each in (page, other):
             each.bring_to_front()
@@ -402,7 +404,7 @@ def test_refresh_keeps_open_rounds_scroll_and_focus(server: ServerUnderTest, sit
         assert all('data-part="standings"' not in text and "<head" not in text for text in fetched)
 
 
-def test_a_page_comes_back_when_the_site_was_away(server: ServerUnderTest, site: Site, browser: Browser) -> None:
+def test_a_page_reconnects_after_a_restart_of_the_site(server: ServerUnderTest, site: Site, browser: Browser) -> None:
     with live_game(server, site) as game:
         with site_of(server.address) as first:
             context = browser.new_context()
@@ -422,18 +424,18 @@ def test_a_page_comes_back_when_the_site_was_away(server: ServerUnderTest, site:
         game.play(4, 2)
 
 
-def test_a_page_that_found_no_server_shows_itself_when_there_is_one(site: Site, browser: Browser) -> None:
+def test_an_error_page_reloads_itself_when_the_server_is_back(site: Site, browser: Browser) -> None:
     with page_in(browser, site.address) as page:
-        # The first answer is what a site without its server says.
-        away = threading.Event()
+        # The first answer is the error page of a site that cannot reach its server.
+        was_refused = threading.Event()
 
         def refuse(route: object) -> None:
-            if away.is_set():
+            if was_refused.is_set():
                 route.continue_()  # type: ignore[attr-defined]
                 return
-            away.set()
-            with site_of("127.0.0.1:1") as alone:
-                answer = alone.get("/bots")
+            was_refused.set()
+            with site_of("127.0.0.1:1") as unconnected_site:
+                answer = unconnected_site.get("/bots")
             route.fulfill(status=answer.status, body=answer.body, content_type="text/html")  # type: ignore[attr-defined]
 
         page.route("**/bots", refuse)
@@ -442,15 +444,15 @@ def test_a_page_that_found_no_server_shows_itself_when_there_is_one(site: Site, 
         expect(page.get_by_role("heading", level=1)).to_have_text("Bots")
 
 
-def test_a_game_that_waits_for_its_bots_has_begun(server: ServerUnderTest, site: Site, browser: Browser) -> None:
-    def waiting(route: Route) -> None:
+def test_a_game_that_waits_for_its_bots_shows_its_moves(server: ServerUnderTest, site: Site, browser: Browser) -> None:
+    def as_waiting_game(route: Route) -> None:
         answer = route.fetch()
         route.fulfill(response=answer, body=answer.text().replace('"state":"running"', '"state":"waiting"'))
 
     with page_in(browser, site.address) as page, live_game(server, site) as game:
         game.play(0, 3)
         eventually(lambda: '"moves":[0,3]' in site.get(f"/{game.name}").text)
-        page.route(f"**/{game.name}", waiting)
+        page.route(f"**/{game.name}", as_waiting_game)
         page.route("**/events", lambda route: route.abort())
         page.goto(f"/{game.name}")
         expect(page.locator("#board .stone")).to_have_count(2)
@@ -458,41 +460,41 @@ def test_a_game_that_waits_for_its_bots_has_begun(server: ServerUnderTest, site:
         game.play(1, 4, 2)
 
 
-def test_scores_of_a_live_game_survive_a_reload_and_other_sites_know_them(
+def test_scores_of_a_live_game_survive_a_reload_and_reach_other_sites(
     server: ServerUnderTest, browser: Browser
 ) -> None:
     token, bots = server.token("tess"), {"tess-one": Talking(), "tess-two": Talking()}
-    drawn = "document.querySelectorAll('#score-graph .line')[0].getAttribute('d').split('L').length"
+    drawn_scores = "document.querySelectorAll('#score-graph .line')[0].getAttribute('d').split('L').length"
     with (
-        beside(bots_online(server.address, token, **bots)),
+        in_other_thread(bots_online(server.address, token, **bots)),
         site_of(server.address) as site,
         site_of(server.address) as another,
         page_in(browser, site.address) as page,
         page_in(browser, another.address) as other,
     ):
-        place = f"/{begun_by(site, token, 'talk', bots)}"
+        path = f"/{start_tournament_of(site, token, 'talk', bots)}"
         # The server keeps scores while a game has watchers.
-        with site.events(f"/api/v1{place}/games/1/events"):
-            page.goto(f"{place}/games/1")
+        with site.events(f"/api/v1{path}/games/1/events"):
+            page.goto(f"{path}/games/1")
             expect(page.locator("#outcome")).to_contain_text("is to move")
             for bot in bots.values():
                 bot.steps.release(2)
             expect(page.locator("#board .stone")).to_have_count(4)
             page.reload()
-            other.goto(f"{place}/games/1")
+            other.goto(f"{path}/games/1")
             for each in (page, other):
                 expect(each.locator("#scores")).to_be_visible()
-                assert each.evaluate(drawn) == 2
+                assert each.evaluate(drawn_scores) == 2
             for bot in bots.values():
                 bot.steps.release(9)
             for each in (page, other):
                 expect(each.locator("#outcome")).to_contain_text("won, 1-0")
-                # Four scores of one and three of the other make a bar, which is full of what both say of themselves.
+                # With scores of both sides the bar appears; the number is the last score of the first bot.
                 expect(each.locator("#score-bar")).to_be_visible()
                 expect(each.locator("#score-first")).to_have_text("+6")
 
 
-def test_a_hidden_tab_stops_listening_and_catches_up_when_it_is_seen(
+def test_a_hidden_tab_closes_its_stream_and_catches_up_when_shown(
     server: ServerUnderTest, site: Site, browser: Browser
 ) -> None:
     with page_in(browser, site.address) as page, live_game(server, site) as game:
@@ -510,7 +512,7 @@ def test_a_hidden_tab_stops_listening_and_catches_up_when_it_is_seen(
         game.play(1, 4, 2)
 
 
-def test_pages_are_dark_in_dark_rooms(site: Site, browser: Browser) -> None:
+def test_pages_have_a_dark_colour_scheme(site: Site, browser: Browser) -> None:
     with page_in(browser, site.address) as page:
         page.goto("/")
         backgrounds = set()
@@ -521,12 +523,12 @@ def test_pages_are_dark_in_dark_rooms(site: Site, browser: Browser) -> None:
 
 
 def test_times_are_in_the_readers_zone(site: Site, browser: Browser, cup: str) -> None:
-    shown = {}
+    time_texts = {}
     for zone in ("UTC", "Asia/Tokyo"):
         with page_in(browser, site.address, timezone_id=zone, locale="en-GB") as page:
             page.goto(f"/{cup}")
             time = page.locator("time").first
             expect(time).not_to_contain_text("UTC")
-            shown[zone] = time.inner_text()
-    assert re.search(r"\d\d:\d\d", shown["UTC"])
-    assert shown["UTC"] != shown["Asia/Tokyo"]
+            time_texts[zone] = time.inner_text()
+    assert re.search(r"\d\d:\d\d", time_texts["UTC"])
+    assert time_texts["UTC"] != time_texts["Asia/Tokyo"]

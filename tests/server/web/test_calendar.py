@@ -1,4 +1,4 @@
-"""The starts of tournaments as an iCalendar file, read by a parser of others."""
+"""The starts of tournaments as an iCalendar file, read by an independent parser."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -20,8 +20,8 @@ from tests.support.site import Site
 TITLE = "Frühling; größer, schöner \\ und später: " + "♟🏆" * 20
 
 
-def made(number: int = 1, **changes: Any) -> dict[str, Any]:
-    """A tournament as the API has it."""
+def tournament_document(number: int = 1, **changes: Any) -> dict[str, Any]:
+    """Return a tournament as the API returns it."""
     return {
         "name": f"tournaments/spring-{number}",
         "title": "Spring cup",
@@ -38,7 +38,7 @@ def made(number: int = 1, **changes: Any) -> dict[str, Any]:
     }
 
 
-def file_of(tournament: dict[str, Any], base: str = "https://games.example") -> bytes:
+def calendar_of(tournament: dict[str, Any], base: str = "https://games.example") -> bytes:
     """The calendar of a tournament, on the website at this address."""
     scope = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "headers": []}
     views = Views("0", signing_in=False, playing=False, public_url=base)
@@ -46,8 +46,8 @@ def file_of(tournament: dict[str, Any], base: str = "https://games.example") -> 
     return calendar_file(asyncio.run(text))
 
 
-def parsed(file: bytes) -> Calendar:
-    """The calendar, which has no errors."""
+def parse_calendar(file: bytes) -> Calendar:
+    """Parse the calendar, which must have no errors."""
     calendar = Calendar.from_ical(file)
     assert isinstance(calendar, Calendar)
     assert not calendar.errors
@@ -57,11 +57,11 @@ def parsed(file: bytes) -> Calendar:
 
 def events(file: bytes) -> list[Any]:
     """The events of the calendar."""
-    return list(parsed(file).events)
+    return list(parse_calendar(file).events)
 
 
-def test_a_start_is_a_moment_with_a_stable_name() -> None:
-    (event,) = events(file_of(made()))
+def test_a_scheduled_start_is_an_event_with_a_stable_id() -> None:
+    (event,) = events(calendar_of(tournament_document()))
     assert event["DTSTART"].dt == datetime(2026, 12, 1, 18, 30, tzinfo=UTC)
     assert event["DTSTAMP"].dt == datetime(2026, 11, 25, 20, tzinfo=UTC)
     assert "DTEND" not in event
@@ -69,17 +69,17 @@ def test_a_start_is_a_moment_with_a_stable_name() -> None:
     assert event["SUMMARY"] == "Spring cup"
     assert event["DESCRIPTION"] == "Gomoku, swiss, 60\u00a0s"
     assert event["URL"] == "https://games.example/tournaments/spring-1"
-    later = made(state="cancelled", title="Renamed", end_time="2026-11-26T20:00:00Z")
-    (again,) = events(file_of(later, "http://127.0.0.1:7480"))
+    later = tournament_document(state="cancelled", title="Renamed", end_time="2026-11-26T20:00:00Z")
+    (again,) = events(calendar_of(later, "http://127.0.0.1:7480"))
     assert again["UID"] == event["UID"]
     assert (again["STATUS"], again["DTSTAMP"].dt) == ("CANCELLED", datetime(2026, 11, 26, 20, tzinfo=UTC))
-    (other,) = events(file_of(made(2)))
+    (other,) = events(calendar_of(tournament_document(2)))
     assert other["UID"] != event["UID"]
 
 
 def test_long_titles_are_folded_and_escaped() -> None:
     title = f"{TITLE}\r\nBEGIN:VEVENT\x00"
-    file = file_of(made(title=title))
+    file = calendar_of(tournament_document(title=title))
     lines = file.split(b"\r\n")
     assert lines[-1] == b""
     assert max(map(len, lines)) == 75
@@ -90,18 +90,20 @@ def test_long_titles_are_folded_and_escaped() -> None:
 
 
 def test_a_calendar_without_starts_is_valid() -> None:
-    calendar = parsed(file_of(made(start_at=None)))
+    calendar = parse_calendar(calendar_of(tournament_document(start_at=None)))
     assert calendar.events == []
     assert calendar.subcomponents
     assert {"VERSION", "PRODID"} <= calendar.keys()
 
 
-def test_scheduled_starts_are_on_the_website_and_lead_to_its_pages(server: ServerUnderTest, site: Site) -> None:
+def test_calendars_of_the_website_link_to_its_pages(server: ServerUnderTest, site: Site) -> None:
     soon = datetime.now(UTC).replace(microsecond=0) + timedelta(hours=2)
-    wanted = pb.Tournament(name="tournaments/soon", title=TITLE, start_at=Timestamp(seconds=int(soon.timestamp())))
+    tournament = pb.Tournament(name="tournaments/soon", title=TITLE, start_at=Timestamp(seconds=int(soon.timestamp())))
     with grpc.insecure_channel(server.address) as channel:
-        called = (("authorization", f"Bearer {server.token('kim')}"),)
-        Stubs(channel).tournaments.CreateTournament(pb.CreateTournamentRequest(tournament=wanted), metadata=called)
+        metadata = (("authorization", f"Bearer {server.token('kim')}"),)
+        Stubs(channel).tournaments.CreateTournament(
+            pb.CreateTournamentRequest(tournament=tournament), metadata=metadata
+        )
     answer = site.get("/tournaments.ics")
     assert answer.headers["content-type"] == "text/calendar; charset=utf-8"
     (event,) = events(answer.body)
@@ -109,8 +111,8 @@ def test_scheduled_starts_are_on_the_website_and_lead_to_its_pages(server: Serve
     assert event["DTSTART"].dt == soon
     page = site.get(event["URL"].removeprefix(site.address))
     assert "/tournaments/soon.ics" in Links(page.text).pages
-    (alone,) = events(site.get("/tournaments/soon.ics").body)
-    assert alone["UID"] == event["UID"]
+    (single_event,) = events(site.get("/tournaments/soon.ics").body)
+    assert single_event["UID"] == event["UID"]
     subscribe = f"webcal:{site.address.partition(':')[2]}/tournaments.ics"
     for path in ("/", "/tournaments"):
         assert {"/tournaments.ics", subscribe} <= Links(site.get(path).text).pages

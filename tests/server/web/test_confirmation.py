@@ -1,4 +1,4 @@
-"""Actions that cannot be undone ask first, in a real browser."""
+"""Actions that cannot be undone ask for confirmation, in a real browser."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.signin import Visitor
-from tests.server.web.test_organising import beside
+from tests.server.web.test_organising import in_other_thread
 from tests.support.background import bots_online
 from tests.support.browser import chromium, page_in
 from tests.support.site import Site
@@ -34,25 +34,26 @@ def refuse_then_agree(page: Page, button: str, question: str) -> None:
     dialog.locator("button.main").click()
 
 
-def test_confirmed_action_stays_the_one_asked_about(server: ServerUnderTest, site: Site, browser: Browser) -> None:
+def test_confirmation_applies_to_the_action_that_was_asked_about(
+    server: ServerUnderTest, site: Site, browser: Browser
+) -> None:
     token, bots = server.token("dora"), ("dora-one", "dora-two")
     cookie, form = f"noughts_token={token}", {"csrf": Visitor(token).csrf}
     with (
-        beside(bots_online(server.address, token, **dict.fromkeys(bots, "random"))),
+        in_other_thread(bots_online(server.address, token, **dict.fromkeys(bots, "random"))),
         page_in(browser, site.address) as page,
     ):
         page.context.add_cookies([{"name": "noughts_token", "value": token, "url": site.address}])
-        wanted = {**form, "id": "dora-cup", "schedule": "round_robin", "games_per_pair": "1000000"}
-        place = site.post("/organise", wanted, cookie=cookie).headers["location"]
+        fields = {**form, "id": "dora-cup", "schedule": "round_robin", "games_per_pair": "1000000"}
+        path = site.post("/organise", fields, cookie=cookie).headers["location"]
         for name in bots:
-            site.post(f"{place}/join", {**form, "bot": f"bots/{name}"}, cookie=cookie)
-        page.goto(place)
+            site.post(f"{path}/join", {**form, "bot": f"bots/{name}"}, cookie=cookie)
+        page.goto(path)
         page.get_by_role("button", name="Cancel tournament").click()
         dialog = page.get_by_role("dialog", name="Cancel dora-cup for good?")
-        site.post(f"{place}/start", form, cookie=cookie)
-        expect(page.locator(".state")).to_have_text(
-            "running"
-        )  # it can be extended now: another form stands in second place
+        site.post(f"{path}/start", form, cookie=cookie)
+        # A running tournament has a form to extend it, so the form of the open question is not the second one any more.
+        expect(page.locator(".state")).to_have_text("running")
         dialog.locator("button.main").click()
         expect(page.locator(".state")).to_have_text("cancelled")
 
@@ -60,7 +61,10 @@ def test_confirmed_action_stays_the_one_asked_about(server: ServerUnderTest, sit
 def test_cancel_retire_and_revoke_ask_first(server: ServerUnderTest, site: Site, browser: Browser) -> None:
     token, spare = server.token("cora"), server.token("cora")
     assert spare
-    with beside(bots_online(server.address, token, **{"cora-bot": "random"})), page_in(browser, site.address) as page:
+    with (
+        in_other_thread(bots_online(server.address, token, **{"cora-bot": "random"})),
+        page_in(browser, site.address) as page,
+    ):
         page.context.add_cookies([{"name": "noughts_token", "value": token, "url": site.address}])
         page.goto("/organise")
         page.get_by_label("Address").fill("cora-cup")

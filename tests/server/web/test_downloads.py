@@ -1,4 +1,4 @@
-"""All games of a tournament as a file."""
+"""Downloads of games: files of a whole tournament and of a single game."""
 
 import csv
 import io
@@ -19,7 +19,8 @@ from tests.support.processes import eventually
 from tests.support.site import Site
 
 
-def names_of(site: Site, variant: str) -> str:
+def tournament_in(site: Site, variant: str) -> str:
+    """Return the name of the only tournament in this variant."""
     (name,) = (
         each["name"] for each in site.get("/api/v1/tournaments").document["tournaments"] if each["variant"] == variant
     )
@@ -44,30 +45,30 @@ def test_a_file_of_a_tournament_has_all_its_games(
     ]
     trees = [placed.game for placed in read_sgf(io.StringIO(site.get(f"/{cup}/games.sgf").text))]
     assert [game.moves for game in trees if isinstance(game, RecordedGame)] == [tuple(game["moves"]) for game in games]
-    said = [dict(game.more) for game in trees if isinstance(game, RecordedGame)]
-    assert said[-1].pop("tournament")["games"] == len(games)
-    assert said == [{"event": cup.removeprefix("tournaments/"), "date": game["end_time"][:10]} for game in games]
+    properties = [dict(game.more) for game in trees if isinstance(game, RecordedGame)]
+    assert properties[-1].pop("tournament")["games"] == len(games)
+    assert properties == [{"event": cup.removeprefix("tournaments/"), "date": game["end_time"][:10]} for game in games]
 
 
 def test_a_line_of_a_file_is_that_of_the_command_line(site: Site, cup: str, server: ServerUnderTest) -> None:
     line = json.loads(site.get(f"/{cup}/games.jsonl").text.splitlines()[0])
     assert line["seed_text"] == str(line["seed"])
     assert len(line["times_ms"]) == len(line["moves"])
-    (again,) = (placed.game for placed in read_json_lines([json.dumps(line)]))
-    assert isinstance(again, RecordedGame)
-    assert json.loads(json_line(again)) == line
+    (read_game,) = (placed.game for placed in read_json_lines([json.dumps(line)]))
+    assert isinstance(read_game, RecordedGame)
+    assert json.loads(json_line(read_game)) == line
 
 
 def test_results_of_a_tournament_come_as_pgn(site: Site, cup: str) -> None:
     assert f'href="/{cup}/games.pgn"' in site.get(f"/{cup}").text
-    read = [placed.game for placed in read_pgn(site.get(f"/{cup}/games.pgn").text.splitlines())]
-    games = site.get(f"/api/v1/{cup}/games").document["games"]
-    assert [(game.first, game.second, game.result) for game in read if isinstance(game, RecordedGame)] == [
-        (game["first"], game["second"], game["result"]) for game in games
+    games_of_file = [placed.game for placed in read_pgn(site.get(f"/{cup}/games.pgn").text.splitlines())]
+    games_of_api = site.get(f"/api/v1/{cup}/games").document["games"]
+    assert [(game.first, game.second, game.result) for game in games_of_file if isinstance(game, RecordedGame)] == [
+        (game["first"], game["second"], game["result"]) for game in games_of_api
     ]
 
 
-def test_round_is_empty_where_no_rounds_are(site: Site, cup: str) -> None:
+def test_column_round_is_empty_without_rounds(site: Site, cup: str) -> None:
     rows = list(csv.DictReader(io.StringIO(site.get(f"/{cup}/games.csv").text)))
     assert {row["round"] for row in rows} == {""}
 
@@ -77,19 +78,19 @@ def test_files_of_a_tournament_have_its_byes_and_bracket(site: Site, server: Ser
     token = server.token("ada")
     cookie, form = f"noughts_token={token}", {"csrf": Visitor(token).csrf}
     rounds = {} if schedule == "knockout" else {"rounds": "2"}
-    made = site.post("/organise", {**form, "id": schedule, "schedule": schedule, **rounds}, cookie=cookie)
-    place, bots = made.headers["location"], {f"{schedule}{number}": "random" for number in range(3)}
+    created = site.post("/organise", {**form, "id": schedule, "schedule": schedule, **rounds}, cookie=cookie)
+    path, bots = created.headers["location"], {f"{schedule}{number}": "random" for number in range(3)}
     with bots_online(server.address, token, **bots):
         for bot in bots:
-            assert site.post(f"{place}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie).status == 303
-        assert site.post(f"{place}/start", form, cookie=cookie).status == 303
-        eventually(lambda: "finished" in site.get(place).text)
-    shown = site.get(f"/api/v1{place}").document["standings"]
-    lines, trees = site.get(f"{place}/games.jsonl").text.splitlines(), io.StringIO(site.get(f"{place}/games.sgf").text)
+            assert site.post(f"{path}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie).status == 303
+        assert site.post(f"{path}/start", form, cookie=cookie).status == 303
+        eventually(lambda: "finished" in site.get(path).text)
+    standings = site.get(f"/api/v1{path}").document["standings"]
+    lines, trees = site.get(f"{path}/games.jsonl").text.splitlines(), io.StringIO(site.get(f"{path}/games.sgf").text)
     for placed in (read_json_lines(lines), read_sgf(trees)):
         tally = Tally(game for _, game, _ in placed if isinstance(game, RecordedGame))
         ranks = [(row.label, row.rank, row.points, tally.about.byes.get(row.label, 0)) for row in tally.standings()]
-        assert ranks == [(row["label"], row["rank"], row["points"], row["byes"]) for row in shown]
+        assert ranks == [(row["label"], row["rank"], row["points"], row["byes"]) for row in standings]
         assert tally.about.schedule == schedule
         assert [match.games for match in tally.about.matches].count(0) == (1 if schedule == "knockout" else 2)
 
@@ -98,20 +99,20 @@ def test_lines_of_games_with_clocks_have_the_time_margins(site: Site, server: Se
     token = server.token("ada")
     cookie, form = f"noughts_token={token}", {"csrf": Visitor(token).csrf}
     settings = {"id": "margins", "schedule": "round_robin", "games_per_pair": "2", "move": "1", "margin_ms": "1500"}
-    place = site.post("/organise", {**form, **settings}, cookie=cookie).headers["location"]
+    path = site.post("/organise", {**form, **settings}, cookie=cookie).headers["location"]
     with bots_online(server.address, token, quick="random", slow="random"):
         for bot in ("quick", "slow"):
-            assert site.post(f"{place}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie).status == 303
-        assert site.post(f"{place}/start", form, cookie=cookie).status == 303
-        eventually(lambda: "finished" in site.get(place).text)
-    lines = list(map(json.loads, site.get(f"{place}/games.jsonl").text.splitlines()))
+            assert site.post(f"{path}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie).status == 303
+        assert site.post(f"{path}/start", form, cookie=cookie).status == 303
+        eventually(lambda: "finished" in site.get(path).text)
+    lines = list(map(json.loads, site.get(f"{path}/games.jsonl").text.splitlines()))
     assert [(line["margins_ms"], line["late_moves"]) for line in lines] == [([1500, 1500], [0, 0])] * 2
 
 
-def test_a_file_that_does_not_exist_or_cannot_be_says_why(site: Site, server: ServerUnderTest) -> None:
+def test_a_missing_or_impossible_file_is_an_error_with_a_reason(site: Site, server: ServerUnderTest) -> None:
     assert site.get("/tournaments/none/games.jsonl").status == 404
     server.match("random", "first-free", games=2, variant="qubic")
-    cube = names_of(site, "qubic")
+    cube = tournament_in(site, "qubic")
     answer = site.get(f"/{cube}/games.sgf")
     assert answer.status == 409
     assert "JSONL can hold them all" in answer.text

@@ -12,15 +12,15 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, Response, Route, 
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.pages import routes
 from noughts_server.web.signin import Visitor
-from tests.server.web.test_organising import beside
-from tests.server.web.test_tests_pages import begin_test, register_bots
+from tests.server.web.test_organising import in_other_thread
+from tests.server.web.test_tests_pages import create_test, register_bots
 from tests.support.background import bots_online
 from tests.support.browser import chromium, page_in
 from tests.support.processes import eventually
 from tests.support.site import Site, live_game, site_of
 
 pytestmark = [pytest.mark.processes, pytest.mark.at_length]
-FOR_PROGRAMS = (".atom", ".ics", ".svg", ".png", "/state", "/parts")
+NOT_PAGES = (".atom", ".ics", ".svg", ".png", "/state", "/parts")
 """Ends of addresses that are not pages."""
 VALUES = {
     "{bot}": "pascal",
@@ -41,7 +41,7 @@ def address_of(path: str) -> str:
 
 
 PAGES = (
-    *(address_of(path) for path, _ in routes.PAGES if not path.endswith(FOR_PROGRAMS)),
+    *(address_of(path) for path, _ in routes.PAGES if not path.endswith(NOT_PAGES)),
     "/tournaments?challenges=true",
     "/tournaments/{tournament}?tab=standings",
     "/tournaments/{tournament}?tab=crosstable",
@@ -59,11 +59,11 @@ SIGNED_IN = (
 )
 """Pages of users with a token; a tournament has actions for them."""
 MOST_BYTES = 150_000
-# A fifth of what is called good: the sum of how far things move after they were seen, as a share of the window.
-MOST_SHIFTED = 0.02
-MOST_SHIFTED_LIVE = 0.01
-PHONE, DESK = ViewportSize(width=390, height=844), ViewportSize(width=1200, height=900)
-SEEN_SHIFTS = """
+# Limits of the cumulative layout shift. Browsers call 0.1 good.
+MOST_SHIFT = 0.02
+MOST_SHIFT_LIVE = 0.01
+PHONE, DESKTOP = ViewportSize(width=390, height=844), ViewportSize(width=1200, height=900)
+OBSERVE_SHIFTS = """
 window.shifted = 0;
 new PerformanceObserver((list) => {
   for (const entry of list.getEntries()) window.shifted += entry.value;
@@ -79,7 +79,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def site(server: ServerUnderTest) -> Iterator[Site]:
-    """A site where one can play."""
+    """A site on which visitors can play."""
     with site_of(server.address, token=server.token("site")) as running:
         yield running
 
@@ -90,8 +90,8 @@ def token(server: ServerUnderTest) -> str:
 
 
 @pytest.fixture(scope="module")
-def opened(site: Site, token: str) -> str:
-    """The name of a tournament of ada's that has not begun, and repeats."""
+def open_tournament(site: Site, token: str) -> str:
+    """The name of an open weekly tournament of ada."""
     cookie = f"noughts_token={token}"
     made = site.post(
         "/organise", {"id": "autumn", "csrf": Visitor(token).csrf, "schedule": "swiss", "repeat": "on"}, cookie=cookie
@@ -100,56 +100,56 @@ def opened(site: Site, token: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def tested(server: ServerUnderTest) -> str:
+def test_path(server: ServerUnderTest) -> str:
     """The path of a test whose bots are offline."""
-    begin_test(server, register_bots(server), "first", "bots/mia-old")
+    create_test(server, register_bots(server), "first", "bots/mia-old")
     return "/tests/first"
 
 
 @pytest.fixture(scope="module")
-def table(site: Site) -> str:
+def table_path(site: Site) -> str:
     """The path of a table at which a game has begun."""
     wish = {"opponent": "house:random", "variant": "tictactoe", "begins": "they", "mark": "begins"}
     return site.post("/play", wish).headers["location"]
 
 
 @pytest.fixture(scope="module")
-def names(cup: str, opened: str, table: str, tested: str) -> dict[str, str]:
-    """Return the values of parameters in braces, when all tournaments and the table are there."""
-    assert (opened, tested) == ("tournaments/autumn", "/tests/first")
-    return {"tournament": cup.removeprefix("tournaments/"), "key": table.removeprefix("/play/")}
+def parameter_values(cup: str, open_tournament: str, table_path: str, test_path: str) -> dict[str, str]:
+    """Return the values of the parameters in braces, after all tournaments and the table have been created."""
+    assert (open_tournament, test_path) == ("tournaments/autumn", "/tests/first")
+    return {"tournament": cup.removeprefix("tournaments/"), "key": table_path.removeprefix("/play/")}
 
 
 @pytest.mark.parametrize("page_address", [*PAGES, *SIGNED_IN])
-def test_a_page_can_be_used_by_everybody_and_keeps_to_its_bounds(
-    site: Site, browser: Browser, names: dict[str, str], token: str, page_address: str
+def test_page_is_accessible_small_and_steady(
+    site: Site, browser: Browser, parameter_values: dict[str, str], token: str, page_address: str
 ) -> None:
-    path = page_address.format_map(names)
+    path = page_address.format_map(parameter_values)
     with page_in(browser, site.address, reduced_motion="reduce") as page:
         if page_address in SIGNED_IN:
             page.context.add_cookies([{"name": "noughts_token", "value": token, "url": site.address}])
         weights: list[int] = []
-        said: list[str] = []
-        page.on("response", partial(_weigh, weights))
-        page.on("console", partial(_hear, said))
-        page.add_init_script(SEEN_SHIFTS)
-        for window in (DESK, PHONE):
+        console_lines: list[str] = []
+        page.on("response", partial(_add_bytes, weights))
+        page.on("console", partial(_add_message, console_lines))
+        page.add_init_script(OBSERVE_SHIFTS)
+        for window in (DESKTOP, PHONE):
             weights.clear()
             page.set_viewport_size(window)
             page.goto(path, wait_until="load")
             assert page.evaluate("document.documentElement.scrollWidth") <= window["width"]
-            if window == DESK:
-                assert hindrances(page) == []
+            if window == DESKTOP:
+                assert accessibility_errors(page) == []
             else:
                 page.emulate_media(color_scheme="dark")
-                assert hindrances(page, "color-contrast", "target-size", "scrollable-region-focusable") == []
-            assert page.evaluate("window.shifted") < MOST_SHIFTED
+                assert accessibility_errors(page, "color-contrast", "target-size", "scrollable-region-focusable") == []
+            assert page.evaluate("window.shifted") < MOST_SHIFT
             assert sum(weights) < MOST_BYTES
-        # Chromium itself tells of a page that is not there.
-        assert [line for line in said if path != "/nothing" or "404" not in line] == []
+        # Chromium itself reports the status 404 of the missing page.
+        assert [line for line in console_lines if path != "/nothing" or "404" not in line] == []
 
 
-def test_nothing_moves_when_the_boards_of_live_games_arrive(
+def test_layout_does_not_shift_when_boards_of_live_games_arrive(
     server: ServerUnderTest, site: Site, browser: Browser
 ) -> None:
     with live_game(server, site) as game:
@@ -158,35 +158,35 @@ def test_nothing_moves_when_the_boards_of_live_games_arrive(
         # A page reserves the space of boards that the site knows; the feed reports them a moment after their begin.
         eventually(lambda: f'data-live="{game.name}"' in site.get("/").text)
         eventually(lambda: 'class="small-game"' in site.get(f"/{tournament}").text)
-        for window in (DESK, PHONE):
+        for window in (DESKTOP, PHONE):
             for path, boards in (("/", "#board"), (f"/{tournament}", "#grid"), (f"/{game.name}", "#board")):
                 with page_in(browser, site.address, viewport=window) as page:
-                    page.add_init_script(SEEN_SHIFTS)
+                    page.add_init_script(OBSERVE_SHIFTS)
                     page.goto(path)
                     expect(page.locator(f"{boards} .stone")).to_have_count(3)
                     # The observer has seen all shifts of frames before this one.
                     page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
-                    assert page.evaluate("window.shifted") < MOST_SHIFTED_LIVE, path
+                    assert page.evaluate("window.shifted") < MOST_SHIFT_LIVE, path
         game.play(4, 2)
 
 
-def test_a_late_script_moves_nothing_when_it_converts_times(site: Site, browser: Browser, cup: str) -> None:
+def test_layout_does_not_shift_when_a_late_script_converts_times(site: Site, browser: Browser, cup: str) -> None:
     def late(route: Route) -> None:
         time.sleep(0.3)
         route.continue_()
 
     with page_in(browser, site.address, viewport=PHONE) as page:
-        page.add_init_script(SEEN_SHIFTS)
+        page.add_init_script(OBSERVE_SHIFTS)
         page.route("**/page.js", late)
         page.goto(f"/{cup}", wait_until="load")
         expect(page.locator("time").first).to_have_attribute("title", re.compile("UTC"))
         page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
-        assert page.evaluate("window.shifted") < MOST_SHIFTED_LIVE
+        assert page.evaluate("window.shifted") < MOST_SHIFT_LIVE
 
 
 def test_a_wide_crosstable_scrolls_in_its_own_box(site: Site, browser: Browser, cup: str) -> None:
     with page_in(browser, site.address) as page:
-        for window in (DESK, PHONE):
+        for window in (DESKTOP, PHONE):
             page.set_viewport_size(window)
             page.goto(f"/{cup}?tab=crosstable", wait_until="load")
             widen = "row => { for (let i = 0; i < 60; i++) row.append(row.lastElementChild.cloneNode(true)); }"
@@ -201,17 +201,19 @@ def long_names(server: ServerUnderTest, site: Site) -> tuple[str, str]:
     token = server.token("lena")
     cookie, form = f"noughts_token={token}", {"csrf": Visitor(token).csrf}
     bots, name = [letter * 63 for letter in "wxyz"], "t" * 63
-    with beside(bots_online(server.address, token, **dict.fromkeys(bots, "random"))):
-        wanted = {**form, "id": name, "schedule": "swiss", "rounds": "2", "rated": "on"}
-        place = site.post("/organise", wanted, cookie=cookie).headers["location"]
+    with in_other_thread(bots_online(server.address, token, **dict.fromkeys(bots, "random"))):
+        fields = {**form, "id": name, "schedule": "swiss", "rounds": "2", "rated": "on"}
+        path = site.post("/organise", fields, cookie=cookie).headers["location"]
         for bot in bots:
-            assert site.post(f"{place}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie).status == 303
-        site.post(f"{place}/start", form, cookie=cookie)
-        eventually(lambda: "finished" in site.get(place).text)
-    return place, f"/bots/{bots[0]}"
+            assert site.post(f"{path}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie).status == 303
+        site.post(f"{path}/start", form, cookie=cookie)
+        eventually(lambda: "finished" in site.get(path).text)
+    return path, f"/bots/{bots[0]}"
 
 
-def test_long_names_leave_room_for_the_numbers(site: Site, browser: Browser, long_names: tuple[str, str]) -> None:
+def test_long_names_do_not_hide_the_numbers_of_tables(
+    site: Site, browser: Browser, long_names: tuple[str, str]
+) -> None:
     tournament, bot = long_names
     lists = ("/tournaments", "/leaderboard?variant=tictactoe&search=ww", "/bots?search=ww")
     wide = """limit => [...document.querySelectorAll("tbody th, .who")].filter((cell) =>
@@ -219,7 +221,7 @@ def test_long_names_leave_room_for_the_numbers(site: Site, browser: Browser, lon
             && cell.closest("table").clientWidth > cell.closest(".scroll").clientWidth) ||
         (cell.textContent.length > 40 && !cell.title)).length"""
     with page_in(browser, site.address) as page:
-        for window, most in ((DESK, 16), (PHONE, 9)):
+        for window, most in ((DESKTOP, 16), (PHONE, 9)):
             page.set_viewport_size(window)
             for path in (*lists, tournament, f"{tournament}?tab=rounds", f"{tournament}?tab=chart", bot):
                 page.goto(path, wait_until="load")
@@ -228,45 +230,45 @@ def test_long_names_leave_room_for_the_numbers(site: Site, browser: Browser, lon
 
 
 @pytest.mark.parametrize("page_address", [*PAGES, *SIGNED_IN])
-def test_a_page_is_html(site: Site, names: dict[str, str], token: str, page_address: str) -> None:
+def test_page_is_valid_html(site: Site, parameter_values: dict[str, str], token: str, page_address: str) -> None:
     cookie = f"noughts_token={token}" if page_address in SIGNED_IN else ""
-    path = page_address.format_map(names)
+    path = page_address.format_map(parameter_values)
     answer = site.get(path, accept="text/html", cookie=cookie)
     text = site.get(answer.headers.get("location", path), accept="text/html", cookie=cookie).text
-    assert mistakes(text) == []
+    assert html_errors(text) == []
 
 
-def test_the_checks_find_what_is_wrong(site: Site, browser: Browser) -> None:
-    assert mistakes("<!doctype html><title>x</title><p><div></p>") != []
+def test_the_checks_of_pages_find_errors(site: Site, browser: Browser) -> None:
+    assert html_errors("<!doctype html><title>x</title><p><div></p>") != []
     with page_in(browser, site.address) as page:
         page.goto("/bots")
         page.evaluate("document.querySelector('h1').style.color = '#ccc'")
-        assert hindrances(page) == ["serious color-contrast: h1"]
+        assert accessibility_errors(page) == ["serious color-contrast: h1"]
 
 
-def _weigh(weights: list[int], answer: Response) -> None:
-    # A stream of events has no length.
+def _add_bytes(weights: list[int], answer: Response) -> None:
+    # A stream of events has no content-length, and counts as 0.
     weights.append(int(answer.headers.get("content-length", 0)))
 
 
-def _hear(said: list[str], message: ConsoleMessage) -> None:
-    said.append(f"{message.type}: {message.text}")
+def _add_message(console_lines: list[str], message: ConsoleMessage) -> None:
+    console_lines.append(f"{message.type}: {message.text}")
 
 
-def hindrances(page: Page, *rules: str) -> list[str]:
+def accessibility_errors(page: Page, *rules: str) -> list[str]:
     """Return the serious and critical findings of axe: by all its rules, or these."""
     options: dict[str, object] = {"resultTypes": ["violations"]}
     if rules:
         options["runOnly"] = list(rules)
-    found = Axe().run(page, options=options).response["violations"]
+    violations = Axe().run(page, options=options).response["violations"]
     return [
         f"{each['impact']} {each['id']}: {', '.join(str(node['target'][0]) for node in each['nodes'])}"
-        for each in found
+        for each in violations
         if each["impact"] in ("serious", "critical")
     ]
 
 
-def mistakes(text: str) -> list[str]:
+def html_errors(text: str) -> list[str]:
     """Return the first error of a strict reader of HTML."""
     import html5lib
     from html5lib.html5parser import ParseError

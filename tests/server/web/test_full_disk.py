@@ -1,4 +1,4 @@
-"""An upload for which the website's machine has no room is refused in words."""
+"""If the website's disk is full, an upload is refused with a message."""
 
 import resource
 from collections.abc import Iterator
@@ -9,15 +9,15 @@ import pytest
 from noughts_server.testing import ServerUnderTest
 from tests.support.site import Site
 
-from .test_signin import As
+from .test_signin import SignedIn
 
 SIZE, LIMIT = 7 << 20, 4 << 20
-"""The sizes of the upload, which the website does not keep in memory, and of the largest file."""
+"""Bytes of the upload, which the website writes to a temporary file, and of the largest file that it may write."""
 
 
 @pytest.fixture
 def small_files() -> Iterator[None]:
-    """No file can become larger than 4 MiB."""
+    """Limit the files of this process to 4 MiB."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT, before[1]))
     yield
@@ -25,10 +25,10 @@ def small_files() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("small_files")
-def test_upload_without_room_on_the_disk_is_refused_in_words(
+def test_upload_that_does_not_fit_on_the_disk_is_refused(
     server: ServerUnderTest, site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
-    visitor = As(site, server.token("ada"))
+    visitor = SignedIn(site, server.token("ada"))
     fields = f'--x\r\ncontent-disposition: form-data; name="csrf"\r\n\r\n{visitor.csrf}\r\n'
     head = '--x\r\ncontent-disposition: form-data; name="file"; filename="a.wasm"\r\n\r\n'
     body = f"{fields}{head}".encode() + bytes(SIZE) + b"\r\n--x--\r\n"

@@ -29,7 +29,7 @@ def build(folder: Path) -> None:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def documentation_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The documentation in a folder of its own, served in the place of the installed one."""
     folder = make_once(tmp_path_factory, "documentation", build)
     handbook.contents.cache_clear()
@@ -40,14 +40,14 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def test_documentation_is_searched_and_read_under_its_policy(site: Site) -> None:
-    refused: list[str] = []
+    console_errors: list[str] = []
 
-    def heard(message: ConsoleMessage) -> None:
+    def add_error(message: ConsoleMessage) -> None:
         if message.type == "error":
-            refused.append(message.text)
+            console_errors.append(message.text)
 
     with chromium() as browser, page_in(browser, site.address) as page:
-        page.on("console", heard)
+        page.on("console", add_error)
         page.goto("/docs")
         expect(page.locator("h1")).to_contain_text("Noughts")
         page.locator(".sidebar-search").fill("double-three")
@@ -55,7 +55,7 @@ def test_documentation_is_searched_and_read_under_its_policy(site: Site) -> None
         expect(page.locator("#search-results li").first).to_be_visible()
         page.locator("#search-results li a").first.click()
         expect(page.locator("article h1")).to_be_visible()
-        assert refused == []
+        assert console_errors == []
         page.get_by_role("link", name="Back to the site").click()
         expect(page).to_have_url(f"{site.address}/")
 
@@ -70,18 +70,18 @@ def test_pages_run_only_their_own_scripts_and_unknown_pages_are_missing(site: Si
 
 
 def test_language_models_find_all_pages_as_markdown(site: Site) -> None:
-    listed = site.get("/llms.txt")
-    assert listed.headers["content-type"].startswith("text/plain")
-    links = re.findall(r"^- \[.+\]\((/docs/(.+)\.md)\)", listed.text, re.MULTILINE)
+    index = site.get("/llms.txt")
+    assert index.headers["content-type"].startswith("text/plain")
+    links = re.findall(r"^- \[.+\]\((/docs/(.+)\.md)\)", index.text, re.MULTILINE)
     assert {name for _, name in links} == {
         str(page.relative_to(ROOT / "docs").with_suffix("")) for page in (ROOT / "docs").rglob("*.md")
     }
-    assert "`noughts mcp`" in listed.text.split("\n\n")[2]  # where agents begin
-    whole = site.get("/llms-full.txt").text
-    assert whole.count("<!-- /docs/") == len(links)
+    assert "`noughts mcp`" in index.text.split("\n\n")[2]  # where agents begin
+    full_text = site.get("/llms-full.txt").text
+    assert full_text.count("<!-- /docs/") == len(links)
     page = site.get("/docs/how-to/agents.md")
     assert page.headers["content-type"].startswith("text/markdown")
-    assert page.text in whole
+    assert page.text in full_text
     assert "noughts match" in site.get("/docs/reference/commands/start-here.md").text  # a generated part
 
 
@@ -107,8 +107,8 @@ def test_links_out_of_the_documentation_lead_to_files_of_the_project() -> None:
 
 def links_of(text: str) -> list[str]:
     """Return the files that a page links to."""
-    found = re.findall(r"\]\(([^)\s#]+)(?:#[^)]*)?\)", re.sub(r"```.*?```|`[^`]*`", "", text, flags=re.DOTALL))
-    return [each for each in found if "://" not in each]
+    targets = re.findall(r"\]\(([^)\s#]+)(?:#[^)]*)?\)", re.sub(r"```.*?```|`[^`]*`", "", text, flags=re.DOTALL))
+    return [each for each in targets if "://" not in each]
 
 
 @pytest.mark.parametrize("address", ["/docs/", "/docs/how-to/web.md", "/llms.txt"])

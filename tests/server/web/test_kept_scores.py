@@ -1,4 +1,4 @@
-"""Scores of bots in finished games: chosen in the form, shown on the page of the game, and in its files."""
+"""Scores of bots are kept with finished games if the form says so, and then shown on pages and exported to files."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from noughts_bots import Bot, Move, Position
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.signin import Visitor
-from tests.server.web.test_organising import beside
+from tests.server.web.test_organising import in_other_thread
 from tests.support.background import bots_online
 from tests.support.browser import chromium, page_in
 from tests.support.processes import eventually
@@ -30,7 +30,7 @@ class Counting(Bot):
 def test_kept_scores_are_shown_and_exported_after_the_game(server: ServerUnderTest, site: Site, keep: bool) -> None:
     token, name = server.token("lea"), f"kept-{keep}".lower()
     cookie, form = f"noughts_token={token}", {"csrf": Visitor(token).csrf}
-    wanted = {
+    fields = {
         **form,
         "id": name,
         "schedule": "round_robin",
@@ -38,11 +38,11 @@ def test_kept_scores_are_shown_and_exported_after_the_game(server: ServerUnderTe
         "rated": "on",
         **({"keep_scores": "on"} if keep else {}),
     }
-    assert site.post("/organise", wanted, cookie=cookie).status == 303
-    with beside(bots_online(server.address, token, **{"lea-one": Counting(), "lea-two": Counting()})):
+    assert site.post("/organise", fields, cookie=cookie).status == 303
+    with in_other_thread(bots_online(server.address, token, **{"lea-one": Counting(), "lea-two": Counting()})):
         for bot in ("lea-one", "lea-two"):
-            joined = site.post(f"/tournaments/{name}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie)
-            assert joined.status == 303
+            answer = site.post(f"/tournaments/{name}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie)
+            assert answer.status == 303
         assert site.post(f"/tournaments/{name}/start", form, cookie=cookie).status == 303
         eventually(lambda: site.get(f"/api/v1/tournaments/{name}").document["state"] == "finished")
     game = f"/tournaments/{name}/games/1"

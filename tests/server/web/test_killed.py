@@ -1,4 +1,4 @@
-"""The site and its server are killed during a game that a browser watches: it continues without a reload."""
+"""If the site or its server is killed, the page of a live game continues without a reload after the restart."""
 
 import json
 import re
@@ -47,7 +47,7 @@ class League(NamedTuple):
 
 @contextmanager
 def league(folder: Path) -> Iterator[League]:
-    """Everything in processes of its own."""
+    """Start a server, its site and two slow bots as processes, and a game between the bots."""
     (folder / "slow.py").write_text(SLOW, encoding="utf-8")
     database = f"sqlite:///{folder / 'games.sqlite'}"
     arguments = ["serve", "--db", database, "--web", "127.0.0.1:0", "--format", "json", "--log-level", "error"]
@@ -78,15 +78,15 @@ def browser() -> Iterator[Browser]:
         yield running
 
 
-def begins(page: Page, game: str) -> None:
-    """Opens the game's page and sees the first moves; the page is marked, to be known again."""
+def open_game(page: Page, game: str) -> None:
+    """Open the game's page, wait for its first moves, and mark the document so that a reload would be noticed."""
     page.goto(f"/{game}")
     expect(page.locator("#board .stone").nth(2)).to_be_visible()
     page.evaluate("window.sameAsBefore = true")
 
 
-def ends(page: Page) -> None:
-    """Sees the game to its end on the same page, every ply in its place."""
+def follow_to_the_end(page: Page) -> None:
+    """Wait for the end of the game in the same document, and check that it shows every ply once."""
     expect(page.locator("#outcome")).to_contain_text(re.compile("A draw|won"))
     assert page.evaluate("window.sameAsBefore") is True
     expect(page.locator("#away")).to_be_hidden()
@@ -94,16 +94,16 @@ def ends(page: Page) -> None:
     assert len(cells) == len(set(cells)) == PLIES
 
 
-def test_a_site_that_is_killed_costs_no_game_and_its_browsers_come_back(tmp_path: Path, browser: Browser) -> None:
-    with league(tmp_path) as made, page_in(browser, made.site) as page:
-        begins(page, made.game)
-        (child,) = (each for each in psutil.Process(made.server.pid).children() if CHILD in each.cmdline())
+def test_killed_site_loses_no_game_and_its_browsers_reconnect(tmp_path: Path, browser: Browser) -> None:
+    with league(tmp_path) as running_league, page_in(browser, running_league.site) as page:
+        open_game(page, running_league.game)
+        (child,) = (each for each in psutil.Process(running_league.server.pid).children() if CHILD in each.cmdline())
         child.kill()
         eventually(lambda: child.is_running(), lambda running: not running, 60)
-        ends(page)
+        follow_to_the_end(page)
 
 
-def test_killed_server_leaves_no_site_that_holds_its_port(tmp_path: Path) -> None:
+def test_site_of_a_killed_server_frees_its_port(tmp_path: Path) -> None:
     serve = ["serve", "--db", str(tmp_path / "games.sqlite"), "--format", "json", "--listen", "127.0.0.1:0", "--web"]
     with started([*serve, "127.0.0.1:0"], environment()) as server:
         site = json.loads(first_line(server))["web"].removeprefix("http://")
@@ -111,7 +111,7 @@ def test_killed_server_leaves_no_site_that_holds_its_port(tmp_path: Path) -> Non
             lambda: [each for each in psutil.Process(server.pid).children() if CHILD in each.cmdline()], bool
         )
         eventually(lambda: urlopen(f"http://{site}/", timeout=30).status, lambda status: status == 200)
-        child.suspend()  # a busy one is as slow to notice
+        child.suspend()  # like a busy child, it cannot notice the end of the server
         server.kill()
         server.wait()
         eventually(lambda: child.is_running() and child.status() != psutil.STATUS_ZOMBIE, lambda alive: not alive)
@@ -119,21 +119,24 @@ def test_killed_server_leaves_no_site_that_holds_its_port(tmp_path: Path) -> Non
         assert json.loads(first_line(server))["web"] == f"http://{site}"
 
 
-def test_a_page_goes_on_when_the_server_was_killed_and_started_again(tmp_path: Path, browser: Browser) -> None:
+def test_page_continues_after_the_server_was_killed_and_restarted(tmp_path: Path, browser: Browser) -> None:
     with ExitStack() as stack:
-        made = stack.enter_context(league(tmp_path))
+        running_league = stack.enter_context(league(tmp_path))
         site = stack.enter_context(
-            started(["web", "--server", made.address, "--listen", "127.0.0.1:0", "--format", "json"], environment())
+            started(
+                ["web", "--server", running_league.address, "--listen", "127.0.0.1:0", "--format", "json"],
+                environment(),
+            )
         )
         assert site.stdout is not None
         page = stack.enter_context(page_in(browser, json.loads(site.stdout.readline())["web"]))
-        begins(page, made.game)
-        made.server.send_signal(signal.SIGKILL)
-        made.server.wait()
+        open_game(page, running_league.game)
+        running_league.server.send_signal(signal.SIGKILL)
+        running_league.server.wait()
         expect(page.locator("#away")).to_contain_text("cannot be reached")
         clock = page.locator(".to-move .clock")
-        left = clock.inner_text()
+        clock_text = clock.inner_text()
         page.wait_for_timeout(500)
-        assert clock.inner_text() == left
-        stack.enter_context(started(made.arguments, environment()))
-        ends(page)
+        assert clock.inner_text() == clock_text
+        stack.enter_context(started(running_league.arguments, environment()))
+        follow_to_the_end(page)

@@ -1,4 +1,4 @@
-"""The page of a match: its test as a bar between two bounds, live to its decision."""
+"""The page of a match shows its test live up to the decision."""
 
 import re
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, expect
 
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.signin import Visitor
-from tests.server.web.test_organising import beside
+from tests.server.web.test_organising import in_other_thread
 from tests.support.background import bots_online
 from tests.support.browser import chromium, page_in
 from tests.support.site import Site
@@ -27,17 +27,17 @@ def test_page_follows_a_match_to_the_decision_of_its_test(
 ) -> None:
     token = server.token("lea")
     cookie, form = f"noughts_token={token}", {"csrf": Visitor(token).csrf}
-    wanted = {"id": "lea-test", "schedule": "match", "games_per_pair": "600", "sprt": "elo0=0,elo1=100"}
-    bad = site.post("/organise", {**form, **wanted, "sprt": "elo0=9"}, cookie=cookie)
-    assert (bad.status, "got no elo1" in bad.text) == (400, True)
-    place = site.post("/organise", {**form, **wanted}, cookie=cookie).headers["location"]
-    with beside(bots_online(server.address, token, **{"lea-new": "pascal", "lea-old": "random"})):
+    fields = {"id": "lea-test", "schedule": "match", "games_per_pair": "600", "sprt": "elo0=0,elo1=100"}
+    refusal = site.post("/organise", {**form, **fields, "sprt": "elo0=9"}, cookie=cookie)
+    assert (refusal.status, "got no elo1" in refusal.text) == (400, True)
+    path = site.post("/organise", {**form, **fields}, cookie=cookie).headers["location"]
+    with in_other_thread(bots_online(server.address, token, **{"lea-new": "pascal", "lea-old": "random"})):
         for bot in ("lea-new", "lea-old"):
-            assert site.post(f"{place}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie).status == 303
+            assert site.post(f"{path}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie).status == 303
         with page_in(browser, site.address) as page:
-            page.goto(place)
+            page.goto(path)
             expect(page.get_by_role("heading", name="Not decided yet")).to_be_visible()
-            assert site.post(f"{place}/start", form, cookie=cookie).status == 303
+            assert site.post(f"{path}/start", form, cookie=cookie).status == 303
             expect(page.get_by_role("heading", name="H1 accepted")).to_be_visible()
             expect(page.get_by_role("region", name="LLR over pairs of games").locator("svg")).to_be_visible()
             expect(page.get_by_role("img", name="½: 0, ")).to_be_visible()
@@ -46,8 +46,8 @@ def test_page_follows_a_match_to_the_decision_of_its_test(
             page.reload()  # a page that is no longer live
             page.get_by_role("button", name="Copy").click()
             expect(page.get_by_role("button", name=re.compile("Copied|Selected"))).to_be_visible()
-    found = site.get(f"/api/v1{place}").document["match"]
-    assert found["sprt"]["decision"] == "H1"
-    assert found["sprt"]["llr"] >= found["sprt"]["upper"]
-    assert found["labels"] == ["lea-new", "lea-old"]
-    assert len(found["pentanomial"]) == 5
+    statistics = site.get(f"/api/v1{path}").document["match"]
+    assert statistics["sprt"]["decision"] == "H1"
+    assert statistics["sprt"]["llr"] >= statistics["sprt"]["upper"]
+    assert statistics["labels"] == ["lea-new", "lea-old"]
+    assert len(statistics["pentanomial"]) == 5

@@ -1,4 +1,4 @@
-"""A tournament from the browser: signing in, making it, entering bots, seeing it to its end, signing out."""
+"""A tournament organised in a browser: sign in, create it, enter bots, follow it to its end, sign out."""
 
 import re
 from collections.abc import Iterator
@@ -23,8 +23,8 @@ def browser() -> Iterator[Browser]:
 
 
 @contextmanager
-def beside(context: AbstractContextManager[None]) -> Iterator[None]:
-    """Entered and left in a thread of its own: playwright's loop runs in this one."""
+def in_other_thread(context: AbstractContextManager[None]) -> Iterator[None]:
+    """Enter and leave the context in another thread, because playwright's event loop runs in this one."""
     with ThreadPoolExecutor(1) as pool:
         pool.submit(context.__enter__).result()
         try:
@@ -41,7 +41,7 @@ def test_a_tournament_is_made_and_run_from_the_browser(
     token = server.token(owner)
     bots = {f"{owner}-one": "random", f"{owner}-two": "first-free"}
     with (
-        beside(bots_online(server.address, token, **bots)),
+        in_other_thread(bots_online(server.address, token, **bots)),
         page_in(browser, site.address, java_script_enabled=scripts) as page,
     ):
         page.goto("/organise")
@@ -67,7 +67,7 @@ def test_a_tournament_is_made_and_run_from_the_browser(
             while not page.locator(".state.finished").count():
                 page.reload()
         expect(page.locator(".state.finished")).to_be_visible()
-        # A knockout has its winner: there is nothing to add.
+        # A finished knockout cannot be extended.
         expect(page.get_by_role("button", name="Add")).to_have_count(0)
         page.get_by_role("link", name="My page").click()
         page.get_by_role("navigation", name="My page").get_by_role("link", name="Tournaments").click()
@@ -77,9 +77,7 @@ def test_a_tournament_is_made_and_run_from_the_browser(
         assert page.context.cookies() == []
 
 
-def test_a_wrong_field_says_so_next_to_itself_in_the_words_of_the_form(
-    server: ServerUnderTest, site: Site, browser: Browser
-) -> None:
+def test_the_error_of_a_wrong_field_is_shown_next_to_it(server: ServerUnderTest, site: Site, browser: Browser) -> None:
     with page_in(browser, site.address) as page:
         page.context.add_cookies([{"name": "noughts_token", "value": server.token("ada"), "url": site.address}])
         page.goto("/organise")
@@ -87,7 +85,7 @@ def test_a_wrong_field_says_so_next_to_itself_in_the_words_of_the_form(
         name.fill("Spring Cup!")
         page.get_by_label("On the clock").fill("")
         page.get_by_role("button", name="Create the tournament").click()
-        # The server's own limit of the name, and then one of the form.
+        # The form refuses the increment without a base time; then the server refuses the name.
         for field, words in (
             (increment, "Expected a base time (On the clock), to which the increment is added."),
             (name, "Expected 1 to 63 characters from a-z, 0-9 and -."),

@@ -1,4 +1,4 @@
-"""Pages as they come from the site, without a browser: what stands in them, what they may load, and their errors."""
+"""Pages as the site sends them, without a browser: their content, their policy, their sizes and their errors."""
 
 import asyncio
 import gzip
@@ -34,12 +34,12 @@ from tests.support.processes import eventually
 from tests.support.site import PATIENCE, Site, live_game, site_of
 
 ATOM = "{http://www.w3.org/2005/Atom}"
-# Bytes as sent: a page, and all static files together. A page loads only some of them and stays under 60 kB.
 HEAVIEST = 56_000
+"""Largest number of compressed bytes of a page and all static files together; a page loads only some of them."""
 
 
 class Links(HTMLParser):
-    """The links and resources of a page, and its breaches of the policy that it is sent with."""
+    """The links and resources of a page, and inline scripts and styles, which its policy forbids."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -50,16 +50,16 @@ class Links(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        given = dict(attributes)
+        values = dict(attributes)
         if tag == "a":
-            self.pages.add(given["href"] or "")
-        if tag in ("script", "img") and given.get("src"):
-            self.loaded.add(given["src"] or "")
-        if tag == "link" and given["rel"] in ("stylesheet", "icon"):
-            self.loaded.add(given["href"] or "")
-        if tag == "style" or "style" in given or any(name.startswith("on") for name in given):
+            self.pages.add(values["href"] or "")
+        if tag in ("script", "img") and values.get("src"):
+            self.loaded.add(values["src"] or "")
+        if tag == "link" and values["rel"] in ("stylesheet", "icon"):
+            self.loaded.add(values["href"] or "")
+        if tag == "style" or "style" in values or any(name.startswith("on") for name in values):
             self.inline.append(f"{tag} {attributes}")
-        if tag == "script" and not given.get("src") and given.get("type") != "application/json":
+        if tag == "script" and not values.get("src") and values.get("type") != "application/json":
             self.inline.append("script")
         if tag not in ("meta", "link", "img", "input", "br", "wbr", "path", "rect", "circle"):
             self.open.append(tag)
@@ -71,28 +71,28 @@ class Links(HTMLParser):
 
 @pytest.fixture(scope="module")
 def pages(site: Site) -> dict[str, Links]:
-    """All pages that can be reached from the start page, but one game and one opening, and not the documentation."""
-    found: dict[str, Links] = {}
+    """All pages that links lead to from the start page: of games and of openings only one, and no documentation."""
+    links_by_path: dict[str, Links] = {}
     waiting = ["/"]
     kinds: set[str] = set()
     while waiting:
         path = waiting.pop()
         kind = re.sub(r"games/\d+", "games/N", path.partition("?")[0])
-        if path in found or (kind in kinds and ("games/N" in kind or kind in ("/explorer", "/puzzles"))):
+        if path in links_by_path or (kind in kinds and ("games/N" in kind or kind in ("/explorer", "/puzzles"))):
             continue
         kinds.add(kind)
         answer = site.get(path)
         assert answer.status == 200, (path, answer.text)
         if answer.headers["content-type"].startswith("text/html"):
-            found[path] = Links(answer.text)
-            waiting += [each.partition("#")[0] for each in found[path].pages if re.match("/(?!docs/)", each)]
+            links_by_path[path] = Links(answer.text)
+            waiting += [each.partition("#")[0] for each in links_by_path[path].pages if re.match("/(?!docs/)", each)]
         else:
-            found[path] = Links("")
-    return found
+            links_by_path[path] = Links("")
+    return links_by_path
 
 
 @pytest.mark.processes  # it fetches pictures that a process draws
-def test_every_link_leads_somewhere_and_no_page_breaks_its_policy(pages: dict[str, Links]) -> None:
+def test_every_link_leads_to_a_page_and_no_page_breaks_its_policy(pages: dict[str, Links]) -> None:
     assert {"/", "/tournaments", "/leaderboard", "/bots", "/bots/pascal", "/tournaments.atom"} <= set(pages)
     assert any(path.endswith("/embed") for path in pages)
     assert any("/against/" in path for path in pages)
@@ -105,15 +105,15 @@ def test_every_link_leads_somewhere_and_no_page_breaks_its_policy(pages: dict[st
 
 @pytest.mark.processes
 def test_pages_describe_themselves_to_search_engines_and_previews(site: Site, cup: str) -> None:
-    described = set()
+    descriptions = set()
     for path in ("/", f"/{cup}", f"/{cup}/games", f"/{cup}/games/1", "/bots/pascal", "/leaderboard", "/play"):
         tags = dict(re.findall(r'<meta (?:name|property)="([^"]+)" content="([^"]+)">', site.get(path).text))
         assert tags["og:url"] == site.address + path
         assert tags["og:description"] == tags["description"]
         assert tags["og:title"]
         assert site.get(tags["og:image"].removeprefix(site.address)).headers["content-type"] == "image/png"
-        described.add(tags["description"])
-    assert len(described) == 7
+        descriptions.add(tags["description"])
+    assert len(descriptions) == 7
     game = site.get(f"/api/v1/{cup}/games/1").document["game"]
     text = site.get(f"/{cup}/games/1").text
     assert f"{game['first']} against {game['second']}, Noughts and crosses: {game['result']}, " in text
@@ -133,21 +133,21 @@ def test_answers_are_compressed_and_events_are_not(site: Site, cup: str) -> None
 def test_an_unchanged_page_is_not_sent_again(site: Site, cup: str) -> None:
     for path in (f"/{cup}", f"/{cup}/games/1", "/bots"):
         tag = site.get(path).headers["etag"]
-        again = site.get(path, if_none_match=tag, accept_encoding="gzip")
-        assert (again.status, again.body, again.headers["etag"]) == (304, b"", tag)
+        cached_answer = site.get(path, if_none_match=tag, accept_encoding="gzip")
+        assert (cached_answer.status, cached_answer.body, cached_answer.headers["etag"]) == (304, b"", tag)
         assert site.get(path, if_none_match='W/"else"').status == 200
 
 
 def test_only_parts_of_a_tournament_that_changed_are_sent(site: Site, cup: str) -> None:
-    found = re.findall(r'<div data-part="(\w+)" data-tag="(\w+)">', site.get(f"/{cup}").text)
-    tags = {name: f'"{tag}"' for name, tag in found}
+    names_and_tags = re.findall(r'<div data-part="(\w+)" data-tag="(\w+)">', site.get(f"/{cup}").text)
+    tags = {name: f'"{tag}"' for name, tag in names_and_tags}
     assert {"facts", "standings", "crosstable", "faults"} <= set(tags)
     everything = site.get(f"/{cup}/parts")
-    assert re.findall(r'<div data-part="(\w+)" data-tag="(\w+)">', everything.text) == found
+    assert re.findall(r'<div data-part="(\w+)" data-tag="(\w+)">', everything.text) == names_and_tags
     assert site.get(f"/{cup}/parts", if_none_match=", ".join(tags.values())).status == 304
     del tags["standings"]
-    some = site.get(f"/{cup}/parts", if_none_match=", ".join(tags.values()))
-    assert re.findall(r'data-part="(\w+)"', some.text) == ["standings"]
+    changed_parts = site.get(f"/{cup}/parts", if_none_match=", ".join(tags.values()))
+    assert re.findall(r'data-part="(\w+)"', changed_parts.text) == ["standings"]
 
 
 def test_programs_find_the_icon_and_the_rules_for_robots(site: Site) -> None:
@@ -159,7 +159,7 @@ def test_programs_find_the_icon_and_the_rules_for_robots(site: Site) -> None:
 
 
 @pytest.mark.processes
-def test_no_page_with_all_that_it_loads_is_heavy(site: Site, pages: dict[str, Links]) -> None:
+def test_every_page_with_all_that_it_loads_is_small(site: Site, pages: dict[str, Links]) -> None:
     _, files = static_files()
     everything = sum(len(gzip.compress(body)) for _, body in files.values())
     own = [path for path in pages if "/api/" not in path and ".png" not in path]
@@ -178,7 +178,7 @@ def test_static_files_are_cached_for_a_year_by_content(site: Site) -> None:
     assert site.get(f"/static/{version}/..%2fapp.py").status == 404
 
 
-def test_browsers_are_told_to_load_nothing_from_elsewhere(site: Site, cup: str) -> None:
+def test_policy_forbids_resources_of_other_sites(site: Site, cup: str) -> None:
     headers = site.get("/").headers
     assert "default-src 'none'" in headers["content-security-policy"]
     assert "unsafe" not in headers["content-security-policy"]
@@ -200,7 +200,7 @@ def test_a_tournament_page_has_error_bars_and_a_linked_crosstable(site: Site, cu
     assert len(re.findall(rf'href="/{cup}/games/\d"', games)) == 8
 
 
-def test_a_page_of_a_game_that_goes_on_shows_its_moves(server: ServerUnderTest, site: Site) -> None:
+def test_page_of_a_running_game_contains_the_game(server: ServerUnderTest, site: Site) -> None:
     with live_game(server, site) as game:
         text = site.get(f"/{game.name}").text
         assert "First" in text
@@ -236,28 +236,28 @@ def test_leaderboard_names_its_view_and_exports_it(site: Site) -> None:
     assert site.get("/leaderboard?view=elo").status == 400
 
 
-def test_filters_under_their_old_names_lead_to_the_new_ones(site: Site) -> None:
-    moved = site.get("/leaderboard?variant=tictactoe&online=true&sure=true&search=pascal")
-    assert moved.status == 308
-    there = "/leaderboard?variant=tictactoe&online_only=true&exclude_provisional=true&search=pascal"
-    assert moved.headers["location"] == there
-    assert 'name="online_only" value="true" checked' in site.get(there).text
+def test_old_names_of_filters_redirect_to_the_new_ones(site: Site) -> None:
+    redirect = site.get("/leaderboard?variant=tictactoe&online=true&sure=true&search=pascal")
+    assert redirect.status == 308
+    new_address = "/leaderboard?variant=tictactoe&online_only=true&exclude_provisional=true&search=pascal"
+    assert redirect.headers["location"] == new_address
+    assert 'name="online_only" value="true" checked' in site.get(new_address).text
     assert site.get("/bots?online=true").headers["location"] == "/bots?online_only=true"
 
 
-class Counting(Upstream):
-    """Counts the calls to the server."""
+class CountingUpstream(Upstream):
+    """A connection to the server that counts its calls."""
 
     calls = 0
 
-    async def call(self, *arguments: Any, **named: Any) -> Any:
+    async def call(self, *arguments: Any, **keywords: Any) -> Any:
         self.calls += 1
-        return await super().call(*arguments, **named)
+        return await super().call(*arguments, **keywords)
 
 
 async def test_visitors_of_the_home_page_share_its_calls(server: ServerUnderTest) -> None:
     async with asyncio.TaskGroup() as tasks:
-        upstream = Counting(server.address, Dialling())
+        upstream = CountingUpstream(server.address, Dialling())
         hub = Hub(upstream, tasks)
         page = FrontPage(upstream, hub)
         first, *others = await asyncio.gather(*(page.content() for _ in range(20)))
@@ -267,15 +267,15 @@ async def test_visitors_of_the_home_page_share_its_calls(server: ServerUnderTest
         await upstream.close()
 
 
-class Lacking(Upstream):
-    """A server that refuses one method."""
+class RefusingUpstream(Upstream):
+    """A connection to the server on which calls of one method fail."""
 
     refused = ""
 
-    async def call(self, method: Any, request: Any, *arguments: Any, **named: Any) -> Any:
+    async def call(self, method: Any, request: Any, *arguments: Any, **keywords: Any) -> Any:
         if type(request).__name__ == f"{self.refused}Request":
             raise Failure(502, "refused")
-        return await super().call(method, request, *arguments, **named)
+        return await super().call(method, request, *arguments, **keywords)
 
 
 @pytest.mark.parametrize(
@@ -284,29 +284,29 @@ class Lacking(Upstream):
 )
 async def test_home_page_lacks_only_the_part_that_fails(server: ServerUnderTest, refused: str) -> None:
     async with asyncio.TaskGroup() as tasks:
-        upstream = Lacking(server.address, Dialling())
+        upstream = RefusingUpstream(server.address, Dialling())
         upstream.refused = refused
         hub = Hub(upstream, tasks)
-        shown = await FrontPage(upstream, hub).content()
-        assert shown["status"] or refused == "GetStatus"
-        assert shown["tournaments"] or refused == "ListTournaments"
-        assert shown["finished"] or refused in ("ListGames", "GetTournament", "ListTournaments")
+        content = await FrontPage(upstream, hub).content()
+        assert content["status"] or refused == "GetStatus"
+        assert content["tournaments"] or refused == "ListTournaments"
+        assert content["finished"] or refused in ("ListGames", "GetTournament", "ListTournaments")
         views = Views(static_files()[0], signing_in=False, playing=False, public_url="")
         request = Request({"type": "http", "method": "GET", "path": "/", "headers": [], "query_string": b""})
-        assert await views.text(request, "home.html.jinja", **shown)
+        assert await views.text(request, "home.html.jinja", **content)
         hub.close()
         await upstream.close()
 
 
-def test_a_game_tells_how_its_opening_came_about(server: ServerUnderTest, site: Site) -> None:
+def test_page_of_a_game_says_how_its_opening_was_agreed(server: ServerUnderTest, site: Site) -> None:
     server.match("fives", "random", variant="gomoku+swap2", games=1)
-    listed = site.get("/api/v1/tournaments").document["tournaments"]
-    name = next(each["name"] for each in listed if each["variant"] == "gomoku+swap2")
-    agreed = site.get(f"/api/v1/{name}/games/1").document["game"]["agreement"]
+    tournaments = site.get("/api/v1/tournaments").document["tournaments"]
+    name = next(each["name"] for each in tournaments if each["variant"] == "gomoku+swap2")
+    agreement = site.get(f"/api/v1/{name}/games/1").document["game"]["agreement"]
     words = re.search('<p id="opening" class="note">(.*?)</p>', site.get(f"/{name}/games/1").text)
     assert words
-    assert words[1].startswith(f"Swap2: {agreed['opener']} put the first three stones")
-    assert ("added two" in words[1]) == (agreed["stones"] == 5)
+    assert words[1].startswith(f"Swap2: {agreement['opener']} put the first three stones")
+    assert ("added two" in words[1]) == (agreement["stones"] == 5)
 
 
 class Thinker(Bot):
@@ -349,7 +349,7 @@ def test_the_start_page_works_without_scripts(server: ServerUnderTest, site: Sit
         ("/tournaments/%3Cscript%3Ealert(1)", 404, "&lt;script&gt;"),
     ],
 )
-def test_errors_have_a_page_in_our_words(site: Site, path: str, status: int, words: str) -> None:
+def test_errors_have_a_page_with_a_message(site: Site, path: str, status: int, words: str) -> None:
     answer = site.get(path)
     assert answer.status == status, answer.text
     assert words in answer.text
@@ -357,8 +357,8 @@ def test_errors_have_a_page_in_our_words(site: Site, path: str, status: int, wor
     assert "Start page" in answer.text
 
 
-def test_without_its_server_the_site_says_so_and_comes_back() -> None:
-    with site_of("127.0.0.1:1") as alone:
+def test_without_its_server_the_site_says_so_and_retries() -> None:
+    with site_of("127.0.0.1:1") as alone:  # no server listens on this port
         page = alone.get("/tournaments")
         assert (page.status, page.headers["retry-after"]) == (503, "3")
         assert "cannot be reached: nothing listens there" in page.text
@@ -409,23 +409,23 @@ def test_an_unknown_variant_has_no_board() -> None:
     }
 
 
-def test_the_interval_of_a_score_is_wilsons() -> None:
+def test_the_interval_of_a_score_is_wilsons_interval() -> None:
     assert score_interval(0, 0, 0) is None
-    # Ten wins of ten: 0.722 to 1, as in the tables.
+    # Wilson's interval of 10 wins of 10 is 0.722 to 1 in published tables.
     share, low, high = score_interval(10, 0, 0) or (0, 0, 0)
     assert (share, round(low, 3), round(high, 3)) == (1.0, 0.722, 1.0)
-    # 40 of 100: 0.309 to 0.498.
+    # The interval of 40 points of 100 is 0.309 to 0.498.
     share, low, high = score_interval(30, 20, 50) or (0, 0, 0)
     assert (share, round(low, 3), round(high, 3)) == (0.4, 0.309, 0.498)
 
 
-def rated(games: int, rating: float, error95: float) -> dict[str, Any]:
+def rating_point(games: int, rating: float, error95: float) -> dict[str, Any]:
     return {"games": games, "rating": rating, "error95": error95}
 
 
 def test_a_rating_line_needs_two_points_and_stays_in_its_picture() -> None:
-    assert rating_line([rated(1, 1500.0, 600.0)]) is None
-    points = [rated(1, 1500.0, 600.0), rated(2, 1520.0, 500.0), rated(1000, 1500.0, 58.0)]
+    assert rating_line([rating_point(1, 1500.0, 600.0)]) is None
+    points = [rating_point(1, 1500.0, 600.0), rating_point(2, 1520.0, 500.0), rating_point(1000, 1500.0, 58.0)]
     line = rating_line(points, [(2, "second"), (2000, "later")])
     assert line is not None
     assert line.words == (
@@ -439,26 +439,26 @@ def test_a_rating_line_needs_two_points_and_stays_in_its_picture() -> None:
         assert 0 <= float(y) <= 220
     for axis in ("up", "across"):
         assert len(re.findall(rf'class="{axis}"[^>]*>[^<]', line.svg)) >= 3
-    assert rating_line([rated(5, 1500.0, 0.0), rated(5, 1500.0, 0.0)]) is not None
+    assert rating_line([rating_point(5, 1500.0, 0.0), rating_point(5, 1500.0, 0.0)]) is not None
 
 
 def test_a_tournaments_page_has_faults_and_rounds(server: ServerUnderTest, site: Site) -> None:
     token = server.token("ada")
     cookie = f"noughts_token={token}"
     form = {"csrf": Visitor(token).csrf}
-    made = site.post("/organise", {**form, "id": "open", "schedule": "swiss", "rounds": "2"}, cookie=cookie)
-    place = made.headers["location"]
+    created = site.post("/organise", {**form, "id": "open", "schedule": "swiss", "rounds": "2"}, cookie=cookie)
+    path = created.headers["location"]
     bots = {"one": "random", "two": "first-free", "three": "pascal"}
-    with bots_online(server.address, token, broken=Taken(), **bots):
+    with bots_online(server.address, token, broken=SameCellBot(), **bots):
         for bot in (*bots, "broken"):
-            assert site.post(f"{place}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie).status == 303
-        assert site.post(f"{place}/start", form, cookie=cookie).status == 303
-        eventually(lambda: "finished" in site.get(place).text)
-    rounds = site.get(f"{place}?tab=rounds").text
+            assert site.post(f"{path}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie).status == 303
+        assert site.post(f"{path}/start", form, cookie=cookie).status == 303
+        eventually(lambda: "finished" in site.get(path).text)
+    rounds = site.get(f"{path}?tab=rounds").text
     assert "Round 2" in rounds
     assert "Round 1" in rounds
-    assert "round</span> 2</th>" in site.get(f"{place}?tab=chart").text
-    text = site.get(place).text
+    assert "round</span> 2</th>" in site.get(f"{path}?tab=chart").text
+    text = site.get(path).text
     faults = text.partition('id="faults"')[2].partition("</section>")[0]
     assert faults.count("illegal move") == 4
     statistics = site.get("/bots/broken").text.partition('id="endings"')[2]
@@ -479,22 +479,24 @@ def test_a_bots_page_has_results_by_opponent_endings_and_times(site: Site) -> No
 def test_accuracy_is_shown_with_its_decisions_from_30_on() -> None:
     with serving(heartbeat=60.0, grace=60.0) as server, site_of(server.address) as site:
 
-        def judged(games: int) -> dict[str, tuple[int, int]]:
+        def judged_counts(games: int) -> dict[str, tuple[int, int]]:
             """Return the decisions and blunders of each bot, once the server has judged all these games."""
             server.match("pascal", "random", games=games, seed=3)
 
             def rows() -> list[dict[str, Any]]:
-                found: list[dict[str, Any]] = site.get("/api/v1/leaderboards/tictactoe/untimed").document["rows"]
-                return found
+                rows_found: list[dict[str, Any]] = site.get("/api/v1/leaderboards/tictactoe/untimed").document["rows"]
+                return rows_found
 
-            found = eventually(rows, lambda rows: rows and all(row["judged_games"] == row["games"] for row in rows))
-            return {row["bot"].removeprefix("bots/"): (row["decisions"], row["blunders"]) for row in found}
+            rows_found = eventually(
+                rows, lambda rows: rows and all(row["judged_games"] == row["games"] for row in rows)
+            )
+            return {row["bot"].removeprefix("bots/"): (row["decisions"], row["blunders"]) for row in rows_found}
 
-        assert all(0 < decisions < 30 for decisions, _ in judged(8).values())
+        assert all(0 < decisions < 30 for decisions, _ in judged_counts(8).values())
         for bot in ("pascal", "random"):
             assert "Accuracy unknown (fewer than 30 decisions)" in site.get(f"/bots/{bot}").text
         assert ">accuracy</th>" not in site.get("/leaderboard").text
-        for bot, (decisions, blunders) in judged(60).items():
+        for bot, (decisions, blunders) in judged_counts(60).items():
             assert decisions >= 30
             share = f"{100 * (1 - blunders / decisions):.1f} %"
             assert f"Accuracy {share}: {blunders} blunder" in site.get(f"/bots/{bot}").text
@@ -515,7 +517,7 @@ def test_bots_are_searched_by_name(site: Site) -> None:
     assert "No bot in this list matches the filters" in site.get("/leaderboard?search=zzz").text
 
 
-def test_long_standings_come_in_parts(site: Site, cup: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_standings_are_split_into_pages(site: Site, cup: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tournament, "_ROWS_OF_STANDINGS", 1)
     first, second = (site.get(f"/{cup}{query}").text for query in ("?tab=standings", "?tab=standings&row=2"))
     assert ">Next<" in first
@@ -525,15 +527,15 @@ def test_long_standings_come_in_parts(site: Site, cup: str, monkeypatch: pytest.
     assert site.get(f"/{cup}?row=x").status == 200
 
 
-class Taken(Bot):
-    """Plays the same cell again."""
+class SameCellBot(Bot):
+    """A bot that always plays cell 0, also if it is taken."""
 
     def choose(self, position: Position) -> int:
         return 0
 
 
-class Refusing(grpc.GenericRpcHandler):
-    """A server that answers every call with one status, or not at all."""
+class OneStatusServer(grpc.GenericRpcHandler):
+    """A gRPC server that answers every call with one status, or not at all."""
 
     def __init__(self, code: grpc.StatusCode | None) -> None:
         self._code = code
@@ -549,9 +551,10 @@ class Refusing(grpc.GenericRpcHandler):
 
 
 @asynccontextmanager
-async def refusing(code: grpc.StatusCode | None) -> AsyncIterator[str]:
+async def server_with_status(code: grpc.StatusCode | None) -> AsyncIterator[str]:
+    """The address of a server that answers every call with this status; None: it does not answer."""
     server = grpc.aio.server()
-    server.add_generic_rpc_handlers((Refusing(code),))
+    server.add_generic_rpc_handlers((OneStatusServer(code),))
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
     yield f"127.0.0.1:{port}"
@@ -571,11 +574,11 @@ async def refusing(code: grpc.StatusCode | None) -> AsyncIterator[str]:
         (None, 504, "did not answer"),
     ],
 )
-def test_whatever_a_server_answers_has_a_page(
+def test_every_status_of_the_server_has_a_page(
     code: grpc.StatusCode | None, status: int, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(upstream_module, "DEADLINE_SECONDS", 0.5)
-    with open_in_thread(refusing(code)) as address, site_of(address) as site:
+    with open_in_thread(server_with_status(code)) as address, site_of(address) as site:
         page = site.get("/bots")
         document = site.get("/api/v1/bots")
     assert (page.status, document.status, document.document["error"]["status"]) == (status, status, status)
@@ -583,7 +586,7 @@ def test_whatever_a_server_answers_has_a_page(
     assert "Start page" in page.text
 
 
-def test_a_mistake_of_the_sites_own_has_a_page_that_tells_nothing_else(
+def test_an_internal_error_of_the_site_has_a_page_without_details(
     server: ServerUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
@@ -598,13 +601,13 @@ def test_a_mistake_of_the_sites_own_has_a_page_that_tells_nothing_else(
 
 
 @pytest.mark.parametrize("path", ["/tournaments/cup/start", "/tournaments/cup/games.png", "/challenges", "/signout"])
-def test_address_of_a_form_is_no_page(site: Site, path: str) -> None:
+def test_address_of_a_form_is_not_a_page(site: Site, path: str) -> None:
     answer = site.get(path)
     assert answer.status == 404
     assert "There is no such page." in answer.text
 
 
-def test_what_is_sent_to_a_page_that_is_only_read_is_refused(site: Site) -> None:
+def test_form_sent_to_a_read_only_page_is_refused(site: Site) -> None:
     answer = site.post("/bots", {})
     assert (answer.status, answer.headers["allow"]) == (405, "GET, HEAD")
     assert "This address is read-only." in answer.text
@@ -624,23 +627,23 @@ def test_openings_of_a_game_are_those_of_its_rating_list(site: Site, server: Ser
 def test_the_opening_explorer_leads_through_positions_without_scripts(site: Site) -> None:
     # Other tests do not play this variant.
     route = "/api/v1/leaderboards/connect4/untimed/openings"
-    found = eventually(lambda: site.get(route).document, lambda answer: answer["moves"] and not answer["waiting"])
+    openings = eventually(lambda: site.get(route).document, lambda answer: answer["moves"] and not answer["waiting"])
     page = site.get("/explorer?variant=connect4").text
-    games = sum(sum(move["score"].values()) for move in found["moves"])
+    games = sum(sum(move["score"].values()) for move in openings["moves"])
     assert f"{games} games" in page
     assert "Games with this position" in page
-    for move in found["moves"]:
+    for move in openings["moves"]:
         for cell in move["cells"]:
             link = f"/explorer?variant=connect4&amp;time_class=untimed&amp;moves={cell}"
             assert f'href="{link}"' in page
-    deeper = site.get("/explorer?variant=tictactoe&moves=4,0").text
-    assert re.findall(r"<li><a [^>]*>(\d\. \w\d)</a>", deeper) == ["1. b2", "2. a3"]
+    page_after_two_moves = site.get("/explorer?variant=tictactoe&moves=4,0").text
+    assert re.findall(r"<li><a [^>]*>(\d\. \w\d)</a>", page_after_two_moves) == ["1. b2", "2. a3"]
     as_csv = site.get(f"{route}?format=csv").text
     assert as_csv.startswith("cells,score_wins,score_draws,score_losses\r\n")
     # A list without games gives way to one that has some.
     assert "Connect Four, no clock" in site.get("/explorer?variant=connect4&time_class=bullet").text
-    over = site.get("/explorer?variant=tictactoe&moves=0,3,1,4,2").text
-    assert "/explorer?variant=tictactoe&amp;time_class=untimed&amp;moves=0,3,1,4,2," not in over
-    for wrong in ("4,4", "9", "x", "1,2,3,4,5,6,7,8,0,1,2,3,4"):
-        assert site.get(f"/explorer?variant=tictactoe&moves={wrong}").status == 400
+    page_of_ended_game = site.get("/explorer?variant=tictactoe&moves=0,3,1,4,2").text
+    assert "/explorer?variant=tictactoe&amp;time_class=untimed&amp;moves=0,3,1,4,2," not in page_of_ended_game
+    for moves in ("4,4", "9", "x", "1,2,3,4,5,6,7,8,0,1,2,3,4"):
+        assert site.get(f"/explorer?variant=tictactoe&moves={moves}").status == 400
     assert site.get("/explorer?variant=nothing").status == 400

@@ -1,4 +1,4 @@
-"""Tables of visitors: each address has its share of them."""
+"""Limits of the tables at which visitors play, for each address."""
 
 import asyncio
 
@@ -14,7 +14,7 @@ from tests.support.site import PATIENCE
 pytestmark = pytest.mark.processes
 
 
-async def test_visitor_who_asks_for_many_tables_at_once_gets_no_more(server: ServerUnderTest) -> None:
+async def test_visitor_who_asks_for_many_tables_at_once_gets_one(server: ServerUnderTest) -> None:
     wish = Wish("house:random", "tictactoe", "you", "begins", types_pb2.TimeControl())
     settings = TableSettings(most=4, address_most=2, kept=0.0, pause=0.0)
     async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
@@ -22,8 +22,8 @@ async def test_visitor_who_asks_for_many_tables_at_once_gets_no_more(server: Ser
         rooms = PlayRooms(upstream, tasks, server.token("crowd"), settings)
         for number in range(4):
             await rooms.open(wish, f"192.0.2.{number}")
-        opened = await asyncio.gather(*(rooms.open(wish, "192.0.2.9") for _ in range(8)), return_exceptions=True)
-        assert sum(isinstance(each, PlayRoom) for each in opened) == 1
+        answers = await asyncio.gather(*(rooms.open(wish, "192.0.2.9") for _ in range(8)), return_exceptions=True)
+        assert sum(isinstance(each, PlayRoom) for each in answers) == 1
         await rooms.close()
         await upstream.close()
 

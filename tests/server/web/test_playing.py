@@ -1,4 +1,4 @@
-"""Games in a real browser: won, lost and drawn, by mouse, keyboard and touch, alone and with another person."""
+"""Games that visitors play in a real browser, by mouse, keyboard and touch, against bots and other persons."""
 
 import asyncio
 import re
@@ -32,7 +32,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def tables(server: ServerUnderTest) -> Iterator[Site]:
-    """A site where one can play."""
+    """A site on which visitors can play, with many tables and without pauses of its bots."""
     settings = TableSettings(most=20, address_most=20, address_games=60, pause=0.0)
     with site_of(server.address, token=server.token("site"), tables=settings) as running:
         yield running
@@ -42,7 +42,8 @@ def choose_opponent(page: Page, opponent: str) -> None:
     page.locator(f"[name=opponent][value='{opponent}']").check()
 
 
-def sit_down(page: Page, opponent: str, *, variant: str = "tictactoe", begins: str = "you") -> None:
+def start_game(page: Page, opponent: str, *, variant: str = "tictactoe", begins: str = "you") -> None:
+    """Fill in the form for a game, and wait until the board is shown."""
     page.goto("/play")
     choose_opponent(page, opponent)
     page.get_by_label("Variant").fill(variant)
@@ -51,65 +52,65 @@ def sit_down(page: Page, opponent: str, *, variant: str = "tictactoe", begins: s
     expect(page.locator("#status")).not_to_have_text("")
 
 
-def test_marks_are_chosen_apart_from_who_begins(tables: Site, browser: Browser) -> None:
+def test_mark_does_not_depend_on_who_moves_first(tables: Site, browser: Browser) -> None:
     with page_in(browser, tables.address) as page:
         page.goto("/play")
         page.get_by_label("My mark").select_option("o")
         choose_opponent(page, "house:first-free")
         page.locator("#begins-you").check()
         page.get_by_role("button", name="Play").click()
-        told(page, "Your turn: you are O.")
+        expect_status(page, "Your turn: you are O.")
         page.get_by_role("button", name="b2, free").click()
         expect(page.get_by_role("button", name="b2, O")).to_be_visible()
         expect(page.locator("#board .stone.nought[data-cell='4']")).to_be_visible()
         expect(page.get_by_role("button", name="a3, X")).to_be_visible()
-        # A game that is live is not abandoned by a slip.
+        # The page asks before it abandons a live game.
         page.get_by_role("button", name="Swap sides").click()
         page.get_by_role("button", name="No, go back").click()
         expect(page.get_by_role("button", name="b2, O")).to_be_visible()
         page.get_by_role("button", name="Swap sides").click()
         page.get_by_role("dialog", name="Abandon this game").get_by_role("button", name="New game").click()
-        told(page, "Your turn: you are O.")
+        expect_status(page, "Your turn: you are O.")
         expect(page.locator("#board .stone.cross[data-cell='0']")).to_be_visible()
 
 
-def click(page: Page, *names: str) -> None:
-    """Plays these cells, each when it is the person's turn."""
+def play_cells(page: Page, *names: str) -> None:
+    """Click these cells, each as soon as it is this visitor's turn."""
     for name in names:
         expect(page.locator("#board svg.open")).to_be_visible()
         page.get_by_role("button", name=f"{name}, free", exact=True).click()
         expect(page.get_by_role("button", name=re.compile(rf"^{name}, [XO]$"))).to_be_visible()
 
 
-def told(page: Page, words: str) -> None:
+def expect_status(page: Page, words: str) -> None:
     expect(page.locator("#status")).to_have_text(words)
 
 
-def test_a_game_is_won_by_mouse_and_its_line_is_green(tables: Site, browser: Browser) -> None:
+def test_winning_line_is_green_and_losing_line_is_red(tables: Site, browser: Browser) -> None:
     with page_in(browser, tables.address) as page:
-        sit_down(page, "house:first-free")
-        told(page, "Your turn: you are X.")
-        # It plays the first free cells: a3, then b3, in the upper row.
-        click(page, "a1", "b1", "c1")
-        told(page, "You have won.")
+        start_game(page, "house:first-free")
+        expect_status(page, "Your turn: you are X.")
+        # The bot plays the first free cells: a3, then b3, in the upper row.
+        play_cells(page, "a1", "b1", "c1")
+        expect_status(page, "You have won.")
         expect(page.locator(".won")).to_have_count(3)
         assert "lost" not in (page.locator("#board svg.board").get_attribute("class") or "")
         green = page.evaluate("getComputedStyle(document.querySelector('.won')).fill")
-        # And then lost: the same house begins, and has the upper row when nobody stops it.
+        # Then the bot moves first and completes the upper row.
         page.get_by_role("button", name="Swap sides").click()
-        told(page, "Your turn: you are O.")
-        click(page, "a1", "b1")
-        told(page, "first-free has won.")
+        expect_status(page, "Your turn: you are O.")
+        play_cells(page, "a1", "b1")
+        expect_status(page, "first-free has won.")
         expect(page.locator("#status")).to_have_class("outcome ended lost")
         expect(page.locator("svg.board.lost .won")).to_have_count(3)
         red = page.evaluate("getComputedStyle(document.querySelector('.won')).fill")
         assert (green, red) == ("rgb(207, 238, 213)", "rgb(246, 208, 205)")
 
 
-def test_a_game_is_drawn_by_keyboard_alone(tables: Site, browser: Browser) -> None:
+def test_a_game_can_be_played_only_by_keyboard(tables: Site, browser: Browser) -> None:
     with page_in(browser, tables.address) as page:
-        sit_down(page, "house:minimax", begins="you")
-        told(page, "Your turn: you are X.")
+        start_game(page, "house:minimax", begins="you")
+        expect_status(page, "Your turn: you are X.")
         page.locator("[role=button][tabindex='0']").focus()
         expect(page.get_by_role("button", name="b2, free")).to_be_focused()
         page.keyboard.press("Enter")
@@ -117,8 +118,8 @@ def test_a_game_is_drawn_by_keyboard_alone(tables: Site, browser: Browser) -> No
             expect(page.locator("svg.board.open, .outcome.ended")).to_have_count(1)
             if page.locator(".outcome.ended").count():
                 break
-            by_keys(page, drawing_move(page))
-        told(page, "A draw.")
+            play_by_keys(page, drawing_move(page))
+        expect_status(page, "A draw.")
         expect(page.locator(".won")).to_have_count(0)
         page.get_by_role("button", name="New game", exact=True).focus()
         page.keyboard.press("Enter")
@@ -126,7 +127,7 @@ def test_a_game_is_drawn_by_keyboard_alone(tables: Site, browser: Browser) -> No
 
 
 def drawing_move(page: Page) -> int:
-    """The perfect player's reply to what is on the board, from the rules' own search."""
+    """Return the move of the reference bot `minimax`, which plays perfectly, for the board on the page."""
     from noughts_bots.reference.specs import make_bot, parse_spec
     from noughts_referee.rules import Position, parse_variant
 
@@ -134,106 +135,106 @@ def drawing_move(page: Page) -> int:
         int(each)
         for each in page.evaluate("[...document.querySelectorAll('#board .stone')].map((s) => s.dataset.cell)")
     ]
-    chosen = make_bot(parse_spec("minimax")).choose(Position.after(parse_variant("tictactoe"), moves))
-    assert isinstance(chosen, int) or hasattr(chosen, "cell")
-    return chosen if isinstance(chosen, int) else chosen.cell
+    move = make_bot(parse_spec("minimax")).choose(Position.after(parse_variant("tictactoe"), moves))
+    assert isinstance(move, int) or hasattr(move, "cell")
+    return move if isinstance(move, int) else move.cell
 
 
-def by_keys(page: Page, wanted: int) -> None:
-    """Goes there with the arrow keys, and plays."""
-    at = page.evaluate("[...document.querySelectorAll('.cell')].indexOf(document.activeElement)")
-    assert at >= 0, "the focus has left the board"
-    for key, steps in (("ArrowDown", wanted // 3 - at // 3), ("ArrowRight", wanted % 3 - at % 3)):
-        back = {"ArrowDown": "ArrowUp", "ArrowRight": "ArrowLeft"}[key]
+def play_by_keys(page: Page, cell: int) -> None:
+    """Move the focus to a cell with the arrow keys, and play it with the space bar."""
+    focused_cell = page.evaluate("[...document.querySelectorAll('.cell')].indexOf(document.activeElement)")
+    assert focused_cell >= 0, "the focus has left the board"
+    for key, steps in (("ArrowDown", cell // 3 - focused_cell // 3), ("ArrowRight", cell % 3 - focused_cell % 3)):
+        opposite_key = {"ArrowDown": "ArrowUp", "ArrowRight": "ArrowLeft"}[key]
         for _ in range(abs(steps)):
-            page.keyboard.press(key if steps > 0 else back)
+            page.keyboard.press(key if steps > 0 else opposite_key)
     page.keyboard.press("Space")
-    expect(page.locator(f"#board .stone[data-cell='{wanted}']")).to_have_count(1)
+    expect(page.locator(f"#board .stone[data-cell='{cell}']")).to_have_count(1)
 
 
-def test_a_taken_cell_and_the_other_sides_turn_are_refused_in_words(tables: Site, browser: Browser) -> None:
+def test_a_taken_cell_is_refused_with_a_message(tables: Site, browser: Browser) -> None:
     with page_in(browser, tables.address) as page:
-        sit_down(page, "house:first-free")
-        click(page, "b2")
+        start_game(page, "house:first-free")
+        play_cells(page, "b2")
         expect(page.locator("#board svg.open")).to_be_visible()
         page.get_by_role("button", name="b2, X").click()
         expect(page.locator("#problem")).to_have_text("b2 is taken.")
         page.get_by_role("button", name="a3, O").click()
         expect(page.locator("#problem")).to_have_text("a3 is taken.")
-        # The next move is a move, and the words go.
-        click(page, "c1")
+        # A legal move removes the message.
+        play_cells(page, "c1")
         expect(page.locator("#problem")).to_have_text("")
 
 
-def test_moves_are_taken_back_and_a_game_is_given_up(tables: Site, browser: Browser) -> None:
+def test_moves_can_be_taken_back_and_a_game_resigned(tables: Site, browser: Browser) -> None:
     with page_in(browser, tables.address) as page:
-        sit_down(page, "house:first-free")
+        start_game(page, "house:first-free")
         expect(page.get_by_role("button", name="Take back")).to_be_disabled()
-        click(page, "a1", "c1")
+        play_cells(page, "a1", "c1")
         expect(page.locator("#board svg.open")).to_be_visible()
         page.get_by_role("button", name="Take back").click()
         expect(page.get_by_role("button", name="c1, free")).to_be_visible()
         expect(page.locator("#board .stone")).to_have_count(2)
-        told(page, "Your turn: you are X.")
-        click(page, "b1", "c1")
-        told(page, "You have won.")
-        # Also from a game that is over: back before the move that ended it.
+        expect_status(page, "Your turn: you are X.")
+        play_cells(page, "b1", "c1")
+        expect_status(page, "You have won.")
+        # In a game that has ended, the move that ended it can be taken back.
         page.get_by_role("button", name="Take back").click()
         expect(page.get_by_role("button", name="c1, free")).to_be_visible()
         expect(page.locator("#board .stone")).to_have_count(4)
         page.get_by_role("button", name="Resign").click()
         page.get_by_role("dialog", name="Resign this game?").get_by_role("button", name="Resign").click()
-        told(page, "first-free has won: the other side has given up.")
+        expect_status(page, "first-free has won: the other side has given up.")
 
 
 def test_two_people_play_in_two_browsers(tables: Site, browser: Browser) -> None:
     with page_in(browser, tables.address) as one, page_in(browser, tables.address) as two:
-        sit_down(one, "person")
-        told(one, "Waiting for the other person.")
+        start_game(one, "person")
+        expect_status(one, "Waiting for the other person.")
         invitation = one.locator("#invitation-link").get_attribute("href")
         assert invitation is not None
         two.goto(invitation)
-        told(one, "Your turn: you are X.")
-        told(two, "The other person is to move.")
+        expect_status(one, "Your turn: you are X.")
+        expect_status(two, "The other person is to move.")
         two.get_by_role("button", name="a1, free").click()
         expect(two.locator("#problem")).to_have_text("Wait: it is not your turn.")
         for page, name in ((one, "b2"), (two, "a1"), (one, "b3"), (two, "c3"), (one, "b1")):
-            click(page, name)
-        told(one, "You have won.")
-        told(two, "The other person has won.")
+            play_cells(page, name)
+        expect_status(one, "You have won.")
+        expect_status(two, "The other person has won.")
         expect(two.locator("svg.board.lost")).to_be_visible()
         expect(two.get_by_role("button", name="Take back")).to_have_count(0)
-        # Either begins the next one, and the other is there, too.
+        # Each of them can start the next game, in which both take part.
         two.get_by_role("button", name="Swap sides").click()
-        told(two, "Your turn: you are X.")
-        told(one, "The other person is to move.")
-        click(two, "a1")
-        told(one, "Your turn: you are O.")
+        expect_status(two, "Your turn: you are X.")
+        expect_status(one, "The other person is to move.")
+        play_cells(two, "a1")
+        expect_status(one, "Your turn: you are O.")
 
 
 def test_two_people_play_at_one_screen_by_touch(tables: Site, browser: Browser) -> None:
     phone = {"width": 390, "height": 844}
     with page_in(browser, tables.address, viewport=phone, has_touch=True, color_scheme="dark") as page:
-        sit_down(page, "screen", variant="connect4")
+        start_game(page, "screen", variant="connect4")
         for name in ("a1", "b1", "a2", "b2", "a3", "b3"):
-            # Wherever a column is touched, the disc falls to its lowest free cell.
+            # The disc falls to the lowest free cell of the column that was touched.
             page.get_by_role("button", name=re.compile(rf"^{name[0]}6, ")).tap()
             expect(page.get_by_role("button", name=re.compile(rf"^{name}, (Red|Yellow)$"))).to_be_visible()
         page.get_by_role("button", name=re.compile("^a6, ")).tap()
-        told(page, "Red has won.")
+        expect_status(page, "Red has won.")
         expect(page.locator(".won")).to_have_count(4)
         assert page.evaluate("document.documentElement.scrollWidth") <= phone["width"]
 
 
 def test_the_move_under_the_pointer_is_shown_before_it_is_played(tables: Site, browser: Browser) -> None:
     with page_in(browser, tables.address) as page:
-        sit_down(page, "house:first-free", variant="connect4")
+        start_game(page, "house:first-free", variant="connect4")
         ghost = page.locator(".ghosts .ghost")
         page.get_by_role("button", name="a4, free").hover()
         expect(ghost).to_have_attribute("data-cell", "35")
         expect(page.locator(".ghosts .column")).to_have_attribute("height", "240")
         page.get_by_role("button", name="a4, free").click()
-        # The opponent answers on it, and the next disc lies on both.
+        # The bot answers in the same column, so the next disc would lie on two others.
         expect(page.locator("#board .stone")).to_have_count(2)
         expect(ghost).to_have_attribute("data-cell", "21")
         page.mouse.move(0, 0)
@@ -245,7 +246,7 @@ def test_the_move_under_the_pointer_is_shown_before_it_is_played(tables: Site, b
 @pytest.mark.parametrize("variant", ["gomoku", "gomoku20", "qubic"])
 def test_a_large_board_fits_on_a_phone(tables: Site, browser: Browser, variant: str) -> None:
     with page_in(browser, tables.address, viewport={"width": 390, "height": 844}, has_touch=True) as page:
-        sit_down(page, "screen", variant=variant)
+        start_game(page, "screen", variant=variant)
         expect(page.locator(".cell").last).to_be_visible()
         board = page.locator("#board")
         assert board.evaluate("board => board.scrollWidth <= board.clientWidth")
@@ -253,7 +254,7 @@ def test_a_large_board_fits_on_a_phone(tables: Site, browser: Browser, variant: 
         expect(page.locator("#board .stone")).to_have_count(1)
 
 
-def test_a_bot_that_is_online_is_played_by_a_click(tables: Site, browser: Browser, server: ServerUnderTest) -> None:
+def test_an_online_bot_can_be_played(tables: Site, browser: Browser, server: ServerUnderTest) -> None:
     from tests.server.web.test_organising import beside
     from tests.support.background import bots_online
 
@@ -261,15 +262,15 @@ def test_a_bot_that_is_online_is_played_by_a_click(tables: Site, browser: Browse
         beside(bots_online(server.address, server.token("ada"), **{"ada-bot": "first-free"})),
         page_in(browser, tables.address) as page,
     ):
-        sit_down(page, "bots/ada-bot", begins="they")
-        told(page, "Your turn: you are O.")
-        click(page, "a1", "b1")
-        told(page, "ada-bot has won.")
+        start_game(page, "bots/ada-bot", begins="they")
+        expect_status(page, "Your turn: you are O.")
+        play_cells(page, "a1", "b1")
+        expect_status(page, "ada-bot has won.")
         page.get_by_role("link", name="Page of this game for spectators").click()
         expect(page.locator("#outcome")).to_contain_text("ada-bot won, 1-0")
 
 
-def test_who_comes_when_all_tables_are_taken_is_told_so(server: ServerUnderTest) -> None:
+def test_visitor_is_refused_if_all_tables_are_taken(server: ServerUnderTest) -> None:
     settings = TableSettings(most=1, pause=0.0)
     form = {"opponent": "house:random", "variant": "tictactoe", "begins": "you", "mark": "begins"}
     with site_of(server.address, token=server.token("crowded"), tables=settings) as site:
@@ -279,7 +280,7 @@ def test_who_comes_when_all_tables_are_taken_is_told_so(server: ServerUnderTest)
         assert "All 1 tables are taken." in answer.text
 
 
-def test_new_visitor_gets_the_table_that_has_had_no_move_for_long(server: ServerUnderTest) -> None:
+def test_new_visitor_gets_the_table_that_was_idle_the_longest(server: ServerUnderTest) -> None:
     settings = TableSettings(most=2, address_most=1, kept=3.0, pause=0.0)
     form = {"opponent": "house:random", "variant": "tictactoe", "begins": "you", "mark": "begins"}
     with site_of(server.address, token=server.token("full"), tables=settings, proxies=["127.0.0.1"]) as site:
@@ -293,7 +294,7 @@ def test_new_visitor_gets_the_table_that_has_had_no_move_for_long(server: Server
         assert site.post("/play", form, x_real_ip="192.0.2.4").status == 429
 
 
-def test_name_that_belongs_to_another_owner_does_not_stop_visitors(server: ServerUnderTest) -> None:
+def test_guest_names_of_another_owner_are_skipped(server: ServerUnderTest) -> None:
     form = {"opponent": "house:random", "variant": "tictactoe", "begins": "you", "mark": "begins"}
     with connected(server.address, server.token("mallory"), Dialling()) as client:
         for name in ("bots/shop-guest-1", "bots/shop-random-2"):
@@ -304,33 +305,33 @@ def test_name_that_belongs_to_another_owner_does_not_stop_visitors(server: Serve
         assert "shop-guest-3" in site.get(tables[0].headers["location"]).text
 
 
-def test_one_visitor_does_not_take_all_tables(server: ServerUnderTest) -> None:
+def test_tables_and_games_of_one_visitor_are_limited(server: ServerUnderTest) -> None:
     form = {"opponent": "house:random", "variant": "tictactoe", "begins": "you", "mark": "begins"}
     with site_of(server.address, token=server.token("greedy"), proxies=["127.0.0.1"]) as site:
-        tries = [site.post("/play", form, x_real_ip="192.0.2.1") for _ in range(3)]
-        assert [answer.status for answer in tries] == [303, 303, 429]
-        assert "You already have 2 tables" in tries[-1].text
+        answers = [site.post("/play", form, x_real_ip="192.0.2.1") for _ in range(3)]
+        assert [answer.status for answer in answers] == [303, 303, 429]
+        assert "You already have 2 tables" in answers[-1].text
         table = site.post("/play", form, x_real_ip="192.0.2.2").headers["location"]
-        told_so = []
+        statuses = []
         for _ in range(10):
             game = site.get(f"{table}/state").document["game"]
-            told_so.append(site.post(f"{table}/again", {"game": game}).status)
-        assert told_so == [200] * 9 + [429]
+            statuses.append(site.post(f"{table}/again", {"game": game}).status)
+        assert statuses == [200] * 9 + [429]
 
 
-def test_who_begins_game_after_game_is_told_to_wait(server: ServerUnderTest) -> None:
+def test_games_a_minute_are_limited(server: ServerUnderTest) -> None:
     settings = TableSettings(games_a_minute=3, pause=0.0)
     form = {"opponent": "house:random", "variant": "tictactoe", "begins": "you"}
     with site_of(server.address, token=server.token("hasty"), tables=settings) as site:
         table = site.post("/play", form).headers["location"]
-        told_so = []
+        statuses = []
         for _ in range(4):
             game = site.get(f"{table}/state").document["game"]
-            told_so.append(site.post(f"{table}/again", {"game": game}).status)
-        assert told_so == [200, 200, 429, 429]
+            statuses.append(site.post(f"{table}/again", {"game": game}).status)
+        assert statuses == [200, 200, 429, 429]
 
 
-def test_a_game_that_the_server_gave_up_is_followed_by_another(server: ServerUnderTest) -> None:
+def test_a_cancelled_game_can_be_followed_by_another(server: ServerUnderTest) -> None:
     token = server.token("left")
     form = {"opponent": "house:random", "variant": "tictactoe", "begins": "you"}
     with site_of(server.address, token=token) as site:
@@ -338,11 +339,11 @@ def test_a_game_that_the_server_gave_up_is_followed_by_another(server: ServerUnd
         game = site.get(f"{table}/state").document["game"]
         cookie, csrf = f"noughts_token={token}", {"csrf": Visitor(token).csrf}
         assert site.post(f"/{game.partition('/games')[0]}/cancel", csrf, cookie=cookie).status == 303
-        again = site.post(f"{table}/again", {"game": game}).document
-        assert again["game"] != game
+        next_game = site.post(f"{table}/again", {"game": game}).document
+        assert next_game["game"] != game
 
 
-def test_site_ends_while_a_table_is_being_opened(
+def test_site_stops_while_a_table_is_being_opened(
     server: ServerUnderTest, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     waiting = threading.Event()
@@ -364,7 +365,7 @@ def test_site_ends_while_a_table_is_being_opened(
     assert not [record for record in caplog.records if record.exc_info]
 
 
-def test_a_table_at_which_nobody_is_any_more_is_cleared(server: ServerUnderTest) -> None:
+def test_an_idle_table_is_removed(server: ServerUnderTest) -> None:
     from tests.support.processes import eventually
 
     settings = TableSettings(most=1, idle=0.5, pause=0.0)
@@ -375,7 +376,7 @@ def test_a_table_at_which_nobody_is_any_more_is_cleared(server: ServerUnderTest)
         assert site.get(first).status == 404
 
 
-def test_a_wrong_wish_is_explained_next_to_its_field(tables: Site, browser: Browser) -> None:
+def test_error_of_a_wrong_field_is_shown_next_to_it(tables: Site, browser: Browser) -> None:
     with page_in(browser, tables.address) as page:
         page.goto("/play")
         page.get_by_label("Variant").fill("chess")
@@ -422,13 +423,13 @@ def test_refused_opponent_is_explained_next_to_the_button(tables: Site, browser:
 )
 def test_pieces_are_named_by_their_colour(tables: Site, browser: Browser, variant: str, names: set[str]) -> None:
     with page_in(browser, tables.address) as page:
-        sit_down(page, "screen", variant=variant)
+        start_game(page, "screen", variant=variant)
         assert set(page.locator(".player .label").all_inner_texts()) == names
         expect(page.locator(".player .piece")).to_have_count(2)
 
 
 @pytest.mark.parametrize(
-    "changed, words",
+    "changed_fields, words",
     [
         ({"opponent": "house:nobody"}, "first-free"),
         ({"opponent": "somebody"}, "a bot, or a person"),
@@ -443,20 +444,18 @@ def test_pieces_are_named_by_their_colour(tables: Site, browser: Browser, varian
         ({"bank": "86400"}, "at most 900 seconds"),
     ],
 )
-def test_what_cannot_be_played_is_refused_and_nothing_is_left_of_it(
-    tables: Site, changed: dict[str, str], words: str
-) -> None:
-    form = {"opponent": "house:random", "variant": "tictactoe", "begins": "you", "mark": "begins", **changed}
+def test_impossible_games_are_refused(tables: Site, changed_fields: dict[str, str], words: str) -> None:
+    form = {"opponent": "house:random", "variant": "tictactoe", "begins": "you", "mark": "begins", **changed_fields}
     answer = tables.post("/play", form)
     assert answer.status in (400, 404)
     assert words in answer.text
 
 
-def test_a_move_is_for_who_has_the_key_and_the_turn(tables: Site) -> None:
-    key = tables.post(
+def test_a_move_needs_the_key_of_the_table_and_the_turn(tables: Site) -> None:
+    created = tables.post(
         "/play", {"opponent": "house:first-free", "variant": "connect4", "begins": "you", "mark": "begins"}
     )
-    table = key.headers["location"]
+    table = created.headers["location"]
     game = tables.get(f"{table}/state").document["game"]
     move = {"game": game, "cell": "38", "ply": "0"}
     assert tables.post("/play/other/move", move).status == 404
@@ -470,13 +469,13 @@ def test_a_move_is_for_who_has_the_key_and_the_turn(tables: Site) -> None:
     assert tables.post(f"{table}/move", move).status == 409
 
 
-def test_a_site_without_a_token_says_how_one_plays(site: Site) -> None:
+def test_a_site_without_a_token_says_how_to_allow_games(site: Site) -> None:
     assert "--token-file" in site.get("/play").text
     answer = site.post("/play", {"opponent": "house:random", "variant": "tictactoe", "begins": "you", "mark": "begins"})
     assert answer.status == 404
 
 
-def test_a_site_with_a_token_that_is_worthless_says_so(server: ServerUnderTest) -> None:
+def test_a_site_with_an_unknown_token_says_so(server: ServerUnderTest) -> None:
     with site_of(server.address, token="nou_worthless") as site:
         answer = site.post(
             "/play", {"opponent": "house:random", "variant": "tictactoe", "begins": "you", "mark": "begins"}

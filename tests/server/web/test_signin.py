@@ -1,4 +1,4 @@
-"""Signing in with a token, and what only those who have may do: without a browser."""
+"""Sign-in with a token, and actions that need it, tested without a browser."""
 
 from typing import Any
 
@@ -17,8 +17,8 @@ def ada(server: ServerUnderTest) -> str:
     return server.token("ada")
 
 
-class As:
-    """A visitor with a token, whose forms carry what they must."""
+class SignedIn:
+    """A visitor who has signed in with a token; forms carry the required CSRF value."""
 
     def __init__(self, site: Site, token: str) -> None:
         self.site = site
@@ -32,21 +32,22 @@ class As:
         return self.site.post(path, {"csrf": self.csrf, **(form or {})}, cookie=self.cookie, **headers)
 
 
-def cup_of(visitor: As, name: str, **form: str) -> str:
-    made = visitor.post("/organise", {"id": name, "games_per_pair": "2", "schedule": "round_robin", **form})
-    assert made.status == 303, made.text
-    return made.headers["location"]
+def create_tournament(visitor: SignedIn, name: str, **form: str) -> str:
+    """Create a tournament with the form, and return its path."""
+    created = visitor.post("/organise", {"id": name, "games_per_pair": "2", "schedule": "round_robin", **form})
+    assert created.status == 303, created.text
+    return created.headers["location"]
 
 
-def until_finished(site: Site, place: str) -> None:
-    eventually(lambda: state(site, place), lambda told: told == "finished")
+def wait_until_finished(site: Site, place: str) -> None:
+    eventually(lambda: tournament_state(site, place), lambda state: state == "finished")
 
 
-def state(site: Site, place: str) -> str:
+def tournament_state(site: Site, place: str) -> str:
     return str(site.get(f"/api/v1{place}").document["state"])
 
 
-def test_the_cookie_is_unreachable_for_scripts_and_other_sites(site: Site, ada: str) -> None:
+def test_the_cookie_is_hidden_from_scripts_and_other_sites(site: Site, ada: str) -> None:
     answer = site.post("/signin", {"token": f" {ada}\n", "next": "/bots"})
     assert (answer.status, answer.headers["location"]) == (303, "/bots")
     name_and_value, *flags = answer.headers["set-cookie"].split("; ")
@@ -54,20 +55,20 @@ def test_the_cookie_is_unreachable_for_scripts_and_other_sites(site: Site, ada: 
     assert set(flags) == {"HttpOnly", "Path=/", "SameSite=strict"}
 
 
-def test_behind_https_the_cookie_is_borne_nowhere_else(server: ServerUnderTest, ada: str) -> None:
+def test_behind_https_the_cookie_is_sent_only_over_https(server: ServerUnderTest, ada: str) -> None:
     with site_of(server.address, https=True) as site:
         assert "Secure" in site.post("/signin", {"token": ada}).headers["set-cookie"].split("; ")
 
 
 @pytest.mark.parametrize("path", ["/", "/api/v1/status", "/no-such-page", "/bots/embed"])
-def test_behind_https_browsers_use_nothing_else(server: ServerUnderTest, site: Site, path: str) -> None:
+def test_behind_https_browsers_must_use_https(server: ServerUnderTest, site: Site, path: str) -> None:
     with site_of(server.address, https=True) as protected:
         assert protected.get(path).headers["strict-transport-security"] == "max-age=31536000"
     assert "strict-transport-security" not in site.get(path).headers
 
 
-def test_a_site_that_others_may_listen_to_takes_no_token(server: ServerUnderTest, ada: str) -> None:
-    with site_of(server.address, host="0.0.0.0") as site:  # that is what it is about
+def test_a_site_without_encryption_accepts_no_token(server: ServerUnderTest, ada: str) -> None:
+    with site_of(server.address, host="0.0.0.0") as site:  # without TLS on an address that is not loopback
         page = site.get("/signin").text
         assert "without encryption" in page
         assert "noughts web --https" in page
@@ -80,39 +81,39 @@ def test_a_site_that_others_may_listen_to_takes_no_token(server: ServerUnderTest
     "token, status, words",
     [("", 400, "This is not a token."), ("nou_ä", 400, "This is not a token."), ("nou_" + "x" * 32, 401, "token")],
 )
-def test_a_wrong_token_is_told_in_words_and_sets_no_cookie(site: Site, token: str, status: int, words: str) -> None:
+def test_a_wrong_token_shows_an_error_and_sets_no_cookie(site: Site, token: str, status: int, words: str) -> None:
     answer = site.post("/signin", {"token": token})
     assert (answer.status, "set-cookie" in answer.headers) == (status, False)
     assert words in answer.text
 
 
-def test_after_ten_wrong_tokens_only_a_right_one_is_let_in(server: ServerUnderTest) -> None:
+def test_after_ten_wrong_tokens_only_a_right_one_is_checked(server: ServerUnderTest) -> None:
     with site_of(server.address) as site:
-        tries = [site.post("/signin", {"token": "nou_wrong"}).status for _ in range(11)]
-        assert tries == [401] * 10 + [429]
+        statuses = [site.post("/signin", {"token": "nou_wrong"}).status for _ in range(11)]
+        assert statuses == [401] * 10 + [429]
         assert site.post("/signin", {"token": server.token()}).status == 303
 
 
-def test_visitors_behind_a_proxy_are_told_apart(server: ServerUnderTest) -> None:
+def test_visitors_behind_a_configured_proxy_are_distinguished(server: ServerUnderTest) -> None:
     def attempts(site: Site, address: str) -> list[int]:
         return [site.post("/signin", {"token": "nou_wrong"}, x_real_ip=address).status for _ in range(6)]
 
     with site_of(server.address, proxies=["127.0.0.1"]) as site:
         assert attempts(site, "192.0.2.1") + attempts(site, "192.0.2.2") == [401] * 12
         assert attempts(site, "192.0.2.1")[-1] == 429
-    with site_of(server.address) as site:  # nobody else is believed
+    with site_of(server.address) as site:  # without a configured proxy the header is ignored
         assert (attempts(site, "192.0.2.1") + attempts(site, "192.0.2.2"))[-1] == 429
 
 
 @pytest.mark.parametrize(
     "elsewhere", ["//evil.example/x", "https://evil.example", "/\\evil.example", "", "x", "/a\nb", "//[", "//\u2100"]
 )
-def test_nobody_is_led_to_another_site(elsewhere: str) -> None:
+def test_sign_in_never_redirects_to_another_site(elsewhere: str) -> None:
     assert place_after(elsewhere) == "/me"
 
 
-def test_what_somebody_who_is_signed_in_is_shown_is_kept_by_nobody(site: Site, ada: str, cup: str) -> None:
-    visitor = As(site, ada)
+def test_pages_for_signed_in_visitors_are_not_cached(site: Site, ada: str, cup: str) -> None:
+    visitor = SignedIn(site, ada)
     for path in ("/me", "/", f"/{cup}"):
         assert visitor.get(path).headers["cache-control"] == "private, no-store"
     assert site.get("/").headers["cache-control"] == "no-cache"
@@ -120,14 +121,14 @@ def test_what_somebody_who_is_signed_in_is_shown_is_kept_by_nobody(site: Site, a
     assert "My page" not in site.get("/").text
 
 
-def test_pages_for_people_lead_others_to_the_door_and_back(site: Site, ada: str) -> None:
+def test_pages_that_need_a_token_redirect_to_sign_in(site: Site, ada: str) -> None:
     answer = site.get("/organise")
     assert (answer.status, answer.headers["location"]) == (303, "/signin?next=/organise")
-    assert As(site, ada).get("/organise").status == 200
+    assert SignedIn(site, ada).get("/organise").status == 200
 
 
-def test_a_token_that_was_revoked_leads_to_the_door(server: ServerUnderTest, site: Site) -> None:
-    visitor = As(site, server.token("eve"))
+def test_a_revoked_token_redirects_to_sign_in(server: ServerUnderTest, site: Site) -> None:
+    visitor = SignedIn(site, server.token("eve"))
     page = visitor.get("/me?tab=tokens").text
     number = page.partition("/me/tokens/")[2].partition("/")[0]
     assert visitor.post(f"/me/tokens/{number}/revoke").headers["location"] == "/me?tab=tokens"
@@ -151,7 +152,7 @@ def test_a_token_that_was_revoked_leads_to_the_door(server: ServerUnderTest, sit
 def test_a_form_of_another_site_changes_nothing(
     site: Site, ada: str, headers: dict[str, str], csrf: str | None, status: int
 ) -> None:
-    visitor = As(site, ada)
+    visitor = SignedIn(site, ada)
     form = {"id": "forged", **({} if csrf is None else {"csrf": csrf})}
     answer = visitor.post("/organise", form, **headers)
     assert answer.status == status
@@ -162,7 +163,7 @@ def test_a_form_of_another_site_changes_nothing(
     "body, kind, status",
     [("x" * 70_000, "application/x-www-form-urlencoded", 413), ("{}", "application/json", 415), ("%FF=1", "", 400)],
 )
-def test_what_is_no_form_of_ours_is_refused_in_words(site: Site, ada: str, body: str, kind: str, status: int) -> None:
+def test_too_large_or_malformed_forms_are_refused(site: Site, ada: str, body: str, kind: str, status: int) -> None:
     response: Any = site._asked("/organise", "POST", {"cookie": f"noughts_token={ada}", "content_type": kind}, body)
     assert response.status == status
     response.close()
@@ -170,83 +171,85 @@ def test_what_is_no_form_of_ours_is_refused_in_words(site: Site, ada: str, body:
 
 def test_a_tournament_is_made_joined_run_and_extended_by_forms(server: ServerUnderTest, site: Site) -> None:
     token = server.token("grace")
-    visitor = As(site, token)
-    place = cup_of(visitor, "by-forms", bank="", increment="", title="By forms", openings="balanced", plies="3")
-    assert (state(site, place), site.get(f"/api/v1{place}").document["owner"]) == ("open", "grace")
+    visitor = SignedIn(site, token)
+    place = create_tournament(
+        visitor, "by-forms", bank="", increment="", title="By forms", openings="balanced", plies="3"
+    )
+    assert (tournament_state(site, place), site.get(f"/api/v1{place}").document["owner"]) == ("open", "grace")
     with bots_online(server.address, token, left="random", right="random"):
         for bot in ("left", "right"):
             assert visitor.post(f"{place}/join", {"bot": f"bots/{bot}"}).status == 303
         assert visitor.post(f"{place}/start").headers["location"] == place
-        until_finished(site, place)
+        wait_until_finished(site, place)
         assert visitor.post(f"{place}/extend", {"games_per_pair": "2"}).status == 303
-        until_finished(site, place)
-    shown = site.get(f"/api/v1{place}").document
-    assert (shown["games_done"], shown["openings"]["kind"], shown["openings"]["plies"]) == (4, "balanced", 3)
+        wait_until_finished(site, place)
+    document = site.get(f"/api/v1{place}").document
+    assert (document["games_done"], document["openings"]["kind"], document["openings"]["plies"]) == (4, "balanced", 3)
 
 
 @pytest.mark.parametrize("schedule, added", [("danish", "rounds"), ("gauntlet", "games_per_pair"), ("knockout", "")])
-def test_what_a_form_adds_follows_from_the_format(
+def test_form_extends_a_tournament_by_what_its_format_allows(
     server: ServerUnderTest, site: Site, schedule: str, added: str
 ) -> None:
     token = server.token("kim")
-    visitor = As(site, token)
+    visitor = SignedIn(site, token)
     rounds = "1" if schedule == "danish" else ""
-    place = cup_of(visitor, f"more-{schedule}", bank="", increment="", schedule=schedule, rounds=rounds)
+    place = create_tournament(visitor, f"more-{schedule}", bank="", increment="", schedule=schedule, rounds=rounds)
     with bots_online(server.address, token, kima="random", kimb="random"):
         for bot in ("kima", "kimb"):
             visitor.post(f"{place}/join", {"bot": f"bots/{bot}"})
         visitor.post(f"{place}/start")
-        until_finished(site, place)
+        wait_until_finished(site, place)
         page = visitor.get(place).text
         assert [name for name in ("rounds", "games_per_pair") if f'name="{name}"' in page] == ([added] if added else [])
         assert not added or visitor.post(f"{place}/extend", {added: "1" if rounds else "2"}).status == 303
-        until_finished(site, place)
+        wait_until_finished(site, place)
     done = site.get(f"/api/v1{place}").document["games_done"]
     assert done == 4 if added else done >= 2
 
 
 def test_form_takes_a_time_margin(server: ServerUnderTest, site: Site) -> None:
-    visitor = As(site, server.token("kim"))
+    visitor = SignedIn(site, server.token("kim"))
     form = {"schedule": "round_robin", "games_per_pair": "2", "move": "1", "margin_ms": "1500"}
-    place = cup_of(visitor, "margins", **form)
+    place = create_tournament(visitor, "margins", **form)
     assert site.get(f"/api/v1{place}").document["margin_ms"] == 1500
     assert "a move can exceed its limit by 1,500 ms" in visitor.get(f"{place}?tab=rules").text
     assert visitor.post("/organise", {**form, "id": "long", "margin_ms": "60001"}).status == 400
 
 
 def test_form_takes_fuel_without_a_clock(server: ServerUnderTest, site: Site) -> None:
-    visitor = As(site, server.token("kim"))
+    visitor = SignedIn(site, server.token("kim"))
     form = {"schedule": "round_robin", "games_per_pair": "2", "fuel": str(10**15)}
-    place = cup_of(visitor, "fuelled", **form)
+    place = create_tournament(visitor, "fuelled", **form)
     assert site.get(f"/api/v1{place}").document["fuel"] == 10**15
     assert "1,000,000,000,000,000 units of fuel for each move" in visitor.get(f"{place}?tab=rules").text
     refused = visitor.post("/organise", {**form, "id": "timed", "move": "1"}).text
     assert "Expected 0: the clock 1/move depends on the machine." in refused
 
 
-def test_forms_pause_and_cancel_a_tournament_and_its_buttons_follow(server: ServerUnderTest, site: Site) -> None:
+def test_forms_pause_and_cancel_a_tournament_and_change_its_buttons(server: ServerUnderTest, site: Site) -> None:
     token = server.token("hal")
-    visitor = As(site, token)
+    visitor = SignedIn(site, token)
     with bots_online(server.address, token, up="random", down="random"):
-        place = cup_of(visitor, "long", games_per_pair="1000000")
+        place = create_tournament(visitor, "long", games_per_pair="1000000")
         for bot in ("up", "down"):
             visitor.post(f"{place}/join", {"bot": f"bots/{bot}"})
         assert "Start" in visitor.get(place).text
         visitor.post(f"{place}/start")
         assert ">Cancel tournament<" in visitor.get(place).text
         assert visitor.post(f"{place}/pause").status == 303
-        assert (state(site, place), ">Resume<" in visitor.get(place).text) == ("paused", True)
+        assert (tournament_state(site, place), ">Resume<" in visitor.get(place).text) == ("paused", True)
         assert visitor.post(f"{place}/cancel").status == 303
-    assert state(site, place) == "cancelled"
+    assert tournament_state(site, place) == "cancelled"
     assert ">Cancel tournament<" not in visitor.get(place).text
 
 
-def test_what_is_anothers_has_no_buttons_and_cannot_be_touched(server: ServerUnderTest, site: Site, ada: str) -> None:
-    place = cup_of(As(site, server.token("ian")), "ians")
-    visitor = As(site, ada)
+def test_a_tournament_of_another_owner_has_no_buttons(server: ServerUnderTest, site: Site, ada: str) -> None:
+    place = create_tournament(SignedIn(site, server.token("ian")), "ians")
+    visitor = SignedIn(site, ada)
     assert ">Cancel tournament<" not in visitor.get(place).text
     assert visitor.post(f"{place}/cancel").status == 403
-    assert state(site, place) == "open"
+    assert tournament_state(site, place) == "open"
     assert visitor.post(f"{place}/burn").status == 404
 
 
@@ -261,43 +264,45 @@ def test_what_is_anothers_has_no_buttons_and_cannot_be_touched(server: ServerUnd
         ("seed", "x", "Expected a whole number from 0"),
     ],
 )
-def test_a_wrong_field_is_told_and_the_others_are_kept(site: Site, ada: str, field: str, text: str, words: str) -> None:
+def test_a_wrong_field_shows_an_error_and_the_others_are_kept(
+    site: Site, ada: str, field: str, text: str, words: str
+) -> None:
     form = {"id": "kept", "title": "Keep this", "schedule": "swiss", field: text}
-    answer = As(site, ada).post("/organise", form)
+    answer = SignedIn(site, ada).post("/organise", form)
     assert answer.status == 400
     assert words in answer.text.partition(f'id="wrong-{field}"')[2].partition("</span>")[0]
     assert "Keep this" in answer.text
 
 
-def test_a_token_is_made_shown_once_and_can_do_what_was_chosen(site: Site, ada: str) -> None:
-    visitor = As(site, ada)
+def test_a_new_token_is_shown_once_and_has_the_chosen_scopes(site: Site, ada: str) -> None:
+    visitor = SignedIn(site, ada)
     page = visitor.post("/me/tokens", {"label": "for the laptop", "play": "on", "days": "7"}).text
-    made = "nou_" + page.partition("<code data-copy>nou_")[2].partition("<")[0]
-    assert As(site, made).get("/me").status == 200
-    assert made not in visitor.get("/me?tab=tokens").text
+    secret = "nou_" + page.partition("<code data-copy>nou_")[2].partition("<")[0]
+    assert SignedIn(site, secret).get("/me").status == 200
+    assert secret not in visitor.get("/me?tab=tokens").text
     assert "for the laptop" in visitor.get("/me?tab=tokens").text
-    refused = As(site, made).post("/organise", {"id": "too-much", "schedule": "swiss"})
+    refused = SignedIn(site, secret).post("/organise", {"id": "too-much", "schedule": "swiss"})
     assert refused.status == 403
     assert visitor.post("/me/tokens", {"label": "for nothing"}).status == 400
     assert visitor.post("/me/tokens", {"play": "on", "days": "soon"}).status == 400
 
 
-def test_a_bot_is_retired_and_brought_back_by_its_owner_only(server: ServerUnderTest, site: Site, ada: str) -> None:
+def test_only_its_owner_retires_and_restores_a_bot(server: ServerUnderTest, site: Site, ada: str) -> None:
     token = server.token("ken")
     with bots_online(server.address, token, oldie="random"):
         pass
-    assert As(site, ada).post("/bots/oldie/retire").status == 403
-    visitor = As(site, token)
+    assert SignedIn(site, ada).post("/bots/oldie/retire").status == 403
+    visitor = SignedIn(site, token)
     assert visitor.post("/bots/oldie/retire").status == 303
     assert "Restore" in visitor.get("/me").text
     assert visitor.post("/bots/oldie/retire", {"undo": "1"}).status == 303
     assert "Restore" not in visitor.get("/me").text
 
 
-def test_one_challenges_a_bot_with_ones_own(server: ServerUnderTest, site: Site) -> None:
+def test_a_bot_is_challenged_with_an_own_bot(server: ServerUnderTest, site: Site) -> None:
     token = server.token("lea")
     with bots_online(server.address, token, mine="random", theirs="random"):
         form = {"challenger": "bots/mine", "opponent": "bots/theirs", "games": "2", "variant": "tictactoe"}
-        made = As(site, token).post("/challenges", form)
-        assert made.status == 303, made.text
-        until_finished(site, made.headers["location"])
+        created = SignedIn(site, token).post("/challenges", form)
+        assert created.status == 303, created.text
+        wait_until_finished(site, created.headers["location"])

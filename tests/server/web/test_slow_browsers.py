@@ -1,4 +1,4 @@
-"""Browsers that read slowly or not at all: what waits for them is bounded, and they still see each game correctly."""
+"""Browsers that read slowly or not at all: waiting events are limited, and each game is still shown correctly."""
 
 import asyncio
 import random
@@ -17,7 +17,7 @@ from tests.support.site import PATIENCE, Events, Site, connection_to, live_game,
 
 VARIANT = "mnk:30,30,30"
 CELLS = random.Random(1).sample(range(900), 900)
-"""A draw, and more events than fit into the buffers of a connection."""
+"""A game without a winning line, with more events than fit into the buffers of a connection."""
 SMALL_BUFFER = 4096
 
 both_loops = pytest.mark.parametrize("run", [asyncio.run, run_loop], ids=["asyncio", "uvloop"])
@@ -33,8 +33,8 @@ def slow_browser(site: Site, path: str) -> Iterator[Events]:
             yield Events(response)
 
 
-class Seen:
-    """The state of a game that a browser sees."""
+class GameView:
+    """The moves of a game as a browser knows them from events."""
 
     def __init__(self, events: Events) -> None:
         self._events = events
@@ -47,10 +47,10 @@ class Seen:
             event = self._events.next()
             assert event is not None
             if event.kind == "snapshot":
-                self.moves = event.told["games"][0]["moves"]
+                self.moves = event.data["games"][0]["moves"]
                 self.snapshots += 1
             else:
-                for ply in event.told["plies"]:
+                for ply in event.data["plies"]:
                     assert ply["ply"] == len(self.moves)
                     self.moves.append(ply["cell"])
 
@@ -64,16 +64,16 @@ class Seen:
 
 @both_loops
 def test_a_browser_that_does_not_read_gets_a_snapshot(server: ServerUnderTest, run: Callable[[Any], object]) -> None:
-    few = LiveSettings(buffered=4)
+    settings = LiveSettings(buffered=4)
     with (
         site_of(
-            server.address, few, run=run, send_bytes=SMALL_BUFFER, limits=SiteLimits(unread_seconds=PATIENCE)
+            server.address, settings, run=run, send_bytes=SMALL_BUFFER, limits=SiteLimits(unread_seconds=PATIENCE)
         ) as site,
         live_game(server, site, variant=VARIANT) as game,
         slow_browser(site, f"/api/v1/{game.name}/events") as slow_events,
         site.events(f"/api/v1/{game.name}/events") as events,
     ):
-        slow, quick = Seen(slow_events), Seen(events)
+        slow, quick = GameView(slow_events), GameView(events)
         slow.read(0)
         game.play(*CELLS)
         quick.read_rest()
@@ -84,16 +84,16 @@ def test_a_browser_that_does_not_read_gets_a_snapshot(server: ServerUnderTest, r
 
 @both_loops
 def test_a_browser_that_pauses_sees_each_ply_once(server: ServerUnderTest, run: Callable[[Any], object]) -> None:
-    many = LiveSettings(buffered=len(CELLS))
+    settings = LiveSettings(buffered=len(CELLS))
     with (
         site_of(
-            server.address, many, run=run, send_bytes=SMALL_BUFFER, limits=SiteLimits(unread_seconds=PATIENCE)
+            server.address, settings, run=run, send_bytes=SMALL_BUFFER, limits=SiteLimits(unread_seconds=PATIENCE)
         ) as site,
         live_game(server, site, variant=VARIANT) as game,
         slow_browser(site, f"/api/v1/{game.name}/events") as slow_events,
         site.events(f"/api/v1/{game.name}/events") as events,
     ):
-        slow, quick = Seen(slow_events), Seen(events)
+        slow, quick = GameView(slow_events), GameView(events)
         for start, end in (0, 700), (700, 800):
             game.play(*CELLS[start:end])
             quick.read(end)

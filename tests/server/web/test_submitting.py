@@ -1,4 +1,4 @@
-"""A bot as a file from the browser: submitted, refused with a reason, played, submitted again."""
+"""Uploads of bots from a browser: accepted, refused with a reason, played and replaced."""
 
 import json
 from collections.abc import Iterator
@@ -29,17 +29,17 @@ def browser() -> Iterator[Browser]:
         yield running
 
 
-def test_a_bot_is_handed_in_from_the_browser(tmp_path: Path, browser: Browser) -> None:
+def test_bots_are_uploaded_from_the_browser(tmp_path: Path, browser: Browser) -> None:
     data = environment(XDG_DATA_HOME=str(tmp_path))
     module = compile_wasm(C_EXAMPLES / "lots.c", tmp_path, "lots")
-    good, bad = tmp_path / "mine.py", tmp_path / "bad.py"
-    good.write_text(BOT.format("position.free[0]"))
-    bad.write_text(BOT.format("99"))
+    good_file, bad_file = tmp_path / "mine.py", tmp_path / "bad.py"
+    good_file.write_text(BOT.format("position.free[0]"))
+    bad_file.write_text(BOT.format("99"))
     line = ["serve", "--listen", "127.0.0.1:0", "--web", "127.0.0.1:0", "--accept", "wasm,py", "--format", "json"]
     with ExitStack() as stack:
         ready = json.loads(first_line(stack.enter_context(started(line, data))))
         token = json_of_process("token create --owner ada --scope play --scope organise --scope submit", data)["token"]
-        poor = json_of_process("token create --owner bob", data)["token"]
+        token_without_submit = json_of_process("token create --owner bob", data)["token"]
         env = {**data, "NOUGHTS_SERVER": ready["grpc"], "NOUGHTS_TOKEN": token}
         json_of_process("tournament create cup --games 4", env)
         json_of_process("tournament create later --join-from 4000-01-01", env)
@@ -53,10 +53,10 @@ def test_a_bot_is_handed_in_from_the_browser(tmp_path: Path, browser: Browser) -
             expect(page.get_by_role("heading", name="lots", level=1)).to_be_visible()
             expect(page.get_by_text("WebAssembly, ")).to_be_visible()
             page.goto("/me?tab=upload")
-            page.get_by_label("The file:").set_input_files(bad)
+            page.get_by_label("The file:").set_input_files(bad_file)
             page.get_by_role("button", name="Upload", exact=True).click()
             expect(page.get_by_role("alert")).to_contain_text("illegal move in 4 of 4 games")
-            page.get_by_label("The file:").set_input_files(good)
+            page.get_by_label("The file:").set_input_files(good_file)
             page.get_by_label("Tournament to enter").select_option(label="cup")
             page.get_by_role("button", name="Upload", exact=True).click()
             expect(page.get_by_role("heading", name="mine", level=1)).to_be_visible()
@@ -74,9 +74,9 @@ def test_a_bot_is_handed_in_from_the_browser(tmp_path: Path, browser: Browser) -
             page.goto("/tournaments/cup")
             page.get_by_role("button", name="Start").click()
             expect(page.locator(".state.finished")).to_be_visible(timeout=30_000)
-            good.write_text(BOT.format("position.free[-1]"))
+            good_file.write_text(BOT.format("position.free[-1]"))
             page.goto("/me?tab=upload")
-            page.get_by_label("The file:").set_input_files(good)
+            page.get_by_label("The file:").set_input_files(good_file)
             page.get_by_role("button", name="Upload", exact=True).click()
             expect(page.get_by_role("heading", name="mine", level=1)).to_be_visible()
             page.goto("/me")
@@ -86,6 +86,6 @@ def test_a_bot_is_handed_in_from_the_browser(tmp_path: Path, browser: Browser) -
             expect(page.get_by_role("button", name="Restore mine")).to_be_visible()
             page.get_by_role("button", name="Sign out").click()
             page.goto("/me?tab=upload")
-            page.get_by_label("Your token").fill(poor)
+            page.get_by_label("Your token").fill(token_without_submit)
             page.keyboard.press("Enter")
             expect(page.get_by_text("Your token does not permit uploads")).to_be_visible()

@@ -1,4 +1,4 @@
-"""Pages of tournaments in tabs, lists of games, the search, and the page of the API."""
+"""Tabs of a tournament's page, lists of games, filters, the search and the sizes of pages."""
 
 import gzip
 import re
@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, expect
 from noughts_server.testing import ServerUnderTest
 from noughts_server.web.pages import listing
 from noughts_server.web.signin import Visitor
-from tests.server.web.test_organising import beside
+from tests.server.web.test_organising import in_other_thread
 from tests.support.background import bots_online
 from tests.support.browser import chromium, page_in
 from tests.support.processes import eventually
@@ -31,25 +31,25 @@ def knockout(server: ServerUnderTest, site: Site) -> str:
     """The path of a finished knockout of five bots of kim."""
     token = server.token("kim")
     cookie, form = f"noughts_token={token}", {"csrf": Visitor(token).csrf}
-    wanted = {**form, "id": "cup-of-kim", "title": "Cup of Kim", "schedule": "knockout", "rated": "on"}
-    place = site.post("/organise", wanted, cookie=cookie).headers["location"]
+    fields = {**form, "id": "cup-of-kim", "title": "Cup of Kim", "schedule": "knockout", "rated": "on"}
+    path = site.post("/organise", fields, cookie=cookie).headers["location"]
     bots = {f"kim-{number}": "random" for number in range(5)}
-    with beside(bots_online(server.address, token, **bots)):
+    with in_other_thread(bots_online(server.address, token, **bots)):
         for bot in bots:
-            assert site.post(f"{place}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie).status == 303
-        assert site.post(f"{place}/start", form, cookie=cookie).status == 303
-        eventually(lambda: "finished" in site.get(place).text)
-    return place
+            assert site.post(f"{path}/join", {**form, "bot": f"bots/{bot}"}, cookie=cookie).status == 303
+        assert site.post(f"{path}/start", form, cookie=cookie).status == 303
+        eventually(lambda: "finished" in site.get(path).text)
+    return path
 
 
-def tabs(text: str) -> list[str]:
-    listed = text.partition('aria-label="Tournament">')[2].partition("</nav>")[0]
-    return re.findall(r">([A-Z][a-z ]+)</a>", listed)
+def tab_names(text: str) -> list[str]:
+    navigation = text.partition('aria-label="Tournament">')[2].partition("</nav>")[0]
+    return re.findall(r">([A-Z][a-z ]+)</a>", navigation)
 
 
 def test_tabs_are_those_of_the_format(site: Site, cup: str, knockout: str) -> None:
-    assert tabs(site.get(f"/{cup}").text) == ["Overview", "Standings", "Crosstable", "Games", "Rules"]
-    assert tabs(site.get(knockout).text) == ["Overview", "Standings", "Bracket", "Games", "Rules"]
+    assert tab_names(site.get(f"/{cup}").text) == ["Overview", "Standings", "Crosstable", "Games", "Rules"]
+    assert tab_names(site.get(knockout).text) == ["Overview", "Standings", "Bracket", "Games", "Rules"]
     for tab in ("standings", "crosstable", "bracket", "rounds", "chart", "games", "rules", "nothing"):
         assert site.get(f"/{cup}?tab={tab}").status == 200, tab
         assert site.get(f"/{cup}/parts?tab={tab}").status == 200, tab
@@ -62,7 +62,7 @@ def test_bracket_names_its_champion_and_leads_to_bots(site: Site, knockout: str)
     assert re.findall(r"<h3>([^<]+)</h3>", bracket) == ["Round 1", "Semifinals", "Final"]
 
 
-def test_rules_tell_the_settings_in_words(site: Site, knockout: str) -> None:
+def test_rules_state_the_settings_in_words(site: Site, knockout: str) -> None:
     text = site.get(f"{knockout}?tab=rules").text
     for words in ("Knockout: the loser of a match is out.", "Noughts and crosses", "no clocks", "the empty board"):
         assert words in text
@@ -86,14 +86,14 @@ def test_games_have_boards_and_pages(site: Site, cup: str, monkeypatch: pytest.M
 
 
 def test_games_are_filtered_by_bot_result_and_ending(site: Site, cup: str) -> None:
-    listed = site.get(f"/api/v1/{cup}/games").document["games"]
-    for query, wanted in (
+    games = site.get(f"/api/v1/{cup}/games").document["games"]
+    for query, matches in (
         ("result=1-0", lambda game: game["result"] == "1-0"),
         ("termination=line&result=", lambda game: game["termination"] == "line"),
         ("entry=pascal", lambda game: True),
     ):
-        shown = re.findall(r'<li><a href="/([^"]+)"', site.get(f"/{cup}/games?{query}").text.partition("thumbs")[2])
-        assert shown == [game["name"] for game in listed if wanted(game)], query
+        names = re.findall(r'<li><a href="/([^"]+)"', site.get(f"/{cup}/games?{query}").text.partition("thumbs")[2])
+        assert names == [game["name"] for game in games if matches(game)], query
     assert "No game matches." in site.get(f"/{cup}/games?faults_only=true").text
     assert site.get(f"/{cup}/games?result=9").status == 400
     assert site.get(f"/{cup}/games?entry=nobody").status == 404
@@ -101,8 +101,8 @@ def test_games_are_filtered_by_bot_result_and_ending(site: Site, cup: str) -> No
 
 def test_games_can_be_listed_after_a_number(site: Site, cup: str) -> None:
     def numbers(query: str) -> list[str]:
-        listed = site.get(f"/api/v1/{cup}/games?{query}").document["games"]
-        return [game["name"].rpartition("/")[2] for game in listed]
+        games = site.get(f"/api/v1/{cup}/games?{query}").document["games"]
+        return [game["name"].rpartition("/")[2] for game in games]
 
     assert numbers("after=6") == ["7", "8"]
     assert numbers("after=18446744073709551615") == []
@@ -111,23 +111,23 @@ def test_games_can_be_listed_after_a_number(site: Site, cup: str) -> None:
 
 
 def test_tournaments_are_filtered_by_text_and_state(site: Site, knockout: str) -> None:
-    def named(query: str) -> list[str]:
+    def names_of(query: str) -> list[str]:
         return [each["name"] for each in site.get(f"/api/v1/tournaments?{query}").document["tournaments"]]
 
-    assert named("search=OF%20KIM") == [knockout.removeprefix("/")] == named("search=of-ki")
-    assert knockout.removeprefix("/") in named("state=finished")
-    assert named("search=kim&state=open") == []
-    assert named("search=%25") == []
+    assert names_of("search=OF%20KIM") == [knockout.removeprefix("/")] == names_of("search=of-ki")
+    assert knockout.removeprefix("/") in names_of("state=finished")
+    assert names_of("search=kim&state=open") == []
+    assert names_of("search=%25") == []
     page = site.get("/tournaments?search=kim&state=finished&owner=").text
     assert f'href="{knockout}"' in page
     assert "No tournament matches." in site.get("/tournaments?state=paused").text
 
 
 def test_search_finds_bots_tournaments_and_owners(site: Site, knockout: str) -> None:
-    found = site.get("/search?q=kim").text
-    assert f'href="{knockout}"' in found
-    assert found.count('href="/bots/kim-0"') == 2  # as a bot, and as one of its owner
-    assert 'href="/bots?owner=kim"' in found
+    results = site.get("/search?q=kim").text
+    assert f'href="{knockout}"' in results
+    assert results.count('href="/bots/kim-0"') == 2  # as a bot, and as one of its owner
+    assert 'href="/bots?owner=kim"' in results
     assert "No bot, tournament or owner is called" in site.get("/search?q=zzz").text
     assert site.get("/search").status == 200
 
@@ -175,7 +175,7 @@ def test_choosing_a_filter_applies_it_without_empty_fields(site: Site, browser: 
         page.wait_for_url(f"**/{cup}/games")
 
 
-def test_pages_are_light_when_compressed(site: Site, cup: str, knockout: str) -> None:
+def test_pages_are_small_when_compressed(site: Site, cup: str, knockout: str) -> None:
     paths = (
         f"/{cup}",
         f"/{cup}/games",
@@ -192,7 +192,7 @@ def test_pages_are_light_when_compressed(site: Site, cup: str, knockout: str) ->
         assert gzip.decompress(packed)
 
 
-def test_curve_of_a_rating_tells_its_points(site: Site, browser: Browser, cup: str) -> None:
+def test_rating_curve_shows_its_points_on_keys(site: Site, browser: Browser, cup: str) -> None:
     with page_in(browser, site.address) as page:
         page.goto("/bots/pascal")
         curve = page.locator("svg.curve")
@@ -211,5 +211,5 @@ def test_pictures_of_bots_depend_on_the_name_only(site: Site, knockout: str) -> 
         return re.findall(r'<path fill="hsl[^>]*>', site.get(path).text)
 
     assert pictures("/bots/pascal")[0] == pictures("/search?q=pascal")[0]
-    listed = pictures("/bots?search=kim")
-    assert len(set(listed)) == len(listed) == 5
+    pictures_of_bots = pictures("/bots?search=kim")
+    assert len(set(pictures_of_bots)) == len(pictures_of_bots) == 5

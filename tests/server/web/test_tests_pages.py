@@ -1,4 +1,4 @@
-"""The queue of tests of bot versions, the page of a test live to its decision, and the feed of decided tests."""
+"""Pages of tests of bot versions: the queue, the live page of a test, and the feed of decided tests."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, expect
 from noughts_proto.transport import TOKEN_KEY
 from noughts_proto.v1 import tests_pb2, tests_pb2_grpc, tournaments_pb2
 from noughts_server.testing import ServerUnderTest
-from tests.server.web.test_organising import beside
+from tests.server.web.test_organising import in_other_thread
 from tests.support.background import bots_online
 from tests.support.browser import chromium, page_in
 from tests.support.site import Site
@@ -29,15 +29,15 @@ def browser() -> Iterator[Browser]:
 def register_bots(server: ServerUnderTest) -> str:
     """Return the token of mia, whose bots are offline."""
     token = server.token("mia")
-    with beside(
+    with in_other_thread(
         bots_online(server.address, token, **{"mia-new": "minimax", "mia-old": "random", "mia-away": "random"})
     ):
         return token
 
 
-def begin_test(server: ServerUnderTest, token: str, name: str, base: str, **settings: Any) -> None:
-    played = tournaments_pb2.Tournament(variant="mnk:4,4,3", **settings)
-    test = tests_pb2.Test(name=f"tests/{name}", new_version="bots/mia-new", base_version=base, tournament=played)
+def create_test(server: ServerUnderTest, token: str, name: str, base: str, **settings: Any) -> None:
+    tournament = tournaments_pb2.Tournament(variant="mnk:4,4,3", **settings)
+    test = tests_pb2.Test(name=f"tests/{name}", new_version="bots/mia-new", base_version=base, tournament=tournament)
     with grpc.insecure_channel(server.address) as channel:
         request = tests_pb2.CreateTestRequest(test=test)
         tests_pb2_grpc.TestServiceStub(channel).CreateTest(request, metadata=((TOKEN_KEY, f"Bearer {token}"),))
@@ -46,9 +46,9 @@ def begin_test(server: ServerUnderTest, token: str, name: str, base: str, **sett
 def test_queue_and_page_follow_a_test_to_its_decision(server: ServerUnderTest, site: Site, browser: Browser) -> None:
     assert "<span>mybot@2</span> <span>mybot@1</span>" in site.get("/tests").text
     token = register_bots(server)
-    # All are offline, so that no game begins before the pages are there.
-    begin_test(server, token, "waiting", "bots/mia-away", sprt="elo0=0,elo1=5")
-    begin_test(
+    # The bots are offline, so that no game begins before the pages are open.
+    create_test(server, token, "waiting", "bots/mia-away", sprt="elo0=0,elo1=5")
+    create_test(
         server, token, "faster", "bots/mia-old", title="Faster", sprt="elo0=0,elo1=60", priority=5, throughput=300
     )
     with page_in(browser, site.address) as page:
@@ -62,7 +62,7 @@ def test_queue_and_page_follow_a_test_to_its_decision(server: ServerUnderTest, s
         expect(page).to_have_url(f"{site.address}/tournaments/faster")
         expect(page.get_by_text("with priority 5 and share 300 %")).to_be_visible()
         expect(page.get_by_role("heading", name="Not decided yet")).to_be_visible()
-        with beside(bots_online(server.address, token, **{"mia-new": "minimax:depth=2", "mia-old": "random"})):
+        with in_other_thread(bots_online(server.address, token, **{"mia-new": "minimax:depth=2", "mia-old": "random"})):
             expect(page.get_by_role("heading", name="H1 accepted")).to_be_visible()
         expect(page.get_by_role("region", name="LLR over pairs of games").locator("svg")).to_be_visible()
         page.goto("/tests")
@@ -77,8 +77,8 @@ def test_queue_and_page_follow_a_test_to_its_decision(server: ServerUnderTest, s
 
 
 def test_page_of_a_test_says_that_its_openings_are_too_few(server: ServerUnderTest, site: Site) -> None:
-    few = tournaments_pb2.Openings(kind="random", plies=2)
-    begin_test(server, register_bots(server), "few", "bots/mia-away", sprt="elo0=0,elo1=5", openings=few)
+    openings = tournaments_pb2.Openings(kind="random", plies=2)
+    create_test(server, register_bots(server), "few", "bots/mia-away", sprt="elo0=0,elo1=5", openings=openings)
     page = site.get("/tournaments/few").text
     assert "The openings random:2 are about " in page
     assert "Fix: --openings random:" in page
